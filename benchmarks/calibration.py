@@ -132,7 +132,7 @@ def _replayed(said: Conversation, window: int, how: str) -> dict[str, list[float
 
 def _run(said: Conversation, terms: Terms, truth: Biller, *, reports: bool) -> list[float]:
     store, ratios = InMemoryStore(), []
-    session = ContextEngine(store, store, CODECS).session(said.id, terms.lease, terms.meter, terms.settings)
+    session = ContextEngine(store, store, CODECS).session(said.id, terms.window, terms.meter, terms.settings)
     for index, message in enumerate(said.messages):
         usage = None
         if message.role == "assistant" and index:

@@ -29,7 +29,7 @@ from squidbot.testing.hosts import HOST_CHECKS, Model, check_host_plugin
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from squidbot.testing.hosts import Host, Request, Step
+    from squidbot.testing.hosts import Host, Request, ScriptedStep
 
 __all__ = ["HOSTS", "NotHereError", "heard_of", "runs_of"]
 
@@ -168,7 +168,7 @@ def conforming(host: Host, point: str, folder: Path) -> list[str]:
     heard: list[str] = []
     hear = Model.hear
 
-    def hears(self: Model, request: Request) -> Step:
+    def hears(self: Model, request: Request) -> ScriptedStep:
         wires = [wire.decode("utf-8", "replace") for wire in request.wires]
         heard.append(steady(json.dumps(wires, ensure_ascii=False), folder))
         return hear(self, request)

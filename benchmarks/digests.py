@@ -57,7 +57,7 @@ __all__ = ["main"]
 CHANGE: Final = {
     "plan_id": "number",
     "parent_plan_id": "after",
-    "lease_id": "",
+    "window_id": "",
     "created_at": "",
     "cause": "reason",
     "segments": "runs",
@@ -106,7 +106,7 @@ EVENT: Final = {
     "name": "event",
     "session_id": "session",
     "cause": "reason",
-    "lease_id": "window",
+    "window_id": "window",
     "plan_id": "change",
     "tokens_before": "tokens_before",
     "tokens_after": "tokens_after",
@@ -312,7 +312,7 @@ class Ear:
             return
         told = named(event, EVENT)
         told["event"], told["reason"] = EVENTS[event.name], reason_of(event.cause)
-        told["window"] = self._windows.setdefault(event.lease_id, len(self._windows))
+        told["window"] = self._windows.setdefault(event.window_id, len(self._windows))
         if event.name == REQUEST_MADE:
             self._book.tokens += event.tokens_after
         if told["event"]:

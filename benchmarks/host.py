@@ -7,7 +7,7 @@ import random
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.codecs.openai_chat import OpenAIChat
-from squidbot.core.budget import WindowSettings, open_lease
+from squidbot.core.budget import WindowSettings, open_window
 from squidbot.core.engine import ContextEngine, Inputs
 from squidbot.core.events import COMPRESSION_SKIPPED, VIEW_PLAN_CHANGED
 from squidbot.core.settings import strategy
@@ -68,10 +68,10 @@ def open_session(
 ) -> Session:
     """Return a new session object with the default reserve and strategy; `counter` None: the default one."""
     meter = Meter(counter or builtin_counter("classes"))
-    lease = open_lease(WindowSettings(window_tokens), meter.name, meter.certificate)
-    settings = strategy("balanced", lease.window_tokens - lease.reserved_output_tokens)
+    window = open_window(WindowSettings(window_tokens), meter.name, meter.certificate)
+    settings = strategy("balanced", window.window_tokens - window.reserved_output_tokens)
     engine = ContextEngine(stores.transcripts, stores.summaries, {CODEC.tag: CODEC}, stores.seen)
-    return engine.session(session_id, lease, meter, settings)
+    return engine.session(session_id, window, meter, settings)
 
 
 class Call(NamedTuple):

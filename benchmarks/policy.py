@@ -90,14 +90,14 @@ class Ledger:
 class Replay:
     """One conversation under one window."""
 
-    def __init__(self, window: int, counter: TokenCounter | None, *, exact: bool = False) -> None:
+    def __init__(self, window_tokens: int, counter: TokenCounter | None, *, exact: bool = False) -> None:
         """Open an empty session; `counter` is the real tokenizer, with which the engine counts, too, if `exact`."""
         store = InMemoryStore()
-        self.window = window
-        self._session: Session = open_session(Stores(store, store), window, counter=counter if exact else None)
-        lease = self._session.lease
-        self.name = f"{window:,} {'exact' if exact else lease.counter}"
-        self.ledger = Ledger(counter, lease.window_tokens - lease.reserved_output_tokens)
+        self.window_tokens = window_tokens
+        self._session: Session = open_session(Stores(store, store), window_tokens, counter=counter if exact else None)
+        window = self._session.window
+        self.name = f"{window_tokens:,} {'exact' if exact else window.counter}"
+        self.ledger = Ledger(counter, window.window_tokens - window.reserved_output_tokens)
         self.causes: Counter[str] = Counter()
         self.quiet, self.events, self.records = Times(), Times(), Times()
 
@@ -118,7 +118,7 @@ def measure(
     progress(f"policy: making {turns:,} turns")
     said = list(conversation(turns))
     ways = (False, True) if counter else (False,)
-    replays = [Replay(window, counter, exact=exact) for window in windows for exact in ways]
+    replays = [Replay(window_tokens, counter, exact=exact) for window_tokens in windows for exact in ways]
     for replay in replays:
         for number, turn in enumerate(said):
             if number % 100 == 0:
@@ -159,8 +159,8 @@ def _table(turns: int, replays: list[Replay], counter: TokenCounter | None) -> T
 def _bars(replay: Replay, counter: TokenCounter | None) -> list[Bar]:
     ledger = replay.ledger
     bars = [Bar(f"requests over budget at {replay.name} (C1)", ledger.over, at_most=0)] if counter else []
-    if replay.window in BARS:
-        reuse, price = BARS[replay.window]
+    if replay.window_tokens in BARS:
+        reuse, price = BARS[replay.window_tokens]
         bars.append(Bar(f"reuse at {replay.name} (C2)", ledger.reuse, at_least=reuse))
         bars.append(Bar(f"price of an input token at {replay.name} (C2)", ledger.price, at_most=price))
     return bars

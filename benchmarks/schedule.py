@@ -179,20 +179,20 @@ def _before(model: Model, changes: tuple[Change, ...]) -> float | None:
     """Return the mean share of the room that the history had before an event."""
     if not changes:
         return None
-    first = model.raw_bound(0, model.sizes.moments[changes[0].call].atoms)
+    first = model.raw_bound(0, model.sizes.moments[changes[0].call].steps)
     sizes = [float(first)]
     for before, change in pairwise(changes):
-        sizes.append(model.history(before.stand, before.notes_tokens, model.sizes.moments[change.call].atoms))
+        sizes.append(model.history(before.stand, before.notes_tokens, model.sizes.moments[change.call].steps))
     return sum(sizes) / len(sizes) / model.room
 
 
 def _behind(model: Model, changes: tuple[Change, ...]) -> float | None:
     sizes = [
-        model.history(one.stand, one.notes_tokens, model.sizes.moments[one.call].atoms) / model.room for one in changes
+        model.history(one.stand, one.notes_tokens, model.sizes.moments[one.call].steps) / model.room for one in changes
     ]
     return sum(sizes) / len(sizes) if sizes else None
 
 
 def _raw(model: Model, changes: tuple[Change, ...]) -> float | None:
-    sizes = [model.raw_bound(one.stand.cut, model.sizes.moments[one.call].atoms) / model.room for one in changes]
+    sizes = [model.raw_bound(one.stand.cut, model.sizes.moments[one.call].steps) / model.room for one in changes]
     return sum(sizes) / len(sizes) if sizes else None

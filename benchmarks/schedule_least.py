@@ -35,7 +35,7 @@ class _Notes(NamedTuple):
 def least_rest(model: Model, rules: Rules) -> list[list[float]]:
     """Return for each call and cut the least that the calls from there on cost; a row of zeros behind the last."""
     notes = _least_notes(model)
-    rest = [[0.0] * (len(model.sizes.atoms) + 1)]
+    rest = [[0.0] * (len(model.sizes.steps) + 1)]
     for call in range(len(model.sizes.moments) - 1, -1, -1):
         rest.append(_Call(model, rules, notes, call).rest(rest[-1]))
     return rest[::-1]
@@ -43,17 +43,17 @@ def least_rest(model: Model, rules: Rules) -> list[list[float]]:
 
 def _least_notes(model: Model) -> _Notes:
     sizes, settings = model.sizes, model.settings
-    nothing = [0.0] * (len(sizes.atoms) + 1)
+    nothing = [0.0] * (len(sizes.steps) + 1)
     least = model.attempts()[0].least_notes_tokens
     users = model.user_bounds[-1]
-    largest = max((atom.sent_cost.bound for atom in sizes.atoms), default=0)
+    largest = max((step.sent_cost.bound for step in sizes.steps), default=0)
     behind = max(largest, settings.keep_fraction * model.room)
     calm = users + behind + least <= filled(model.room) and users <= settings.user_verbatim_fraction * model.room
     most = settings.level_tokens(Representation.DETAILED, model.room)
     if not calm or settings.note_rate * settings.block_max_tokens(model.room) > most:
         return _Notes(nothing, nothing, nothing, keeps_users=False)
-    # A note is rounded, and a block is at least one atom.
-    each = [max(0.0, min(settings.note_rate * atom.cost.bound, most) - 0.5) for atom in sizes.atoms]
+    # A note is rounded, and a block is at least one step.
+    each = [max(0.0, min(settings.note_rate * step.cost.bound, most) - 0.5) for step in sizes.steps]
     share = min(1.0, model.fills.folded)
     folded = [share * min(least, told) for told in sizes.told]
     folded = [tokens if tokens >= settings.min_note_tokens else 0.0 for tokens in folded]
@@ -76,15 +76,15 @@ class _Call(NamedTuple):
     def rest(self, behind: list[float]) -> list[float]:
         """Return the least price from this call on by cut, given that from the next one on."""
         model = self.model
-        atoms = model.sizes.moments[self.call].atoms
-        last = model.last_cut(atoms, model.settings.keep_fraction)
+        steps = model.sizes.moments[self.call].steps
+        last = model.last_cut(steps, model.settings.keep_fraction)
         found = [_NEVER] * len(behind)
         appended = gently = hard = _NEVER
-        for cut in range(atoms, -1, -1):
+        for cut in range(steps, -1, -1):
             stand, most = self._stand(cut), self._most(cut)
             if cut <= last:
                 gently = min(gently, self._folded(stand) + behind[cut])
-            hard = min(hard, self._folded(stand) + behind[cut]) if cut < atoms else hard
+            hard = min(hard, self._folded(stand) + behind[cut]) if cut < steps else hard
             event = min(appended - self._standing(stand), hard if most > model.room or cut > last else gently)
             if not permitted_by(self.rules, model, self.call, cut, most):
                 event = _NEVER
@@ -95,7 +95,7 @@ class _Call(NamedTuple):
 
     def _extended(self, stand: Stand) -> float:
         model, notes = self.model, self.notes.stand[stand.cut]
-        fits = model.history(stand, notes, model.sizes.moments[self.call].atoms) <= model.room
+        fits = model.history(stand, notes, model.sizes.moments[self.call].steps) <= model.room
         return model.extended(self.call, stand, notes) if fits else _NEVER
 
     def _folded(self, stand: Stand) -> float:
@@ -109,7 +109,7 @@ class _Call(NamedTuple):
         """Return what an event that appends does not write anew of what stood: notes were counted as appended."""
         model, notes = self.model, self.notes
         written = model.changed(self.call, stand, notes.added[stand.cut], 0.0)
-        raw = model.billed[model.sizes.moments[self.call].atoms] - model.billed[stand.cut]
+        raw = model.billed[model.sizes.moments[self.call].steps] - model.billed[stand.cut]
         kept = model.standing_billed(stand, notes.stand[stand.cut])
         return written - WRITE_PRICE * raw - (READ_PRICE if self.call and not self._cold else WRITE_PRICE) * kept
 
@@ -122,5 +122,5 @@ class _Call(NamedTuple):
 
     def _most(self, cut: int) -> float:
         """Return the most that the history can cost with a cut, as a bound."""
-        model, atoms = self.model, self.model.sizes.moments[self.call].atoms
-        return model.settings.notes_fraction * model.room + model.history(Stand(cut), 0.0, atoms)
+        model, steps = self.model, self.model.sizes.moments[self.call].steps
+        return model.settings.notes_fraction * model.room + model.history(Stand(cut), 0.0, steps)

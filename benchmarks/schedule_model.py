@@ -32,15 +32,15 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import Cost
     from squidbot.core.settings import HistorySettings
-    from squidbot.core.view.steps import Atom
+    from squidbot.core.view.steps import Step
 
 __all__ = [
     "READ_PRICE",
     "WRITE_PRICE",
     "Attempt",
+    "CallContext",
     "Fills",
     "Model",
-    "Moment",
     "Rules",
     "Sizes",
     "Stand",
@@ -50,10 +50,10 @@ __all__ = [
 READ_PRICE, WRITE_PRICE = 0.1, 1.25
 
 
-class Moment(NamedTuple):
-    """One model call: the atoms said before it, whether a turn opens with it, whether the cache has gone cold."""
+class CallContext(NamedTuple):
+    """One model call: the steps said before it, whether a turn opens with it, whether the cache has gone cold."""
 
-    atoms: int
+    steps: int
     new_turn: bool
     cold: bool
 
@@ -69,18 +69,18 @@ class Fills(NamedTuple):
 class Sizes(NamedTuple):
     """A conversation in numbers, in tokens.
 
-    `atoms` behind the system text, which costs `fixed`; `told[k]` is the most that one note on the first k atoms says.
+    `steps` behind the system text, which costs `fixed`; `told[k]` is the most that one note on the first k steps says.
     """
 
-    atoms: tuple[Atom, ...]
-    moments: tuple[Moment, ...]
+    steps: tuple[Step, ...]
+    moments: tuple[CallContext, ...]
     fixed: Cost
     told: tuple[int, ...]
     limit: int
 
 
 class Stand(NamedTuple):
-    """What stands after an event: raw from atom `cut` on, and in front of it the user's messages from `users` on.
+    """What stands after an event: raw from step `cut` on, and in front of it the user's messages from `users` on.
 
     `users` counts the user's messages.
     """
@@ -124,7 +124,7 @@ class Attempt(NamedTuple):
 
 @dataclass(slots=True)
 class Model:
-    """Costs and floors for one conversation under one room; `depths` to choose from at an event, 0 for every atom."""
+    """Costs and floors for one conversation under one room; `depths` to choose from at an event, 0 for every step."""
 
     sizes: Sizes
     settings: HistorySettings
@@ -142,10 +142,10 @@ class Model:
         """Add up sizes, so that any run of messages is a difference."""
         sizes = self.sizes
         self.room = sizes.limit - sizes.fixed.bound
-        sent = [atom.sent_cost for atom in sizes.atoms]
+        sent = [step.sent_cost for step in sizes.steps]
         self.bounds = _sums([cost.bound for cost in sent])
         self.billed = _sums([cost.estimate for cost in sent])
-        self.user_atoms = [place for place, atom in enumerate(sizes.atoms) if atom.is_user]
+        self.user_atoms = [place for place, step in enumerate(sizes.steps) if step.is_user]
         self.user_bounds = _sums([sent[place].bound for place in self.user_atoms])
         self.user_billed = _sums([sent[place].estimate for place in self.user_atoms])
 
@@ -159,22 +159,22 @@ class Model:
         """Return what the user's messages in front of the cut may cost."""
         return self.user_bounds[self.said_by(stand.cut)] - self.user_bounds[stand.users]
 
-    def raw_bound(self, cut: int, atoms: int) -> int:
+    def raw_bound(self, cut: int, steps: int) -> int:
         """Return what messages from a cut on may cost at a call."""
-        return self.bounds[atoms] - self.bounds[cut]
+        return self.bounds[steps] - self.bounds[cut]
 
-    def history(self, stand: Stand, notes: float, atoms: int) -> float:
+    def history(self, stand: Stand, notes: float, steps: int) -> float:
         """Return what the history costs as a bound."""
-        return notes + self.users_bound(stand) + self.raw_bound(stand.cut, atoms)
+        return notes + self.users_bound(stand) + self.raw_bound(stand.cut, steps)
 
     def standing_billed(self, stand: Stand, notes: float) -> float:
         """Return what is billed for what stands in front of the raw messages, fixed text included."""
         users = self.user_billed[self.said_by(stand.cut)] - self.user_billed[stand.users]
         return self.sizes.fixed.estimate + self.fills.billed * notes + users
 
-    def request_billed(self, stand: Stand, notes: float, atoms: int) -> float:
+    def request_billed(self, stand: Stand, notes: float, steps: int) -> float:
         """Return what is billed for a request."""
-        return self.standing_billed(stand, notes) + self.billed[atoms] - self.billed[stand.cut]
+        return self.standing_billed(stand, notes) + self.billed[steps] - self.billed[stand.cut]
 
     # -- prices -----------------------------------------------------------------------------------------------
 
@@ -183,14 +183,14 @@ class Model:
         moment = self.sizes.moments[call]
         cached = 0.0
         if call and not moment.cold:
-            cached = self.request_billed(stand, notes, self.sizes.moments[call - 1].atoms)
-        return _price(self.request_billed(stand, notes, moment.atoms), cached)
+            cached = self.request_billed(stand, notes, self.sizes.moments[call - 1].steps)
+        return _price(self.request_billed(stand, notes, moment.steps), cached)
 
     def changed(self, call: int, stand: Stand, notes: float, kept: float) -> float:
         """Return the price of a call with an event, of which `kept` tokens stood in front of the request before."""
         moment = self.sizes.moments[call]
         cached = kept if call and not moment.cold else 0.0
-        return _price(self.request_billed(stand, notes, moment.atoms), cached)
+        return _price(self.request_billed(stand, notes, moment.steps), cached)
 
     # -- what an event may do ---------------------------------------------------------------------------------
 
@@ -208,26 +208,26 @@ class Model:
             Attempt(0.0, 0.0, 0.0, 0),
         ]
 
-    def last_cut(self, atoms: int, keep_fraction: float) -> int:
-        """Return the last cut that leaves the newest messages raw up to a share of the room, at least one atom."""
+    def last_cut(self, steps: int, keep_fraction: float) -> int:
+        """Return the last cut that leaves the newest messages raw up to a share of the room, at least one step."""
         keep = keep_fraction * self.room
-        return max(0, min(atoms - 1, bisect_left(self.bounds, self.bounds[atoms] - keep, 0, atoms + 1)))
+        return max(0, min(steps - 1, bisect_left(self.bounds, self.bounds[steps] - keep, 0, steps + 1)))
 
-    def cuts(self, atoms: int, keep_fraction: float) -> list[int]:
-        """Return the cuts to choose from, in order: each atom, or those that leave so many shares of the room raw."""
-        last = self.last_cut(atoms, keep_fraction)
+    def cuts(self, steps: int, keep_fraction: float) -> list[int]:
+        """Return the cuts to choose from, in order: each step, or those that leave so many shares of the room raw."""
+        last = self.last_cut(steps, keep_fraction)
         if not self.depths:
             return list(range(1, last + 1))
         shares = (keep_fraction + (1 - keep_fraction) * depth / self.depths for depth in range(self.depths))
-        return sorted({cut for cut in (last, *(self.last_cut(atoms, share) for share in shares)) if 0 < cut <= last})
+        return sorted({cut for cut in (last, *(self.last_cut(steps, share) for share in shares)) if 0 < cut <= last})
 
     def appended(self, first: int, last: int) -> float:
-        """Return what notes cost on the atoms from `first` to the one before `last`."""
+        """Return what notes cost on the steps from `first` to the one before `last`."""
         if (first, last) not in self.blocks:
             settings = self.settings
             most = settings.block_max_tokens(self.room)
-            noted = session_blocks(self.sizes.atoms[first:last], gap_seconds=settings.gap_seconds, max_tokens=most)
-            tokens = [self._note_tokens(sum(atom.cost.bound for atom in block)) for block in noted]
+            noted = session_blocks(self.sizes.steps[first:last], gap_seconds=settings.gap_seconds, max_tokens=most)
+            tokens = [self._note_tokens(sum(step.cost.bound for step in block)) for block in noted]
             self.blocks[first, last] = self.fills.appended * sum(tokens)
         return self.blocks[first, last]
 
@@ -237,16 +237,16 @@ class Model:
         most = settings.level_tokens(Representation.DETAILED, self.room)
         return max(settings.min_note_tokens, min(most, HEADER_TOKENS + round(said_tokens * settings.note_rate)))
 
-    def floor(self, stand: Stand, notes: float, atoms: int, low_fraction: float) -> int:
+    def floor(self, stand: Stand, notes: float, steps: int, low_fraction: float) -> int:
         """Return the last cut of an event: by the engine's rule for what stays raw, from a low-water mark down.
 
         What stands and what notes on all that is raw would cost is taken off the mark; so the more notes stand, the
         later the cut.
         """
         settings = self.settings
-        new = min(self.raw_bound(stand.cut, atoms) * settings.note_rate, settings.notes_fraction * self.room)
+        new = min(self.raw_bound(stand.cut, steps) * settings.note_rate, settings.notes_fraction * self.room)
         raw = low_fraction * self.room - notes - self.users_bound(stand) - new
-        return self.last_cut(atoms, max(settings.keep_fraction, raw / self.room))
+        return self.last_cut(steps, max(settings.keep_fraction, raw / self.room))
 
     def append_allowed(self, stand: Stand, notes: float) -> bool:
         """Return whether a chain of notes and the user's messages beside it stay within their shares."""
@@ -254,18 +254,18 @@ class Model:
         within = notes <= settings.notes_fraction * self.room
         return settings.chain and within and self.users_bound(stand) <= settings.user_verbatim_fraction * self.room
 
-    def folded(self, cut: int, users: int, atoms: int, attempt: Attempt) -> tuple[Stand, float] | None:
+    def folded(self, cut: int, users: int, steps: int, attempt: Attempt) -> tuple[Stand, float] | None:
         """Return what a fold up to `cut` leaves, and the tokens of its notes; None where it leaves too little.
 
         `users` is the first of the user's messages that stood verbatim before.
         """
-        behind = self.raw_bound(cut, atoms)
+        behind = self.raw_bound(cut, steps)
         share = attempt.user_fraction * self.room
         if self.users_bound(Stand(cut, users)) > share:
             share *= self.settings.user_low_fraction
         room = filled(self.room)
         left = room - attempt.least_notes_tokens - behind
-        if left < min(share, self.users_bound(Stand(cut, users))) and self._raw_can_yield(cut, atoms, attempt):
+        if left < min(share, self.users_bound(Stand(cut, users))) and self._raw_can_yield(cut, steps, attempt):
             return None
         share = min(share, left)
         stand = Stand(cut, self._users_from(cut, users, share))
@@ -277,10 +277,10 @@ class Model:
         notes = min(self.fills.folded * limit, told) if limit >= self.settings.min_note_tokens else 0.0
         return stand, notes
 
-    def _raw_can_yield(self, cut: int, atoms: int, attempt: Attempt) -> bool:
+    def _raw_can_yield(self, cut: int, steps: int, attempt: Attempt) -> bool:
         """Return whether raw messages have to give way before the user's do: the order of loss of the engine."""
         least = 0.0 if attempt.user_fraction < self.settings.user_verbatim_fraction else self.settings.keep_fraction
-        return bool(least) and cut < self.last_cut(atoms, least)
+        return bool(least) and cut < self.last_cut(steps, least)
 
     def _users_from(self, cut: int, users: int, share: float) -> int:
         """Return the first of the user's messages that stays: the newest ones, and the one that is being answered."""

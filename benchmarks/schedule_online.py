@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from benchmarks.schedule_model import READ_PRICE, WRITE_PRICE, Fills, Model, Moment, Sizes, Stand
+from benchmarks.schedule_model import READ_PRICE, WRITE_PRICE, CallContext, Fills, Model, Sizes, Stand
 from benchmarks.schedule_search import Change, Found
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.notes.extract import render
 from squidbot.core.notes.notebook import Ledger, Notebook
 from squidbot.core.plan import Representation
 from squidbot.core.view.renderer import Renderer
-from squidbot.core.view.steps import atoms_of, session_blocks, total
+from squidbot.core.view.steps import session_blocks, steps_of, total
 from squidbot.replay.metrics import CACHE_TTL_SECONDS, Ruler
 from squidbot.replay.runner import replay
 from squidbot.replay.setup import CODECS
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import StoredMessage
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import TokenCounter
-    from squidbot.core.view.steps import Atom
+    from squidbot.core.view.steps import Step
     from squidbot.replay.runner import Call, Outcome
     from squidbot.replay.setup import Terms
 
@@ -76,13 +76,13 @@ def run(conversation: Conversation, terms: Terms, counter: TokenCounter) -> Onli
     outcome = replay(conversation, terms, store, Ruler(counter), calls.append)
     rows = store.read(conversation.id, 0, len(conversation.messages))
     lead = next((at for at, row in enumerate(rows) if row.role != "system"), len(rows))
-    atoms = tuple(atoms_of(rows[lead:]))
-    moments = _moments(rows, atoms, calls)
-    sizes = Sizes(atoms, moments, total(row.sent_cost for row in rows[:lead]), (), terms.limit_tokens)
+    steps = tuple(steps_of(rows[lead:]))
+    moments = _moments(rows, steps, calls)
+    sizes = Sizes(steps, moments, total(row.sent_cost for row in rows[:lead]), (), terms.limit_tokens)
     model = Model(sizes, terms.settings)
     notes = Notebook(conversation.id, Renderer(terms.meter, CODECS), store, store)
     model = Model(sizes._replace(told=_told(notes, model, counter)), terms.settings)
-    events = list(_events(atoms, outcome))
+    events = list(_events(steps, outcome))
     made = store.for_range(conversation.id, 0, len(rows))
     cost = total(summary.cost for summary in made)
     fills = Fills(billed=cost.estimate / cost.bound if cost.bound else 1.0)
@@ -103,7 +103,7 @@ def driven(model: Model, changes: Iterable[Change]) -> tuple[Found, float]:
             kept = model.sizes.fixed.estimate if change.folds else model.standing_billed(stand, notes)
             stand, notes = change.stand, change.notes_tokens
             price += model.changed(call, stand, notes, kept)
-        tokens += model.request_billed(stand, notes, moment.atoms)
+        tokens += model.request_billed(stand, notes, moment.steps)
     return Found(price, tuple(by_call.values())), tokens / max(1, len(model.sizes.moments))
 
 
@@ -118,9 +118,9 @@ def spent_on(model: Model, changes: Iterable[Change]) -> Spent:
         if change is not None:
             kept = model.sizes.fixed.estimate if change.folds else model.standing_billed(stand, notes)
             stand, notes = change.stand, change.notes_tokens
-        tokens = model.request_billed(stand, notes, moment.atoms)
+        tokens = model.request_billed(stand, notes, moment.steps)
         cached = 0.0 if moment.cold or not call else kept
-        new = model.billed[moment.atoms] - model.billed[said] if call else tokens
+        new = model.billed[moment.steps] - model.billed[said] if call else tokens
         anew = WRITE_PRICE * (tokens - cached - new)
         cold = bool(call) and moment.cold
         parts = Spent(
@@ -129,30 +129,30 @@ def spent_on(model: Model, changes: Iterable[Change]) -> Spent:
             parts.written_anew_at_events + (0.0 if cold else anew),
             parts.written_anew_after_pauses + (anew if cold else 0.0),
         )
-        said = moment.atoms
+        said = moment.steps
     return parts
 
 
-def _moments(rows: Sequence[StoredMessage], atoms: Sequence[Atom], calls: Sequence[Call]) -> tuple[Moment, ...]:
+def _moments(rows: Sequence[StoredMessage], steps: Sequence[Step], calls: Sequence[Call]) -> tuple[CallContext, ...]:
     times: list[float] = []
     for row in rows:
         times.append(row.time if row.time is not None else times[-1] + ASSUMED_STEP_SECONDS if times else 0.0)
-    moments: list[Moment] = []
+    moments: list[CallContext] = []
     said, sent_at = 0, float("-inf")
     for call in calls:
-        while said < len(atoms) and atoms[said].last_seq < call.index:
+        while said < len(steps) and steps[said].last_seq < call.index:
             said += 1
         now = times[call.index - 1]
-        moments.append(Moment(said, bool(said) and atoms[said - 1].is_user, now - sent_at > CACHE_TTL_SECONDS))
+        moments.append(CallContext(said, bool(said) and steps[said - 1].is_user, now - sent_at > CACHE_TTL_SECONDS))
         sent_at = now
     return tuple(moments)
 
 
 def _told(notes: Notebook, model: Model, counter: TokenCounter) -> tuple[int, ...]:
     """Return for each cut the most that one note on everything before it says, up to the largest that is asked for."""
-    settings, atoms = model.settings, model.sizes.atoms
+    settings, steps = model.settings, model.sizes.steps
     most = round(settings.notes_fraction * model.room * settings.fold_fraction)
-    blocks = session_blocks(atoms, gap_seconds=settings.gap_seconds, max_tokens=settings.block_max_tokens(model.room))
+    blocks = session_blocks(steps, gap_seconds=settings.gap_seconds, max_tokens=settings.block_max_tokens(model.room))
     ledger, said = Ledger(), 0
     told = [0]
     for block in blocks:
@@ -169,12 +169,12 @@ def _nearly(tokens: int, most: int) -> bool:
     return tokens >= 0.95 * most
 
 
-def _events(atoms: Sequence[Atom], outcome: Outcome) -> Iterable[_Event]:
+def _events(steps: Sequence[Step], outcome: Outcome) -> Iterable[_Event]:
     before = Stand()
     standing: PlanRecord | None = None
     for call, plan in outcome.events:
-        cut = sum(atom.last_seq < plan.tail_from_seq for atom in atoms)
-        stand = Stand(cut, _users_gone(atoms[:cut], plan))
+        cut = sum(step.last_seq < plan.tail_from_seq for step in steps)
+        stand = Stand(cut, _users_gone(steps[:cut], plan))
         old = standing.segments if standing else ()
         appended = {one.representation for one in plan.segments[len(old) :]} <= {Representation.SUMMARY_USER}
         folds = plan.segments[: len(old)] != old or not appended
@@ -183,10 +183,10 @@ def _events(atoms: Sequence[Atom], outcome: Outcome) -> Iterable[_Event]:
         before, standing = stand, plan
 
 
-def _users_gone(noted: Sequence[Atom], plan: PlanRecord) -> int:
+def _users_gone(noted: Sequence[Step], plan: PlanRecord) -> int:
     """Return how many of the user's messages in front of the cut are not sent any more."""
     verbatim = {seq for segment in plan.segments for seq in segment.verbatim}
-    return sum(atom.is_user and atom.first_seq not in verbatim for atom in noted)
+    return sum(step.is_user and step.first_seq not in verbatim for step in noted)
 
 
 def _measured(model: Model, events: Sequence[_Event], fills: Fills) -> Fills:
@@ -203,10 +203,10 @@ def _measured(model: Model, events: Sequence[_Event], fills: Fills) -> Fills:
 
 def _folded(model: Model, event: _Event) -> float:
     """Return what the model leaves to the notes of a fold: by the first attempt that fits with these users."""
-    atoms = model.sizes.moments[event.call].atoms
+    steps = model.sizes.moments[event.call].steps
     for attempt in model.attempts():
-        made = model.folded(event.stand.cut, event.before.users, atoms, attempt)
-        if made and model.history(made[0], made[1], atoms) <= model.room:
+        made = model.folded(event.stand.cut, event.before.users, steps, attempt)
+        if made and model.history(made[0], made[1], steps) <= model.room:
             return made[1]
     return 0.0
 

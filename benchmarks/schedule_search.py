@@ -103,10 +103,10 @@ class _Search:
         """Return the states behind a call, given those in front of it."""
         model = self._model
         moment = model.sizes.moments[call]
-        self._call, self._atoms, self._new = call, moment.atoms, {}
+        self._call, self._atoms, self._new = call, moment.steps, {}
         permitted: _Front = {}
         for stand, states in front.items():
-            other = model.history(stand, 0.0, moment.atoms)
+            other = model.history(stand, 0.0, moment.steps)
             extended = model.extended(call, stand, 0.0)
             a_note = model.extended(call, stand, 1.0) - extended
             for state in states:
@@ -134,9 +134,9 @@ class _Search:
 
     def _appended(self, stand: Stand, left: Stand, states: list[_State]) -> None:
         """Append notes up to a cut to each of the states of a stand; prices and sizes are lines in their notes."""
-        model, call, atoms = self._model, self._call, self._atoms
+        model, call, steps = self._model, self._call, self._atoms
         added = model.appended(stand.cut, left.cut)
-        most = model.room - model.history(left, added, atoms)
+        most = model.room - model.history(left, added, steps)
         price = model.changed(call, left, added, model.standing_billed(stand, 0.0))
         a_note = model.changed(call, left, added + 1.0, model.standing_billed(stand, 1.0)) - price
         affordable = self._at_most - price - self._rest[call + 1][left.cut]

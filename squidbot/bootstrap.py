@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from squidbot.config import core_values
 from squidbot.core import events
-from squidbot.core.budget import Ladder, Resolved, WindowSettings, open_lease, read_tokens, window_below
+from squidbot.core.budget import Ladder, Resolved, WindowSettings, open_window, read_tokens, window_below
 from squidbot.core.engine import ContextEngine
 from squidbot.core.errors import ConfigError
 from squidbot.core.events import Event
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from squidbot.config import Loaded
     from squidbot.core.memories import Scope
     from squidbot.core.memory.asking import Memories
-    from squidbot.core.messages import Lease
+    from squidbot.core.messages import ContextWindow
     from squidbot.core.ports import LLM, Codec, Embedder, TokenCounter
     from squidbot.core.summaries import JobSettings
     from squidbot.core.vectors import VectorIndex
@@ -131,7 +131,7 @@ class Wired:
         opened = self.models.opened(alias)
         return opened.counter if opened and not self.loaded.settings.model(alias).tokenizer else None
 
-    def lease(self, alias: str = "", window_tokens: int | str | None = None) -> Lease:
+    def window(self, alias: str = "", window_tokens: int | str | None = None) -> ContextWindow:
         """Return the window of a session with that model; `window_tokens` goes before all settings.
 
         Raises:
@@ -147,7 +147,7 @@ class Wired:
         name = learned_for(alias, self.loaded.settings.model(alias), found)
         return self._opened(alias, self.learned.within(found, name))
 
-    def lease_below(self, lease: Lease, refused_tokens: int, told_tokens: int | None = None) -> Lease:
+    def lease_below(self, window: ContextWindow, refused_tokens: int, told_tokens: int | None = None) -> ContextWindow:
         """Return the smaller window that a refusal has shown, kept for its model once something is recorded under it.
 
         `refused_tokens` is what was refused, `told_tokens` what the provider says of its window, None for nothing.
@@ -155,10 +155,10 @@ class Wired:
         Raises:
             BudgetError: window, reserve and safety share leave no token for input.
         """
-        alias = lease.model
+        alias = window.model
         found = self._found(alias)
         name = learned_for(alias, self.loaded.settings.model(alias), found)
-        window_tokens = window_below(lease, refused_tokens, told_tokens)
+        window_tokens = window_below(window, refused_tokens, told_tokens)
         made = self._opened(alias, refused(found, window_tokens, refused_tokens), name)
         self.learned.await_kept(name, window_tokens)
         return made
@@ -168,7 +168,7 @@ class Wired:
         found = self.models.resolved(alias)
         return self._resized(alias, found) if self.hooks.has("size_window") else found
 
-    def _opened(self, alias: str, found: Resolved, name: str = "") -> Lease:
+    def _opened(self, alias: str, found: Resolved, name: str = "") -> ContextWindow:
         self._discoveries.tell(alias, found)
         settings, meter = self.loaded.settings, self.meter(alias)
         model = settings.model(alias)
@@ -183,7 +183,7 @@ class Wired:
             detail="; ".join(found.steps) if found.steps[1:] or found.source not in PLAIN_SOURCES else "",
             learned_for=name,
         )
-        return open_lease(asked, meter.name, meter.certificate)
+        return open_window(asked, meter.name, meter.certificate)
 
     def _learn(self, alias: str) -> None:
         """Ask extensions, once, about a model that the settings do not name."""
@@ -208,11 +208,11 @@ class Wired:
         tokens, name = window_of(self.hooks, alias, found, (least, most))
         return Resolved(tokens, "extension", (*found.steps, f"{tokens:,} by the extension {name}")) if name else found
 
-    def history(self, lease: Lease, scope: Scope = NOBODY) -> HistorySettings:
+    def history(self, window: ContextWindow, scope: Scope = NOBODY) -> HistorySettings:
         """Return how a session of a scope keeps its history: the strategy, and every setting that is set."""
         loaded, settings = self.loaded, self.loaded.settings
         pressure, history = settings.pressure, settings.history
-        tables = (settings.prompt, settings.images, settings.summary, pressure, history, loaded.prices(lease.model))
+        tables = (settings.prompt, settings.images, settings.summary, pressure, history, loaded.prices(window.model))
         own = core_values(HistorySettings, *tables)
         own |= {"labels": history.labels_of(scope), "category_weights": settings.allocation.weights}
         own["ladder"] = Ladder(**core_values(Ladder, pressure))
@@ -221,9 +221,9 @@ class Wired:
         if loaded.policy:
             own["cap"] = settings.budget.caps.left(0, 0, reduces=settings.budget.trim_rule == "ladder")
             own.setdefault("min_recent_messages", settings.budget.context_min_recent_messages)
-        chosen = strategy(pressure.strategy, lease.window_tokens - lease.reserved_output_tokens)
+        chosen = strategy(pressure.strategy, window.window_tokens - window.reserved_output_tokens)
         layout = settings.allocation.layout == "tiers"
-        return chosen.resolved(own, lease, tiers=pressure.tier_targets, layout=layout)
+        return chosen.resolved(own, window, tiers=pressure.tier_targets, layout=layout)
 
     def llm(self, key: str = "summary.llm") -> LLM:
         """Return the language model that a key (`*.llm`) names, made anew; an alias of an open model is that one.

@@ -43,7 +43,7 @@ from squidbot.core.transcript.lineage import (
     LINEAGE,
     ROTATED,
     SUB_AGENT,
-    Descent,
+    Lineage,
     children_of,
     parent_of,
     shown,
@@ -186,13 +186,13 @@ class Engine:
         """
         if form not in self.wired.codecs:
             raise ConfigError(f"unknown form of messages {form!r}, known: {', '.join(self.wired.codecs)}")
-        lease = self.wired.lease(model, window_tokens)
+        window = self.wired.window(model, window_tokens)
         isolation = self.wired.loaded.settings.history.isolation
-        own = transcript_id(self.wired.store, session_id, SessionOwner(scope, lease.model, isolation))
+        own = transcript_id(self.wired.store, session_id, SessionOwner(scope, window.model, isolation))
         recorded = self._recorded if self._behind or self.wired.remembering.learns_of(scope) else None
 
         def opened(own: str, mode: str | None = mode) -> Session:
-            return Session(self.wired, own, lease, self.wired.codecs[form], recorded, scope, mode)
+            return Session(self.wired, own, window, self.wired.codecs[form], recorded, scope, mode)
 
         most = self.wired.loaded.settings.session.max_messages
         if not most:
@@ -668,7 +668,7 @@ def continued(source: Session, made: Session, way: str, told: Sequence[Document]
         raise ConfigError(f"{session_id!a:.80} can't go on from itself; give the new session an id of its own")
     if store.head(source_id) == (0, 0) and way != SUB_AGENT:
         raise NotFoundError(f"nothing is stored of {source_id!a:.80}: there is nothing to go on from")
-    descent = Descent(source_id, way, messages, at=time.time())
+    descent = Lineage(source_id, way, messages, at=time.time())
     if store.head(session_id) == (0, 0):
         mark = [] if way == SUB_AGENT else [transition(store, source_id, messages)]
         lead, records = _inherited(made.wired, source_id, (*mark, *told))
@@ -682,7 +682,7 @@ def continued(source: Session, made: Session, way: str, told: Sequence[Document]
         raise ConfigError(f"there is a session {session_id!a:.80} already; give the new one another id")
     child = descent._replace(other=session_id, side=CHILD)
 
-    def unknown() -> Descent | None:
+    def unknown() -> Lineage | None:
         return None if any(one.other == session_id for one in children_of(store, source_id)) else child
 
     append(store, source_id, LINEAGE, unknown, "it does not say which session goes on from it", wait=wait)
@@ -705,11 +705,11 @@ def go_on(  # noqa: PLR0913  # as `Engine.continued`
     mode: str | None,
 ) -> Session:
     """Do what `Engine.continued` says; `open_one` is `Engine.session`."""
-    lease, scope = WINDOW.newest(wired.store, session_id), _scope_of(wired.store, session_id, scope)
-    known = (lease.model, lease.window_tokens) if lease else ("", None)
+    window, scope = WINDOW.newest(wired.store, session_id), _scope_of(wired.store, session_id, scope)
+    known = (window.model, window.window_tokens) if window else ("", None)
     model = known[0] if model is None else model
-    window = known[1] if window_tokens is None and model == known[0] else window_tokens
-    means = {"model": model, "window_tokens": window, "form": form or "openai.chat", "scope": scope}
+    window_tokens_or_share = known[1] if window_tokens is None and model == known[0] else window_tokens
+    means = {"model": model, "window_tokens": window_tokens_or_share, "form": form or "openai.chat", "scope": scope}
     source = open_one(session_id, **means)
     mode = mode or (None if source.mode == "off" else source.mode)
     return continued(source, open_one(new_id, **means, mode=mode), CONTINUED)
@@ -793,10 +793,10 @@ def begin(  # noqa: PLR0913  # as `Engine.sub_agent`
     least = parent.wired.loaded.settings.window.min
     if clamp is not None and clamp < least:
         raise ConfigError(f"clamp_tokens is {clamp:,}; a window has at least {least:,} tokens (window.min)")
-    own, was = parent.lease.window_tokens, parent.lease.window_tokens
-    model = parent.lease.model if model is None else model
-    if model != parent.lease.model and not shares_window:
-        own = parent.wired.lease(model, None).window_tokens
+    own, was = parent.window.window_tokens, parent.window.window_tokens
+    model = parent.window.model if model is None else model
+    if model != parent.window.model and not shares_window:
+        own = parent.wired.window(model, None).window_tokens
     made = open_one(
         parent.session_id if shares else session_id or f"{parent.session_id}/{name}",
         model=model,
@@ -807,10 +807,10 @@ def begin(  # noqa: PLR0913  # as `Engine.sub_agent`
     )
     told: list[Document] = []
     if clamp is not None and clamp < own:
-        tokens = made.lease.window_tokens
+        tokens = made.window.window_tokens
         cause = f"the sub-agent has {tokens:,} of the {was:,} tokens of {parent.session_id}"
-        notice = Event(events.CW_CLAMP_NOTICE, made.session_id, cause, made.lease.lease_id, -1, was, tokens)
-        made.wired.relay.notify(replace(notice, model=made.lease.model, scope=made.scope))
+        notice = Event(events.CW_CLAMP_NOTICE, made.session_id, cause, made.window.window_id, -1, was, tokens)
+        made.wired.relay.notify(replace(notice, model=made.window.model, scope=made.scope))
         said = f"The context window of this agent has {tokens:,} tokens, its parent's {was:,}: keep to what is asked."
         told.append(Document(WINDOW_DOCUMENT, said))
     return made if made.session_id == parent.session_id else continued(parent, made, SUB_AGENT, told)

@@ -582,7 +582,7 @@ class Catalog:
         )
 
     def _filled(self, held: _Open) -> _Open:
-        """Return a model with how full it has left the devices, where they are watched: a lease has it, too."""
+        """Return a model with how full it has left the devices, where they are watched: a window has it, too."""
         steps = (self._watch.opened,) if self._watch is not None and self._watch.opened else ()
         return held._replace(resolved=held.resolved._replace(steps=(*held.resolved.steps, *steps)))
 

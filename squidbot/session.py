@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from squidbot.core.engine import Session as CoreSession
     from squidbot.core.forgetting import Forgotten
     from squidbot.core.memories import Scope
-    from squidbot.core.messages import Lease
+    from squidbot.core.messages import ContextWindow
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Codec
     from squidbot.core.prompts import SystemPrompt
@@ -262,7 +262,7 @@ class Session:
         self,
         wired: Wired,
         session_id: str,
-        lease: Lease,
+        window: ContextWindow,
         codec: Codec,
         recorded: Callable[[Session], None] | None = None,
         scope: Scope = NOBODY,
@@ -275,18 +275,18 @@ class Session:
         # Whose durable facts its tool `memory` sees, and whose what is said in it becomes.
         self.scope = scope
         self.codec = codec
-        self.meter = meter = wired.meter(lease.model)
+        self.meter = meter = wired.meter(window.model)
         self._documents = DocumentCaps(wired.loaded.settings.budget.caps, meter)
-        self._prompting = Prompting(wired.prompts, lease, meter.physical, wired.codecs, mode)
+        self._prompting = Prompting(wired.prompts, window, meter.physical, wired.codecs, mode)
         rule = wired.loaded.settings.budget.trim_rule
         self._policy = Policy(self._documents.caps, meter, rule) if wired.loaded.policy else None
         # What the newest request was asked for with, None: this process has asked for none; and what it costs at most.
         self._inputs: Inputs | None = None
-        self._asked_tokens = lease.window_tokens
-        self.core: CoreSession = wired.engine.session(session_id, lease, meter, wired.history(lease, scope), scope)
+        self._asked_tokens = window.window_tokens
+        self.core: CoreSession = wired.engine.session(session_id, window, meter, wired.history(window, scope), scope)
         self._place = Place(wired.hooks, session_id, scope, meter)
         log = wired.turn_log
-        self._log = log.session(session_id, lease.model, wired.codecs) if log else None
+        self._log = log.session(session_id, window.model, wired.codecs) if log else None
         self._tools = jsontext.Rewriter()
         self.lookups = SessionTools(wired, self.core, meter, self._place)
         self._offered: tuple[dict[str, object], ...] | None = None
@@ -297,9 +297,9 @@ class Session:
         return self.core.session_id
 
     @property
-    def lease(self) -> Lease:
+    def window(self) -> ContextWindow:
         """The session's context window, and where it comes from."""
-        return self.core.lease
+        return self.core.window
 
     @property
     @_alone
@@ -392,9 +392,9 @@ class Session:
             BudgetError: so small a window leaves no token for input, or the text of the mode no room.
             ConfigError: the mode is none for so small a window.
         """
-        lease = self.wired.lease_below(self.lease, self._asked_tokens, window_tokens)
+        window = self.wired.lease_below(self.window, self._asked_tokens, window_tokens)
         mode = self._prompting.chosen
-        made = Session(self.wired, self.session_id, lease, self.codec, self._recorded, self.scope, mode)
+        made = Session(self.wired, self.session_id, window, self.codec, self._recorded, self.scope, mode)
         made.lock = self.lock
         return made
 
@@ -715,7 +715,7 @@ class Session:
 
             settings, form = self.wired.loaded.settings, self.codec.tag
             every = {tool.name: definition(tool, form) for tool in offered(FOR_SESSIONS, settings)}
-            granted = self._place.granted(self.lease.model, tuple(every))
+            granted = self._place.granted(self.window.model, tuple(every))
             self._offered = tuple(every[name] for name in granted)
         return self._offered
 

@@ -243,11 +243,11 @@ def test_rungs_reach_the_session_when_they_are_set() -> None:
 
 
 def test_size_of_a_model_reaches_its_lease() -> None:
-    """Unknown for any other model; the lease's id is the same with and without it."""
-    sized = opened({"models": {"small": {"parameters_billion": 7.6}}}, "small").lease
-    plain = opened({"models": {"small": {}}}, "small").lease
+    """Unknown for any other model; the window's id is the same with and without it."""
+    sized = opened({"models": {"small": {"parameters_billion": 7.6}}}, "small").window
+    plain = opened({"models": {"small": {}}}, "small").window
     assert (sized.parameters_billion, plain.parameters_billion) == (7.6, None)
-    assert sized.lease_id == plain.lease_id
+    assert sized.window_id == plain.window_id
 
 
 def test_snapshot_keys_reach_the_session_when_they_are_set() -> None:
@@ -299,29 +299,29 @@ def test_strategy_reaches_the_session_when_it_is_set() -> None:
 
 
 def test_window_keys_reach_the_lease_when_they_are_set() -> None:
-    """Window, safety share and reserve are the lease's; its source says where the window came from."""
-    lease = opened(
+    """Window, safety share and reserve are the window's; its source says where the window came from."""
+    window = opened(
         {"window": {"default": 9000, "safety_fraction": 0.5}, "budget": {"reserved_output_tokens": 777}}
-    ).lease
-    assert (lease.window_tokens, lease.safety_fraction, lease.reserved_output_tokens) == (9000, 0.5, 777)
-    assert lease.source == "global-config"
-    assert opened({}).lease.source == "default"
+    ).window
+    assert (window.window_tokens, window.safety_fraction, window.reserved_output_tokens) == (9000, 0.5, 777)
+    assert window.source == "global-config"
+    assert opened({}).window.source == "default"
 
 
 def test_model_keys_reach_the_lease_when_the_session_names_the_alias() -> None:
     """Window and longest answer are the model's; other models keep the default window (B-01)."""
     settings: dict[str, object] = {"models": {"qwen2.5:7b": {"context_window": 20_000, "max_tokens": 300}}}
-    lease = opened(settings, "qwen2.5:7b").lease
-    assert (lease.window_tokens, lease.reserved_output_tokens) == (20_000, 300)
-    assert (lease.model, lease.source) == ("qwen2.5:7b", "model-definition")
-    assert opened(settings, "another").lease.window_tokens == 32_768
+    window = opened(settings, "qwen2.5:7b").window
+    assert (window.window_tokens, window.reserved_output_tokens) == (20_000, 300)
+    assert (window.model, window.source) == ("qwen2.5:7b", "model-definition")
+    assert opened(settings, "another").window.window_tokens == 32_768
 
 
 def test_model_tokenizer_counts_when_the_session_names_the_alias() -> None:
     """The model's own counter goes before `budget.counter` (P-07)."""
     settings: dict[str, object] = {"budget": {"counter": "chars4"}, "models": {"m": {"tokenizer": "bytes"}}}
-    assert opened(settings, "m").lease.counter == "bytes"
-    assert opened(settings).lease.counter == "chars4"
+    assert opened(settings, "m").window.counter == "bytes"
+    assert opened(settings).window.counter == "chars4"
 
 
 @pytest.mark.parametrize(
@@ -437,8 +437,8 @@ def test_tokens_may_be_written_as_a_word() -> None:
     assert (settings.summary.source_tokens, settings.summary.min_input_tokens) == (16_000, 1_000)
     assert (settings.memory.index_tokens, settings.journal.summary_token_budget) == (1_000, 1_000)
     with squidbot.load(given) as engine:
-        assert engine.session("a", model="m").lease.window_tokens == 8_192
-        assert engine.session("a", window_tokens="9k").lease.window_tokens == 9_000
+        assert engine.session("a", model="m").window.window_tokens == 8_192
+        assert engine.session("a", window_tokens="9k").window.window_tokens == 9_000
 
 
 WRONG_WINDOWS = [0, -5, True, 2.5, 1e23, 10**23, float("nan"), float("inf"), "x", "", [1], {}]
@@ -494,7 +494,7 @@ def test_window_takes_the_names_of_document_004() -> None:
     assert (window.default, window.min, window.max, window.vram_margin_mib) == (4096, 3000, 9000, 1024)
     assert (window.kv_type, window.sizing) == ("q8_0", "manual")
     assert load_settings({"window": {"autoSize": True}}).settings.window.sizing == "max_safe"
-    assert opened({"window": {"targetSize": 4096}}).lease.source == "global-config"
+    assert opened({"window": {"targetSize": 4096}}).window.source == "global-config"
 
 
 def test_compression_and_snapshots_take_the_names_of_document_004() -> None:
@@ -614,7 +614,7 @@ def test_parts_have_shares_by_tier_where_that_is_set() -> None:
     session = engine.session("s", window_tokens=32_000)
     settings = session.core.settings
     assert settings.layout is not None
-    assert (session.lease.reserved_output_tokens, settings.layout.total) == (4_800, 27_200)
+    assert (session.window.reserved_output_tokens, settings.layout.total) == (4_800, 27_200)
     assert (settings.detailed_blocks, settings.moderate_blocks, settings.compact_blocks) == (2, 3, 3)
     given: list[tuple[dict[str, object], int]] = [
         ({"allocation": {"layout": "tiers"}, "budget": {"reserved_output_tokens": 700}}, 700),
@@ -623,7 +623,7 @@ def test_parts_have_shares_by_tier_where_that_is_set() -> None:
         ({"profile": "ollm"}, 4_800),
     ]
     for one, reserve in given:
-        assert squidbot.load(one).session("s", window_tokens=32_000).lease.reserved_output_tokens == reserve
+        assert squidbot.load(one).session("s", window_tokens=32_000).window.reserved_output_tokens == reserve
     assert squidbot.load({}).session("s", window_tokens=32_000).core.settings.layout is None
 
 

@@ -73,7 +73,7 @@ def test_new_session_has_the_context_and_not_the_conversation(tmp_path: Path) ->
     with engine_of(tmp_path) as engine:
         parent_in(engine)
         made = engine.continued("support/42", "support/43")
-        assert (made.lease.window_tokens, made.scope) == (16_000, ANN)
+        assert (made.window.window_tokens, made.scope) == (16_000, ANN)
         messages = made.assemble("Go on").messages
     assert messages[0] == {"role": "system", "content": "You are a squid."}
     assert all(one["role"] == "user" for one in messages[1:])
@@ -185,7 +185,7 @@ def test_sub_agent_has_a_session_of_its_own_with_the_context(tmp_path: Path) -> 
         agent = engine.sub_agent(parent, "coder")
         assert agent.session_id == "support/42/coder"
         assert agent.scope == Scope(user="ann", agent="coder")
-        assert agent.lease.window_tokens == parent.lease.window_tokens
+        assert agent.window.window_tokens == parent.window.window_tokens
         text = sent(agent)
         assert "Goal: Ship the parser" in text
         assert "[transition]" not in text
@@ -201,7 +201,7 @@ def test_sub_agent_that_shares_the_session_goes_on_in_it(tmp_path: Path) -> None
     with engine_of(tmp_path) as engine:
         parent = parent_in(engine)
         agent = engine.sub_agent(parent, "coder", share_session=True, share_context_window=True)
-        assert (agent.session_id, agent.lease) == (parent.session_id, parent.lease)
+        assert (agent.session_id, agent.window) == (parent.session_id, parent.window)
         assert "harbour 1" in sent(agent, "From the coder")
         assert "From the coder" in str(parent.assemble("And?").messages)
 
@@ -213,18 +213,18 @@ def test_window_of_a_sub_agent_is_clamped_and_it_is_told(tmp_path: Path) -> None
         parent = engine.session("p")
         talk(parent)
         agent = engine.sub_agent(parent, "coder", clamp_tokens=10_000)
-        assert agent.lease.window_tokens == 10_000
+        assert agent.window.window_tokens == 10_000
         for number in range(20):
             made = agent.assemble(f"{number} " + "What of this? " * 80)
             assert made.report.usage.max_tokens <= 10_000
-            assert made.core.cost.bound + agent.lease.reserved_output_tokens <= 10_000
+            assert made.core.cost.bound + agent.window.reserved_output_tokens <= 10_000
             assert "has 10,000 tokens, its parent's 32,000" in str(made.messages)
             agent.record(made.incoming, "So it is. " * 60)
         (told,) = [event for event in heard.events if event.name == events.CW_CLAMP_NOTICE]
         assert (told.tokens_before, told.tokens_after) == (32_000, 10_000)
         assert (told.session_id, told.scope.agent) == ("p/coder", "coder")
         wide = engine.sub_agent(parent, "other", clamp_tokens=64_000)
-        assert wide.lease.window_tokens == 32_000
+        assert wide.window.window_tokens == 32_000
         assert len([event for event in heard.events if event.name == events.CW_CLAMP_NOTICE]) == 1
 
 

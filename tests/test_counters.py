@@ -43,7 +43,7 @@ def ranks() -> bytes:
 def counted(model: str, settings: Mapping[str, object] | None = None) -> str:
     """Return what a session with that model is counted by."""
     with squidbot.load(settings or {}) as engine:
-        return engine.session("s", model=model).lease.counter
+        return engine.session("s", model=model).window.counter
 
 
 def test_model_of_openais_is_counted_by_its_own_vocabulary_where_tiktoken_has_it(cache: Path) -> None:
@@ -94,7 +94,7 @@ def test_reason_says_what_would_count_exactly(cache: Path, monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "squidbot.adapters.tiktoken", None)
     with squidbot.load({}) as engine:
         assert BRINGS in engine.wired.why_counted("")
-        assert engine.session("s", model="gpt-4o").lease.counter == "classes"
+        assert engine.session("s", model="gpt-4o").window.counter == "classes"
 
 
 def test_status_and_explain_say_by_what_and_why(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,13 +136,13 @@ def test_session_goes_on_when_another_counter_counts_it(cache: Path, tmp_path: P
             cache.unlink(missing_ok=True)
         with squidbot.load(settings) as engine:
             session = engine.session("s", model="gpt-4o")
-            seen.append(session.lease.counter)
+            seen.append(session.window.counter)
             for _ in range(12):
                 assembly = session.assemble(f"Please look at part {said} of the plan for the harbour. " * 3)
                 assert assembly.report.cost.bound <= assembly.report.limit.bound
                 count = session.meter.physical.upper_bound
                 sent = sum(count(str(one["content"])) + 4 for one in assembly.messages)
-                assert sent + session.lease.reserved_output_tokens <= 2048
+                assert sent + session.window.reserved_output_tokens <= 2048
                 session.record(assembly.incoming, f"Part {said} is in src/part_{said}.py.")
                 said += 1
     assert seen == ["classes", "tiktoken:o200k_base", "classes"]

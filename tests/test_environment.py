@@ -38,9 +38,9 @@ def test_names_of_the_environment_set_our_keys_when_that_is_asked_for() -> None:
     found = {key: (value, source) for key, value, source in load_settings(COMPAT).origins() if source != "default"}
     assert found.pop("compat.env") == (True, "argument")
     assert found == {".".join(ALIASES[name]): (value, f"env {name}") for name, (_, value) in GIVEN.items()}
-    lease = squidbot.load(COMPAT).session("s").lease
-    assert (lease.window_tokens, lease.reserved_output_tokens, lease.safety_fraction) == (9000, 777, 0.5)
-    assert lease.source == "global-config"
+    window = squidbot.load(COMPAT).session("s").window
+    assert (window.window_tokens, window.reserved_output_tokens, window.safety_fraction) == (9000, 777, 0.5)
+    assert window.source == "global-config"
 
 
 @pytest.mark.usefixtures("named")
@@ -58,7 +58,7 @@ def test_what_is_set_goes_before_the_environment() -> None:
         (found,) = [one for one in loaded.origins() if one.key == "window.default"]
         assert found[1:] == (4096, "argument")
     models = {"models": {"m": {"context_window": 5000}}}
-    assert squidbot.load({**COMPAT, **models}).session("s", model="m").lease.window_tokens == 5000
+    assert squidbot.load({**COMPAT, **models}).session("s", model="m").window.window_tokens == 5000
 
 
 @pytest.mark.parametrize(

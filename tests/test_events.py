@@ -55,7 +55,7 @@ def test_engine_tells_that_it_started_and_that_it_stopped(tmp_path: Path, heard:
 
 
 def test_session_in_another_window_tells_of_both_windows_and_tiers(tmp_path: Path, heard: Heard) -> None:
-    """The old lease is closed, the new one opened, its size and its tier are told, with model and scope (O-16)."""
+    """The old window is closed, the new one opened, its size and its tier are told, with model and scope (O-16)."""
     anna = squidbot.Scope(user="anna")
     with loaded(tmp_path, heard) as engine:
         engine.session("s", window_tokens=16384, model="large", scope=anna).record("Hello.")
@@ -70,7 +70,7 @@ def test_session_in_another_window_tells_of_both_windows_and_tiers(tmp_path: Pat
     ]
     assert {one.scope for one in heard.events[1:-1]} == {anna}
     first, last = heard.of(events.LEASE_OPENED)
-    assert heard.of(events.LEASE_CLOSED)[0].lease_id == first.lease_id != last.lease_id
+    assert heard.of(events.LEASE_CLOSED)[0].window_id == first.window_id != last.window_id
     assert heard.of(events.TIER_CHANGED)[0].cause == "3 Standard -> 2 Basic"
 
 

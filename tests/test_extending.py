@@ -92,8 +92,8 @@ def test_resolve_model_says_what_a_model_is_that_the_settings_do_not_name() -> N
     with squidbot.load({"models": {"own": {}}}, extensions=[extension(resolve_model=resolve_model)]) as engine:
         for alias in ("new", "own", "new", ""):
             engine.session("s", model=alias)
-        lease = engine.session("s", model="new").lease
-        assert (lease.window_tokens, lease.source, lease.counter) == (9000, "model-definition", "words")
+        window = engine.session("s", model="new").window
+        assert (window.window_tokens, window.source, window.counter) == (9000, "model-definition", "words")
         sources = {key: source for key, _, source in engine.origins()}
     assert asked == ["new"]
     assert sources["models.new.context_window"] == "extension acme"
@@ -109,7 +109,7 @@ def test_resolve_model_is_passed_over_where_it_can_not_be_used(answer: object) -
     """The session is opened as if nobody had said anything."""
     heard = Heard()
     with squidbot.load({}, extensions=[extension(resolve_model=lambda: answer), heard]) as engine:
-        assert engine.session("s", model="new").lease.window_tokens == 32_768
+        assert engine.session("s", model="new").window.window_tokens == 32_768
     assert [one.split(":")[0] for one in heard.degraded] == ["acme failed at resolve_model"]
 
 
@@ -121,8 +121,8 @@ def test_resolve_model_is_passed_over_where_it_can_not_be_used(answer: object) -
 def test_size_window_is_never_more_than_the_model_has(model: dict[str, object], wanted: int, window: int) -> None:
     """Where something is known of it; less is always possible."""
     with squidbot.load({"models": {"m": model}}, extensions=[extension(size_window=lambda: wanted)]) as engine:
-        assert engine.session("s", model="m").lease.window_tokens == window
-        assert engine.session("s", model="m", window_tokens=4000).lease.window_tokens == 4000
+        assert engine.session("s", model="m").window.window_tokens == window
+        assert engine.session("s", model="m", window_tokens=4000).window.window_tokens == 4000
 
 
 @pytest.mark.parametrize("answer", [0, -1, True, 1.5, "9000", [9000]])
@@ -130,7 +130,7 @@ def test_size_window_is_passed_over_where_it_is_no_number_of_tokens(answer: obje
     """A window of nothing is none."""
     heard = Heard()
     with squidbot.load({}, extensions=[extension(size_window=lambda: answer), heard]) as engine:
-        assert engine.session("s").lease.window_tokens == 32_768
+        assert engine.session("s").window.window_tokens == 32_768
     assert len(heard.degraded) == 1
 
 
@@ -182,7 +182,7 @@ def test_room_for_answers_is_as_extensions_say_where_it_is_adaptive(
     given = extension(score_complexity=lambda: next(answers), allocate=lambda: tokens)
     adaptive: dict[str, object] = {"allocation": {"adaptive": True}, "window": {"default": 8192}, "budget": {}}
     with loaded(store, given, **adaptive) as engine, loaded(InMemoryStore(), **adaptive) as plain:
-        session, most = engine.session("s"), plain.session("s").lease.reserved_output_tokens
+        session, most = engine.session("s"), plain.session("s").window.reserved_output_tokens
         made = session.assemble("hi")
         session.record(made.incoming, "Hello.")
     assert made.core.reserve is not None
@@ -195,7 +195,7 @@ def test_room_for_answers_is_as_extensions_say_where_it_is_adaptive(
 
 
 def test_nobody_is_asked_for_room_where_it_is_not_adaptive() -> None:
-    """The reserve is the lease's, then."""
+    """The reserve is the window's, then."""
 
     def fail() -> None:
         raise AssertionError("asked")
@@ -497,14 +497,14 @@ def test_no_extension_breaks_a_promise(answers: list[object]) -> None:
     with loaded(store, hostile, allocation={"adaptive": True}) as engine:
         session = engine.session("s", model="anybody's")
         for made in said(session, 10):
-            cost, lease = made.report.cost, made.core.lease
-            assert cost.bound + made.max_output_tokens <= lease.window_tokens
+            cost, window = made.report.cost, made.core.window
+            assert cost.bound + made.max_output_tokens <= window.window_tokens
             sent.append((made.core.plan.plan_id if made.core.plan else -1, list(made.core.payloads)))
             assert f"Tell me of tank {len(sent) - 1}. " in made.core.payloads[-1]
         session.memory({"action": "add", "text": "Squids are clever"})
         session.memory({"action": "search", "query": "squids"})
         session.history({"action": "expand", "id": "m0"})
-        lease, counter = session.lease, session.meter.name
+        window, counter = session.window, session.meter.name
     assert hostile.asked > 50
     for (plan, before), (next_plan, after) in pairwise(sent):
         assert plan != next_plan or after[: len(before)] == before
@@ -513,7 +513,7 @@ def test_no_extension_breaks_a_promise(answers: list[object]) -> None:
         WORDS.format(turn=turn) * 2 for turn in range(10)
     ]
     with loaded(store, budget={"counter": counter, "reserved_output_tokens": 64}) as engine:
-        again = engine.session("s", window_tokens=lease.window_tokens)
+        again = engine.session("s", window_tokens=window.window_tokens)
         assert [list(again.request(number).core.payloads) for number in range(10)] == [one for _, one in sent]
 
 

@@ -71,9 +71,9 @@ def test_the_first_result_wins_where_a_hook_says_so() -> None:
 
     every = [saying("a", None), saying("b", 9000), saying("c", 7000)]
     with squidbot.load({}, extensions=every) as engine:
-        lease = engine.session("s").lease
-    assert (lease.window_tokens, lease.source, asked) == (9000, "extension", ["a", "b"])
-    assert "9,000 by the extension b" in lease.detail
+        window = engine.session("s").window
+    assert (window.window_tokens, window.source, asked) == (9000, "extension", ["a", "b"])
+    assert "9,000 by the extension b" in window.detail
 
 
 def test_what_a_hook_raises_is_told_to_all_others_with_whose_it_is() -> None:
@@ -85,7 +85,7 @@ def test_what_a_hook_raises_is_told_to_all_others_with_whose_it_is() -> None:
 
     failing = extension("failing", 1, size_window=size_window, on_event=lambda event: own.append(event.name))
     with squidbot.load({}, extensions=[failing, heard, extension("next", size_window=lambda: 5000)]) as engine:
-        assert engine.session("s").lease.window_tokens == 5000
+        assert engine.session("s").window.window_tokens == 5000
     assert heard.degraded == ["failing failed at size_window: KeyError: 'window'"]
     assert own == [events.STARTED, events.CONTEXT_DISCOVERED, events.STOPPED]
 

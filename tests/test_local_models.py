@@ -109,7 +109,7 @@ def test_long_chat_stays_in_its_window(model: Model, tmp_path: Path) -> None:
         )
     assert events >= 5
     assert largest > WINDOW_TOKENS // 2, "what is kept would fit a far smaller window"
-    assert one.lease.counter == one.meter.name
+    assert one.window.counter == one.meter.name
 
 
 def test_bound_is_near_the_real_size(model: Model) -> None:

@@ -314,7 +314,7 @@ def test_room_is_never_more_than_the_longest_answer_or_what_is_reserved() -> Non
     model = {"m": {"context_window": 100_000, "max_tokens": 20_000}}
     engine = squidbot.load({"allocation": {"adaptive": True}, "models": model})
     made = engine.session("s", model="m").assemble(COMPLEX, tools=TOOLS)
-    assert (made.max_output_tokens, made.core.lease.reserved_output_tokens) == (20_000, 20_000)
+    assert (made.max_output_tokens, made.core.window.reserved_output_tokens) == (20_000, 20_000)
     one = session(allocation={"adaptive": True}, budget={"reserved_output_tokens": 1000})
     assert one.assemble(COMPLEX, tools=TOOLS).max_output_tokens == 1000
 
@@ -376,7 +376,7 @@ def test_extensions_score_and_give_room_in_our_place() -> None:
     one = squidbot.load({"allocation": {"adaptive": True}}, extensions=rooms).session("s")
     first = one.assemble("hi", tools=TOOLS)
     assert first.report.complexity == 0.5
-    assert first.max_output_tokens == one.lease.reserved_output_tokens == int(0.35 * 32_768)
+    assert first.max_output_tokens == one.window.reserved_output_tokens == int(0.35 * 32_768)
     one.record(first.incoming, CALLING)
     one.assemble(RESULT, tools=TOOLS)
     assert asked == [("hi", True)]

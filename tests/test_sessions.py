@@ -217,9 +217,9 @@ def test_requests_only_grow_whatever_is_said(texts: list[str]) -> None:
 def test_session_takes_its_window_from_the_call_when_one_is_given() -> None:
     """Before the model's, and before the default."""
     engine = squidbot.load({"models": {"m": {"context_window": 9000}}})
-    assert engine.session("s", model="m", window_tokens=5000).lease.window_tokens == 5000
-    assert engine.session("s", model="m").lease.window_tokens == 9000
-    assert engine.session("s", model="m", window_tokens=5000).lease.source == "manual"
+    assert engine.session("s", model="m", window_tokens=5000).window.window_tokens == 5000
+    assert engine.session("s", model="m").window.window_tokens == 9000
+    assert engine.session("s", model="m", window_tokens=5000).window.source == "manual"
 
 
 def test_assemble_stays_in_its_window_when_the_conversation_does_not() -> None:
@@ -228,7 +228,7 @@ def test_assemble_stays_in_its_window_when_the_conversation_does_not() -> None:
     events = 0
     for number in range(50):
         assembly = one.assemble(f"Question {number}: what about part {number}?")
-        assert assembly.report.cost.bound <= 4096 - one.lease.reserved_output_tokens
+        assert assembly.report.cost.bound <= 4096 - one.window.reserved_output_tokens
         asked = f"Question {number}: what about part {number}?"
         assert str(assembly.messages[-1]["content"]).startswith(asked)
         spans = assembly.report.spans
@@ -352,7 +352,7 @@ def test_preview_is_what_would_be_sent_next() -> None:
     one = talked()
     one.record(one.codec.to_message({"role": "user", "content": "and now?"}))
     seen = one.preview()
-    other = squidbot.session.Session(one.wired, "s", one.lease, one.codec)
+    other = squidbot.session.Session(one.wired, "s", one.window, one.codec)
     assert other.preview().messages == seen.messages[1:]
     assert other.preview().report.cost == seen.report.cost
     assert one.assemble(system="Be brief.", tools=[{"name": "read"}], memory="tea").messages == seen.messages

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import squidbot
-from squidbot.plugins.host import Hosted, call_tool
+from squidbot.plugins.host import HostRuntime, call_tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -123,7 +123,7 @@ def answered(threads: int) -> tuple[list[str], int]:
     def telling(payload: Mapping[str, object]) -> object:
         return json.dumps(payload, sort_keys=True)
 
-    hosted = Hosted(None, settings={}, host="test", form="openai.chat", telling=telling, budget=6_000)
+    hosted = HostRuntime(None, settings={}, host="test", form="openai.chat", telling=telling, budget=6_000)
     talk = hosted.conversation("talk")
     listed: list[dict[str, object]] = []
     for number in range(16):

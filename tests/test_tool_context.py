@@ -10,7 +10,7 @@ import squidbot
 from squidbot.core import events
 from squidbot.core.errors import BudgetError, ConfigError, NotFoundError
 from squidbot.core.view.marks import tool_names
-from squidbot.plugins.host import Hosted, call_tool
+from squidbot.plugins.host import HostRuntime, call_tool
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -172,7 +172,7 @@ def test_tool_lists_loads_and_drops(folder: Path) -> None:
             answer = session.call("context", arguments)
             assert answer.is_error
             assert said in answer.text
-    hosted = Hosted(None, host="t", form="openai.chat", telling=dict, settings=folder / "squidbot.toml")
+    hosted = HostRuntime(None, host="t", form="openai.chat", telling=dict, settings=folder / "squidbot.toml")
     assert [one.name for one in hosted.tools] == ["memory_search", "memory_add", "history", "context"]
     assert "in view" in call_tool(hosted.conversation("a").session, "context", {"action": "list"})
     hosted.close()

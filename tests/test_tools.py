@@ -14,7 +14,7 @@ from squidbot.core.errors import ConfigError, StoreError
 from squidbot.core.messages import Category, Kind
 from squidbot.core.tokens.counters import builtin_counter
 from squidbot.core.view.marks import ANSWERS
-from squidbot.plugins.host import Hosted, call_tool
+from squidbot.plugins.host import HostRuntime, call_tool
 from squidbot.plugins.store_tools import StoreTools
 from squidbot.tools.memory import PROGRAM_TOOLS
 from squidbot.tools.table import FOR_HOSTS, FOR_SESSIONS, history_tool
@@ -186,7 +186,7 @@ def test_model_that_may_not_write_is_told_of_no_tool_that_writes(tmp_path: Path)
     scope = squidbot.Scope()
     with squidbot.load({"store": {"path": f"{tmp_path}/s.db"}}) as engine:
         engine.session("a").memory({"action": "add", "text": "The boat is called Heron."})
-    hosted = Hosted(f"{tmp_path}/s.db", host="t", form="openai.chat", telling=dict, settings=settings)
+    hosted = HostRuntime(f"{tmp_path}/s.db", host="t", form="openai.chat", telling=dict, settings=settings)
     assert [tool.name for tool in hosted.tools] == ["memory_search", "history"]
     names = [tool.name for tool in StoreTools(hosted, scope).tools]
     assert names == ["memory_search", "history_search", "history_recall", "history_append", "status"]

@@ -73,7 +73,7 @@ class StructlogObserver:
 
 def _fields(event: Event) -> dict[str, object]:
     scope = " ".join(f"{name}={part}" for name, part in event.scope._asdict().items() if part)
-    said = {"session": event.session_id, "cause": event.cause, "lease": event.lease_id, "model": event.model}
+    said = {"session": event.session_id, "cause": event.cause, "lease": event.window_id, "model": event.model}
     fields: dict[str, object] = {**said, "scope": scope}
     fields = {name: value for name, value in fields.items() if value}
     if event.plan_id >= 0:

@@ -137,10 +137,10 @@ def _explain(talk: Talk, rest: str) -> None:
 
 def _status(talk: Talk, _rest: str) -> None:
     session, wired, paper = talk.conversation.session, talk.setup.engine.wired, Printer()
-    room, lease = session.core.room(), session.lease
+    room, window = session.core.room(), session.window
     standing = room.standing
     kept = wired.loaded.settings.store.path
-    counted = wired.why_counted(lease.model) if lease.model else ""
+    counted = wired.why_counted(window.model) if window.model else ""
     where = f"in {wired.loaded.absolute(kept)}" if kept else "in memory only: it is gone when this ends"
     fraction = talk.reliability(standing.generations)
     notes = sum(1 for block in standing.blocks if block.segment.summary_id)
@@ -148,8 +148,11 @@ def _status(talk: Talk, _rest: str) -> None:
         [
             ("session", f"{session.session_id}, {count(standing.messages, 'message')}, {where}"),
             ("model", talk.model_line),
-            ("window", f"{lease.window_tokens:,} tokens ({lease.source}), {lease.reserved_output_tokens:,} to answer"),
-            ("counted", f"by {lease.counter} ({session.meter.certificate}){f': {counted}' if counted else ''}"),
+            (
+                "window",
+                f"{window.window_tokens:,} tokens ({window.source}), {window.reserved_output_tokens:,} to answer",
+            ),
+            ("counted", f"by {window.counter} ({session.meter.certificate}){f': {counted}' if counted else ''}"),
             ("budget", talk.budget()[0]),
             ("past", f"{count(notes, 'note')} in the place of older messages" if notes else "sent as it was said"),
             ("reliability", f"{percent(fraction)}, {level_of(fraction)}"),
@@ -410,7 +413,7 @@ class Talk:
 
     def reliability(self, generations: int) -> float:
         """Return the share of what was said that the model can be relied on to go by."""
-        return reliability(generations, self.conversation.session.lease.parameters_billion)
+        return reliability(generations, self.conversation.session.window.parameters_billion)
 
     def _session(self) -> Session:
         engine, alias, session_id, _, scope, mode, _ = self.setup
@@ -456,7 +459,7 @@ class Talk:
     def _greet(self) -> None:
         wired, screen = self.setup.engine.wired, self.screen
         session = self.conversation.session
-        window = f"window {session.lease.window_tokens:,} tokens"
+        window = f"window {session.window.window_tokens:,} tokens"
         screen.say(f"squidbot chat: {self.model_line}, {window}", "bold")
         if self.setup.is_demo:
             screen.say("A demonstration: the model's weights are random, and so is what it says.", "warn")

@@ -34,12 +34,12 @@ if TYPE_CHECKING:
     from squidbot.cli.open_store import OpenStore, SeenSession, ShownMessage
     from squidbot.cli.printer import Printer
     from squidbot.core.compaction.turn import Room
-    from squidbot.core.messages import Lease, Part, StoredMessage, Summary
+    from squidbot.core.messages import ContextWindow, Part, StoredMessage, Summary
     from squidbot.core.plan import PlanRecord, Segment
     from squidbot.core.prompts import SystemPrompt
     from squidbot.core.session import Session
     from squidbot.core.view.assembly import Span
-    from squidbot.core.view.current import Standing
+    from squidbot.core.view.current import CurrentView
 
 __all__ = ["explain", "plan_json", "prompt_json"]
 
@@ -67,7 +67,7 @@ _GOALS: Final = {NAME: "task", BUILT: "architecture"}
 class Explanation(NamedTuple):
     """What the next request holds of a session, as `_explained` finds it; the `budget` has names, tokens, meanings."""
 
-    standing: Standing
+    standing: CurrentView
     due: PlanRecord | None
     budget: list[tuple[str, int, str]]
     values: dict[str, Any]
@@ -78,7 +78,7 @@ def explain(place: OpenStore, session_id: str, wanted: int | None = None) -> Res
 
     Raises:
         StoreError: the store failed, or is damaged.
-        BudgetError: no lease is recorded, and the settings leave no token for input.
+        BudgetError: no window is recorded, and the settings leave no token for input.
     """
     found, now = _explained(place, session_id), time.time()
     if wanted is not None:
@@ -88,14 +88,14 @@ def explain(place: OpenStore, session_id: str, wanted: int | None = None) -> Res
 
 def _explained(place: OpenStore, session_id: str) -> Explanation:
     seen = place.seen(session_id)
-    session, (lease, source) = seen.core, place.lease(session_id)
+    session, (window, source) = seen.core, place.window(session_id)
     settings, room = session.settings, session.room()
     standing = room.standing
     runs = [*_runs(standing, _makers(place.plans(session_id)), _said(place, session_id, standing.messages))]
-    is_same = place.wired.meter(lease.model).name == lease.counter
+    is_same = place.wired.meter(window.model).name == window.counter
     due, unfit = _outlook(session)
-    budget, reserve = _budget(room, lease, source), room.newest.reserve_under(lease)
-    reliable = reliability(standing.generations, lease.parameters_billion)
+    budget, reserve = _budget(room, window, source), room.newest.reserve_under(window)
+    reliable = reliability(standing.generations, window.parameters_billion)
     history = standing.history
     rungs = settings.ladder.told(pressure_of(history, standing.summaries, history.plus(room.whole)))
     told = {name: cost.bound for name, cost in remembered(standing)}
@@ -104,9 +104,9 @@ def _explained(place: OpenStore, session_id: str) -> Explanation:
     values: dict[str, Any] = {
         "session": session_id,
         "messages": standing.messages,
-        "model": lease.model,
-        "lease": {"source": source, "id": lease.lease_id, "counter": lease.counter},
-        "counted": place.wired.why_counted(lease.model) if is_same and lease.model else "",
+        "model": window.model,
+        "lease": {"source": source, "id": window.window_id, "counter": window.counter},
+        "counted": place.wired.why_counted(window.model) if is_same and window.model else "",
         "plan": plan_json(standing.plan),
         "due": plan_json(due),
         "unfit": unfit,
@@ -175,21 +175,21 @@ def _limit(room: Room) -> int:
     return room.used_tokens + room.whole.bound
 
 
-def _budget(room: Room, lease: Lease, source: str) -> list[tuple[str, int, str]]:
+def _budget(room: Room, window: ContextWindow, source: str) -> list[tuple[str, int, str]]:
     standing, over = room.standing, room.overcounted_tokens
     lead, head, history = spent(standing.lead).bound, spent(standing.head).bound, standing.history.bound
     block = {"notes": 0, "users": 0, "older": 0}
     for part in (part for one in standing.blocks for part in one.parts):
         made = part.payload is None and part.kind is not Kind.SLIMMED
         block["notes" if made else "users" if is_user_part(part) else "older"] += part.cost.bound
-    reserve = room.newest.reserve_under(lease)
+    reserve = room.newest.reserve_under(window)
     answer = f"for the answer, by its question (complexity {reserve.score:.2f})" if reserve else "for the answer"
-    known = {"recorded": lease.source, "settings": "as the settings have it"}
+    known = {"recorded": window.source, "settings": "as the settings have it"}
     origin = known.get(source, "as the settings have it now; none is recorded")
     outside = "the host's system text and tools, in the newest request, and the template around all"
     return [
-        ("window", lease.window_tokens, f"input and output; {origin}"),
-        ("reserve", reserve.tokens if reserve else lease.reserved_output_tokens, answer),
+        ("window", window.window_tokens, f"input and output; {origin}"),
+        ("reserve", reserve.tokens if reserve else window.reserved_output_tokens, answer),
         ("input limit", _limit(room) - over, "what a request may cost"),
         ("overcounted", over, "counted above what the provider bills: so much more fits"),
         ("system", lead, "system messages of the transcript"),
@@ -229,7 +229,7 @@ def _layout_parts(room: Room, layout: Any) -> Sequence[Share]:  # noqa: ANN401  
     return [Share(name, costs.get(name, 0), most) for name, most in allotted.items()]
 
 
-def _named_parts(standing: Standing) -> Iterator[tuple[str, Part]]:
+def _named_parts(standing: CurrentView) -> Iterator[tuple[str, Part]]:
     """Yield each part of the current view with the part of the layout that it belongs to."""
 
     def said(part: Part) -> str:
@@ -252,12 +252,12 @@ def _prompt(seen: SeenSession, mode: str) -> SystemPrompt | None:
     if not mode:
         return None
     try:
-        return seen.wired.prompts.prompt(mode, seen.core.lease.window_tokens, seen.meter.physical)
+        return seen.wired.prompts.prompt(mode, seen.core.window.window_tokens, seen.meter.physical)
     except (BudgetError, ConfigError):
         return None
 
 
-def _first_tokens(seen: SeenSession, standing: Standing) -> int:
+def _first_tokens(seen: SeenSession, standing: CurrentView) -> int:
     """Return what facts behind the first words cost, as a bound."""
     notices = (part.notice for part in standing.sent if part.notice)
     return sum(seen.meter.text(said).bound for one in notices for said in memory_texts(one))
@@ -277,7 +277,7 @@ def _is_said(part: Part) -> bool:
     return part.payload is not None or part.kind is Kind.SLIMMED
 
 
-def _spans(standing: Standing) -> tuple[Span, ...]:
+def _spans(standing: CurrentView) -> tuple[Span, ...]:
     shown = {part.first_seq: part.kind for block in standing.blocks for part in block.parts if _is_said(part)}
     segments = [block.segment for block in standing.blocks]
     return account(segments, standing.lead_count, shown, standing.tail.parts)
@@ -307,7 +307,9 @@ def _makers(every: Iterable[PlanRecord]) -> dict[object, PlanRecord]:
     return made
 
 
-def _runs(standing: Standing, makers: Mapping[object, PlanRecord], said: list[int] | None) -> Iterator[dict[str, Any]]:
+def _runs(
+    standing: CurrentView, makers: Mapping[object, PlanRecord], said: list[int] | None
+) -> Iterator[dict[str, Any]]:
     """Yield the pieces of the plan, with what is sent and what was said of each, as bounds.
 
     `sent` are messages of a summarized or absent run that are sent word for word beside what stands for it, `cut` those

@@ -14,14 +14,14 @@ from squidbot.cli.open_store import shown_messages
 from squidbot.cli.output import Result, ResultCommand, message
 from squidbot.cli.texts import clock, count, event_line, shorter, span
 from squidbot.core.errors import DamagedStoreError
+from squidbot.core.last_request import REQUEST, LastRequest
 from squidbot.core.messages import Usage
-from squidbot.core.past import REQUEST, Past
 from squidbot.wiring.turnlog import action_of, parameters_of
 
 if TYPE_CHECKING:
     from squidbot.cli.open_store import OpenStore, ShownMessage
     from squidbot.cli.printer import Printer
-    from squidbot.core.messages import Lease, Record
+    from squidbot.core.messages import ContextWindow, Record
     from squidbot.core.plan import PlanRecord
 
 __all__ = ["log"]
@@ -36,26 +36,26 @@ class LoggedRequest(NamedTuple):
     """
 
     number: int
-    past: Past
+    last_request: LastRequest
     usage: Usage | None
     event: PlanRecord | None = None
 
     def to_json(self) -> dict[str, object]:
         """Return it as values that JSON holds."""
-        past, usage = self.past, self.usage
+        last_request, usage = self.last_request, self.usage
         reported = None
         if usage:
             reported = {"input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
             reported["cached_tokens"] = usage.cached_tokens
         return {
             "number": self.number,
-            "tokens": past.cost.estimate,
-            "bound": past.cost.bound,
-            "limit": past.limit.bound,
-            "outside_tokens": past.outside.estimate,
-            "outside_bound": past.outside.bound,
-            "parts": past.parts,
-            "plan": past.plan_id if past.plan_id >= 0 else None,
+            "tokens": last_request.cost.estimate,
+            "bound": last_request.cost.bound,
+            "limit": last_request.limit.bound,
+            "outside_tokens": last_request.outside.estimate,
+            "outside_bound": last_request.outside.bound,
+            "parts": last_request.parts,
+            "plan": last_request.plan_id if last_request.plan_id >= 0 else None,
             "event": plan_json(self.event),
             "usage": reported,
         }
@@ -98,7 +98,7 @@ def log(place: OpenStore, name: str, *, wanted: int | None, last: int, whole: bo
 
 def _turns(place: OpenStore, name: str, end: int, last: int) -> list[LoggedTurn]:
     """Return the `last` newest turns up to the message `end`, oldest first."""
-    lease, source = place.lease(name)
+    window, source = place.window(name)
     starts: list[int] = []
     seq = end
     while seq >= 0 and len(starts) < last:
@@ -110,7 +110,7 @@ def _turns(place: OpenStore, name: str, end: int, last: int) -> list[LoggedTurn]
     first = starts[0]
     rows, requests = place.store.read(name, first, end), _requests(place, name, first)
     return [
-        _turn(shown_messages(rows[start - first : behind - first], place.codecs), requests, lease, source)
+        _turn(shown_messages(rows[start - first : behind - first], place.codecs), requests, window, source)
         for start, behind in pairwise([*starts, end + 1])
     ]
 
@@ -142,15 +142,15 @@ def _requests(place: OpenStore, name: str, first_seq: int) -> dict[int, LoggedRe
     found = [_request(record) for record in place.store.records(name, REQUEST, first)]
     plans = {plan.plan_id: plan for plan in place.plans(name)}
     by_answer: dict[int, LoggedRequest] = {}
-    plan_id = found[0].past.plan_id if first else -1
+    plan_id = found[0].last_request.plan_id if first else -1
     for one in found[1 if first else 0 :]:
-        past = one.past
-        event = plans.get(past.plan_id) if past.plan_id != plan_id else None
-        plan_id = past.plan_id
-        if past.messages >= 0:
+        last_request = one.last_request
+        event = plans.get(last_request.plan_id) if last_request.plan_id != plan_id else None
+        plan_id = last_request.plan_id
+        if last_request.messages >= 0:
             # One that was recorded before it was answered is there again, with its usage.
-            before = by_answer.get(past.messages)
-            by_answer[past.messages] = one._replace(event=event or (before.event if before else None))
+            before = by_answer.get(last_request.messages)
+            by_answer[last_request.messages] = one._replace(event=event or (before.event if before else None))
     return by_answer
 
 
@@ -160,10 +160,12 @@ def _request(record: Record) -> LoggedRequest:
         usage = Usage(*map(int, reported)) if reported else None
     except (ValueError, AttributeError, TypeError) as error:
         raise DamagedStoreError(f"request {record.number} can't be read: {error}") from error
-    return LoggedRequest(record.number, Past.of(record), usage)
+    return LoggedRequest(record.number, LastRequest.of(record), usage)
 
 
-def _turn(found: list[ShownMessage], requests: dict[int, LoggedRequest], lease: Lease, source: str) -> LoggedTurn:
+def _turn(
+    found: list[ShownMessage], requests: dict[int, LoggedRequest], window: ContextWindow, source: str
+) -> LoggedTurn:
     results = {call_id: (one, text) for one in found for call_id, text in results_of(one).items()}
     steps = [(one, requests.get(one.row.seq)) for one in found if one.row.role == "assistant"]
     calls, truncated = [], []
@@ -176,7 +178,7 @@ def _turn(found: list[ShownMessage], requests: dict[int, LoggedRequest], lease: 
             truncated.append(result.row.sent_cost.estimate if result and result.is_cut else 0)
     answer, sent = steps[-1] if steps else (None, None)
     asked = [one for one in found if one.row.role in {"user", "system"} and not one.row.result_ids]
-    budget = _budget(sent, lease if source != "assumed" else None) if sent else []
+    budget = _budget(sent, window if source != "assumed" else None) if sent else []
     values = {
         "turn": span(found[0].row.seq),
         "last": span(found[-1].row.seq),
@@ -194,21 +196,33 @@ def _turn(found: list[ShownMessage], requests: dict[int, LoggedRequest], lease: 
     return LoggedTurn(found, steps, truncated, budget, values)
 
 
-def _budget(sent: LoggedRequest, lease: Lease | None) -> list[tuple[str, int, str]]:
+def _budget(sent: LoggedRequest, window: ContextWindow | None) -> list[tuple[str, int, str]]:
     """Return the lines of a request's budget: a name, tokens (bounds), what it is."""
-    past = sent.past
+    last_request = sent.last_request
     rows = [
-        ("outside", past.outside.bound, "system text, tools and head"),
-        ("history", past.cost.bound - past.outside.bound, f"{past.parts:,} messages with what stands for others"),
-        ("request", past.cost.bound, f"{past.cost.estimate:,} by estimate"),
+        ("outside", last_request.outside.bound, "system text, tools and head"),
+        (
+            "history",
+            last_request.cost.bound - last_request.outside.bound,
+            f"{last_request.parts:,} messages with what stands for others",
+        ),
+        ("request", last_request.cost.bound, f"{last_request.cost.estimate:,} by estimate"),
     ]
-    if lease is None:
+    if window is None:
         return rows
-    window = [
-        ("window", lease.window_tokens, "input and output"),
-        ("reserve", lease.reserved_output_tokens, "for the answer"),
+    of_window = [
+        ("window", window.window_tokens, "input and output"),
+        ("reserve", window.reserved_output_tokens, "for the answer"),
     ]
-    return [*window, *rows, ("free", past.limit.bound - past.cost.bound, f"of the input limit, {past.limit.bound:,}")]
+    return [
+        *of_window,
+        *rows,
+        (
+            "free",
+            last_request.limit.bound - last_request.cost.bound,
+            f"of the input limit, {last_request.limit.bound:,}",
+        ),
+    ]
 
 
 def _put_turn(out: Printer, turn: LoggedTurn, *, whole: bool) -> None:
@@ -237,11 +251,11 @@ def _put_requests(out: Printer, turn: LoggedTurn) -> None:
     for number, (answer, sent) in enumerate(turn.steps, 1):
         if sent is None:
             continue
-        past, usage, event = sent.past, sent.usage, sent.event
+        last_request, usage, event = sent.last_request, sent.usage, sent.event
         cached = f" ({usage.cached_tokens:,} cached)" if usage and usage.cached_tokens else ""
         reported = f"{usage.input_tokens:,}{cached} + {usage.output_tokens:,}" if usage else "-"
-        plan = str(past.plan_id) if past.plan_id >= 0 else "-"
-        sizes = (str(sent.number), str(past.parts), f"{past.cost.bound:,}")
+        plan = str(last_request.plan_id) if last_request.plan_id >= 0 else "-"
+        sizes = (str(sent.number), str(last_request.parts), f"{last_request.cost.bound:,}")
         rows.append((str(number), answer.handle, *sizes, reported, plan, event.cause if event else ""))
         events += [event] if event else []
     if not rows:

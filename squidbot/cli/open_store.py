@@ -1,4 +1,4 @@
-"""A store as commands open it: its sessions, under the leases they ran under, and their messages."""
+"""A store as commands open it: its sessions, under the windows they ran under, and their messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from squidbot.bootstrap import Wired
     from squidbot.config import Loaded
-    from squidbot.core.messages import Lease, StoredMessage, ToolCall
+    from squidbot.core.messages import ContextWindow, StoredMessage, ToolCall
     from squidbot.core.ports import Codec
     from squidbot.core.session import Session
     from squidbot.hookspecs import Register, Store
@@ -51,7 +51,7 @@ CALLS_BACK = 64
 
 @dataclass(frozen=True, slots=True)
 class SeenSession:
-    """A session under its own lease, with the meter of its texts: `working.Worked`."""
+    """A session under its own window, with the meter of its texts: `working.Worked`."""
 
     wired: Wired
     core: Session
@@ -213,10 +213,10 @@ class OpenStore:
         """
         return [PlanRecord.from_json(record.body) for record in self.store.records(session_id, "plan")]
 
-    def lease(self, session_id: str) -> tuple[Lease, str]:
-        """Return the lease that a session ran under, and how it is known.
+    def window(self, session_id: str) -> tuple[ContextWindow, str]:
+        """Return the window that a session ran under, and how it is known.
 
-        "recorded"; "settings" (those of now make the very lease of its newest plan); "assumed" (those of now, and
+        "recorded"; "settings" (those of now make the very window of its newest plan); "assumed" (those of now, and
         nothing tells whether they were its own).
 
         Raises:
@@ -227,35 +227,35 @@ class OpenStore:
         if recorded is not None:
             return recorded, "recorded"
         stored = self.store.last_record(session_id, "plan")
-        wanted = PlanRecord.from_json(stored.body).lease_id if stored else None
+        wanted = PlanRecord.from_json(stored.body).window_id if stored else None
         for alias in ("", *self.wired.loaded.settings.models):
             try:
-                lease = self.wired.lease(alias)
+                window = self.wired.window(alias)
             except BudgetError:
                 continue
-            if lease.lease_id == wanted:
-                return lease, "settings"
-        assumed = self.wired.lease()
-        # A plan made under another lease would not be in force: this shows what stands, not what a new lease would do.
-        return (assumed if wanted is None else replace(assumed, lease_id=wanted)), "assumed"
+            if window.window_id == wanted:
+                return window, "settings"
+        assumed = self.wired.window()
+        # A plan made under another window would not be in force: this shows what stands.
+        return (assumed if wanted is None else replace(assumed, window_id=wanted)), "assumed"
 
     def seen(self, session_id: str) -> SeenSession:
-        """Return the engine's session under its own lease, counted as it was counted; raises as `lease`."""
-        lease, _ = self.lease(session_id)
-        meter = self._meter(lease)
-        core = self.wired.engine.session(session_id, lease, meter, self.wired.history(lease))
+        """Return the engine's session under its own window, counted as it was counted; raises as `window`."""
+        window, _ = self.window(session_id)
+        meter = self._meter(window)
+        core = self.wired.engine.session(session_id, window, meter, self.wired.history(window))
         return SeenSession(self.wired, core, meter)
 
     def session(self, session_id: str) -> Session:
-        """Return the engine's session under its own lease; raises as `lease`."""
+        """Return the engine's session under its own window; raises as `window`."""
         return self.seen(session_id).core
 
-    def _meter(self, lease: Lease) -> Meter:
-        """Return the meter that the lease names, if its counter can be had by that name; else that of the settings."""
-        meter = self.wired.meter(lease.model)
-        if meter.name == lease.counter:
+    def _meter(self, window: ContextWindow) -> Meter:
+        """Return the meter that the window names, if its counter can be had by that name; else that of the settings."""
+        meter = self.wired.meter(window.model)
+        if meter.name == window.counter:
             return meter
-        policy, _, physical = lease.counter.rpartition("/")
+        policy, _, physical = window.counter.rpartition("/")
         try:
             return Meter(self.wired.counter(physical), builtin_counter(policy) if policy else None)
         except ConfigError:

@@ -32,9 +32,9 @@ from squidbot.cli.texts import (
     stop,
 )
 from squidbot.core.errors import BudgetError, DamagedStoreError
+from squidbot.core.last_request import REQUEST, LastRequest
 from squidbot.core.memory.injected import Turns
 from squidbot.core.messages import BEHIND_SCENES, Kind
-from squidbot.core.past import REQUEST, Past
 from squidbot.core.plan import PlanRecord
 from squidbot.core.recall.history import hits_of, in_view, resolve
 from squidbot.core.recall.search import read_query
@@ -112,21 +112,21 @@ def _listed(place: OpenStore, session_id: str, messages: int) -> dict[str, Any]:
     try:
         ends = place.store.pick(session_id, {0, messages - 1}) if messages else []
         newest = place.store.last_record(session_id, REQUEST)
-        past = Past.of(newest) if newest else None
+        last_request = LastRequest.of(newest) if newest else None
         stored = place.store.last_record(session_id, "plan")
         plan = PlanRecord.from_json(stored.body) if stored else None
-        lease, source = place.lease(session_id)
+        window, source = place.window(session_id)
         parent = parent_of(place.store, session_id)
     except DamagedStoreError as error:
         return {**found, "damaged": str(error)}
     if ends:
         found |= {"first_time": ends[0].time, "last_time": ends[-1].time}
-    if past:
-        found |= {"requests": past.requests, "request_tokens": past.cost.bound}
+    if last_request:
+        found |= {"requests": last_request.requests, "request_tokens": last_request.cost.bound}
     if plan:
         found |= {"plan": plan.plan_id, "cause": plan.cause}
     if source != "assumed":
-        found |= {"model": lease.model, "window": lease.window_tokens}
+        found |= {"model": window.model, "window": window.window_tokens}
     if parent:
         found |= {"parent": parent.other, "way": parent.way}
     return found
@@ -612,10 +612,10 @@ def _goals_json(known: Goals) -> dict[str, object]:
 
 def _counted(place: OpenStore, name: str) -> tuple[Callable[[str], int], int]:
     """Return what counts a session's texts, and its window."""
-    lease = WINDOW.newest(place.store, name)
-    meter = place.wired.meter(lease.model if lease else "")
+    window = WINDOW.newest(place.store, name)
+    meter = place.wired.meter(window.model if window else "")
     default = place.wired.loaded.settings.window.default
-    return lambda said: meter.text(said).bound, lease.window_tokens if lease else default
+    return lambda said: meter.text(said).bound, window.window_tokens if window else default
 
 
 @session.command(on="session", writes="action")

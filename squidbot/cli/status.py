@@ -234,11 +234,11 @@ def _mib(size_bytes: int) -> str:
 
 def _model(wired: Wired, alias: str) -> dict[str, Any]:
     """Return a model of the settings: the window of its sessions, where that comes from, and what is wrong with it."""
-    lease = sized = loading = prompt = None
+    window = sized = loading = prompt = None
     problem = counted = ""
     try:
         sized = wired.models.sized(alias)
-        lease = wired.lease(alias)
+        window = wired.window(alias)
         counted = wired.why_counted(alias)
         wired.models.check(alias)
         if sized is not None or wired.loaded.settings.model(alias).adapter not in {None, *USUAL_KEYS}:
@@ -246,18 +246,18 @@ def _model(wired: Wired, alias: str) -> dict[str, Any]:
         if sized is not None and sized.window_tokens is None:
             problem = sized.reason
         mode, counter = wired.loaded.settings.prompt.mode, wired.meter(alias).physical
-        prompt = wired.prompts.prompt(mode, lease.window_tokens, counter)
+        prompt = wired.prompts.prompt(mode, window.window_tokens, counter)
     except SquidbotError as error:
         problem = str(error)
     return {
         "alias": alias,
-        "window": lease.window_tokens if lease else None,
-        "reserved_output_tokens": lease.reserved_output_tokens if lease else None,
-        "source": lease.source if lease else None,
-        "detail": lease.detail if lease else None,
-        "counter": lease.counter if lease else None,
+        "window": window.window_tokens if window else None,
+        "reserved_output_tokens": window.reserved_output_tokens if window else None,
+        "source": window.source if window else None,
+        "detail": window.detail if window else None,
+        "counter": window.counter if window else None,
         "counted": counted,
-        "tier": tier_of(lease.window_tokens).label if lease else None,
+        "tier": tier_of(window.window_tokens).label if window else None,
         "largest_window": sized.window_tokens if sized else None,
         "loading": asdict(loading) if loading else None,
         "prompt": prompt_json(prompt),

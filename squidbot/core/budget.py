@@ -15,7 +15,7 @@ from math import floor, lcm
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from squidbot.core.errors import BudgetError, ConfigError
-from squidbot.core.messages import Cost, Lease
+from squidbot.core.messages import ContextWindow, Cost
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -54,7 +54,7 @@ MOST_TOKENS = 10**12 - 1
 
 @dataclass(frozen=True, slots=True)
 class WindowSettings:
-    """What a lease is opened from.
+    """What a window is opened from.
 
     Attributes:
         window_tokens: input and output together, above 0.
@@ -65,7 +65,7 @@ class WindowSettings:
         source: where the window came from, in the words of C9 ("native-limit", "global-config", ...).
         model_parameters_billion: the size of the model; None where unknown.
         detail: how the window came about, in sentences; "" where there is nothing to tell.
-        learned_for: as in `Lease`.
+        learned_for: as in `Window`.
     """
 
     window_tokens: int
@@ -202,11 +202,11 @@ def input_limit(window_tokens: int, reserved_output_tokens: int, safety_fraction
 
 
 @lru_cache(maxsize=64)  # a host opens session after session with few settings
-def open_lease(settings: WindowSettings, counter: str, certificate: Certificate) -> Lease:
-    """Return the lease of a session whose requests are counted by `counter`, which has that certificate.
+def open_window(settings: WindowSettings, counter: str, certificate: Certificate) -> ContextWindow:
+    """Return the window of a session whose requests are counted by `counter`, which has that certificate.
 
-    Its id follows from its fields, but for the model's size, the detail and `learned_for`: equal leases have equal ids,
-    in any process.
+    Its id follows from its fields, but for the model's size, the detail and `learned_for`: equal windows
+    have equal ids in any process.
 
     Raises:
         ConfigError: a setting is out of its range.
@@ -223,29 +223,29 @@ def open_lease(settings: WindowSettings, counter: str, certificate: Certificate)
     fields = (window, reserve, fraction, counter, settings.model, settings.source)
     digest = hashlib.sha256(json.dumps(fields).encode("ascii")).hexdigest()
     size, learned_for = settings.model_parameters_billion, settings.learned_for
-    return Lease(f"lease-{digest[:12]}", *fields, size, settings.detail, learned_for)
+    return ContextWindow(f"lease-{digest[:12]}", *fields, size, settings.detail, learned_for)
 
 
-def window_below(lease: Lease, refused_tokens: int, told_tokens: int | None = None) -> int:
-    """Return the window that a refusal has shown, in tokens: smaller than the lease's.
+def window_below(window: ContextWindow, refused_tokens: int, told_tokens: int | None = None) -> int:
+    """Return the window that a refusal has shown, in tokens: smaller than the window's.
 
     It is what the provider tells of it, where that is smaller; else what leaves room for two thirds of what it refused.
     """
-    if told_tokens is not None and 0 < told_tokens < lease.window_tokens:
+    if told_tokens is not None and 0 < told_tokens < window.window_tokens:
         return told_tokens
-    left_tokens = int(LEFT_FRACTION * min(refused_tokens, lease.window_tokens - lease.reserved_output_tokens))
-    return lease.reserved_output_tokens + max(1, left_tokens)
+    left_tokens = int(LEFT_FRACTION * min(refused_tokens, window.window_tokens - window.reserved_output_tokens))
+    return window.reserved_output_tokens + max(1, left_tokens)
 
 
-def room(cost: Cost, lease: Lease) -> int:
+def room(cost: Cost, window: ContextWindow) -> int:
     """Return the tokens that a request of this cost still has under both checks of C12; below 0: so many too many."""
-    physical = lease.window_tokens - lease.reserved_output_tokens - cost.bound
-    return min(physical, _policy_limit(lease.window_tokens, lease.safety_fraction) - cost.estimate)
+    physical = window.window_tokens - window.reserved_output_tokens - cost.bound
+    return min(physical, _policy_limit(window.window_tokens, window.safety_fraction) - cost.estimate)
 
 
-def fits(cost: Cost, lease: Lease) -> bool:
+def fits(cost: Cost, window: ContextWindow) -> bool:
     """Return whether a request of this cost passes both checks of C12."""
-    return room(cost, lease) >= 0
+    return room(cost, window) >= 0
 
 
 @lru_cache(maxsize=256)
@@ -795,7 +795,7 @@ def reserve_for(
 
 
 def most_reserved_tokens(window_tokens: int, verbosity: Verbosity, most_tokens: int | None = None) -> int:
-    """Return the most that any question is given of a window, in tokens: what a lease is opened with.
+    """Return the most that any question is given of a window, in tokens: what a window is opened with.
 
     Raises:
         ConfigError: there is no such verbosity.
@@ -920,7 +920,7 @@ class Measure(NamedTuple):
 
 
 class HistoryItem(NamedTuple):
-    """One atom of the history.
+    """One step of the history.
 
     Attributes:
         cost: what it costs as it is, in the unit of the caps.

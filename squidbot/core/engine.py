@@ -9,19 +9,19 @@ from squidbot.core.events import FORGOTTEN, Event
 from squidbot.core.removal import withdraw
 from squidbot.core.session import RETENTION, Session
 from squidbot.core.transcript.windows import WINDOW
-from squidbot.core.view.current import Shelf
+from squidbot.core.view.current import SessionContext
 from squidbot.core.view.renderer import Renderer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from squidbot.core.memories import Scope
-    from squidbot.core.messages import Lease
+    from squidbot.core.messages import ContextWindow
     from squidbot.core.ports import Codec, Observer, SummaryStore, TranscriptStore
     from squidbot.core.recall.history import History
     from squidbot.core.removal import Facts
     from squidbot.core.settings import HistorySettings
-    from squidbot.core.summaries import Desk, JobSettings, Tries
+    from squidbot.core.summaries import JobSettings, SummaryQueue, Tries
     from squidbot.core.tokens.counters import Meter
     from squidbot.core.transcript.records import Wait
     from squidbot.core.transcript.removals import Withdrawn
@@ -56,17 +56,22 @@ class ContextEngine:
         self._tries: Tries | None = None
 
     def session(
-        self, session_id: str, lease: Lease, meter: Meter, settings: HistorySettings, scope: Scope | None = None
+        self,
+        session_id: str,
+        window: ContextWindow,
+        meter: Meter,
+        settings: HistorySettings,
+        scope: Scope | None = None,
     ) -> Session:
         """Return a session. Nothing is read before its first call, nothing is written before `record` or an event.
 
         Messages are recorded as those of `scope`; None: as those before them.
         """
         shelf = self._shelf(session_id, meter)._replace(scope=scope)
-        return Session(shelf, lease, settings, self._observer, self._retention)
+        return Session(shelf, window, settings, self._observer, self._retention)
 
-    def lease(self, session_id: str) -> Lease | None:
-        """Return the lease that a session was last written to under; None where nothing was.
+    def window(self, session_id: str) -> ContextWindow | None:
+        """Return the window that a session was last written to under; None where nothing was.
 
         Raises:
             StoreError: the store failed.
@@ -97,28 +102,31 @@ class ContextEngine:
     def desk(
         self,
         session_id: str,
-        lease: Lease,
+        window: ContextWindow,
         meter: Meter,
         settings: HistorySettings,
         jobs: JobSettings | None = None,
-    ) -> Desk:
+    ) -> SummaryQueue:
         """Return what says which summaries of a session a language model is to write, and has them written.
 
-        The session may be in use meanwhile, by another thread: a desk reads and writes the store only. Lease, meter and
+        The session may be in use meanwhile, by another thread: a desk reads and writes the store only. Window, meter
+        and
         settings as the session has them.
 
         Raises:
             ConfigError: `jobs` name a mode that there is not.
         """
         from squidbot.core.summaries import (  # noqa: PLC0415 - no turn needs it
-            Desk,
             JobSettings,
+            SummaryQueue,
             Tries,
         )
 
         self._tries = self._tries or Tries()
         shelf = self._shelf(session_id, meter)
-        return Desk(shelf, lease, settings, jobs or JobSettings(), self._tries, self._observer)
+        return SummaryQueue(shelf, window, settings, jobs or JobSettings(), self._tries, self._observer)
 
-    def _shelf(self, session_id: str, meter: Meter) -> Shelf:
-        return Shelf(session_id, self._transcripts, self._summaries, Renderer(meter, self._codecs), wait=self._wait)
+    def _shelf(self, session_id: str, meter: Meter) -> SessionContext:
+        return SessionContext(
+            session_id, self._transcripts, self._summaries, Renderer(meter, self._codecs), wait=self._wait
+        )

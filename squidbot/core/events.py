@@ -68,9 +68,9 @@ class Event:
         name: one of this module's constants.
         session_id: the session it happened in; "" for what happened in none.
         cause: why, in one of the plan's causes or a sentence.
-        lease_id, plan_id: under which lease and plan; "" and -1 where none was in force.
+        lease_id, plan_id: under which window and plan; "" and -1 where none was in force.
         tokens_before, tokens_after: the request's bound in tokens on both sides of a change; equal where none was. For
-            windows (`lease-closed`, `context-recalculated`, ...) their sizes.
+            windows (`window-closed`, `context-recalculated`, ...) their sizes.
         fraction: how full the room for history is (`context-pressure`; 1 is full), or the GPU (`low-memory` and the
             like), or the reliability (`reliability-low`); 0 for all others.
         model: the model, as settings call it; "" where none is known.
@@ -80,7 +80,7 @@ class Event:
     name: str
     session_id: str
     cause: str
-    lease_id: str = ""
+    window_id: str = ""
     plan_id: int = -1
     tokens_before: int = 0
     tokens_after: int = 0

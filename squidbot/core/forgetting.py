@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from squidbot.core.compaction.planner import Change
-    from squidbot.core.compaction.pressure import Moment
+    from squidbot.core.compaction.pressure import CallContext
     from squidbot.core.messages import Found, StoredMessage, Summary
     from squidbot.core.plan import PlanRecord, Section
     from squidbot.core.ports import SummaryStore, TranscriptStore
     from squidbot.core.settings import HistorySettings
     from squidbot.core.transcript.removals import ForgottenMessages
-    from squidbot.core.view.current import Shelf, Standing
+    from squidbot.core.view.current import CurrentView, SessionContext
 
 
 # What names a message, or a run of messages, in a text of `history`.
@@ -58,7 +58,7 @@ class Forgetting:
     Takes the shelf that the data stand on, and what the session holds.
     """
 
-    def __init__(self, shelf: Shelf, stored: Standing, seqs: Iterable[int]) -> None:
+    def __init__(self, shelf: SessionContext, stored: CurrentView, seqs: Iterable[int]) -> None:
         """Find what goes.
 
         Raises:
@@ -84,7 +84,7 @@ class Forgetting:
         self._notes = self._renewed_notes()
 
     @property
-    def shelf(self) -> Shelf:
+    def shelf(self) -> SessionContext:
         """The shelf with tombstones, without the summaries and with the notes retold."""
         transcripts = _Without(self._shelf.transcripts, self._tombstones, self._notes)
         summaries = _Left(self._shelf.summaries, frozenset(self.forgotten.summaries))
@@ -132,7 +132,11 @@ class Forgetting:
 
 
 def change_without(
-    forgetting: Forgetting, settings: HistorySettings, moment: Moment, standing: Standing, sections: tuple[Section, ...]
+    forgetting: Forgetting,
+    settings: HistorySettings,
+    moment: CallContext,
+    standing: CurrentView,
+    sections: tuple[Section, ...],
 ) -> Change | None:
     """Return the change under which a session goes on without what it forgets; None where none is needed.
 
@@ -145,7 +149,7 @@ def change_without(
     return make_change(Makers(forgetting.shelf, forgetting.notes, settings), standing, moment, ask)
 
 
-def _copies(shelf: Shelf, asked: Sequence[int]) -> Iterator[int]:
+def _copies(shelf: SessionContext, asked: Sequence[int]) -> Iterator[int]:
     """Yield the messages in which `history` showed what is to be forgotten, copies of copies among them."""
     gone = set(asked)
     for row in messages_of(shelf.transcripts, shelf.session_id, asked[0]):

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from squidbot.core.compaction.planner import SUMMARY
 from squidbot.core.errors import DamagedStoreError
+from squidbot.core.last_request import REQUESTS
 from squidbot.core.notes.notebook import FRAGMENT, LEDGER
-from squidbot.core.past import REQUESTS
 from squidbot.core.plan import PlanRecord
 from squidbot.core.transcript.bookkeeping import BROUGHT, CUT, JOURNALED, KEY
 from squidbot.core.transcript.documents import DOCUMENT

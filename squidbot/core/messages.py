@@ -229,17 +229,17 @@ class Usage(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
+class ContextWindow:
     """The context window of one session, fixed for as long as the session lasts.
 
     `window_tokens` is input and output together, `reserved_output_tokens` the room for the answer. `safety_fraction`
     is the share of the window that the best estimate of a request may fill (C12). `source` says where the window
     came from, and `detail` how it came about, in sentences. `parameters_billion` is the size of the model, None where
     unknown. `learned_for` names the model and the window for which a refusal has shown this smaller one; "" for none.
-    The id depends on none of these three, and leases that differ in `detail` or `learned_for` alone are equal.
+    The id depends on none of these three, and windows that differ in `detail` or `learned_for` alone are equal.
     """
 
-    lease_id: str
+    window_id: str
     window_tokens: int
     reserved_output_tokens: int
     safety_fraction: float

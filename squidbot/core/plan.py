@@ -78,7 +78,7 @@ class Segment(NamedTuple):
         representation: what is sent for it.
         summary_id: the summary that stands for it; None for raw, slimmed and absent.
         verbatim: the messages of the run that are sent verbatim behind its summary, in order of seq: the user's,
-            and pinned atoms whole.
+            and pinned steps whole.
         note_tokens: what the summary, or the pointer of an absent run, costs, as a bound.
         limits: (seq, estimate) of the messages of a slimmed run that are cut so as to cost no more, by the policy's
             counter.
@@ -212,7 +212,7 @@ class PlanRecord:
 
     Attributes:
         plan_id: number of the plan in its session, from 0. parent_plan_id: the plan before; None for the first.
-        lease_id: the lease it was made under.
+        lease_id: the window it was made under.
         created_at: seconds since 1970 as the caller gave them; None where unknown.
         cause: one of `CAUSES`.
         sections: the frozen head, in order.
@@ -227,7 +227,7 @@ class PlanRecord:
         made_at_seq: how many messages were stored when it was made; later steps were said under it.
         thinking_dropped: runs (first seq, first seq behind) of steps sent without their reasoning although what is in
             front of them is as it was before the plan that they were said under.
-        held: somebody brought it back: only a request that does not fit, `compact` or another lease changes it.
+        held: somebody brought it back: only a request that does not fit, `compact` or another window changes it.
         repeats: the plan that an undo brought back, -1 for everything raw; None where it repeats none.
         outside_changed: whether system text or tools were others than in the request before it.
         notes: how many records of notes there were behind it: (ledgers, fragments).
@@ -237,7 +237,7 @@ class PlanRecord:
 
     plan_id: int
     parent_plan_id: int | None
-    lease_id: str
+    window_id: str
     created_at: float | None
     cause: str
     segments: tuple[Segment, ...] = ()

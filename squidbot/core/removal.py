@@ -12,8 +12,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, runtime_checkable
 
+from squidbot.core.last_request import REQUEST
 from squidbot.core.messages import Category, Erasure, Record
-from squidbot.core.past import REQUEST
 from squidbot.core.plan import CONTEXT as CONTEXT_NAMED
 from squidbot.core.plan import PlanRecord
 from squidbot.core.transcript.documents import DOCUMENT
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import StoredMessage
     from squidbot.core.plan import Section
-    from squidbot.core.view.current import Shelf, Standing
+    from squidbot.core.view.current import CurrentView, SessionContext
     from squidbot.core.view.renderer import Renderer
 
 __all__ = [
@@ -63,7 +63,7 @@ class Finds(Protocol):
         """
 
 
-def newly_told(shelf: Shelf, rows: Sequence[StoredMessage], plan: PlanRecord | None = None) -> list[Record]:
+def newly_told(shelf: SessionContext, rows: Sequence[StoredMessage], plan: PlanRecord | None = None) -> list[Record]:
     """Return the record that says which of these messages, and whether this plan, tell facts; none where none does."""
     seqs = [row.seq for row in rows if _said_by(shelf, row)]
     head = [each for section in plan.sections for each in section.memories] if plan else []
@@ -75,18 +75,18 @@ def newly_told(shelf: Shelf, rows: Sequence[StoredMessage], plan: PlanRecord | N
     return [TOLD.behind(shelf.transcripts.last_record(shelf.session_id, TOLD.name), told)]
 
 
-def told_facts(shelf: Shelf, rows: Iterable[StoredMessage]) -> frozenset[str]:
+def told_facts(shelf: SessionContext, rows: Iterable[StoredMessage]) -> frozenset[str]:
     """Return the ids of the facts that messages tell, in their notices or as answers of the tool."""
     return frozenset(each for row in rows if (said := _said_by(shelf, row)) for each in memories_in(said))
 
 
-def standing_facts(standing: Standing) -> frozenset[str]:
+def standing_facts(standing: CurrentView) -> frozenset[str]:
     """Return the ids of the facts that stand unasked: in the head, and behind the first messages."""
     head = standing.plan.remembered if standing.plan else ()
     return frozenset({*(each for one in head for each in one.memories), *_begun(standing)})
 
 
-def _begun(standing: Standing) -> Iterator[str]:
+def _begun(standing: CurrentView) -> Iterator[str]:
     last = standing.lead_count + FIRST_MESSAGES
     for part in standing.sent:
         if part.first_seq > last:
@@ -95,7 +95,7 @@ def _begun(standing: Standing) -> Iterator[str]:
             yield from memories_in(part.notice)
 
 
-def _said_by(shelf: Shelf, row: StoredMessage) -> str:
+def _said_by(shelf: SessionContext, row: StoredMessage) -> str:
     """Return the text in which a message tells facts; "" where it tells none."""
     said = row.notice or ""
     if row.category is Category.RECALLED:
@@ -114,7 +114,7 @@ class _Removal(NamedTuple):
 
 
 def _taken_out(
-    shelf: Shelf, find: Callable[[], _Removal | None], reason: str, now: float | None
+    shelf: SessionContext, find: Callable[[], _Removal | None], reason: str, now: float | None
 ) -> tuple[int, Withdrawn | None]:
     """Take out what is found; return how many things, and the record of that; (0, None)."""
     store, session_id = shelf.transcripts, shelf.session_id
@@ -142,7 +142,7 @@ def _taken_out(
     return retry(store, session_id, act, "nothing was taken out", wait=shelf.wait)
 
 
-def _plans(shelf: Shelf, left: Callable[[Section], Section | None], first: int = 0) -> list[Record]:
+def _plans(shelf: SessionContext, left: Callable[[Section], Section | None], first: int = 0) -> list[Record]:
     """Return the plans from a number on whose heads told what is taken out, without it."""
     changed = []
     for record in shelf.transcripts.records(shelf.session_id, PLAN, first):
@@ -153,7 +153,7 @@ def _plans(shelf: Shelf, left: Callable[[Section], Section | None], first: int =
     return changed
 
 
-def _with_notice(shelf: Shelf, row: StoredMessage, notice: str | None) -> StoredMessage:
+def _with_notice(shelf: SessionContext, row: StoredMessage, notice: str | None) -> StoredMessage:
     """Return a stored message with another notice behind it, or none, and what it costs with that."""
     bare = replace(row, notice=notice, counter="")  # counted anew, whoever counted it
     return shelf.renderer.counted(bare)
@@ -178,7 +178,7 @@ class Facts(NamedTuple):
     now: float | None = None
 
 
-def withdraw(shelf: Shelf, facts: Facts) -> Withdrawn | None:
+def withdraw(shelf: SessionContext, facts: Facts) -> Withdrawn | None:
     """Take facts out of all that a session has told of them, durably and for good; None where it told none of them.
 
     Messages of the conversation itself stay as they were said. The next request is made under a new plan where what
@@ -201,7 +201,9 @@ def withdraw(shelf: Shelf, facts: Facts) -> Withdrawn | None:
     return _taken_out(shelf, find, facts.reason, facts.now)[1]
 
 
-def _rows_without(shelf: Shelf, seqs: Iterable[int], facts: Facts) -> tuple[list[StoredMessage], list[StoredMessage]]:
+def _rows_without(
+    shelf: SessionContext, seqs: Iterable[int], facts: Facts
+) -> tuple[list[StoredMessage], list[StoredMessage]]:
     """Return tombstones for answers that told these facts, and messages without the notices that did."""
     graves: list[StoredMessage] = []
     unnoticed: list[StoredMessage] = []
@@ -232,7 +234,7 @@ def named_in(renderer: Renderer, rows: Iterable[StoredMessage]) -> tuple[str, ..
     return tuple(dict.fromkeys(names))
 
 
-def unset(shelf: Shelf, names: Collection[str], reason: str = "", now: float | None = None) -> int:
+def unset(shelf: SessionContext, names: Collection[str], reason: str = "", now: float | None = None) -> int:
     """Take out all changes by call that name one of these, and what requests told of them; return how many changes.
 
     Lines that messages mark stay with their messages. Where something is still sent that told them, the next request
@@ -254,7 +256,7 @@ def unset(shelf: Shelf, names: Collection[str], reason: str = "", now: float | N
     return _taken_out(shelf, find, reason, now)[0] if names else 0
 
 
-def unload(shelf: Shelf, name: str, reason: str = "", now: float | None = None) -> int:
+def unload(shelf: SessionContext, name: str, reason: str = "", now: float | None = None) -> int:
     """Take a document out for good: its texts, and what requests told of them; return how many texts.
 
     The rest is as for `unset`.
@@ -294,7 +296,7 @@ def _is_one(text: str, names: Collection[str]) -> bool:
     return any(same(text, name) for name in names)
 
 
-def _changes_naming(shelf: Shelf, names: Collection[str]) -> tuple[list[Record], list[Record]]:
+def _changes_naming(shelf: SessionContext, names: Collection[str]) -> tuple[list[Record], list[Record]]:
     """Return the records that take the place of changes that name one of these, and of the lines written with them."""
     changes, marks = [], []
     lines = MARKED.all(shelf.transcripts, shelf.session_id)
@@ -315,7 +317,7 @@ def _kept(without: Callable[[str], str], section: Section) -> Section | None:
     return section._replace(text=text) if text else None
 
 
-def _rows(shelf: Shelf, without: Callable[[str], str]) -> list[StoredMessage]:
+def _rows(shelf: SessionContext, without: Callable[[str], str]) -> list[StoredMessage]:
     """Return the messages behind which it was announced, without that."""
     rows = messages_of(shelf.transcripts, shelf.session_id)
     told = ((row, without(row.notice)) for row in rows if row.notice)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from squidbot.core.plan import PlanRecord
     from squidbot.core.state import State
     from squidbot.core.transcript.snapshots import Retention
-    from squidbot.core.view.current import Standing
+    from squidbot.core.view.current import CurrentView
 
 __all__ = ["RestorePoints", "undone"]
 
@@ -42,7 +42,7 @@ class RestorePoints:
         """
         return SNAPSHOT.state(self._state.shelf.transcripts, self._state.shelf.session_id)
 
-    def saved(self, stored: Standing, cause: str, name: str, now: float | None) -> Snapshot:
+    def saved(self, stored: CurrentView, cause: str, name: str, now: float | None) -> Snapshot:
         """Return a snapshot of what stands, to be stored; one without a name is made unasked.
 
         Raises:
@@ -51,10 +51,10 @@ class RestorePoints:
         plan_id = stored.plan.plan_id if stored.plan else RAW
         time = stored.newest_time if now is None else now
         counts = stored.messages, stored.pins.count
-        made = Snapshot(name, not name, cause, plan_id, self._state.lease.lease_id, *counts, created_at=time)
+        made = Snapshot(name, not name, cause, plan_id, self._state.window.window_id, *counts, created_at=time)
         return self.read().placed(made, self._retention)
 
-    def automatic(self, stored: Standing, cause: str, now: float | None) -> Snapshot | None:
+    def automatic(self, stored: CurrentView, cause: str, now: float | None) -> Snapshot | None:
         """Return a snapshot made unasked; None where that fails, which never fails the turn."""
         try:
             return self.saved(stored, cause, "", now)
@@ -68,7 +68,7 @@ class RestorePoints:
             name = events.AUTO_SNAPSHOT_CREATED if saved.automatic else events.SNAPSHOT_CREATED
             self._state.notify(name, saved.name)
 
-    def make(self, stored: Standing, name: str, now: float | None) -> Snapshot:
+    def make(self, stored: CurrentView, name: str, now: float | None) -> Snapshot:
         """Store a snapshot of what stands under a name, and return it.
 
         Raises:
@@ -79,7 +79,9 @@ class RestorePoints:
         self.tell(saved)
         return saved
 
-    def restore(self, name: str, turn: Turn, stored: Standing, inputs: Inputs | None, now: float | None) -> PlanRecord:
+    def restore(
+        self, name: str, turn: Turn, stored: CurrentView, inputs: Inputs | None, now: float | None
+    ) -> PlanRecord:
         """Make plan and pins what they were at a snapshot, and return the plan that does so, which is stored.
 
         The state now is kept as a snapshot first. Without `inputs` the head stays as the plan has it.
@@ -102,7 +104,7 @@ class RestorePoints:
         return plan
 
 
-def undone(state: State, turn: Turn, stored: Standing, inputs: Inputs | None, now: float | None) -> PlanRecord:
+def undone(state: State, turn: Turn, stored: CurrentView, inputs: Inputs | None, now: float | None) -> PlanRecord:
     """Make the plan before the newest one stand again, and return the plan that does so, which is stored.
 
     Without `inputs` the head stays as the plan has it; `now` is in seconds since 1970.
@@ -120,7 +122,7 @@ def undone(state: State, turn: Turn, stored: Standing, inputs: Inputs | None, no
 
 
 def _stands_again(
-    state: State, stored: Standing, change: Change, back: Return, extra: Sequence[Record] = ()
+    state: State, stored: CurrentView, change: Change, back: Return, extra: Sequence[Record] = ()
 ) -> PlanRecord:
     """Store the change that brings a plan back, with the notes as they were under it, and return its plan."""
     from squidbot.core.notes.notebook import counts_behind, rewound  # noqa: PLC0415  # no other turn needs it

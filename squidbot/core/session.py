@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from squidbot.core.compaction.planner import Change
     from squidbot.core.compaction.turn import Outcome, Unasked
     from squidbot.core.forgetting import Forgotten
-    from squidbot.core.messages import Lease, Message, Record, StoredMessage, Usage
+    from squidbot.core.messages import ContextWindow, Message, Record, StoredMessage, Usage
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Observer
     from squidbot.core.settings import HistorySettings
     from squidbot.core.transcript.snapshots import Snapshot
     from squidbot.core.view.assembly import Assembly
-    from squidbot.core.view.current import Shelf, Standing
+    from squidbot.core.view.current import CurrentView, SessionContext
 
 # Makes a record of messages as they are stored.
 Beside: TypeAlias = "Callable[[Sequence[StoredMessage]], Record]"
@@ -42,22 +42,22 @@ NO_LONGER = "a fact that was told was forgotten, or is another one's"
 
 
 class Session:
-    """One conversation under one lease. Not for two threads at once; several processes may hold the same session."""
+    """One conversation under one window. Not for two threads at once; several processes may hold the same session."""
 
     def __init__(
         self,
-        shelf: Shelf,
-        lease: Lease,
+        shelf: SessionContext,
+        window: ContextWindow,
         settings: HistorySettings,
         observer: Observer | None,
         retention: Retention = RETENTION,
     ) -> None:
         """Use `ContextEngine.session` instead."""
-        self.lease = lease
+        self.window = window
         self.settings = settings
         self.retention = retention
         shelf = shelf._replace(tells_users=not settings.keeps_users, says_notes=settings.says_notes)
-        self._state = State(shelf, lease, observer, reads_all=settings.strict)
+        self._state = State(shelf, window, observer, reads_all=settings.strict)
         self._points = RestorePoints(self._state, retention)
         # Whether history has reached the mark with the newest assembled request: then it is recorded with a snapshot.
         self._snapshot_due = False
@@ -106,7 +106,7 @@ class Session:
         """Return a request as it was sent and recorded, made once more: the one of a number from 0, None: the newest.
 
         `inputs` bring its system text, which is the host's and is not stored; without it the messages behind it are
-        returned. No more is promised of other fields than cost, limit, lease and report of then.
+        returned. No more is promised of other fields than cost, limit, window and report of then.
 
         Raises:
             NotFoundError: there is no such request, or it can't be made again; the text says why.
@@ -114,7 +114,7 @@ class Session:
         """
         from squidbot.core.compaction.turn import sent  # noqa: PLC0415  # as those below: a call that changes nothing needs none
 
-        return sent(self._state.shelf, self.lease, number, inputs or Inputs())
+        return sent(self._state.shelf, self.window, number, inputs or Inputs())
 
     def record(
         self,
@@ -175,7 +175,8 @@ class Session:
 
         The next request is the former one byte for byte, and what was said since behind it; steps that were said under
         the plan that is undone are sent without their reasoning. From then on only a request that does not fit,
-        `compact` or another lease changes it. Undoing again goes further back, in front of the first plan to everything
+        `compact` or another window changes it. Undoing again goes further back, in front of the first plan to
+        everything
         raw; to come forward again, restore a snapshot made before, or `compact`. Pins stay as they are.
 
         Raises:
@@ -243,7 +244,7 @@ class Session:
     def room(self) -> Room:
         """Return what the next request has free behind what is stored, and behind what came with the newest one."""
         stored, turn = self._state.current(), self._turn
-        newest = self._state.waiting or self._state.past
+        newest = self._state.waiting or self._state.last_request
         used = spent(stored.lead).plus(newest.outside).plus(stored.history)
         came = newest.cost.less(used) if self._state.waiting else Cost(0, 0)
         birth = turn.births(stored, newest.outside.plus(came)).birth
@@ -255,14 +256,14 @@ class Session:
     @property
     def _turn(self) -> Turn:
         state, mark = self._state, self.retention.auto_fraction
-        return Turn(state.shelf, self.lease, self.settings, lambda: state.notes, state.past, mark)
+        return Turn(state.shelf, self.window, self.settings, lambda: state.notes, state.last_request, mark)
 
     @property
     def _sane_turn(self) -> Turn:
         """The same for what is done by hand: no report ever keeps somebody from shortening or forgetting."""
-        return self._turn.sane(self._state.past.outside.bound)
+        return self._turn.sane(self._state.last_request.outside.bound)
 
-    def _assembled(self, stored: Standing, incoming: Sequence[Message], given: Inputs) -> Assembly:
+    def _assembled(self, stored: CurrentView, incoming: Sequence[Message], given: Inputs) -> Assembly:
         state, self._unasked = self._state, given.unasked
         if self._untold(standing_facts(stored), given.now):
             stored = state.current()
@@ -286,7 +287,7 @@ class Session:
         gone = self._unasked.untold(told) if self._unasked and told else frozenset[str]()
         return bool(gone) and self._state.withdraw(Facts(gone, reason=NO_LONGER, now=now)) is not None
 
-    def _evented(self, stored: Standing, outcome: Outcome, change: Change) -> PlanRecord:
+    def _evented(self, stored: CurrentView, outcome: Outcome, change: Change) -> PlanRecord:
         """Store an event; where history has reached the mark, with a snapshot of what stood before it."""
         notes = self._state.notes
         saved = self._points.automatic(stored, "pressure", change.record.created_at) if outcome.pressing else None
@@ -299,7 +300,7 @@ class Session:
 
     def _recorded(
         self,
-        stored: Standing,
+        stored: CurrentView,
         messages: Sequence[Message | StoredMessage],
         usage: Usage | None,
         now: float | None,
@@ -308,7 +309,7 @@ class Session:
         state, (key, beside) = self._state, given
         if key and (known := state.keys.find(key)):
             return tuple(state.shelf.read(known.first_seq, known.last_seq))
-        rows = self._turn.births(stored, state.past.outside).placed(messages, stored, now)
+        rows = self._turn.births(stored, state.last_request.outside).placed(messages, stored, now)
         answered = state.answered(self._sent, rows, usage)
         due = answered is not None and self._snapshot_due
         saved = self._points.automatic(stored, "pressure", rows[-1].time) if due else None
@@ -323,9 +324,9 @@ class Session:
         self._untold(told_facts(state.shelf, rows), now)
         return rows
 
-    def _compacted(self, stored: Standing, inputs: Inputs | None, now: float | None) -> PlanRecord | None:
+    def _compacted(self, stored: CurrentView, inputs: Inputs | None, now: float | None) -> PlanRecord | None:
         state, turn = self._state, self._sane_turn
-        renewed = state.notes.restart() if stored.opened else ()  # else what another lease had noted is told twice
+        renewed = state.notes.restart() if stored.opened else ()  # else what another window had noted is told twice
         if (change := by_hand(turn, stored, inputs or turn.as_before(stored, now))) is None:
             state.reopen_notes()
             return None
@@ -334,7 +335,7 @@ class Session:
         return state.write(stored, change, (records, state.notes.counts()), by_category=shared)
 
     def _forgotten(
-        self, stored: Standing, seqs: tuple[int, ...], reason: str, inputs: Inputs | None, now: float | None
+        self, stored: CurrentView, seqs: tuple[int, ...], reason: str, inputs: Inputs | None, now: float | None
     ) -> Forgotten:
         from squidbot.core.forgetting import Forgetting  # noqa: PLC0415
 
@@ -342,7 +343,7 @@ class Session:
         forgetting = Forgetting(state.shelf, stored, seqs)
         change = without(turn, stored, inputs or turn.as_before(stored, now), forgetting)
         gone = forgetting.forgotten
-        told = ForgottenMessages(gone.asked, gone.copies, gone.summaries, reason, state.past.number + 1, now)
+        told = ForgottenMessages(gone.asked, gone.copies, gone.summaries, reason, state.last_request.number + 1, now)
         return replace(gone, plan=state.erase(stored, forgetting, change, told))
 
     def _unset(self, seqs: tuple[int, ...], reason: str, now: float | None) -> None:
@@ -352,7 +353,7 @@ class Session:
         if all(0 <= seq < messages for seq in seqs) and store.last_record(self.session_id, GOAL.name):
             unset(shelf, named_in(shelf.renderer, store.pick(self.session_id, set(seqs))), reason, now)
 
-    def _pinned(self, stored: Standing, pin: Pin) -> None:
+    def _pinned(self, stored: CurrentView, pin: Pin) -> None:
         self._state.append(stored, (), [PIN.record(stored.pins.count, pin)])
         # Nothing that is sent changes before the next event.
         made = PIN.state(self._state.shelf.transcripts, self.session_id)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from squidbot.core.budget import Capped, Layout
-    from squidbot.core.messages import Labels, Lease
+    from squidbot.core.messages import ContextWindow, Labels
 
 __all__ = ["LEVEL_TOKENS", "STRATEGIES", "HistorySettings", "strategy"]
 
@@ -80,9 +80,9 @@ class HistorySettings:
         read_price, write_price: of a cached and of a newly written input token; 1 is an uncached one.
         output_price: of a token that a model writes.
         least_cached_tokens: of a request shorter than this nothing is cached.
-        policy_limit: what a request may cost by the policy's counter, in its unit; None: by the lease.
+        policy_limit: what a request may cost by the policy's counter, in its unit; None: by the window.
         calibrated_fraction: the share of the window that an estimate may fill once usage was reported (C12); at most
-            that of the lease where it is smaller.
+            that of the window where it is smaller.
         user_messages: "graceful": the user's messages give way last; "strict": never, what does not fit with all of
             them is refused (O-07).
         cap: what the caps of document 001 leave for history; None where they don't hold.
@@ -170,23 +170,28 @@ class HistorySettings:
         return Prices(self.read_price, self.write_price, self.output_price, self.least_cached_tokens)
 
     def resolved(
-        self, own: Mapping[str, object], lease: Lease | None = None, *, tiers: bool = False, layout: bool = False
+        self,
+        own: Mapping[str, object],
+        window: ContextWindow | None = None,
+        *,
+        tiers: bool = False,
+        layout: bool = False,
     ) -> HistorySettings:
         """Return the same with what a user has set: this goes before the layout, that before the tier of the window.
 
         Args:
             own: fields with their values.
-            lease: the window; it may be left out where neither tier nor layout counts.
+            window: the window; it may be left out where neither tier nor layout counts.
             tiers: whether low water and the ceiling of pinned messages are those of the tier.
             layout: whether notes are as large and as many as the layout of the tier has them.
         """
         high = self.high_fraction if own.get("read_price", self.read_price) else max(self.high_fraction, FREE_READ_HIGH)
         high = own.get("high_fraction", high)  # type: ignore[assignment]  # a float, under its own name
         made: dict[str, object] = {"high_fraction": high}
-        if lease is not None and tiers:
-            made |= _of_tier(lease.window_tokens, high)
-        if lease is not None and layout:
-            made |= _of_layout(lease)
+        if window is not None and tiers:
+            made |= _of_tier(window.window_tokens, high)
+        if window is not None and layout:
+            made |= _of_layout(window)
         return replace(self, **{**made, **own})  # type: ignore[arg-type]  # whoever sets them has checked each
 
     def block_max_tokens(self, room_tokens: int) -> int:
@@ -230,16 +235,16 @@ def _of_tier(window_tokens: int, high_fraction: float) -> dict[str, object]:
     return {"low_fraction": max(0.0, low), "pinned_fraction": of.pinned_fraction}
 
 
-def _of_layout(lease: Lease) -> dict[str, object]:
+def _of_layout(window: ContextWindow) -> dict[str, object]:
     """Return notes as large and as many as the layout of a tier has them.
 
     Each compaction writes all notes anew, so no level has more than its share; what they leave is for recent messages.
     """
     from squidbot.core.budget import laid_out  # noqa: PLC0415  # exact shares are a tenth of it all
 
-    window = lease.window_tokens
-    limit = input_limit(window, lease.reserved_output_tokens, lease.safety_fraction)
-    layout, (detailed, moderate, compact) = laid_out(window, limit), tier_of(window).summaries
+    size = window.window_tokens
+    limit = input_limit(size, window.reserved_output_tokens, window.safety_fraction)
+    layout, (detailed, moderate, compact) = laid_out(size, limit), tier_of(size).summaries
     return {
         "layout": layout,
         "chain": False,

@@ -11,8 +11,8 @@ from squidbot.core.compaction.bounds import bill_of, is_too_little, is_too_much
 from squidbot.core.compaction.turn import aged, broken, closed, opened, overrun, shortened
 from squidbot.core.errors import DamagedStoreError, SquidbotError, StoreError
 from squidbot.core.events import Event
+from squidbot.core.last_request import REQUEST, LastRequest
 from squidbot.core.messages import Category, Cost, Record
-from squidbot.core.past import REQUEST, Past
 from squidbot.core.plan import PlanRecord
 from squidbot.core.removal import newly_told, withdraw
 from squidbot.core.tokens.calibration import Bills
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from squidbot.core.compaction.planner import Change
     from squidbot.core.compaction.turn import Outcome
     from squidbot.core.forgetting import Forgetting
-    from squidbot.core.messages import Lease, StoredMessage, Usage
+    from squidbot.core.messages import ContextWindow, StoredMessage, Usage
     from squidbot.core.notes.notebook import Notebook
     from squidbot.core.ports import Observer
     from squidbot.core.removal import Facts
     from squidbot.core.transcript.removals import ForgottenMessages, Withdrawn
-    from squidbot.core.view.current import Shelf, Standing
+    from squidbot.core.view.current import CurrentView, SessionContext
 
 __all__ = ["State"]
 
@@ -51,27 +51,29 @@ class State:
     """What one session knows of its store.
 
     Attributes:
-        shelf, lease: where its data stand, and the window it is open under.
+        shelf, window: where its data stand, and the window it is open under.
         keys: what clients called what they sent.
         past: what the newest recorded request left; waiting: what the newest assembled one will leave once it is
             recorded, None where none waits.
         unreported: whether the newest recorded request was recorded before it was answered.
     """
 
-    def __init__(self, shelf: Shelf, lease: Lease, observer: Observer | None, *, reads_all: bool = False) -> None:
+    def __init__(
+        self, shelf: SessionContext, window: ContextWindow, observer: Observer | None, *, reads_all: bool = False
+    ) -> None:
         """Hold nothing yet. `reads_all`: what no plan stands for is read back whole, however long it is."""
         self._reads_all = reads_all
         self.shelf = shelf
-        self.lease = lease
+        self.window = window
         self.keys = Keys(shelf.transcripts, shelf.session_id)
-        self.past = Past()
-        self.waiting: Past | None = None
+        self.last_request = LastRequest()
+        self.waiting: LastRequest | None = None
         self.unreported = False
         # The newest recorded request, as it stood to be billed.
-        self._unbilled: Past | None = None
+        self._unbilled: LastRequest | None = None
         self._observer = observer
         self._notes: Notebook | None = None
-        self._standing: Standing | None = None
+        self._standing: CurrentView | None = None
         # How many records the store held when the notes were read: a different number means that they are stale.
         self._notes_at = 0
         # The newest records of the kinds that a session is opened with; whether they say all that `_due` has to.
@@ -83,7 +85,7 @@ class State:
     @property
     def _source(self) -> str:
         """The model and the counter that reports are of."""
-        return f"{self.lease.model}/{self.shelf.renderer.meter.name}"
+        return f"{self.window.model}/{self.shelf.renderer.meter.name}"
 
     @property
     def notes(self) -> Notebook:
@@ -102,7 +104,7 @@ class State:
         if self._notes is not None:
             self._notes.reopen()
 
-    def current(self) -> Standing:
+    def current(self) -> CurrentView:
         """Return what is stored; read anew where another process, or an event, has changed it."""
         shelf, held = self.shelf, self._standing
         if held is not None and self._is_whole(held):
@@ -113,22 +115,24 @@ class State:
         if opening.records != self._notes_at:
             self.reopen_notes()
         self._notes_at = opening.records
-        self._standing = load(shelf, self.lease.window_tokens, self.lease.lease_id, opening, reads_all=self._reads_all)
+        self._standing = load(
+            shelf, self.window.window_tokens, self.window.window_id, opening, reads_all=self._reads_all
+        )
         self._newest, self._says_due = dict(opening.newest), False
         last = opening.newest.get(REQUEST)
-        if last and last.number != self.past.number:
-            self.past = Past.of(last)
-            if self.past.bills.source != self._source:  # of another model or counter they say nothing
-                self.past = self.past._replace(bills=Bills())
+        if last and last.number != self.last_request.number:
+            self.last_request = LastRequest.of(last)
+            if self.last_request.bills.source != self._source:  # of another model or counter they say nothing
+                self.last_request = self.last_request._replace(bills=Bills())
         return self._standing
 
-    def _is_whole(self, held: Standing) -> bool:
+    def _is_whole(self, held: CurrentView) -> bool:
         """Return whether a new process would hold as much: without a compaction it reads only so far back."""
-        most_tokens = EVERYTHING if self._reads_all else READ_BACK_WINDOWS * self.lease.window_tokens
+        most_tokens = EVERYTHING if self._reads_all else READ_BACK_WINDOWS * self.window.window_tokens
         near = bool(held.blocks) or held.tail.cost.bound <= most_tokens
         return near and not held.opened
 
-    def tried(self, act: Callable[[Standing], Done], undone: str, *, looks: bool = True) -> Done:
+    def tried(self, act: Callable[[CurrentView], Done], undone: str, *, looks: bool = True) -> Done:
         """Return what `act` returns for what is stored; it is tried again where another writer came first.
 
         Without `looks` what is held is taken for what is stored at first: the store refuses messages behind others.
@@ -159,7 +163,7 @@ class State:
         shelf = self.shelf
         return retry(shelf.transcripts, shelf.session_id, attempt, undone, wait=shelf.wait, look=look)
 
-    def append(self, stored: Standing, rows: Sequence[StoredMessage], records: Sequence[Record]) -> None:
+    def append(self, stored: CurrentView, rows: Sequence[StoredMessage], records: Sequence[Record]) -> None:
         """Store messages and records behind what is stored, in one transaction; what is held is read anew.
 
         Raises:
@@ -176,21 +180,21 @@ class State:
         if newest.get(WINDOW.name) is not before:
             self._opened(before)
 
-    def _due(self, stored: Standing, *, speaks: bool) -> list[Record]:
+    def _due(self, stored: CurrentView, *, speaks: bool) -> list[Record]:
         """Return the records to store first: the window, and (`speaks`) whose messages come and under which model."""
         if self._says_due:
             return []
         newest, scope = self._newest, self.shelf.scope
-        due = WINDOW.due(newest.get(WINDOW.name), self.lease)
+        due = WINDOW.due(newest.get(WINDOW.name), self.window)
         if not speaks:
             return due
-        model = self.lease.model or (scope.model if scope else "")
+        model = self.window.model or (scope.model if scope else "")
         scoped = due_scope(newest.get(SCOPE.name), scope, stored.messages)
         return [*due, *scoped, *due_model(newest.get(MODEL.name), model, stored.messages)]
 
     def record(
         self,
-        stored: Standing,
+        stored: CurrentView,
         rows: Sequence[StoredMessage],
         request: Record | None,
         *others: Record | None,
@@ -203,8 +207,8 @@ class State:
         marked = [said for said in map(self.shelf.renderer.said_by, rows) if said]
         marks = MARKED.records(marked, stored.markers.count)
         # A window that a refusal has made smaller is kept with the first answer: it then does fit.
-        made = LearnedWindow(self.lease.learned_for, self.lease.window_tokens)
-        answers = self.lease.learned_for and any(row.role == "assistant" for row in rows)
+        made = LearnedWindow(self.window.learned_for, self.window.window_tokens)
+        answers = self.window.learned_for and any(row.role == "assistant" for row in rows)
         learned = LEARNED.due(self._newest.get(LEARNED.name), made) if answers else ()
         records = (request, *marks, *newly_told(self.shelf, rows), *others, *learned)
         self.append(stored, rows, [record for record in records if record])
@@ -212,13 +216,13 @@ class State:
         if not marked or stored.pins.goals is None:  # else they may say something else now, and are read anew
             self.hold(grown._replace(markers=stored.markers.taking(marked)))
 
-    def hold(self, grown: Standing) -> None:
+    def hold(self, grown: CurrentView) -> None:
         """Hold what stands behind what was appended last, so that it is not read anew."""
         self._standing = grown._replace(records=self._notes_at)
 
     def write(
         self,
-        stored: Standing,
+        stored: CurrentView,
         change: Change,
         notes: tuple[tuple[Record, ...], tuple[int, int]],
         extra: Sequence[Record] = (),
@@ -248,16 +252,16 @@ class State:
         self._doubt(stored, change.standing, plan)
         return plan
 
-    def _doubt(self, before: Standing, after: Standing, plan: PlanRecord) -> None:
+    def _doubt(self, before: CurrentView, after: CurrentView, plan: PlanRecord) -> None:
         """Tell where a plan takes from what a model can be relied on to go by, and leaves too little (O-17)."""
-        size, generations = self.lease.parameters_billion, after.generations
+        size, generations = self.window.parameters_billion, after.generations
         left = reliability(generations, size)
         if left < LEAST_FRACTION and generations > before.generations:
             cause = f"reliability {left:.0%}: a new conversation is better"
             self._tell(Event(events.RELIABILITY_LOW, "", cause, plan_id=plan.plan_id, fraction=left))
 
     def erase(
-        self, stored: Standing, forgetting: Forgetting, change: Change | None, told: ForgottenMessages
+        self, stored: CurrentView, forgetting: Forgetting, change: Change | None, told: ForgottenMessages
     ) -> PlanRecord | None:
         """Forget messages for good, in one transaction with the plan that goes on without them; return that plan.
 
@@ -270,7 +274,7 @@ class State:
             shelf.summaries.put(summary)
         record = (*newly_told(shelf, (), plan), Record("plan", plan.plan_id, plan.to_json())) if plan else ()
         before = self._newest.get(WINDOW.name)
-        due = WINDOW.due(before, self.lease)
+        due = WINDOW.due(before, self.window)
         erasure = forgetting.erasure(told, (*due, *record))
         shelf.transcripts.forget(shelf.session_id, erasure)
         if due:
@@ -298,7 +302,7 @@ class State:
 
     def answered(
         self, sent: Sequence[StoredMessage], rows: Sequence[StoredMessage], usage: Usage | None
-    ) -> Past | None:
+    ) -> LastRequest | None:
         """Return what the newest request leaves, with what its usage taught; None where `rows` answer none.
 
         `sent` came with it, `rows` are recorded now. One that was recorded before it was answered is recorded once
@@ -310,35 +314,39 @@ class State:
         if self.waiting is None:
             return self._reported(rows, usage) if self.unreported and usage is not None else None
         # Another writer may have recorded a request since this one was made.
-        past = self.past
-        left = self.waiting.recorded(sent, rows)._replace(number=past.number + 1, again=past.again)
+        last_request = self.last_request
+        left = self.waiting.recorded(sent, rows)._replace(number=last_request.number + 1, again=last_request.again)
         left = left if self.waiting.number == left.number else left._replace(added=None)
         self._unbilled = left
         return self._billed(left, rows, usage)._replace(added=None, sent=())
 
-    def _reported(self, rows: Sequence[StoredMessage], usage: Usage) -> Past:
+    def _reported(self, rows: Sequence[StoredMessage], usage: Usage) -> LastRequest:
         """Return what the newest request leaves, recorded already, with what was reported since."""
-        known = self._unbilled if self._unbilled and self._unbilled.number == self.past.number else self.past
-        number, again = self.past.number + 1, self.past.again + 1
+        known = (
+            self._unbilled
+            if self._unbilled and self._unbilled.number == self.last_request.number
+            else self.last_request
+        )
+        number, again = self.last_request.number + 1, self.last_request.again + 1
         return self._billed(known, rows, usage)._replace(number=number, again=again, added=None, sent=())
 
-    def _billed(self, left: Past, rows: Sequence[StoredMessage], usage: Usage | None) -> Past:
+    def _billed(self, left: LastRequest, rows: Sequence[StoredMessage], usage: Usage | None) -> LastRequest:
         """Return a past with what its usage has taught; nothing stands by it where there is none to believe."""
-        window_tokens = self.lease.window_tokens
+        window_tokens = self.window.window_tokens
         if usage is None or is_too_little(usage, left) or is_too_much(usage, left, window_tokens):
             return left._replace(bills=left.bills.unreported())
         # More than the window holds of an answer can't come back as input.
         usage = usage._replace(output_tokens=min(usage.output_tokens, window_tokens))
         return left._replace(bills=left.bills._replace(source=self._source).learn(bill_of(left, rows, usage)))
 
-    def settle(self, answered: Past, rows: Sequence[StoredMessage], usage: Usage | None) -> None:
+    def settle(self, answered: LastRequest, rows: Sequence[StoredMessage], usage: Usage | None) -> None:
         """Take what a request leaves, recorded now with `rows`, for the newest, and tell what its usage shows."""
         if usage is not None:
             self._check_reported(answered, usage)
-        self.past, self.waiting = answered, None
+        self.last_request, self.waiting = answered, None
         self.unreported = usage is None and all(row.role != "assistant" for row in rows)
 
-    def _check_reported(self, answered: Past, usage: Usage) -> None:
+    def _check_reported(self, answered: LastRequest, usage: Usage) -> None:
         """Tell where a report is not believed: so little that the provider must have cut the request, or too much."""
         if not is_too_little(usage, answered):
             if not answered.bills.reported_tokens:  # it has taught nothing
@@ -362,9 +370,9 @@ class State:
                 self._tell(Event(events.CONTEXT_PRESSURE, "", rung, "", plan_id, size, size, outcome.fullness))
         for name, skipped in outcome.skipped:
             self.changed(name, skipped)
-        if self.past.bills.reports and not outcome.leaves.bills.reports:
+        if self.last_request.bills.reports and not outcome.leaves.bills.reports:
             self.notify(events.USAGE_DROPPED, NO_ROOM, plan, cost)
-        before = self.waiting or self.past
+        before = self.waiting or self.last_request
         if before.known and before.mode != outcome.leaves.mode:
             self.notify(events.MODE_CHANGED, f"{before.mode_name} -> {outcome.leaves.mode_name}", plan)
 
@@ -373,17 +381,17 @@ class State:
         before = WINDOW.read(newest) if newest else None
         if before is not None:
             self._tell(closed(before))
-        for event in opened(before, self.lease):
+        for event in opened(before, self.window):
             self._tell(event)
 
     def _planned(self, before: PlanRecord | None, plan: PlanRecord) -> None:
         """Tell of a plan that has been written: what it breaks of the newest request, and which summaries have aged."""
         self._told_plan = plan.plan_id
         self.changed(events.VIEW_PLAN_CHANGED, plan)
-        if (told := broken(self.past, plan)) is not None:
+        if (told := broken(self.last_request, plan)) is not None:
             self._tell(told)
         tokens = self.shelf.renderer.meter.text
-        for event in (*aged(before, plan), *overrun(before, plan, self.lease, lambda text: tokens(text).bound)):
+        for event in (*aged(before, plan), *overrun(before, plan, self.window, lambda text: tokens(text).bound)):
             self._tell(event)
 
     def _compressed(self, plan: PlanRecord, *, is_shorter: bool) -> None:
@@ -393,13 +401,13 @@ class State:
         if plan.cause == "rollover":
             self.changed(events.ROLLOVER_COMPLETE, plan)
 
-    def tell_again(self, stored: Standing) -> None:
+    def tell_again(self, stored: CurrentView) -> None:
         """Tell of the plan that stands, where this process has not, and no request under it is recorded.
 
         Whoever stored it may have been killed before anybody heard of it: it is told once more rather than never.
         """
         plan = stored.plan
-        if plan is None or plan.plan_id <= self._told_plan or not self.past.is_before(plan):
+        if plan is None or plan.plan_id <= self._told_plan or not self.last_request.is_before(plan):
             return
         before = self._parent_of(plan)
         self._planned(before, plan)
@@ -433,11 +441,11 @@ class State:
                 name,
                 self.shelf.session_id,
                 cause,
-                self.lease.lease_id,
+                self.window.window_id,
                 plan.plan_id if plan else -1,
                 before.bound,
                 after.bound,
-                model=self.lease.model,
+                model=self.window.model,
                 scope=self.shelf.scope or events.NOBODY,
             )
             self._observer.notify(told)
@@ -447,8 +455,8 @@ class State:
             told = replace(
                 event,
                 session_id=self.shelf.session_id,
-                lease_id=event.lease_id or self.lease.lease_id,
-                model=event.model or self.lease.model,
+                window_id=event.window_id or self.window.window_id,
+                model=event.model or self.window.model,
                 scope=self.shelf.scope or event.scope,
             )
             self._observer.notify(told)

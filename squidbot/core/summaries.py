@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core import events
 from squidbot.core.compaction.planner import LEVELS, SUMMARY, TEXTS_FRACTION, Written
-from squidbot.core.compaction.pressure import Ground, Scene, steps
+from squidbot.core.compaction.pressure import Ground, Scene, reductions
 from squidbot.core.compaction.turn import Turn
 from squidbot.core.errors import ArgumentError, ConfigError, LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
+from squidbot.core.last_request import REQUEST, LastRequest
 from squidbot.core.messages import Category, Completion, Job, Summary, Usage
 from squidbot.core.notes.extract import find_literals, literals_of, read
 from squidbot.core.notes.notebook import Notebook
-from squidbot.core.past import REQUEST, Past
 from squidbot.core.plan import Representation, Run
 from squidbot.core.prompts import MODES
 from squidbot.core.recall.search import telling, terms
@@ -28,20 +28,20 @@ from squidbot.core.transcript.records import append
 from squidbot.core.view.current import load
 from squidbot.core.view.marks import without_recalled
 from squidbot.core.view.renderer import is_user_part, slim, slim_arguments, spent
-from squidbot.core.view.steps import atoms_of, opens_turn, total
+from squidbot.core.view.steps import opens_turn, steps_of, total
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
-    from squidbot.core.messages import Cost, Lease, Message, Record, StoredMessage
+    from squidbot.core.messages import ContextWindow, Cost, Message, Record, StoredMessage
     from squidbot.core.plan import Segment
     from squidbot.core.ports import LLM, Observer, Summarizer
     from squidbot.core.settings import HistorySettings
     from squidbot.core.tokens.counters import Meter
-    from squidbot.core.view.current import Shelf, Standing
+    from squidbot.core.view.current import CurrentView, SessionContext
     from squidbot.core.view.renderer import Renderer
-    from squidbot.core.view.steps import Atom
+    from squidbot.core.view.steps import Step
 
 
 # Which blocks want a summary by a language model, and at which level: what the next event could show
@@ -85,10 +85,10 @@ class Wanted(NamedTuple):
 
 
 def wanted(  # noqa: PLR0913, PLR0917  # all that an event would know
-    shelf: Shelf,
+    shelf: SessionContext,
     settings: HistorySettings,
     notes: Notebook,
-    stored: Standing,
+    stored: CurrentView,
     room: Cost,
     now: float | None,
     *,
@@ -99,22 +99,22 @@ def wanted(  # noqa: PLR0913, PLR0917  # all that an event would know
     Of blocks that are still raw, those that the next event is sure to note, and all that were closed by one of `every`:
     "gap", "size".
     """
-    atoms = _movable(shelf, stored)
-    scene = Scene(room, stored.blocks, (), tuple(atoms), stored.messages, frozenset(), (), stored.turn)
+    steps = _movable(shelf, stored)
+    scene = Scene(room, stored.blocks, (), tuple(steps), stored.messages, frozenset(), (), stored.turn)
     merged = notes.held()[0].runs()
     return list(_Asked(Ground(scene, settings, notes, by_estimate=False), stored, now, every, merged).all())
 
 
-def _movable(shelf: Shelf, stored: Standing) -> list[Atom]:
-    """Return the atoms that no note stands for yet, oldest first."""
+def _movable(shelf: SessionContext, stored: CurrentView) -> list[Step]:
+    """Return the steps that no note stands for yet, oldest first."""
     cut = [block.segment for block in stored.blocks if block.segment.representation is Representation.SLIMMED]
-    slimmed = atoms_of(shelf.read(cut[0].first_seq, cut[-1].last_seq)) if cut else []
-    return [*slimmed, *stored.tail.atoms]
+    slimmed = steps_of(shelf.read(cut[0].first_seq, cut[-1].last_seq)) if cut else []
+    return [*slimmed, *stored.tail.steps]
 
 
 class _Asked(NamedTuple):
     ground: Ground
-    stored: Standing
+    stored: CurrentView
     now: float | None
     every: frozenset[str]
     merged: tuple[Run, ...]
@@ -151,7 +151,7 @@ class _Asked(NamedTuple):
         """
         blocks = [*self.merged, *(run for run in known if run not in stays)]
         settings = self.ground.settings
-        left = self.ground.fold_tokens(steps(settings)[0]) * (1 - settings.level_fraction) * TEXTS_FRACTION
+        left = self.ground.fold_tokens(reductions(settings)[0]) * (1 - settings.level_fraction) * TEXTS_FRACTION
         limit = settings.level_tokens(Representation.MERGED, self.ground.room) + MARK_TOKENS
         newest = blocks[max(0, len(blocks) - int(left / limit)) :]
         return [Wanted(run, Representation.MERGED, limit, "pressure") for run in newest]
@@ -163,7 +163,7 @@ class _Asked(NamedTuple):
         """
         ground, settings = self.ground, self.ground.settings
         new = [run for run, _ in reversed(ahead)] or [Run(-1, -1, settings.block_max_tokens(ground.room))]
-        left = settings.level_fraction * ground.fold_tokens(steps(settings)[0])
+        left = settings.level_fraction * ground.fold_tokens(reductions(settings)[0])
         ranked: dict[Run, Representation] = {}
         for run, level in zip((*new, *reversed(runs)), settings.ranks(), strict=False):
             left -= ground.level_tokens(run.tokens, level)
@@ -182,7 +182,7 @@ class _Asked(NamedTuple):
         told = sum(one.note_tokens for one in standing)
         noted_through = ahead[-1][0].last_seq if ahead else -1
         said = [part.cost for block in scene.blocks for part in block.parts if is_user_part(part)]
-        said += [atom.sent_cost for atom in scene.tail if atom.is_user and atom.last_seq <= noted_through]
+        said += [step.sent_cost for step in scene.tail if step.is_user and step.last_seq <= noted_through]
         full = told > near * settings.notes_fraction or total(said).bound > near * settings.user_verbatim_fraction
         return full or not settings.chain
 
@@ -192,14 +192,14 @@ class _Asked(NamedTuple):
         Only in a chain of notes do they stay blocks of their own: a fold takes them together.
         """
         tail, stays = self.ground.scene.tail, self._stays()
-        behind = total(atom.sent_cost for atom in tail).bound
+        behind = total(step.sent_cost for step in tail).bound
         for block, closed_by in self._closed(self.ground.blocks_of(tail)):
-            behind -= total(atom.sent_cost for atom in block).bound
+            behind -= total(step.sent_cost for step in block).bound
             if closed_by in self.every or behind >= stays:
-                tokens = total(atom.cost for atom in block).bound
+                tokens = total(step.cost for step in block).bound
                 yield Run(block[0].first_seq, block[-1].last_seq, tokens), closed_by
 
-    def _closed(self, blocks: Sequence[Sequence[Atom]]) -> Iterator[tuple[Sequence[Atom], str]]:
+    def _closed(self, blocks: Sequence[Sequence[Step]]) -> Iterator[tuple[Sequence[Step], str]]:
         """Yield blocks that nothing will be added to, with what closed them: "gap" or "size"."""
         gap_seconds = self.ground.settings.gap_seconds
         for block, behind in pairwise(blocks):
@@ -215,12 +215,12 @@ class _Asked(NamedTuple):
         return raw + settings.slim_fraction * room
 
 
-def _paused(block: Sequence[Atom], until: float | None, gap_seconds: float) -> bool:
+def _paused(block: Sequence[Step], until: float | None, gap_seconds: float) -> bool:
     newest = block[-1].messages[-1].time
     return newest is not None and until is not None and until - newest >= gap_seconds
 
 
-def room_of(limit: Cost, stored: Standing, outside: Cost) -> Cost:
+def room_of(limit: Cost, stored: CurrentView, outside: Cost) -> Cost:
     """Return what history may cost beside what opens the transcript and what came with the newest request."""
     return limit.less(spent(stored.lead)).less(outside)
 
@@ -676,13 +676,13 @@ def _place(job: Job) -> tuple[str, int, int, str]:
     return job.session_id, job.first_seq, job.last_seq, job.level
 
 
-class Desk:
+class SummaryQueue:
     """The summaries of one session that a language model is to write. Reads the store anew for each call."""
 
     def __init__(  # noqa: PLR0913, PLR0917  # what a session is made of, and what jobs need beside it
         self,
-        shelf: Shelf,
-        lease: Lease,
+        shelf: SessionContext,
+        window: ContextWindow,
         history: HistorySettings,
         settings: JobSettings,
         tries: Tries,
@@ -696,7 +696,7 @@ class Desk:
         if settings.mode:
             check_mode(settings.mode, settings.keeps)
         self._shelf = shelf
-        self._lease = lease
+        self._lease = window
         self._history = history
         self._settings = settings
         self._tries = tries
@@ -763,21 +763,23 @@ class Desk:
     # -- what is due ------------------------------------------------------------------------------------------
 
     def _wanted(self, now: float | None, every: frozenset[str]) -> list[Wanted]:
-        shelf, lease = self._shelf, self._lease
-        stored = load(shelf, lease.window_tokens, lease.lease_id)
+        shelf, window = self._shelf, self._lease
+        stored = load(shelf, window.window_tokens, window.window_id)
         if not stored.messages or stored.opened:
-            # Another lease begins with the next request: what it shows is not known before.
+            # Another window begins with the next request: what it shows is not known before.
             return []
-        past = self._past()
+        last_request = self._past()
         notes = Notebook(
             shelf.session_id, shelf.renderer, shelf.transcripts, shelf.summaries, not self._history.keeps_users
         )
-        limit = Turn(shelf, lease, self._history, lambda: notes, past).limit
-        return wanted(shelf, self._history, notes, stored, room_of(limit, stored, past.outside), now, every=every)
+        limit = Turn(shelf, window, self._history, lambda: notes, last_request).limit
+        return wanted(
+            shelf, self._history, notes, stored, room_of(limit, stored, last_request.outside), now, every=every
+        )
 
-    def _past(self) -> Past:
+    def _past(self) -> LastRequest:
         last = self._shelf.transcripts.last_record(self._shelf.session_id, REQUEST)
-        return Past.of(last) if last else Past()
+        return LastRequest.of(last) if last else LastRequest()
 
     def _mode(self) -> str:
         """Return what is kept above all: as the settings say, else what the session is at."""
@@ -836,8 +838,8 @@ class Desk:
     def _digest(self, rows: Sequence[StoredMessage], level: str, mode: str) -> str:
         """Return the hash of all that an answer depends on, but for the model: one summary for one source."""
         digest = hashlib.sha256()
-        meter, lease = self._shelf.renderer.meter, self._lease
-        for text in (VERSION, mode, level, meter.name, str(lease.window_tokens)):
+        meter, window = self._shelf.renderer.meter, self._lease
+        for text in (VERSION, mode, level, meter.name, str(window.window_tokens)):
             digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
         for row in rows:
             head = json.dumps([row.seq, row.category, row.codec])
@@ -954,8 +956,8 @@ class Desk:
 
     def _notify(self, name: str, cause: str, job: Job, after_tokens: int) -> None:
         if self._observer is not None:
-            lease, said = self._lease, job.said_tokens
-            told = Event(name, job.session_id, cause, lease.lease_id, -1, said, after_tokens, model=lease.model)
+            window, said = self._lease, job.said_tokens
+            told = Event(name, job.session_id, cause, window.window_id, -1, said, after_tokens, model=window.model)
             self._observer.notify(told)
 
 

@@ -37,7 +37,7 @@ from squidbot.codecs.hermes import KEPT_KEYS, SENT_KEY
 from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Usage
 from squidbot.core.view.marks import own_tool
-from squidbot.plugins.host import REQUEST, Hosted, Made
+from squidbot.plugins.host import REQUEST, HostRuntime, Made
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -513,7 +513,7 @@ class Inside:
         Raises:
             ConfigError: the budget is none.
         """
-        self.hosted = Hosted(
+        self.hosted = HostRuntime(
             store,
             host="hermes",
             form=FORM,

@@ -28,7 +28,7 @@ from squidbot.core.messages import BEHIND_SCENES, Kind, Outcome, Portable, Words
 from squidbot.core.recall.history import body_of, speaker
 from squidbot.core.text import clip, one_line, stamp
 from squidbot.core.transcript.windows import WINDOW
-from squidbot.core.view.current import Shelf
+from squidbot.core.view.current import SessionContext
 from squidbot.core.view.marks import fence, refused
 from squidbot.session import Session
 from squidbot.tools.table import FOR_HOSTS, HOST_DEFAULTS, HOST_HINTS, named, offered
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import Message, Part, Role, StoredMessage, Usage
     from squidbot.core.ports import Codec, TranscriptStore
-    from squidbot.core.view.current import Shelf
+    from squidbot.core.view.current import SessionContext
     from squidbot.engine import Engine
     from squidbot.session import Assembly, Session
     from squidbot.tools.tool import Tool
@@ -431,7 +431,7 @@ MOST_TOLD: Final = 256
 _NUMBER: Final = re.compile(r"\d[\d,._]*")
 
 
-class Hosted:
+class HostRuntime:
     """squidbot inside of one host. Threads may share it.
 
     `store` is the file that keeps everything; None: as `settings` say, which are a squidbot.toml, a mapping of its
@@ -636,7 +636,7 @@ class Hosted:
         if last is None:
             window_tokens = self._window(model, window_tokens)
         elif (model := last.model) or self._budget is not None:
-            same = self._budget is None and engine.wired.lease(model) == last
+            same = self._budget is None and engine.wired.window(model) == last
             window_tokens = None if same else last.window_tokens
         return engine.session(
             session_id, model=model, window_tokens=window_tokens, form=self._form, scope=self._scope or Scope()
@@ -647,9 +647,9 @@ class Hosted:
         budget = self._budget
         if budget is None:
             return known
-        lease = None if known else self.engine.wired.lease(model)
-        tokens = known or (lease.window_tokens if lease else 0)
-        is_known = lease is None or lease.source != "default"
+        window = None if known else self.engine.wired.window(model)
+        tokens = known or (window.window_tokens if window else 0)
+        is_known = window is None or window.source != "default"
         if budget < 1:
             if not is_known:
                 self._tell_once(
@@ -751,7 +751,7 @@ def told_of(store: TranscriptStore, session_id: str, messages: int) -> str:
     return f"{messages:,} message{'s' * (messages != 1)}{held}"
 
 
-def overview(shelf: Shelf, session: Session, most_tokens: int) -> str:
+def overview(shelf: SessionContext, session: Session, most_tokens: int) -> str:
     """Return how a conversation began, its notes as its next request has them, and what was said last.
 
     Notes are cut to about `most_tokens`, the oldest first. Of the newest messages system text, context and what tools
@@ -784,7 +784,7 @@ def _notes(session: Session) -> list[str]:
     return [part.text for part in standing.sent if part.kind is Kind.SUMMARY and part.text]
 
 
-def _quoted(row: StoredMessage, shelf: Shelf) -> str:
+def _quoted(row: StoredMessage, shelf: SessionContext) -> str:
     return f"m{row.seq} {speaker(row)}: {clip(one_line(body_of(row, shelf.renderer)), QUOTED_CHARS)}"
 
 

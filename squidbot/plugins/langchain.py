@@ -27,7 +27,7 @@ except ImportError as error:
     raise ImportError(f"squidbot.plugins.langchain: {error}; {missing('langchain')}") from error
 
 from squidbot.core.messages import Usage
-from squidbot.plugins.host import REQUEST, Hosted, Made, server_held
+from squidbot.plugins.host import REQUEST, HostRuntime, Made, server_held
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -83,7 +83,7 @@ class Squidbot(AgentMiddleware[Any, Any, Any]):
     ) -> None:
         """Read the settings and open the store."""
         super().__init__()
-        self.hosted = Hosted(
+        self.hosted = HostRuntime(
             path,
             host="langchain",
             form=FORM,

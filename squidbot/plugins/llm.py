@@ -30,7 +30,7 @@ from squidbot.codecs.fields import read_usage
 from squidbot.core.budget import read_budget
 from squidbot.core.errors import ConfigError, SquidbotError
 from squidbot.plugins import host
-from squidbot.plugins.host import REQUEST, Hosted, Made, Switch, is_too_long
+from squidbot.plugins.host import REQUEST, HostRuntime, Made, Switch, is_too_long
 from squidbot.tools.table import HOST_DEFAULTS
 
 if TYPE_CHECKING:
@@ -81,13 +81,13 @@ def _folder() -> Path:
 
 
 @lru_cache(maxsize=8)
-def opened(switch: Switch) -> Hosted:
+def opened(switch: Switch) -> HostRuntime:
     """Return what keeps the conversations, the same for the same switch.
 
     Raises:
         ConfigError: the budget is none.
     """
-    return Hosted(
+    return HostRuntime(
         switch.store or None,
         host="llm",
         form=FORM,
@@ -99,7 +99,7 @@ def opened(switch: Switch) -> Hosted:
     )
 
 
-def _hosted() -> Hosted | None:
+def _hosted() -> HostRuntime | None:
     """Return what keeps the conversations; None where squidbot is off. That it is on wrongly is logged once."""
     if not (_folder() / SWITCH).exists():
         return None

@@ -21,7 +21,7 @@ except ImportError as error:
     raise ImportError(f"squidbot.plugins.mcp: {error}; {missing('mcp')}") from error
 
 from squidbot.core.memories import Scope
-from squidbot.plugins.host import Hosted
+from squidbot.plugins.host import HostRuntime
 from squidbot.plugins.store_tools import StoreTools
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Squidbot:
         scope: Scope | None = None,
     ) -> None:
         """Offer the tools."""
-        self.hosted = Hosted(path, host="MCP", form="openai.chat", telling=dict, settings=settings, scope=scope)
+        self.hosted = HostRuntime(path, host="MCP", form="openai.chat", telling=dict, settings=settings, scope=scope)
         self.hosted.open()
         self.store_tools = StoreTools(self.hosted, scope or Scope())
         self.server: MCPServer[object] = _Server(self.store_tools)

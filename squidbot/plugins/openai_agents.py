@@ -34,7 +34,7 @@ from squidbot.core import messages
 from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Category
 from squidbot.core.view.marks import refused
-from squidbot.plugins.host import REQUEST, Hosted, is_too_long, server_held
+from squidbot.plugins.host import REQUEST, HostRuntime, is_too_long, server_held
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
@@ -406,7 +406,7 @@ NO_CONFIG: Final = (
 class StoredSession:
     """The host's `Session` for a program: all that was said. Runs have one of their own, by `Squidbot.options`."""
 
-    def __init__(self, hosted: Hosted, conversation_id: str, warn: Callable[..., None]) -> None:
+    def __init__(self, hosted: HostRuntime, conversation_id: str, warn: Callable[..., None]) -> None:
         """Take the conversation's id; nothing is opened yet."""
         self.session_id, self.session_settings = conversation_id, None
         self._hosted, self._warn = hosted, warn
@@ -451,7 +451,7 @@ class StoredSession:
         self._hosted.forget(self.session_id, seqs, "clear_session")
 
 
-def stored(hosted: Hosted, session_id: str, limit: int | None) -> list[Item]:
+def stored(hosted: HostRuntime, session_id: str, limit: int | None) -> list[Item]:
     """Return the items of a conversation, oldest first, or the newest `limit` of them; without what was forgotten.
 
     Raises:
@@ -465,7 +465,7 @@ def stored(hosted: Hosted, session_id: str, limit: int | None) -> list[Item]:
     return found[:limit][::-1]
 
 
-def _backwards(hosted: Hosted, session_id: str) -> Iterator[StoredMessage]:
+def _backwards(hosted: HostRuntime, session_id: str) -> Iterator[StoredMessage]:
     """Yield what was said and is not forgotten, newest first: the last ones alone are read for a few."""
     store, most = hosted.engine.wired.store, 1
     end = store.head(session_id)[0]
@@ -495,7 +495,7 @@ class RunSession:
 
     def __init__(
         self,
-        hosted: Hosted,
+        hosted: HostRuntime,
         conversation_id: str,
         model: object,
         waiting: dict[str, list[Item]],
@@ -665,7 +665,7 @@ class Squidbot:
         on_error: Literal["pass", "raise"] = "pass",
     ) -> None:
         """Read the settings and open the store."""
-        self.hosted = Hosted(
+        self.hosted = HostRuntime(
             path,
             host="openai-agents",
             form=FORM,

@@ -35,7 +35,7 @@ except ImportError as error:
     raise ImportError(f"squidbot.plugins.pydantic_ai: {error}; {missing('pydantic-ai')}") from error
 
 from squidbot.core.messages import Usage
-from squidbot.plugins.host import REQUEST, Hosted, Made, server_held
+from squidbot.plugins.host import REQUEST, HostRuntime, Made, server_held
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -94,7 +94,7 @@ class Squidbot(AbstractCapability[Any]):
         """Read the settings and open the store."""
         # The capability is a dataclass of keywords, and has these whether they are set or not.
         self.id, self.description, self.defer_loading = "squidbot", None, False
-        self.hosted = Hosted(
+        self.hosted = HostRuntime(
             path,
             host="pydantic-ai",
             form=FORM,

@@ -13,7 +13,7 @@ from squidbot.core.recall.history import HITS, Asked, line_of
 from squidbot.core.recall.history import named as named_run
 from squidbot.core.text import clip, one_line
 from squidbot.core.transcript.bookkeeping import Keys
-from squidbot.core.view.current import Shelf
+from squidbot.core.view.current import SessionContext
 from squidbot.core.view.marks import Hints, fence, harmless, refused
 from squidbot.core.view.renderer import Renderer
 from squidbot.memory import Lists
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import StoredMessage
     from squidbot.core.recall.history import Hit
     from squidbot.core.recall.search import Query
-    from squidbot.plugins.host import Hosted
+    from squidbot.plugins.host import HostRuntime
 
 
 # What an answer costs at most: these programs say nothing of the room that they have.
@@ -84,7 +84,7 @@ _STATUS: Final = "Tell which conversations there are, newest first, and whether 
 class StoreTools:
     """The tools, over one store. Threads may share it; no method raises."""
 
-    def __init__(self, hosted: Hosted, scope: Scope) -> None:
+    def __init__(self, hosted: HostRuntime, scope: Scope) -> None:
         """Take what opens the store; `scope` says whose durable facts are found and told."""
         self._hosted = hosted
         self._scope = scope
@@ -130,7 +130,7 @@ class StoreTools:
         def act() -> Answer:
             self._length(session_id)
             wired = self._wired
-            shelf = Shelf(session_id, wired.store, wired.store, Renderer(wired.meter(), wired.codecs))
+            shelf = SessionContext(session_id, wired.store, wired.store, Renderer(wired.meter(), wired.codecs))
             return Answer(overview(shelf, self._session(session_id), ANSWER_TOKENS))
 
         return self._safely("give an overview", session_id, act)
@@ -227,13 +227,13 @@ class StoreTools:
     def _session(self, session_id: str) -> Session:
         """Return the conversation in the window that its program has: another would change what that one sends."""
         engine = self._hosted.engine
-        lease = engine.wired.engine.lease(session_id)
-        if lease is None:
+        window = engine.wired.engine.window(session_id)
+        if window is None:
             return engine.session(session_id, scope=self._scope)
-        made = engine.session(session_id, model=lease.model, window_tokens=lease.window_tokens, scope=self._scope)
-        if made.lease.lease_id == lease.lease_id:
+        made = engine.session(session_id, model=window.model, window_tokens=window.window_tokens, scope=self._scope)
+        if made.window.window_id == window.window_id:
             return made
-        return Session(engine.wired, session_id, lease, engine.wired.codecs["openai.chat"], scope=self._scope)
+        return Session(engine.wired, session_id, window, engine.wired.codecs["openai.chat"], scope=self._scope)
 
     def _sessions(self) -> list[tuple[str, int]]:
         """Return every conversation with how many messages it has, oldest first."""

@@ -114,7 +114,7 @@ class _Run:
                     write(call)
                 self.tick()
 
-            follows = log.session(conversation.id, self.terms.lease.model, CODECS) if log else None
+            follows = log.session(conversation.id, self.terms.window.model, CODECS) if log else None
             return replay(conversation, self.terms, store, self.ruler, watch, follows)
 
     def compared(

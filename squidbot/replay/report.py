@@ -166,8 +166,8 @@ def _conversation(outcome: Outcome, terms: Terms) -> JsonObject:
 
 def _terms(terms: Terms) -> JsonObject:
     return {
-        "window": terms.lease.window_tokens,
-        "reserve": terms.lease.reserved_output_tokens,
+        "window": terms.window.window_tokens,
+        "reserve": terms.window.reserved_output_tokens,
         "strategy": terms.strategy,
         **({"profile": terms.profile} if terms.profile else {}),
         "counter": terms.meter.physical.name,
@@ -325,12 +325,12 @@ def _headline(outcomes: Sequence[Outcome], totals: Totals) -> str:
 
 
 def _conditions(terms: Terms) -> str:
-    lease, meter = terms.lease, terms.meter
+    window, meter = terms.window, terms.meter
     profile = f"profile {terms.profile}, " if terms.profile else ""
     most = terms.settings.policy_limit
     words = f", and at most {most:,} words" if most else ", and within its caps" if terms.unit == "words" else ""
     return (
-        f"window {lease.window_tokens:,} tokens, {lease.reserved_output_tokens:,} of them for the answer{words}; "
+        f"window {window.window_tokens:,} tokens, {window.reserved_output_tokens:,} of them for the answer{words}; "
         f"{profile}strategy {terms.strategy}; counted by {plain(meter.physical.name)} (bounds: {meter.certificate})"
         f"{_charged(terms.charges)}{f'; mode {plain(terms.mode)}' if terms.mode != OFF else ''}"
     )

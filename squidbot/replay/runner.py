@@ -173,7 +173,7 @@ class _Driver:
             self._log.asked(assembly)
         self._usage = self._biller.usage(assembly, index) if self._biller else None
         bound_tokens = assembly.certified_tokens or assembly.cost.bound
-        limit_tokens = assembly.lease.window_tokens - assembly.max_output_tokens
+        limit_tokens = assembly.window.window_tokens - assembly.max_output_tokens
         blocks = self._reader.blocks(assembly)
         return Call(number, index, seconds, bound_tokens, limit_tokens, blocks, assembly.event)
 
@@ -183,7 +183,7 @@ class _Engine:
 
     def __init__(self, conversation: Conversation, terms: Terms, store: Store) -> None:
         engine = ContextEngine(store, store, CODECS)
-        self._session = engine.session(conversation.id, terms.lease, terms.meter, terms.settings)
+        self._session = engine.session(conversation.id, terms.window, terms.meter, terms.settings)
         self._now: float | None = None
 
     def record(self, message: Message, usage: Usage | None) -> tuple[StoredMessage, ...]:

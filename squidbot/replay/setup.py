@@ -16,7 +16,7 @@ from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.openai_responses import OpenAIResponses
 from squidbot.config import load_settings
-from squidbot.core.budget import Caps, WindowSettings, open_lease
+from squidbot.core.budget import Caps, WindowSettings, open_window
 from squidbot.core.errors import ConfigError, DamagedStoreError, StoreError
 from squidbot.core.messages import Cost, Kind, Part, Usage
 from squidbot.core.plan import Prices
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from squidbot.adapters.sqlite3 import SqliteStore
     from squidbot.codecs.transcripts import Conversation
-    from squidbot.core.messages import Lease, Message, StoredMessage
+    from squidbot.core.messages import ContextWindow, Message, StoredMessage
     from squidbot.core.ports import Codec, TokenCounter
     from squidbot.core.prompts import SystemPrompt
     from squidbot.core.settings import HistorySettings
@@ -132,7 +132,7 @@ class Terms:
     `settings`. `profile` is whose settings they have; "" for none.
     """
 
-    lease: Lease
+    window: ContextWindow
     meter: Meter
     strategy: str
     settings: HistorySettings
@@ -151,7 +151,7 @@ class Terms:
     @property
     def limit_tokens(self) -> int:
         """What a request may cost, as a bound: the window less the reserve."""
-        return self.lease.window_tokens - self.lease.reserved_output_tokens
+        return self.window.window_tokens - self.window.reserved_output_tokens
 
     def with_strategy(self, name: str) -> Terms:
         """Return the same terms under another strategy.
@@ -181,10 +181,10 @@ def terms_for(  # noqa: PLR0913, PLR0917  # an argument for each option
     """
     meter = Meter(counter, builtin_counter("words") if unit == "words" else None)
     source = "command line"
-    lease = open_lease(WindowSettings(window_tokens, reserve_tokens, source=source), meter.name, meter.certificate)
-    room_tokens = lease.window_tokens - lease.reserved_output_tokens
+    window = open_window(WindowSettings(window_tokens, reserve_tokens, source=source), meter.name, meter.certificate)
+    room_tokens = window.window_tokens - window.reserved_output_tokens
     settings = _settings(strategy_name, room_tokens, unit, charges)
-    return Terms(lease, meter, strategy_name, settings, unit, charges)
+    return Terms(window, meter, strategy_name, settings, unit, charges)
 
 
 def open_counter(given: str) -> TokenCounter:
@@ -251,7 +251,7 @@ def prompt_of(mode: str, terms: Terms) -> SystemPrompt | None:
     templates = templates_of(load_settings())
     if mode not in templates:
         raise ConfigError(f"--mode: unknown mode {mode!r:.60}, known: {', '.join((OFF, *templates))}")
-    return build_prompt(templates[mode], terms.lease.window_tokens, terms.meter.physical)
+    return build_prompt(templates[mode], terms.window.window_tokens, terms.meter.physical)
 
 
 def in_mode(conversations: Iterable[Conversation], prompt: SystemPrompt) -> list[Conversation]:
@@ -315,12 +315,12 @@ def profiled_terms(
     session = profiled.session("terms", "openai.chat", InMemoryStore())
     loaded = session.wired.loaded
     unit: Unit = "words" if loaded.policy and loaded.settings.budget.caps.unit == "words" else "tokens"
-    lease = session.wired.lease("", window_tokens)
+    window = session.wired.window("", window_tokens)
     return Terms(
-        lease,
+        window,
         Meter(counter),
         loaded.settings.pressure.strategy,
-        session.wired.history(lease),
+        session.wired.history(window),
         unit,
         charges,
         opens=profiled,
@@ -342,7 +342,7 @@ class Profiled:
         Raises:
             StoreError: the store failed.
         """
-        return _Live(self.session(conversation.id, conversation.codec, store, terms.lease.window_tokens))
+        return _Live(self.session(conversation.id, conversation.codec, store, terms.window.window_tokens))
 
     def session(self, session_id: str, form: str, store: Store, window_tokens: int | None = None) -> Session:
         """Return a session of that id in a store.
@@ -353,7 +353,7 @@ class Profiled:
             StoreError: the store failed.
         """
         wired = wire(load_settings(self.settings), [_Offer(store)])
-        return Session(wired, session_id, wired.lease("", window_tokens), wired.codecs[form])
+        return Session(wired, session_id, wired.window("", window_tokens), wired.codecs[form])
 
 
 class _Live:

@@ -16,9 +16,9 @@ from squidbot.core.budget import JOURNAL
 from squidbot.core.errors import LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.journal import DEFAULT_AGENT, Entry, Stretch, by_model, by_rule
+from squidbot.core.last_request import REQUEST, tokens_used
 from squidbot.core.memories import View
 from squidbot.core.messages import Category
-from squidbot.core.past import REQUEST, tokens_used
 from squidbot.core.ports import Claims
 from squidbot.core.transcript.bookkeeping import JOURNALED, note_journaled
 from squidbot.core.transcript.removals import FORGOTTEN
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from squidbot.core.engine import Session as CoreSession
     from squidbot.core.memories import Scope
     from squidbot.core.memory.learning import ModelReader, Rests, Studied, Study
-    from squidbot.core.messages import Completion, Lease, StoredMessage
+    from squidbot.core.messages import Completion, ContextWindow, StoredMessage
     from squidbot.core.ports import LLM
     from squidbot.core.settings import HistorySettings
     from squidbot.core.tokens.counters import Meter
@@ -75,7 +75,7 @@ class Watched(NamedTuple):
 
     wired: Wired
     session_id: str
-    lease: Lease
+    window: ContextWindow
     settings: HistorySettings
     meter: Meter
 
@@ -355,14 +355,14 @@ class Guarded:
 def watched(session: Worked) -> Watched:
     """Return a session as work needs it."""
     core = session.core
-    return Watched(session.wired, core.session_id, core.lease, core.settings, session.meter)
+    return Watched(session.wired, core.session_id, core.window, core.settings, session.meter)
 
 
 def failed(one: Watched, error: Exception) -> None:
     """Log and tell that work on a session has failed."""
     _LOG.warning("the jobs of a session failed; it goes on with what it has", exc_info=error)
     cause = f"jobs failed: {type(error).__name__}: {error}"
-    one.wired.relay.notify(Event(events.DEGRADED, one.session_id, cause, one.lease.lease_id, model=one.lease.model))
+    one.wired.relay.notify(Event(events.DEGRADED, one.session_id, cause, one.window.window_id, model=one.window.model))
 
 
 # Facts read out of sessions as the settings want it: by rules, by a language model; forgotten with
@@ -642,7 +642,7 @@ class ByJournal:
             return by_model(stretch, made, self._llm, one.wired.journals.redacted)
         except SquidbotError as error:
             cause = f"journal: the entry is made by rule: {error}"
-            one.wired.relay.notify(Event(events.DEGRADED, one.session_id, cause, one.lease.lease_id))
+            one.wired.relay.notify(Event(events.DEGRADED, one.session_id, cause, one.window.window_id))
             return made
 
     def _beat(self, one: Watched, told: JournalProgress, stored: int) -> None:
@@ -653,7 +653,7 @@ class ByJournal:
             hold(self._beats, one.session_id, stored)
         since = f"entry {told.entries}" if told.entries else "the beginning"
         cause = f"{stored - told.until_seq:,} messages since {since}"
-        one.wired.relay.notify(Event(events.JOURNAL_HEARTBEAT, one.session_id, cause, one.lease.lease_id))
+        one.wired.relay.notify(Event(events.JOURNAL_HEARTBEAT, one.session_id, cause, one.window.window_id))
 
     @contextmanager
     def _turn(self, one: Watched, folder: str) -> Iterator[bool]:

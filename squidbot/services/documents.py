@@ -473,10 +473,10 @@ class Policy:
         told = [(events.BUDGET_FALLBACK, cause) for cause in fallbacks]
         if (cause := self._overrun(assembly, inputs)) is not None:
             told.append((events.BUDGET_OVERRUN, cause))
-        lease, bound = assembly.lease, assembly.cost.bound
+        window, bound = assembly.window, assembly.cost.bound
         for name, cause in told:
             costs = (bound, bound) if name == events.BUDGET_FALLBACK else (0, 0)
-            event = Event(name, assembly.session_id, cause, lease.lease_id, -1, *costs, model=lease.model)
+            event = Event(name, assembly.session_id, cause, window.window_id, -1, *costs, model=window.model)
             observer.notify(event)
 
     def _overrun(self, assembly: Assembly, inputs: Inputs) -> str | None:

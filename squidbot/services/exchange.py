@@ -594,9 +594,9 @@ class _Opened:
     def record(self, said: Brought, pieces: list[_Piece], number: int) -> None:
         """Store pieces of a file behind what the session has, with the record that tells where they are from."""
         if said.model not in self._cores:
-            lease = self._wired.lease(said.model)
-            meter, history = self._wired.meter(said.model), self._wired.history(lease)
-            self._cores[said.model] = self._wired.engine.session(self._session, lease, meter, history)
+            window = self._wired.window(said.model)
+            meter, history = self._wired.meter(said.model), self._wired.history(window)
+            self._cores[said.model] = self._wired.engine.session(self._session, window, meter, history)
         messages = [message for one in pieces for message in _messages(one)]
         note = partial(_note, self._wired, self._session, str(Path(said.path).absolute()), pieces)
         # Whoever brings the same at the same time has the same key: it is stored once.
@@ -804,8 +804,8 @@ def _taken_out(wired: Wired, session: str, batches: list[ImportBatch], *, dry_ru
 
 
 def _forget(wired: Wired, session: str, seqs: tuple[int, ...]) -> None:
-    lease = wired.engine.lease(session) or wired.lease()
-    core = wired.engine.session(session, lease, wired.meter(lease.model), wired.history(lease))
+    window = wired.engine.window(session) or wired.window()
+    core = wired.engine.session(session, window, wired.meter(window.model), wired.history(window))
     forget_messages(wired, core, seqs, reason="a migration was rolled back")
 
 

@@ -30,7 +30,7 @@ from squidbot.core.transcript.records import as_fields, fields
 from squidbot.core.transcript.removals import FORGOTTEN
 from squidbot.core.transcript.scopes import SCOPE, scope_at
 from squidbot.core.transcript.windows import WINDOW
-from squidbot.core.view.current import Shelf
+from squidbot.core.view.current import SessionContext
 from squidbot.core.view.renderer import Renderer
 from squidbot.services.background import forget_with, remade, stretch_of
 from squidbot.wiring import streams
@@ -296,8 +296,8 @@ def _droppable(wired: Wired) -> Drops:
 
 
 def _core(wired: Wired, session_id: str) -> CoreSession:
-    lease = wired.engine.lease(session_id) or wired.lease()
-    return wired.engine.session(session_id, lease, wired.meter(lease.model), wired.history(lease))
+    window = wired.engine.window(session_id) or wired.window()
+    return wired.engine.session(session_id, window, wired.meter(window.model), wired.history(window))
 
 
 def _forgotten_by(wired: Wired, task: _Task) -> frozenset[int]:
@@ -651,8 +651,8 @@ def forget_document(wired: Wired, session_id: str, name: str, *, reason: str = "
     return gone
 
 
-def _shelf(wired: Wired, session_id: str) -> Shelf:
-    """Return where a session's data stand, counted as its newest lease has it."""
-    lease = WINDOW.newest(wired.store, session_id)
-    meter = wired.meter(lease.model if lease else "")
-    return Shelf(session_id, wired.store, wired.store, Renderer(meter, wired.codecs), wait=wait)
+def _shelf(wired: Wired, session_id: str) -> SessionContext:
+    """Return where a session's data stand, counted as its newest window has it."""
+    window = WINDOW.newest(wired.store, session_id)
+    meter = wired.meter(window.model if window else "")
+    return SessionContext(session_id, wired.store, wired.store, Renderer(meter, wired.codecs), wait=wait)

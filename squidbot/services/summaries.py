@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import Job
     from squidbot.core.ports import LLM
-    from squidbot.core.summaries import Desk
+    from squidbot.core.summaries import SummaryQueue
 
 from squidbot.services.background import Guarded, Order, Outcome, Watched, Work, Worked, Worker, watched
 
@@ -30,9 +30,9 @@ class _Summaries:
         self._settings = settings or JobSettings()
         self._model = ModelSummarizer(Guarded(llm), self._settings.keeps)
 
-    def desk(self, one: Watched) -> Desk:
+    def desk(self, one: Watched) -> SummaryQueue:
         """Return what knows the jobs of a session."""
-        return one.wired.engine.desk(one.session_id, one.lease, one.meter, one.settings, self._settings)
+        return one.wired.engine.desk(one.session_id, one.window, one.meter, one.settings, self._settings)
 
     def waits(self, one: Watched, order: Order) -> bool:
         """Return whether any is due."""

@@ -11,7 +11,7 @@ from squidbot.core.errors import ConfigError, RecallError
 from squidbot.core.memory.injected import Turns
 from squidbot.core.recall.history import HITS, Asked, Maker, hits_of, listed, named, resolve, within
 from squidbot.core.transcript.lineage import ancestors, shown
-from squidbot.core.view.current import Shelf
+from squidbot.core.view.current import SessionContext
 from squidbot.core.view.renderer import Renderer
 from squidbot.tools.tool import Tool
 
@@ -59,7 +59,7 @@ def page_of(context: ToolContext, session_id: str, handle: str, offset: int) -> 
     """
     store = context.wired.store
     run = resolve(handle, store.head(session_id)[0], store, session_id)
-    shelf = Shelf(session_id, store, store, Renderer(context.meter, context.wired.codecs))
+    shelf = SessionContext(session_id, store, store, Renderer(context.meter, context.wired.codecs))
     page = Maker(shelf, run, context.now, context.hints).page(within(offset, 0, None, "offset"), context.room)
     if page is None:
         raise RecallError(f"{named(*run[:2])} has no room in an answer; ask for one message of it")

@@ -120,13 +120,13 @@ class SessionTools:
     @property
     def goals(self) -> GoalBook:
         """What the session is after, in its window."""
-        window_tokens = self._core.lease.window_tokens
+        window_tokens = self._core.window.window_tokens
         return GoalBook(self.wired.store, self.session_id, window_tokens, self._count, wait, self._says)
 
     @property
     def documents(self) -> SessionDocuments:
         """The documents in the head of the session's requests, in its window."""
-        return SessionDocuments(self.wired.store, self.session_id, self._core.lease.window_tokens, self._count, wait)
+        return SessionDocuments(self.wired.store, self.session_id, self._core.window.window_tokens, self._count, wait)
 
     def _count(self, text: str) -> int:
         return self._meter.text(text).bound
@@ -139,7 +139,7 @@ class SessionTools:
         core, relay = self._core, self.wired.relay
 
         def told(said: str) -> None:
-            relay.notify(Event(DEGRADED, core.session_id, said, core.lease.lease_id, model=core.lease.model))
+            relay.notify(Event(DEGRADED, core.session_id, said, core.window.window_id, model=core.window.model))
 
         return Sources.of(self.wired.loaded, self.documents, told)
 

@@ -484,8 +484,8 @@ class Relay:
             try:
                 listen(assembly)
             except Exception as error:  # noqa: BLE001  # as above
-                lease = assembly.lease
-                made = Event("assembled", assembly.session_id, "", lease.lease_id, model=lease.model)
+                window = assembly.window
+                made = Event("assembled", assembly.session_id, "", window.window_id, model=window.model)
                 self._degraded(name, made, error)
 
     def degraded(self, failed: str, hook: str, session_id: str, error: Exception) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from squidbot.core.budget import ENGLISH, Reserve, left_reserve_tokens
 from squidbot.core.compaction.turn import speaks
 from squidbot.core.errors import BudgetError, ConfigError
-from squidbot.core.past import REQUEST, Mode, Past
+from squidbot.core.last_request import REQUEST, LastRequest, Mode
 from squidbot.core.prompts import MANDATES, MODES, OFF, OWN, PARAGRAPH, SANITY, Template, build_prompt
 from squidbot.core.text import stamp
 from squidbot.core.view.marks import own_tool, tool_names
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from squidbot.config import Loaded
     from squidbot.core.compaction.turn import Inputs, Room
-    from squidbot.core.messages import Lease, Message
+    from squidbot.core.messages import ContextWindow, Message
     from squidbot.core.ports import Codec, TokenCounter, TranscriptStore
     from squidbot.core.prompts import SystemPrompt
     from squidbot.core.session import Session as CoreSession
@@ -78,7 +78,7 @@ class Prompts:
         return {mode: template.keeps for mode, template in self.templates.items()}
 
     def reserved_tokens(self, window_tokens: int, most_tokens: int | None) -> int | None:
-        """Return the reserve that a lease is opened with; None for the default.
+        """Return the reserve that a window is opened with; None for the default.
 
         Where answers get room by their questions it is the most that any gets; the model's answers have `most_tokens`.
         Where the parts of a request have shares by tier, and nothing is set, it is what .85 of the window leave (C12).
@@ -111,24 +111,24 @@ def score_complexity(prompts: Prompts, session_id: str, text: str, *, tools_mode
     return score_of(text, tools_mode=tools_mode, languages=prompts.languages)
 
 
-def allocate(prompts: Prompts, session_id: str, score: float, lease: Lease, *, tools_mode: bool) -> Reserve:
+def allocate(prompts: Prompts, session_id: str, score: float, window: ContextWindow, *, tools_mode: bool) -> Reserve:
     """Return the room for the answers of a turn that opens: what an extension says, else our own share of the window.
 
-    It is never more than the lease was opened with.
+    It is never more than the window was opened with.
     """
     from squidbot.core.budget import reserve_for  # noqa: PLC0415  # as above
 
     settings = prompts.loaded.settings
     own = reserve_for(
         score,
-        window_tokens=lease.window_tokens,
+        window_tokens=window.window_tokens,
         tools_mode=tools_mode,
         verbosity=settings.allocation.verbosity,
-        most_tokens=prompts.most_tokens(settings.model(lease.model).max_tokens),
+        most_tokens=prompts.most_tokens(settings.model(window.model).max_tokens),
     )
-    given = {"session_id": session_id, "score": score, "window_tokens": lease.window_tokens, "tools_mode": tools_mode}
+    given = {"session_id": session_id, "score": score, "window_tokens": window.window_tokens, "tools_mode": tools_mode}
     for _, tokens in prompts.hooks.each("allocate", _room, **given, reserved_tokens=own.tokens):
-        return own._replace(tokens=min(tokens, lease.reserved_output_tokens))
+        return own._replace(tokens=min(tokens, window.reserved_output_tokens))
     return own
 
 
@@ -148,7 +148,12 @@ class Prompting:
     """The same for one session."""
 
     def __init__(
-        self, prompts: Prompts, lease: Lease, counter: TokenCounter, codecs: Mapping[str, Codec], mode: str | None
+        self,
+        prompts: Prompts,
+        window: ContextWindow,
+        counter: TokenCounter,
+        codecs: Mapping[str, Codec],
+        mode: str | None,
     ) -> None:
         """Take what a session has; `mode` is the one that is chosen for it, None for none.
 
@@ -157,7 +162,7 @@ class Prompting:
             BudgetError: its text does not fit.
         """
         self._prompts = prompts
-        self._lease = lease
+        self._lease = window
         self._counter = counter
         self._codecs = codecs
         # None: nobody chose one. Whether a choice that was made before is still to be looked for.
@@ -183,7 +188,7 @@ class Prompting:
         """Whether a mode that was chosen for the session before is still to be looked for."""
         return self._looks
 
-    def look(self, newest: Past) -> None:
+    def look(self, newest: LastRequest) -> None:
         """Go on in the mode that was chosen for the session before, by whatever process, if it can be had here."""
         if self._looks and newest.mode_chosen and self._has(newest.mode or OFF):
             self._chosen = newest.mode or OFF
@@ -232,7 +237,7 @@ class Prompting:
         is_on = self._looks or self._chosen is not None or self.newest is not None or self.mode != OFF
         return is_on or self._prompts.loaded.settings.allocation.adaptive
 
-    def _mode_of(self, newest: Past, *, opens: bool) -> str:
+    def _mode_of(self, newest: LastRequest, *, opens: bool) -> str:
         """Return the mode of a call: inside of a turn that of its first request, if it can still be had."""
         held = newest.mode or OFF
         return self.mode if opens or not newest.known or not self._has(held) else held
@@ -259,7 +264,7 @@ class Prompting:
             found = [last] if last else []
         else:
             found = [one for one in transcripts.records(session_id, REQUEST, number)[:1] if one.number == number]
-        mode = Past.of(found[0]).mode if found else ""
+        mode = LastRequest.of(found[0]).mode if found else ""
         return self.joined(system, self._prompt(mode)) if mode and self._has(mode) else system
 
     def _has(self, mode: str) -> bool:
@@ -277,14 +282,14 @@ class Prompting:
 
     def _reserve(self, session_id: str, room: Room, question: str | None, *, tools_mode: bool) -> Reserve | None:
         """Return the room for the answers of a turn; `question` opens it, None: it goes on with what it was given."""
-        prompts, lease = self._prompts, self._lease
+        prompts, window = self._prompts, self._lease
         if not prompts.loaded.settings.allocation.adaptive:
             return None
         if question is None:
-            # Of a turn that this lease did not open nothing is known: it gets all.
-            return room.newest.reserve_under(lease) or Reserve(lease.reserved_output_tokens, 1.0)
+            # Of a turn that this window did not open nothing is known: it gets all.
+            return room.newest.reserve_under(window) or Reserve(window.reserved_output_tokens, 1.0)
         score = score_complexity(prompts, session_id, question, tools_mode=tools_mode)
-        return allocate(prompts, session_id, score, lease, tools_mode=tools_mode)
+        return allocate(prompts, session_id, score, window, tools_mode=tools_mode)
 
     def _question(self, room: Room, incoming: Sequence[Message]) -> str:
         """Return what opens the turn: the user's words at the end."""
@@ -293,10 +298,10 @@ class Prompting:
             if not speaks(message):
                 return "\n".join(reversed(said))
             said.append(message.text)
-        for atom in reversed(room.standing.tail.atoms):
-            if not atom.is_user:
+        for step in reversed(room.standing.tail.steps):
+            if not step.is_user:
                 break
-            said += [self._codecs[row.codec].decode(row.payload).text for row in reversed(atom.messages)]
+            said += [self._codecs[row.codec].decode(row.payload).text for row in reversed(step.messages)]
         return "\n".join(reversed(said))
 
 

@@ -177,7 +177,7 @@ def _budget(made: Assembly) -> Iterator[tuple[str, int]]:
     costs = dict.fromkeys(("system", "head", "notes", "history"), 0)
     for part in made.parts:
         costs[_place(part)] += part.cost.bound
-    yield "window", made.lease.window_tokens
+    yield "window", made.window.window_tokens
     yield "reserve", made.max_output_tokens
     yield "system", costs["system"]
     yield "tools", max(0, made.cost.bound - sum(costs.values()))

@@ -107,7 +107,7 @@ def test_a_model_may_have_any_name_when_nobody_knows_it(tmp_path: Path) -> None:
             session = engine.session(f"s{number}", model=name, window_tokens=4096)
             made = session.assemble("Hi.")
             session.record(made.incoming, "Hello.", usage={"prompt_tokens": 20, "completion_tokens": 2})
-            assert session.lease.model == name
+            assert session.window.model == name
     assert sorted(each.name for each in tmp_path.iterdir()) == ["s.db", "s.db-known"]
     with SqliteStore(path) as store:
         assert len(store.sessions()) == len(NAMES) + 1

@@ -26,7 +26,7 @@ def _unconfigured() -> Iterator[None]:
 
 
 def test_observer_writes_one_line_when_it_is_notified() -> None:
-    """Name, session, cause, lease, plan and both costs; a level that fits."""
+    """Name, session, cause, window, plan and both costs; a level that fits."""
     with structlog.testing.capture_logs() as lines:
         structlog.configure(processors=structlog.get_config()["processors"])
         StructlogObserver().notify(Event(events.VIEW_PLAN_CHANGED, "s", "high-water", "lease-1", 3, 900, 400))

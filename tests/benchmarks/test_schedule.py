@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.schedule_least import least_rest
-from benchmarks.schedule_model import Fills, Model, Moment, Rules, Sizes, Stand, permitted_by
+from benchmarks.schedule_model import CallContext, Fills, Model, Rules, Sizes, Stand, permitted_by
 from benchmarks.schedule_online import driven, spent_on
 from benchmarks.schedule_search import FULL_TRIES, cheapest
 from squidbot.core.messages import Category, Cost, StoredMessage
 from squidbot.core.settings import HistorySettings
-from squidbot.core.view.steps import Atom
+from squidbot.core.view.steps import Step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,21 +25,21 @@ BASE = HistorySettings(high_fraction=0.6, low_fraction=0.3, keep_fraction=0.2, m
 ANYWHERE = Rules(0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-def _atom(seq: int, tokens: int, *, user: bool) -> Atom:
+def _atom(seq: int, tokens: int, *, user: bool) -> Step:
     cost = Cost(tokens, tokens)
     row = StoredMessage(seq, 0, "user" if user else "assistant", Category.DIALOG, "", "", (), (), cost, cost, "")
-    return Atom((row,), whole=True)
+    return Step((row,), whole=True)
 
 
 @st.composite
 def _models(draw: st.DrawFn) -> Model:
-    """Draw a conversation of a few atoms, a call behind each, in a room that most of them overflow, or none nearly."""
+    """Draw a conversation of a few steps, a call behind each, in a room that most of them overflow, or none nearly."""
     count = draw(st.integers(2, 8))
     calm = draw(st.booleans())
     users = [True, *(draw(st.booleans()) for _ in range(count - 1))]
     most = (3, 70) if calm else (60, 60)
-    atoms = tuple(_atom(seq, draw(st.integers(2, most[not user])), user=user) for seq, user in enumerate(users))
-    moments = tuple(Moment(at + 1, user, draw(st.integers(0, 5)) == 0) for at, user in enumerate(users))
+    steps = tuple(_atom(seq, draw(st.integers(2, most[not user])), user=user) for seq, user in enumerate(users))
+    moments = tuple(CallContext(at + 1, user, draw(st.integers(0, 5)) == 0) for at, user in enumerate(users))
     told = tuple(min(draw(st.sampled_from((8, 40))), 10 * at) for at in range(count + 1))
     chosen = replace(
         BASE,
@@ -49,7 +49,7 @@ def _models(draw: st.DrawFn) -> Model:
     )
     limit = draw(st.integers(200, 300) if calm else st.integers(90, 300))
     fills = Fills(draw(st.sampled_from((0.5, 1.0))), draw(st.sampled_from((0.7, 1.0))))
-    return Model(Sizes(atoms, moments, Cost(5, 5), told, limit), chosen, fills, depths=draw(st.sampled_from((0, 3))))
+    return Model(Sizes(steps, moments, Cost(5, 5), told, limit), chosen, fills, depths=draw(st.sampled_from((0, 3))))
 
 
 _RULES = st.sampled_from(
@@ -67,8 +67,8 @@ def _least(model: Model, rules: Rules, call: int = 0, stand: Stand = Stand(), no
     """Return the price of the cheapest schedule from a call on, by trying them all."""
     if call == len(model.sizes.moments):
         return 0.0
-    atoms = model.sizes.moments[call].atoms
-    history = model.history(stand, notes, atoms)
+    steps = model.sizes.moments[call].steps
+    history = model.history(stand, notes, steps)
     best = NEVER
     if history <= model.room:
         best = model.extended(call, stand, notes) + _least(model, rules, call + 1, stand, notes)
@@ -80,24 +80,24 @@ def _least(model: Model, rules: Rules, call: int = 0, stand: Stand = Stand(), no
 
 def _events(model: Model, rules: Rules, call: int, stand: Stand, notes: float) -> Iterator[tuple[Stand, float, float]]:
     """Yield what each event leaves that is permitted: the stand, its notes, and the billed tokens kept in front."""
-    atoms = model.sizes.moments[call].atoms
-    history = model.history(stand, notes, atoms)
+    steps = model.sizes.moments[call].steps
+    history = model.history(stand, notes, steps)
     if not permitted_by(rules, model, call, stand.cut, history):
         return
-    reach = max(stand.cut, model.floor(stand, notes, atoms, rules.low_fraction))
-    cuts = {cut for cut in model.cuts(atoms, model.settings.keep_fraction) if stand.cut <= cut <= reach} | {reach}
+    reach = max(stand.cut, model.floor(stand, notes, steps, rules.low_fraction))
+    cuts = {cut for cut in model.cuts(steps, model.settings.keep_fraction) if stand.cut <= cut <= reach} | {reach}
     for cut in sorted(cuts) if model.settings.chain else ():
         left, then = Stand(cut, stand.users), notes + model.appended(stand.cut, cut)
-        fits = model.history(left, then, atoms) <= model.room
+        fits = model.history(left, then, steps) <= model.room
         if cut > stand.cut and fits and model.append_allowed(left, then):
             yield left, then, model.standing_billed(stand, notes)
     for tries, attempt in enumerate(model.attempts()):
         if tries:
-            reach = max(stand.cut, model.last_cut(atoms, attempt.keep_fraction))
-            gentler = model.cuts(atoms, attempt.keep_fraction) if tries < FULL_TRIES else []
+            reach = max(stand.cut, model.last_cut(steps, attempt.keep_fraction))
+            gentler = model.cuts(steps, attempt.keep_fraction) if tries < FULL_TRIES else []
             cuts = {cut for cut in gentler if stand.cut <= cut <= reach} | {reach}
-        made = [model.folded(cut, stand.users, atoms, attempt) for cut in sorted(cuts) if cut]
-        fitting = [each for each in made if each and model.history(*each, atoms) <= model.room]
+        made = [model.folded(cut, stand.users, steps, attempt) for cut in sorted(cuts) if cut]
+        fitting = [each for each in made if each and model.history(*each, steps) <= model.room]
         for left, then in fitting:
             yield left, then, model.sizes.fixed.estimate
         if fitting or history <= model.room:
@@ -107,10 +107,10 @@ def _events(model: Model, rules: Rules, call: int, stand: Stand, notes: float) -
 def test_a_dearer_way_with_fewer_notes_is_kept_when_it_may_turn_out_cheaper() -> None:
     """By price alone the way to the optimum is given up, and 243.55 is what is left."""
     tokens = (2, 5, 41, 23, 4, 6, 3, 9, 68)
-    atoms = tuple(_atom(seq, size, user=not seq) for seq, size in enumerate(tokens))
-    moments = tuple(Moment(at + 1, new_turn=True, cold=False) for at in range(len(atoms)))
+    steps = tuple(_atom(seq, size, user=not seq) for seq, size in enumerate(tokens))
+    moments = tuple(CallContext(at + 1, new_turn=True, cold=False) for at in range(len(steps)))
     chosen = replace(BASE, note_rate=0.5, notes_fraction=0.9, fold_fraction=0.1)
-    model = Model(Sizes(atoms, moments, Cost(5, 5), (0, *(4,) * len(atoms)), 94), chosen)
+    model = Model(Sizes(steps, moments, Cost(5, 5), (0, *(4,) * len(steps)), 94), chosen)
     rules = Rules(0.0, 0.0, 0.0, 1.0, 0.0)
     found = cheapest(model, rules, inherits=False)
     assert found is not None

@@ -222,7 +222,7 @@ def test_smaller_window_that_the_model_tells_is_taken(held: Held) -> None:
     held.model.overflows = 12_000
     held.model.window_tokens = 4_096
     assert held.talk.say("long").text == "It fits now."
-    assert held.talk.session.lease.window_tokens == 4_096
+    assert held.talk.session.window.window_tokens == 4_096
     assert held.talk.say("long again").broken == ""
 
 
@@ -233,7 +233,7 @@ def test_refusal_of_what_is_shorter_teaches_no_window(tmp_path: Path) -> None:
         held.talk.say(f"part {number}: " + "word " * 40)
     held.model.overflows = 10
     assert held.talk.say("long").error is not None
-    assert Held(tmp_path).talk.session.lease.window_tokens == 8_192
+    assert Held(tmp_path).talk.session.window.window_tokens == 8_192
 
 
 def test_window_that_a_refusal_has_shown_is_known_to_the_next_process(tmp_path: Path) -> None:
@@ -243,12 +243,12 @@ def test_window_that_a_refusal_has_shown_is_known_to_the_next_process(tmp_path: 
         held.talk.say(f"part {number}: " + "word " * 40)
     held.model.overflows = 8_000
     assert held.talk.say("long").text == "It fits now."
-    learned = held.talk.session.lease
+    learned = held.talk.session.window
     assert (learned.source, learned.window_tokens < 8_192) == ("overflow", True)
     again = Held(tmp_path)
-    for lease in (again.talk.session.lease, again.engine.session("other", model="m").lease):
-        assert (lease.window_tokens, lease.source) == (learned.window_tokens, "overflow")
-    assert Held(tmp_path, 16_384).talk.session.lease.window_tokens == 16_384, "settings that name another go before it"
+    for window in (again.talk.session.window, again.engine.session("other", model="m").window):
+        assert (window.window_tokens, window.source) == (learned.window_tokens, "overflow")
+    assert Held(tmp_path, 16_384).talk.session.window.window_tokens == 16_384, "settings that name another go before it"
 
 
 def test_what_fits_no_window_is_refused_before_it_is_recorded(held: Held) -> None:
@@ -286,4 +286,4 @@ def test_model_is_asked_for_as_much_as_the_turn_has_room(tmp_path: Path, monkeyp
     held.talk.say("hi")
     held.talk.say("Analyze this, and compare it with what was said before?")
     assert asked[0] == int(0.1552 * 8192)
-    assert asked[0] < asked[-1] <= held.talk.session.lease.reserved_output_tokens
+    assert asked[0] < asked[-1] <= held.talk.session.window.reserved_output_tokens

@@ -193,7 +193,7 @@ def test_explain_shows_what_each_part_has_by_tier(copied: Callable[..., Result])
         settings.write('[allocation]\nlayout = "tiers"\n')
     with squidbot.load() as engine:
         session = engine.session("tiers", window_tokens=16_000)
-        assert session.lease.reserved_output_tokens == 2_400
+        assert session.window.reserved_output_tokens == 2_400
         for number in range(13):
             session.goals.change("architecture", f"{number} " + "the parser reads a stream of bytes; " * 12)
         session.pin_text("style", "Be short.")

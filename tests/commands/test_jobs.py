@@ -47,7 +47,7 @@ def made(rest):
     return model
 """
 
-# The first session, support/42: its lease, without which it can't be opened, and a message that jobs are to read.
+# The first session, support/42: its window, without which it can't be opened, and a message that jobs are to read.
 DAMAGED_LEASE = "UPDATE records SET body = 'x' WHERE session = 1 AND kind = 'window'"
 DAMAGED_MESSAGE = "UPDATE messages SET turn = 7777 WHERE key = (1 << 32 | :seq)"
 

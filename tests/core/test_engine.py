@@ -10,8 +10,8 @@ from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core import events
 from squidbot.core.engine import Inputs
 from squidbot.core.errors import BudgetError, BusyError, DamagedStoreError, InvalidRequestError, StoreError
+from squidbot.core.last_request import LastRequest
 from squidbot.core.messages import Record, StoredMessage, Usage
-from squidbot.core.past import Past
 from squidbot.core.tokens.counters import REQUEST_TOKENS
 
 from .promises.driver import Heard, Host, Meddled, Setup, assistant, held, opened, user
@@ -176,7 +176,7 @@ def test_prompt_that_is_recorded_before_the_model_is_called_loses_no_usage() -> 
         if ahead:
             session.record(*made.incoming)
             session.record(assistant("hi"), usage=usage)
-            assert [Past.of(one).messages for one in store.records("s", "request")] == [1, 1]
+            assert [LastRequest.of(one).messages for one in store.records("s", "request")] == [1, 1]
         else:
             session.record(*made.incoming, assistant("hi"), usage=usage)
         assert session.request().payloads == made.payloads
@@ -201,10 +201,10 @@ def test_room_says_how_much_of_its_bounds_the_provider_does_not_bill() -> None:
     session = opened(InMemoryStore(), SMALL)
     made = session.assemble([user("word " * 300)])
     session.record(*made.incoming, assistant("ok"), usage=Usage(made.cost.bound * 6 // 10))
-    room, lease = session.room(), session.lease
+    room, window = session.room(), session.window
     billed = room.used_tokens - room.overcounted_tokens
     assert made.cost.bound * 6 // 10 < billed < room.used_tokens
-    assert billed + room.whole.bound == lease.window_tokens - lease.reserved_output_tokens
+    assert billed + room.whole.bound == window.window_tokens - window.reserved_output_tokens
 
 
 def test_usage_above_the_bound_lowers_what_a_request_may_cost() -> None:
@@ -219,7 +219,7 @@ def test_usage_above_the_bound_lowers_what_a_request_may_cost() -> None:
 
 
 def test_observer_is_told_of_requests_and_events() -> None:
-    """Names, cause, lease and tokens."""
+    """Names, cause, window and tokens."""
     host = Host(InMemoryStore(), SMALL, watch=False)
     host.run(tame(30, 60))
     names = host.observer.names()
@@ -229,7 +229,7 @@ def test_observer_is_told_of_requests_and_events() -> None:
     assert [(event.cause, event.plan_id, event.tokens_before, event.tokens_after) for event in changed] == [
         (plan.cause, plan.plan_id, plan.tokens_before, plan.tokens_after) for plan in plans
     ]
-    assert {event.lease_id for event in changed} == {SMALL.lease.lease_id}
+    assert {event.window_id for event in changed} == {SMALL.window.window_id}
 
 
 def test_message_of_no_known_time_takes_the_time_of_its_recording() -> None:
@@ -298,10 +298,10 @@ def _poisoned(hidden: int, slack: int = 0) -> InMemoryStore:
         made = session.assemble([user(f"question {number}")])
         session.record(*made.incoming, assistant("ok"), usage=Usage(made.cost.bound))
     last = store.records("s", "request")[-1]
-    past = Past.of(last)
-    texts = past.bills.texts._replace(slacks=(slack,) * 17)
-    bills = past.bills.unreported()._replace(hidden_tokens=hidden, foot_tokens=hidden + 50, texts=texts)
-    store.append("s", 10, [], [past._replace(bills=bills, number=last.number + 1).record(None)])
+    last_request = LastRequest.of(last)
+    texts = last_request.bills.texts._replace(slacks=(slack,) * 17)
+    bills = last_request.bills.unreported()._replace(hidden_tokens=hidden, foot_tokens=hidden + 50, texts=texts)
+    store.append("s", 10, [], [last_request._replace(bills=bills, number=last.number + 1).record(None)])
     return store
 
 
@@ -315,7 +315,7 @@ def test_nothing_learned_makes_every_request_impossible(hidden: int, slack: int)
     assert [event.name for event in heard.events].count(events.USAGE_DROPPED) == 1
     session.record(*made.incoming, assistant("nothing"))
     again = opened(store, SMALL, "s", heard)
-    assert again.assemble([user("?")]).limit.bound == again.lease.window_tokens - again.lease.reserved_output_tokens
+    assert again.assemble([user("?")]).limit.bound == again.window.window_tokens - again.window.reserved_output_tokens
     assert [event.name for event in heard.events].count(events.USAGE_DROPPED) == 1
 
 
@@ -334,5 +334,5 @@ def test_answer_that_is_reported_as_endless_teaches_of_a_window_at_most() -> Non
     session = opened(store, SMALL)
     made = session.assemble([user("question")])
     session.record(*made.incoming, assistant("ok"), usage=Usage(made.cost.bound, 10**12))
-    bills = Past.of(store.records("s", "request")[-1]).bills
+    bills = LastRequest.of(store.records("s", "request")[-1]).bills
     assert 4000 < bills.surplus_tokens <= max(bills.answers.slacks) <= 4096

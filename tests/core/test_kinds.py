@@ -51,7 +51,7 @@ def test_each_kind_stands_in_the_table_once() -> None:
 @pytest.mark.parametrize(
     ("name", "body"),
     [
-        ("window", '{"lease_id": "a"}'),
+        ("window", '{"window_id": "a"}'),
         ("learned-window", '{"learned_for": "a", "window_tokens": "x"}'),
         ("model", '{"first_seq": -1, "model": "a"}'),
         ("model", '{"first_seq": 0, "model": null}'),

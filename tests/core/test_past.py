@@ -7,15 +7,15 @@ import json
 import pytest
 
 from squidbot.core.errors import DamagedStoreError
+from squidbot.core.last_request import LastRequest, digest, seal
 from squidbot.core.messages import Cost, Record, Usage
-from squidbot.core.past import Past, digest, seal
 from squidbot.core.plan import Section
 from squidbot.core.tokens.calibration import Added, Bill, Bills
 
 from .rows import part
 
 PARTS = [part("user"), part("assistant", seq=1), part("user", seq=2)]
-PAST = Past(
+PAST = LastRequest(
     number=4,
     cost=Cost(100, 120),
     outside=Cost(10, 12),
@@ -26,7 +26,7 @@ PAST = Past(
     parts=3,
     seal=seal(PARTS),
     messages=3,
-    lease_id="lease-1",
+    window_id="lease-1",
     limit=Cost(300, 320),
     pressed=True,
     rungs=("warn", "journal"),
@@ -43,16 +43,16 @@ PAST = Past(
 def test_past_comes_back_from_its_record(usage: Usage | None) -> None:
     """Every field; the usage stands beside them."""
     record = PAST.record(usage)
-    assert Past.of(record) == PAST
+    assert LastRequest.of(record) == PAST
     assert json.loads(record.body).get("usage") == ([110, 5, 80] if usage else None)
     assert (record.kind, record.number) == ("request", 4)
 
 
 def test_record_names_only_what_is_not_as_usual() -> None:
     """One is stored for each request: what most requests have in common takes no room in them."""
-    past = Past(number=7, cost=Cost(100, 120), parts=3, seal="ab", limit=Cost(300, 320))
-    record = past.record(None)
-    assert Past.of(record) == past
+    last_request = LastRequest(number=7, cost=Cost(100, 120), parts=3, seal="ab", limit=Cost(300, 320))
+    record = last_request.record(None)
+    assert LastRequest.of(record) == last_request
     assert sorted(json.loads(record.body)) == ["cost", "limit", "parts", "seal"]
 
 
@@ -60,7 +60,7 @@ def test_record_names_only_what_is_not_as_usual() -> None:
 def test_record_that_is_no_request_is_damage(body: str) -> None:
     """Named by its number."""
     with pytest.raises(DamagedStoreError, match=r"^request 4 can't be read: "):
-        Past.of(Record("request", 4, body))
+        LastRequest.of(Record("request", 4, body))
 
 
 @pytest.mark.parametrize("place", [2, 6, 8, 9, 11, 13])
@@ -70,7 +70,7 @@ def test_bills_out_of_range_are_damage(place: int, value: object) -> None:
     body = json.loads(PAST.record(None).body)
     body["bills"][place] = value
     with pytest.raises(DamagedStoreError, match="bills"):
-        Past.of(Record("request", 4, json.dumps(body)))
+        LastRequest.of(Record("request", 4, json.dumps(body)))
 
 
 def test_bills_of_another_version_say_nothing() -> None:
@@ -78,7 +78,7 @@ def test_bills_of_another_version_say_nothing() -> None:
     body = json.loads(PAST.record(None).body)
     body["bills"][0] = 0
     body["calibration"] = {"bound_ratio": 1.1, "estimate_ratio": 0.9, "reports": 3}
-    assert Past.of(Record("request", 4, json.dumps(body))).bills == Bills()
+    assert LastRequest.of(Record("request", 4, json.dumps(body))).bills == Bills()
 
 
 def test_request_breaks_the_past_when_it_does_not_extend_it() -> None:
@@ -88,16 +88,16 @@ def test_request_breaks_the_past_when_it_does_not_extend_it() -> None:
     assert PAST.broken_by(PARTS[:2], 2)
     assert PAST.broken_by([*PARTS[:2], PARTS[2]._replace(notice="12:00")], 2)
     assert not PAST.broken_by(PARTS[:2], 3)
-    assert not Past().broken_by([], -1)
+    assert not LastRequest().broken_by([], -1)
 
 
 def test_news_tells_what_differs_from_what_was_told() -> None:
     """A new text, a changed one, one that no longer holds; nothing where nothing differs."""
-    told = Past().told_of([Section("memory", "tea"), Section("pin goal", "win")])
+    told = LastRequest().told_of([Section("memory", "tea"), Section("pin goal", "win")])
     assert told.news([Section("memory", "tea"), Section("pin goal", "win")]) is None
     assert told.news([Section("memory", "coffee"), Section("pin goal", "win")]) == "[memory is now:]\ncoffee"
     assert told.news([Section("memory", "tea")]) == "[pin goal no longer holds]"
-    assert Past().news([]) is None
+    assert LastRequest().news([]) is None
     assert told.news([Section("pin plan", "x")]) == (
         "[pin plan is now:]\nx\n[memory no longer holds]\n[pin goal no longer holds]"
     )

@@ -13,7 +13,7 @@ from squidbot.core.plan import FirstChanged, PlanRecord, Price, Representation, 
 PLAN = PlanRecord(
     plan_id=3,
     parent_plan_id=2,
-    lease_id="lease-1",
+    window_id="lease-1",
     created_at=1000.5,
     cause="high-water",
     segments=(
@@ -75,7 +75,7 @@ def test_plan_names_only_what_is_not_as_usual() -> None:
     assert said == {
         "plan_id": 0,
         "parent_plan_id": None,
-        "lease_id": "lease-1",
+        "window_id": "lease-1",
         "created_at": None,
         "cause": "opened",
         "segments": [[10, 19, "summary+user", "s10-19.beef", [0, 4, 2, 2], 48]],

@@ -14,8 +14,8 @@ from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core import events
 from squidbot.core.compaction.turn import aged, broken, closed, opened
 from squidbot.core.events import Event
+from squidbot.core.last_request import LastRequest
 from squidbot.core.memories import Scope
-from squidbot.core.past import Past
 from squidbot.core.plan import FirstChanged, PlanRecord, Representation, Segment
 
 from .promises.driver import Heard, Host, Setup, requests
@@ -37,7 +37,7 @@ def plan(*segments: tuple[int, int, Representation, int], plan_id: int = 0) -> P
 
 
 def test_event_is_frozen_and_says_whose_it_is() -> None:
-    """Scope and model beside lease, plan and tokens (decisions.md 10)."""
+    """Scope and model beside window, plan and tokens (decisions.md 10)."""
     event = Event(events.COMPRESSED, "s", "manual", model="qwen", scope=Scope(user="anna"))
     with pytest.raises(FrozenInstanceError):
         event.cause = "other"  # type: ignore[misc]  # that is what is tried
@@ -90,7 +90,7 @@ def test_each_block_that_fell_is_told_of_once(levels: Sequence[tuple[Representat
 
 def test_window_that_becomes_another_is_told_with_its_tier() -> None:
     """Opened alone where there was none, or one of the same size; size and tier where they differ (O-16)."""
-    small, large, huge = Setup(8192).lease, Setup(16384).lease, Setup(16000).lease
+    small, large, huge = Setup(8192).window, Setup(16384).window, Setup(16000).window
     assert [one.name for one in opened(None, small)] == [events.LEASE_OPENED]
     assert [one.name for one in opened(replace(small, counter="words"), small)] == [events.LEASE_OPENED]
     told = [(one.name, one.cause, one.tokens_before, one.tokens_after) for one in opened(large, small)]
@@ -104,23 +104,23 @@ def test_window_that_becomes_another_is_told_with_its_tier() -> None:
 
 def test_window_that_is_over_is_told_by_its_own_id() -> None:
     """And by its own model."""
-    lease = replace(Setup(8192).lease, model="qwen")
-    told = closed(lease)
-    assert (told.name, told.lease_id, told.model) == (events.LEASE_CLOSED, lease.lease_id, "qwen")
+    window = replace(Setup(8192).window, model="qwen")
+    told = closed(window)
+    assert (told.name, told.window_id, told.model) == (events.LEASE_CLOSED, window.window_id, "qwen")
     assert (told.cause, told.tokens_before, told.tokens_after) == ("8,192 tokens, default", 8192, 8192)
 
 
 def test_prefix_is_broken_where_a_plan_changes_what_was_sent() -> None:
     """Not behind the newest request, not where there was none, not a second time before the next one."""
     made = replace(plan(plan_id=3), parent_plan_id=2, first_changed=FirstChanged(4, 10, 900))
-    past = Past(number=1, plan_id=2, parts=9)
-    told = broken(past, made)
+    last_request = LastRequest(number=1, plan_id=2, parts=9)
+    told = broken(last_request, made)
     assert told is not None
     assert (told.name, told.plan_id, told.tokens_before, told.tokens_after) == (events.PREFIX_BROKEN, 3, 0, 900)
-    assert broken(past._replace(parts=4), made) is None
-    assert broken(past._replace(number=-1), made) is None
-    assert broken(past._replace(plan_id=1), made) is None
-    outside = broken(past, replace(made, outside_changed=True))
+    assert broken(last_request._replace(parts=4), made) is None
+    assert broken(last_request._replace(number=-1), made) is None
+    assert broken(last_request._replace(plan_id=1), made) is None
+    outside = broken(last_request, replace(made, outside_changed=True))
     assert outside is not None
     assert outside.tokens_after == 0
 

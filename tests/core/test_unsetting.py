@@ -16,7 +16,7 @@ from squidbot.core.removal import unload, unset
 from squidbot.core.transcript.documents import Document, SessionDocuments
 from squidbot.core.transcript.goals import GoalBook
 from squidbot.core.transcript.markers import MARKED
-from squidbot.core.view.current import Shelf
+from squidbot.core.view.current import SessionContext
 from squidbot.core.view.renderer import Renderer
 
 from .promises.driver import CLASSES, CODEC, Setup, assistant, opened, user
@@ -32,9 +32,9 @@ def book(store: InMemoryStore) -> GoalBook:
     return GoalBook(store, "s", 4096, lambda text: len(text.split()))
 
 
-def shelf(store: InMemoryStore) -> Shelf:
+def shelf(store: InMemoryStore) -> SessionContext:
     """Return where the session's data stand."""
-    return Shelf("s", store, store, Renderer(CLASSES, {CODEC.tag: CODEC}))
+    return SessionContext("s", store, store, Renderer(CLASSES, {CODEC.tag: CODEC}))
 
 
 def talked(store: InMemoryStore) -> Session:

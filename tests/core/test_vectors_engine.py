@@ -39,7 +39,7 @@ def test_40k_of_system_text_and_87k_of_dialogue_in_100k_fit_or_are_refused_by_na
     system = "rule " * 40_000
     made = opened(store, setup).assemble([user("and?")], Inputs(system=system))
     assert made.parts[0].text == system
-    assert made.cost.bound + setup.lease.reserved_output_tokens <= 100_000
+    assert made.cost.bound + setup.window.reserved_output_tokens <= 100_000
     assert made.event is not None
     with pytest.raises(BudgetError) as raised:
         opened(store, setup).assemble([user("and?")], Inputs(system="rule " * 100_000))

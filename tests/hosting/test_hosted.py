@@ -15,7 +15,7 @@ import pytest
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core import events
 from squidbot.core.errors import BudgetError, ConfigError, StoreError
-from squidbot.plugins.host import MOST_HELD, REQUEST, Hosted
+from squidbot.plugins.host import MOST_HELD, REQUEST, HostRuntime
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,9 +26,9 @@ USER = {"role": "user", "content": "Where is the boat?"}
 REPLY = {"role": "assistant", "content": "In the harbour."}
 
 
-def hosted(path: Path, budget: float | str | None = 2_000) -> Hosted:
+def hosted(path: Path, budget: float | str | None = 2_000) -> HostRuntime:
     """Return one whose host writes OpenAI's messages."""
-    return Hosted(path, host="a test", form="openai.chat", telling=dict, budget=budget)
+    return HostRuntime(path, host="a test", form="openai.chat", telling=dict, budget=budget)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_a_budget_that_is_none_is_refused(budget: float, tmp_path: Path) -> None
 def test_a_budget_may_be_written_as_a_word(budget: str, tokens: int, tmp_path: Path) -> None:
     """As sizes are everywhere else."""
     one = hosted(tmp_path / "mem.db", budget)
-    assert one.conversation("a", "m", 40_000).session.lease.window_tokens == tokens
+    assert one.conversation("a", "m", 40_000).session.window.window_tokens == tokens
     one.close()
 
 
@@ -61,9 +61,9 @@ def test_the_smaller_one_of_budget_and_window_counts(
     """Said once, with the argument; a window that the settings name is known, too."""
     known = {"models": {"small": {"context_window": 4_000}}}
     path = {"store": {"path": str(tmp_path / "mem.db")}}
-    one = Hosted(None, host="a test", form="openai.chat", telling=dict, budget=budget, settings={**known, **path})
+    one = HostRuntime(None, host="a test", form="openai.chat", telling=dict, budget=budget, settings={**known, **path})
     windows = [("a", "m", 8_000), ("b", "m", 9_000), ("c", "small", None), ("d", "m", None), ("e", "m", 400_000)]
-    found = [one.conversation(*each).session.lease.window_tokens for each in windows]
+    found = [one.conversation(*each).session.window.window_tokens for each in windows]
     assert found == [8_000, 9_000, 4_000, 200_000, 200_000]
     told = [record.getMessage() for record in caplog.records]
     assert [text[:55] for text in told] == [
@@ -76,11 +76,11 @@ def test_the_smaller_one_of_budget_and_window_counts(
 def test_a_share_is_of_the_window_that_is_known(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """By the host, or by the settings; where neither knows it, of the default window, which is said."""
     one = hosted(tmp_path / "mem.db", 0.25)
-    assert one.conversation("a", "m", 40_000).session.lease.window_tokens == 10_000
-    assert one.conversation("a").session.lease.window_tokens == 10_000, "it is the same as long as it is held"
+    assert one.conversation("a", "m", 40_000).session.window.window_tokens == 10_000
+    assert one.conversation("a").session.window.window_tokens == 10_000, "it is the same as long as it is held"
     assert not caplog.records
-    assert one.conversation("b").session.lease.window_tokens == 8_192
-    assert one.conversation("c").session.lease.window_tokens == 8_192
+    assert one.conversation("b").session.window.window_tokens == 8_192
+    assert one.conversation("c").session.window.window_tokens == 8_192
     (told,) = [record.getMessage() for record in caplog.records]
     assert told.startswith("budget=0.25: the window of the model '' is not known, so this is a share of 32,768 tokens;")
     one.close()
@@ -93,34 +93,36 @@ def test_a_conversation_that_goes_to_another_model_has_its_window(tmp_path: Path
     large.before([USER])
     assert one.conversation("a") is large
     small = one.conversation("a", "small", 4_000)
-    assert (small.session.lease.window_tokens, small.session.lease.model) == (4_000, "small")
+    assert (small.session.window.window_tokens, small.session.window.model) == (4_000, "small")
     assert small.session.lock is large.session.lock
     assert one.conversation("a") is small
     assert small.before([USER]) == [USER]
     small.after(REPLY)
     again = one.conversation("a", "large", 200_000)
-    assert (again, again.session.lease.window_tokens) == (large, 200_000)
+    assert (again, again.session.window.window_tokens) == (large, 200_000)
     assert again.before([USER, REPLY, USER]) == [USER, REPLY, USER]
     assert again.session.wired.store.head("a")[0] == 3
     one.close()
 
 
 @pytest.mark.parametrize("budget", [None, 0.5, 64_000])
-@pytest.mark.parametrize("window", [None, 200_000])
-def test_a_tool_call_opens_a_conversation_as_it_was(budget: float | None, window: int | None, tmp_path: Path) -> None:
-    """With model and window, behind as many others as are held, and in another process; nothing is written for it."""
+@pytest.mark.parametrize("window_tokens", [None, 200_000])
+def test_a_tool_call_opens_a_conversation_as_it_was(
+    budget: float | None, window_tokens: int | None, tmp_path: Path
+) -> None:
+    """It has its model and window, behind as many others as are held, in another process too; nothing is written."""
     one = hosted(tmp_path / "mem.db", budget)
-    talk = one.conversation("a", "large", window)
+    talk = one.conversation("a", "large", window_tokens)
     talk.before([USER])
-    lease = talk.session.lease
+    window = talk.session.window
     for number in range(MOST_HELD):
-        one.conversation(f"o{number}", "large", window)
+        one.conversation(f"o{number}", "large", window_tokens)
     for each in (one, hosted(tmp_path / "mem.db", budget)):
         opened = each.conversation("a").session
-        assert opened.lease == lease
+        assert opened.window == window
         store = each.engine.wired.store
         records = store.head("a")[1]
-        assert each.conversation("a", "large", window).session.lease == lease
+        assert each.conversation("a", "large", window_tokens).session.window == window
         assert store.head("a")[1] == records
         each.close()
 
@@ -131,7 +133,7 @@ def test_cuts_that_shorten_nothing_leave_the_window_as_it_was(tmp_path: Path) ->
     talk = one.conversation("a", "m", 20_000)
     assert talk.before([USER]) == [USER]
     assert talk.shorter() is None
-    assert talk.session.lease.window_tokens == 20_000
+    assert talk.session.window.window_tokens == 20_000
     one.close()
 
 
@@ -158,13 +160,13 @@ def test_failures_that_differ_in_a_number_are_one_kind(tmp_path: Path, caplog: p
 def test_a_path_that_is_none_is_refused(path: str) -> None:
     """Nothing is kept in memory alone that was to be kept."""
     with pytest.raises(ConfigError, match=r"^path = .*: name the file that keeps everything"):
-        Hosted(path, host="a test", form="openai.chat", telling=dict)
+        HostRuntime(path, host="a test", form="openai.chat", telling=dict)
 
 
 def test_a_file_of_settings_and_a_store_are_refused(tmp_path: Path) -> None:
     """Which of the two would say where?"""
     with pytest.raises(ConfigError, match="leave one out"):
-        Hosted(
+        HostRuntime(
             tmp_path / "a.db", host="a test", form="openai.chat", telling=dict, settings=str(tmp_path / "squidbot.toml")
         )
 
@@ -196,7 +198,7 @@ def test_a_host_that_reads_payloads_itself_reads_each_once(tmp_path: Path) -> No
         read.append(payload)
         return json.loads(payload)
 
-    one = Hosted(tmp_path / "mem.db", host="a test", form="openai.chat", telling=dict, budget=2_000, read=reader)
+    one = HostRuntime(tmp_path / "mem.db", host="a test", form="openai.chat", telling=dict, budget=2_000, read=reader)
     talk = one.conversation("a")
     for place in range(3):
         asked = {**USER, "content": f"Where is boat {place}?"}
@@ -225,7 +227,7 @@ def test_nothing_is_recorded_of_a_reply_to_a_request_that_was_not_ours(tmp_path:
 
 def test_a_request_behind_a_broken_answer_ends_with_what_was_asked(tmp_path: Path) -> None:
     """A host that lists all that it knows has forgotten the answer, and asks again; nothing else comes twice."""
-    one = Hosted(tmp_path / "mem.db", host="a test", form="openai.chat", telling=dict, is_whole=True, budget=2_000)
+    one = HostRuntime(tmp_path / "mem.db", host="a test", form="openai.chat", telling=dict, is_whole=True, budget=2_000)
     talk = one.conversation("a")
     talk.before([USER])
     talk.after(REPLY, None, [{"role": "assistant", "content": "By the pier."}])
@@ -323,16 +325,16 @@ def test_a_user_who_would_rather_stop_gets_the_error(tmp_path: Path, caplog: pyt
     def fails() -> str:
         raise StoreError("the disk is full")
 
-    going = Hosted(tmp_path / "a.db", host="a test", form="openai.chat", telling=dict, on_error="pass")
+    going = HostRuntime(tmp_path / "a.db", host="a test", form="openai.chat", telling=dict, on_error="pass")
     assert [going.safely(what, "a", fails, "") for what in (REQUEST, "record a reply")] == ["", ""]
     assert [line.endswith('; to stop instead, pass on_error="raise"') for line in caplog.messages] == [True, False]
-    stopping = Hosted(tmp_path / "b.db", host="a test", form="openai.chat", telling=dict, on_error="raise")
+    stopping = HostRuntime(tmp_path / "b.db", host="a test", form="openai.chat", telling=dict, on_error="raise")
     for what in (REQUEST, "record a reply"):
         with pytest.raises(StoreError, match="the disk is full"):
             stopping.safely(what, "a", fails, "")
     assert "out of order" in stopping.answer("history", "a", fails, {})  # type: ignore[arg-type]  # it fails
     with pytest.raises(ConfigError, match=r"on_error = 'rise': say 'pass' .* or 'raise' to stop"):
-        Hosted(tmp_path / "c.db", host="a test", form="openai.chat", telling=dict, on_error="rise")
+        HostRuntime(tmp_path / "c.db", host="a test", form="openai.chat", telling=dict, on_error="rise")
     going.close()
     stopping.close()
 
@@ -349,7 +351,7 @@ def test_a_message_that_is_too_large_is_said_with_what_the_user_wrote(
     budget: int | None, settings: dict[str, object] | None, words: str, tmp_path: Path
 ) -> None:
     """An argument of the plugin, or a key of the settings that they have."""
-    one = Hosted(
+    one = HostRuntime(
         tmp_path / "a.db",
         host="a test",
         form="openai.chat",
@@ -412,7 +414,7 @@ def test_many_conversations_are_held_some_at_a_time(tmp_path: Path) -> None:
 
 def test_what_stands_for_a_result_that_never_came_is_of_now(tmp_path: Path) -> None:
     """A form that has times in it: the made up result is not of 1970."""
-    one = Hosted(tmp_path / "mem.db", host="a test", form="pydantic_ai/2", telling=dict)
+    one = HostRuntime(tmp_path / "mem.db", host="a test", form="pydantic_ai/2", telling=dict)
     talk = one.conversation("a")
     asked = {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "Look!"}]}
     call = {"part_kind": "tool-call", "tool_name": "look", "args": "{}", "tool_call_id": "c1"}
@@ -429,7 +431,7 @@ def test_what_stands_for_a_result_that_never_came_is_of_now(tmp_path: Path) -> N
 
 def test_what_a_host_hands_over_is_recorded_without_a_request(tmp_path: Path) -> None:
     """Once; calls stay open until something else than results is said, and each then has a result of its own."""
-    one = Hosted(tmp_path / "mem.db", host="a test", form="openai.responses", telling=dict, budget=2_000)
+    one = HostRuntime(tmp_path / "mem.db", host="a test", form="openai.responses", telling=dict, budget=2_000)
     talk = one.conversation("a")
     calls = [{"type": "function_call", "call_id": key, "name": "look", "arguments": "{}"} for key in ("c1", "c2", "c3")]
     done = {"type": "function_call_output", "call_id": "c1", "output": "a boat"}

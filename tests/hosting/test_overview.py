@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import squidbot
-from squidbot.core.view.current import Shelf
+from squidbot.core.view.current import SessionContext
 from squidbot.core.view.renderer import Renderer
 from squidbot.plugins.host import overview
 
@@ -26,7 +26,7 @@ def test_overview_counts_what_is_behind_the_scenes(tmp_path: Path, *, shown: boo
         session.record({"role": "user", "content": "Look."}, {"role": "assistant", "content": "", "tool_calls": [CALL]})
         session.record({"role": "tool", "tool_call_id": "c1", "content": "3 files"})
         session.record({"role": "system", "content": "It rains."}, "There are three.")
-        text = overview(Shelf("s", store, store, Renderer(session.meter, engine.wired.codecs)), session, 1_000)
+        text = overview(SessionContext("s", store, store, Renderer(session.meter, engine.wired.codecs)), session, 1_000)
     assert ("3 files" in text, "It rains." in text) == (shown, shown)
     assert ("[2 of these are system text, context or tool output, not shown]" in text) is not shown
     assert "m4 assistant: There are three." in text

@@ -134,11 +134,11 @@ def test_session_gets_the_window_that_fits_before_anything_is_opened(path: str) 
     """Sized from the header and the card, once an engine, whatever happens on the card afterwards (W-19)."""
     machine = Machine()
     with engine_of(machine, path) as engine:
-        lease = engine.session("s", model="tiny").lease
-        assert (lease.window_tokens, lease.source) == (2048, "auto-vram")
-        assert lease.detail.startswith("2,048 tokens fit, bound by what the model was trained with")
+        window = engine.session("s", model="tiny").window
+        assert (window.window_tokens, window.source) == (2048, "auto-vram")
+        assert window.detail.startswith("2,048 tokens fit, bound by what the model was trained with")
         machine.free_bytes = 0
-        assert engine.session("t", model="tiny").lease == lease
+        assert engine.session("t", model="tiny").window == window
         assert (machine.looks, machine.asked) == (1, [])
         loading = engine.loading("tiny")
         assert (loading.n_ctx, loading.flash_attn, loading.swa_full) == (2048, True, False)
@@ -146,35 +146,35 @@ def test_session_gets_the_window_that_fits_before_anything_is_opened(path: str) 
 
 def test_window_comes_from_the_next_source_when_nothing_fits(path: str) -> None:
     """B-09, V8: no exception, no window of 0; the reason is told."""
-    for machine, window, source in (
+    for machine, settings, source in (
         (Machine(free_bytes=0), {"vram_margin_mib": 1536}, "native-limit"),
         (Machine(free_bytes=0), {"default": 1024}, "global-config"),
     ):
-        with engine_of(machine, path, window) as engine:
-            lease = engine.session("s", model="tiny").lease
-            assert lease.source == source
-            assert lease.window_tokens in {1024, 2048}
-            assert "does not fit" in lease.detail
+        with engine_of(machine, path, settings) as engine:
+            window = engine.session("s", model="tiny").window
+            assert window.source == source
+            assert window.window_tokens in {1024, 2048}
+            assert "does not fit" in window.detail
 
 
 def test_window_is_capped_by_the_definition_and_tiers_by_the_settings(path: str) -> None:
     """The caps of B-03 and O-02's tier below."""
     with engine_of(Machine(), path, context_window=1500) as engine:
-        lease = engine.session("s", model="tiny").lease
-        assert (lease.window_tokens, lease.source) == (1500, "model-cap")
+        window = engine.session("s", model="tiny").window
+        assert (window.window_tokens, window.source) == (1500, "model-cap")
     with engine_of(Machine(), path, {"sizing": "manual", "default": 777}) as engine:
-        assert engine.session("s", model="tiny").lease.source == "global-config"
+        assert engine.session("s", model="tiny").window.source == "global-config"
         assert engine.wired.models.sized("tiny") is None
 
 
 def test_nothing_is_above_what_the_model_was_trained_with_unless_somebody_picks_it(path: str) -> None:
     """With "manual" nothing is sized, and 32,768 is nobody's choice; a window that is set may be larger."""
     with engine_of(Machine(), path, {"sizing": "manual"}) as engine:
-        lease = engine.session("s", model="tiny").lease
-        assert (lease.window_tokens, lease.source) == (2048, "native-limit")
+        window = engine.session("s", model="tiny").window
+        assert (window.window_tokens, window.source) == (2048, "native-limit")
     with engine_of(Machine(), path, {"sizing": "manual"}, context_window=4096) as engine:
-        lease = engine.session("s", model="tiny").lease
-        assert (lease.window_tokens, lease.source) == (4096, "model-definition")
+        window = engine.session("s", model="tiny").window
+        assert (window.window_tokens, window.source) == (4096, "model-definition")
 
 
 def test_model_is_opened_once_with_everything_named(path: str) -> None:
@@ -207,10 +207,10 @@ def test_devices_are_looked_at_again_right_before_a_model_is_opened(tmp_path: Pa
     """A session was sized an hour ago; less is free now: the model is opened with what fits now, and so on."""
     machine = Machine(free_bytes=6 * GIB)
     with engine_of(machine, large(tmp_path / "large.gguf")) as engine:
-        before = engine.session("s", model="tiny").lease
+        before = engine.session("s", model="tiny").window
         machine.free_bytes = 4 * GIB
         engine.model("tiny")
-        after = engine.session("t", model="tiny").lease
+        after = engine.session("t", model="tiny").window
         assert machine.looks == 2
         assert machine.asked[0].loading.n_ctx == after.window_tokens < before.window_tokens < 65536
         # What is gone is the cache of so many tokens, and what the buffers take less.
@@ -220,46 +220,46 @@ def test_devices_are_looked_at_again_right_before_a_model_is_opened(tmp_path: Pa
 def test_second_model_is_sized_by_what_the_first_one_leaves(tmp_path: Path) -> None:
     """Two on one card: sized before, in between or never, the second gets the rest, and so do its sessions."""
     path = large(tmp_path / "large.gguf")
-    leases = []
+    windows = []
     for before in (True, False):
         machine = Machine(free_bytes=8 * GIB)
         two = {name: {"path": path, "adapter": machine.name} for name in ("one", "two")}
         settings = {"gpu": {"probe": machine.name, "watch_seconds": 0}, "models": two}
         with squidbot.load(settings, extensions=[machine]) as engine:
-            alone = engine.session("s", model="two").lease if before else None
+            alone = engine.session("s", model="two").window if before else None
             engine.model("one")
             machine.free_bytes = 5 * GIB
-            leases.append(engine.session("t", model="two").lease)
+            windows.append(engine.session("t", model="two").window)
             engine.model("two")
-            assert machine.asked[1].loading.n_ctx == leases[-1].window_tokens < machine.asked[0].loading.n_ctx
+            assert machine.asked[1].loading.n_ctx == windows[-1].window_tokens < machine.asked[0].loading.n_ctx
             assert alone is None or alone.window_tokens == machine.asked[0].loading.n_ctx
-            assert engine.session("u", model="one").lease.window_tokens == machine.asked[0].loading.n_ctx
-    assert leases[0] == leases[1]
+            assert engine.session("u", model="one").window.window_tokens == machine.asked[0].loading.n_ctx
+    assert windows[0] == windows[1]
 
 
 def test_as_many_layers_go_onto_the_card_as_fit_when_that_is_asked(tmp_path: Path) -> None:
     """Where not all fit: with "auto" fewer, with a number never."""
     machine, path = Machine(free_bytes=3 * GIB), large(tmp_path / "large.gguf")
     with engine_of(machine, path, {"min": 2048}) as engine:
-        lease = engine.session("s", model="tiny").lease
-        assert (lease.window_tokens, lease.source) == (32768, "default")
-        assert 'n_gpu_layers = "auto" would put' in lease.detail
+        window = engine.session("s", model="tiny").window
+        assert (window.window_tokens, window.source) == (32768, "default")
+        assert 'n_gpu_layers = "auto" would put' in window.detail
     with engine_of(machine, path, {"min": 2048}, n_gpu_layers="auto") as engine:
-        lease = engine.session("s", model="tiny").lease
-        assert (lease.window_tokens, lease.source) == (4096, "auto-vram")
-        assert "bound by the free memory of the GPUs" in lease.detail
+        window = engine.session("s", model="tiny").window
+        assert (window.window_tokens, window.source) == (4096, "auto-vram")
+        assert "bound by the free memory of the GPUs" in window.detail
         assert 0 < engine.loading("tiny").n_gpu_layers < 9
-        assert f"{engine.loading('tiny').n_gpu_layers} of 9 layers on GPUs" in lease.detail
+        assert f"{engine.loading('tiny').n_gpu_layers} of 9 layers on GPUs" in window.detail
 
 
 def test_model_that_was_sized_for_main_memory_is_not_put_onto_a_gpu(path: str) -> None:
     """One that no probe has found, or that the settings forbid: no layer goes there, but a number that is set stays."""
     machine = Machine(free_bytes=None)
     with engine_of(machine, path) as engine:
-        assert engine.session("s", model="tiny").lease.source == "auto-ram"
+        assert engine.session("s", model="tiny").window.source == "auto-ram"
         engine.model("tiny")
         assert machine.asked[0].loading.n_gpu_layers == 0
-        assert "layers on GPUs" not in engine.session("s", model="tiny").lease.detail
+        assert "layers on GPUs" not in engine.session("s", model="tiny").window.detail
     with engine_of(Machine(free_bytes=None), path, n_gpu_layers=7) as engine:
         assert engine.loading("tiny").n_gpu_layers == 7
 
@@ -268,9 +268,9 @@ def test_window_comes_from_the_next_source_when_a_card_does_not_tell_what_is_fre
     """Free main memory says nothing of a model that goes onto the card."""
     machine = Machine(free_bytes=-1)
     with engine_of(machine, path) as engine:
-        lease = engine.session("s", model="tiny").lease
-        assert (lease.window_tokens, lease.source) == (2048, "native-limit")
-        assert "squidbot status says by which; 32,768 where nothing is known; cut to 2,048" in lease.detail
+        window = engine.session("s", model="tiny").window
+        assert (window.window_tokens, window.source) == (2048, "native-limit")
+        assert "squidbot status says by which; 32,768 where nothing is known; cut to 2,048" in window.detail
         assert engine.loading("tiny").n_gpu_layers == -1
 
 
@@ -279,24 +279,24 @@ def test_model_of_an_unknown_layout_gets_no_more_than_it_was_trained_with(tmp_pa
     tensors = [Tensor("token_embd.weight", (32, 64), 0)]
     write_gguf(tmp_path / "new.gguf", {"general.architecture": "deepseek4", "deepseek4.context_length": 4096}, tensors)
     with engine_of(Machine(), str(tmp_path / "new.gguf")) as engine:
-        lease = engine.session("s", model="tiny").lease
-        assert (lease.window_tokens, lease.source) == (4096, "native-limit")
-        assert "unknown cache layout 'deepseek4'" in lease.detail
+        window = engine.session("s", model="tiny").window
+        assert (window.window_tokens, window.source) == (4096, "native-limit")
+        assert "unknown cache layout 'deepseek4'" in window.detail
 
 
 def test_load_is_tried_with_less_and_sessions_follow(path: str) -> None:
-    """C8: descending, before a lease is issued; the source says so, the detail has each try."""
+    """C8: descending, before a window is issued; the source says so, the detail has each try."""
     machine = Machine(most_tokens=1100)
     with engine_of(machine, path) as engine:
         engine.model("tiny")
         assert [asked.loading.n_ctx for asked in machine.asked] == [2048, 1536, 1024][: len(machine.asked)]
-        lease = engine.session("s", model="tiny").lease
-        assert lease.source == "load-retry"
-        assert lease.window_tokens == machine.asked[-1].loading.n_ctx == engine.loading("tiny").n_ctx <= 1100
-        assert "did not load with 2,048 tokens: out of memory" in lease.detail
+        window = engine.session("s", model="tiny").window
+        assert window.source == "load-retry"
+        assert window.window_tokens == machine.asked[-1].loading.n_ctx == engine.loading("tiny").n_ctx <= 1100
+        assert "did not load with 2,048 tokens: out of memory" in window.detail
         with pytest.raises(ConfigError, match="ask for less"):
             engine.session("s", model="tiny", window_tokens=2048)
-        assert engine.session("s", model="tiny", window_tokens=512).lease.source == "manual"
+        assert engine.session("s", model="tiny", window_tokens=512).window.source == "manual"
 
 
 def test_model_that_never_loads_is_not_kept(path: str) -> None:
@@ -315,23 +315,23 @@ def test_window_is_what_the_runtime_gives(path: str) -> None:
     machine.served = Served(1024)
     with engine_of(machine, path) as engine:
         engine.model("tiny")
-        lease = engine.session("s", model="tiny").lease
-        assert (lease.window_tokens, lease.source) == (1024, "served")
+        window = engine.session("s", model="tiny").window
+        assert (window.window_tokens, window.source) == (1024, "served")
 
 
 def test_sessions_count_with_the_vocabulary_of_an_open_model(path: str) -> None:
     """Before it is opened by the settings' counter; a tokenizer that is named stays (P-07)."""
     machine = Machine()
     with engine_of(machine, path) as engine:
-        assert engine.session("s", model="tiny").lease.counter == "classes"
+        assert engine.session("s", model="tiny").window.counter == "classes"
         engine.model("tiny")
-        assert engine.session("s", model="tiny").lease.counter == "bytes"
-        assert engine.session("s").lease.counter == "classes"
+        assert engine.session("s", model="tiny").window.counter == "bytes"
+        assert engine.session("s").window.counter == "classes"
         assert machine.counters == ["classes"]
     machine = Machine()
     with engine_of(machine, path, tokenizer="chars4") as engine:
         engine.model("tiny")
-        assert engine.session("s", model="tiny").lease.counter == "chars4"
+        assert engine.session("s", model="tiny").window.counter == "chars4"
         assert machine.counters == ["chars4"]
 
 
@@ -399,12 +399,12 @@ def test_what_llama_cpp_would_end_the_process_over_is_refused_before(path: str, 
 
 
 def test_runtime_is_asked_for_a_whole_step_where_a_window_is_smaller(path: str) -> None:
-    """llama.cpp would make batches of the few tokens, and not all runtimes live with that; the lease is as it was."""
+    """llama.cpp would make batches of the few tokens, and not all runtimes live with that; the window is as it was."""
     machine = Machine()
     with engine_of(machine, path, context_window=8) as engine:
         engine.model("tiny")
         assert machine.asked[0].loading.n_ctx == engine.loading("tiny").n_ctx == 256
-        assert engine.session("s", model="tiny").lease.window_tokens == 8
+        assert engine.session("s", model="tiny").window.window_tokens == 8
 
 
 def test_model_is_checked_before_it_is_opened_when_it_was_not_sized(path: str) -> None:

@@ -98,14 +98,14 @@ def test_host_goes_on_in_the_smaller_window_that_its_provider_tells(tmp_path: Pa
         session = session.overflowed(8192)
         short = session.assemble("and now?")
         assert short.report.usage.current_tokens < 8192 < long.report.usage.current_tokens
-        assert (session.lease.window_tokens, session.lease.source, session.mode) == (8192, "overflow", "planning")
-        assert f"the provider refused {long.report.usage.current_tokens:,}" in session.lease.detail
-        assert engine.session("t", model="big").lease.window_tokens == 32_768, "nothing was answered in it yet"
+        assert (session.window.window_tokens, session.window.source, session.mode) == (8192, "overflow", "planning")
+        assert f"the provider refused {long.report.usage.current_tokens:,}" in session.window.detail
+        assert engine.session("t", model="big").window.window_tokens == 32_768, "nothing was answered in it yet"
         session.record(*short.incoming, "fine")
-        assert engine.session("t", model="big").lease.window_tokens == 8192
+        assert engine.session("t", model="big").window.window_tokens == 8192
     with squidbot.load(settings) as engine:
-        assert engine.session("s", model="big").lease == session.lease
-        assert engine.session("s", model="small").lease.window_tokens == 32_768
-        assert engine.session("s", model="big", window_tokens=20_000).lease.window_tokens == 20_000
+        assert engine.session("s", model="big").window == session.window
+        assert engine.session("s", model="small").window.window_tokens == 32_768
+        assert engine.session("s", model="big", window_tokens=20_000).window.window_tokens == 20_000
         with pytest.raises(BudgetError):
             engine.session("s", model="big").overflowed(1)

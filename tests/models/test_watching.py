@@ -106,31 +106,31 @@ def test_engine_watches_a_model_that_it_opened(path: str) -> None:
     """In a thread that looks again and again, tells all who listen, and ends with the engine."""
     card = Card(0.1)
     with squidbot.load(settings(path, 0.01), extensions=[card]) as engine:
-        lease = engine.session("s", model="tiny").lease
+        window = engine.session("s", model="tiny").window
         engine.model("tiny")
         assert threads() == ["squidbot-memory"]
         card.used_fraction = 0.99
         while "memory-emergency" not in card.names():
             assert card.looked.acquire(timeout=10)
-        assert engine.session("t", model="tiny").lease.window_tokens == lease.window_tokens
+        assert engine.session("t", model="tiny").window.window_tokens == window.window_tokens
     assert threads() == []
 
 
 def test_level_right_after_loading_stands_in_the_lease(path: str) -> None:
-    """It is the lease's own doing: told where the lease is, and by no memory event; without a watch by nobody."""
+    """It is the window's own doing: told where the window is, and by no memory event; without a watch by nobody."""
     pytest.importorskip("xllamacpp")
     card = Card(0.75)
     with squidbot.load(settings(path, 60), extensions=[card]) as engine:
         engine.model("tiny")
         session = engine.session("s", model="tiny")
         session.record({"role": "user", "content": "hello"})
-        assert session.lease.detail.endswith("; after loading device 0 WARNING")
+        assert session.window.detail.endswith("; after loading device 0 WARNING")
     (opened,) = [event for event in card.heard if event.name == "lease-opened"]
     assert opened.cause.endswith("after loading device 0 WARNING")
     assert card.names() == []
     with squidbot.load(settings(path, 0), extensions=[card]) as engine:
         engine.model("tiny")
-        assert "after loading" not in engine.session("s", model="tiny").lease.detail
+        assert "after loading" not in engine.session("s", model="tiny").window.detail
 
 
 def test_nothing_is_watched_where_there_is_nothing_to_watch(path: str) -> None:

@@ -138,6 +138,6 @@ def test_window_of_a_definition_is_the_session_s(alias: str, window_tokens: int,
         "Dolphin3.0-8B Q8_0": {"context_window": 65_536, "max_tokens": 4096},
     }
     with squidbot.load({"models": models}) as engine:
-        lease = engine.session("s", model=alias).lease
-    assert (lease.window_tokens, lease.reserved_output_tokens) == (window_tokens, reserved_tokens)
-    assert lease.source == ("model-definition" if alias in models else "default")
+        window = engine.session("s", model=alias).window
+    assert (window.window_tokens, window.reserved_output_tokens) == (window_tokens, reserved_tokens)
+    assert window.source == ("model-definition" if alias in models else "default")

@@ -21,7 +21,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from squidbot.plugins.langchain import Squidbot
-from squidbot.testing.hosts import Host, Request, Sent, Setting, Signed, Step, ToolFailed, broken_off, to_json
+from squidbot.testing.hosts import Host, Request, ScriptedStep, Sent, Setting, Signed, ToolFailed, broken_off, to_json
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
@@ -89,14 +89,14 @@ class Fake(BaseChatModel):
         if step.is_held:
             await self.mind.ahold()
 
-    def _step(self, messages: list[BaseMessage]) -> Step:
+    def _step(self, messages: list[BaseMessage]) -> ScriptedStep:
         system = "\n".join(each.text for each in messages if isinstance(each, SystemMessage))
         said = tuple(sent(each) for each in messages if not isinstance(each, SystemMessage))
-        step: Step = self.mind.hear(Request(said, system, self.tools))
+        step: ScriptedStep = self.mind.hear(Request(said, system, self.tools))
         return step
 
 
-def _reply(step: Step) -> AIMessage:
+def _reply(step: ScriptedStep) -> AIMessage:
     _fail(step)
     if isinstance(step.native, AIMessage):
         return step.native
@@ -104,7 +104,7 @@ def _reply(step: Step) -> AIMessage:
     return AIMessage(step.text, tool_calls=calls, usage_metadata=_usage(step.usage))
 
 
-def _chunks(step: Step) -> Iterator[ChatGenerationChunk]:
+def _chunks(step: ScriptedStep) -> Iterator[ChatGenerationChunk]:
     def chunk(**told: Any) -> ChatGenerationChunk:  # noqa: ANN401  # fields of a chunk
         return ChatGenerationChunk(message=AIMessageChunk(**{"content": "", **told}))
 
@@ -130,7 +130,7 @@ def _usage(used: Usage | None) -> UsageMetadata | None:
     )
 
 
-def _fail(step: Step) -> None:
+def _fail(step: ScriptedStep) -> None:
     if step.error:
         raise ContextOverflowError("too long") if step.error == "too_long" else ConnectionError("fake")
 

@@ -19,7 +19,7 @@ from llm.plugins import load_plugins, pm
 
 from squidbot.plugins import host
 from squidbot.plugins import llm as plugin
-from squidbot.testing.hosts import Host, Otherwise, Request, Sent, Setting, Signed, Step, broken_off, to_json
+from squidbot.testing.hosts import Host, Otherwise, Request, ScriptedStep, Sent, Setting, Signed, broken_off, to_json
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
@@ -60,14 +60,14 @@ class Fake:
     def __init__(self, mind: Model) -> None:
         self.mind = mind
 
-    def step(self, prompt: llm.Prompt) -> Step:
+    def step(self, prompt: llm.Prompt) -> ScriptedStep:
         """Hear a prompt."""
         said = tuple(sent(each) for each in prompt.messages if each.role != "system")
         system = "\n".join(sent(each).text for each in prompt.messages if each.role == "system")
         tools = [[each.name, each.description, each.input_schema] for each in prompt.tools]
         return self.mind.hear(Request(said, system, to_json(tools)))
 
-    def reply(self, step: Step, response: Response) -> Iterator[str | StreamEvent]:
+    def reply(self, step: ScriptedStep, response: Response) -> Iterator[str | StreamEvent]:
         """Say it, in pieces."""
         if isinstance(step.native, list):
             yield from step.native

@@ -26,7 +26,7 @@ from openai.types.responses import (
 from openai.types.responses.response_usage import InputTokensDetails, OutputTokensDetails
 
 from squidbot.plugins.openai_agents import Squidbot
-from squidbot.testing.hosts import Host, Request, Sent, Setting, Signed, Step, broken_off, to_json
+from squidbot.testing.hosts import Host, Request, ScriptedStep, Sent, Setting, Signed, broken_off, to_json
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -117,7 +117,7 @@ class Fake(AgentsModel):  # type: ignore[misc]  # mypy reads no types of the hos
             )
         yield ResponseCompletedEvent(type="response.completed", sequence_number=0, response=_response(step))
 
-    def _step(self, system: str | None, asked: Any, tools: Any, *, is_streamed: bool) -> Step:
+    def _step(self, system: str | None, asked: Any, tools: Any, *, is_streamed: bool) -> ScriptedStep:
         items = [{"role": "user", "content": asked}] if isinstance(asked, str) else [dict(each) for each in asked]
         told = to_json([[each.name, each.description, each.params_json_schema] for each in tools])
         request = Request(
@@ -131,7 +131,7 @@ class Fake(AgentsModel):  # type: ignore[misc]  # mypy reads no types of the hos
         return self.mind.hear(request)
 
 
-def _output(step: Step) -> list[Any]:
+def _output(step: ScriptedStep) -> list[Any]:
     if isinstance(step.native, list):
         return step.native
     made: list[Any] = [said("m", step.text)] if step.text else []
@@ -154,7 +154,7 @@ def said(name: str, text: str) -> ResponseOutputMessage:
     return ResponseOutputMessage(id=name, type="message", role="assistant", status="completed", content=[part])
 
 
-def _response(step: Step) -> Response:
+def _response(step: ScriptedStep) -> Response:
     used = step.usage
     assert used is not None
     usage = ResponseUsage(
@@ -177,7 +177,7 @@ def _response(step: Step) -> Response:
     )
 
 
-def _fail(step: Step) -> None:
+def _fail(step: ScriptedStep) -> None:
     """Raise what the SDK of the provider raises."""
     answer: Any = SimpleNamespace(request=None, headers={})
     if step.error == "too_long":

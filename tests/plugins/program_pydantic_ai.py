@@ -25,7 +25,7 @@ from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_ai.usage import RequestUsage, UsageLimits
 
 from squidbot.plugins.pydantic_ai import Squidbot
-from squidbot.testing.hosts import Host, Request, Sent, Setting, Signed, Step, ToolFailed, broken_off, to_json
+from squidbot.testing.hosts import Host, Request, ScriptedStep, Sent, Setting, Signed, ToolFailed, broken_off, to_json
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -106,13 +106,13 @@ class Fake:
         for number, call in enumerate(step.calls):
             yield {number: DeltaToolCall(call.name, to_json(call.arguments).decode(), tool_call_id=call.call_id)}
 
-    def _step(self, messages: list[ModelMessage], info: AgentInfo, *, is_streamed: bool) -> Step:
+    def _step(self, messages: list[ModelMessage], info: AgentInfo, *, is_streamed: bool) -> ScriptedStep:
         tools = [[each.name, each.description, each.parameters_json_schema] for each in info.function_tools]
         said = tuple(each for message in messages for each in sent(message))
         return self.mind.hear(Request(said, info.instructions or "", to_json(tools), is_streamed=is_streamed))
 
 
-def _reply(step: Step) -> ModelResponse:
+def _reply(step: ScriptedStep) -> ModelResponse:
     _fail(step)
     if isinstance(step.native, ModelResponse):
         return step.native
@@ -129,7 +129,7 @@ def _reply(step: Step) -> ModelResponse:
     )
 
 
-def _fail(step: Step) -> None:
+def _fail(step: ScriptedStep) -> None:
     if step.error == "too_long":
         raise ModelContextWindowExceededError("fake", "too long")
     if step.error:

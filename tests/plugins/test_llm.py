@@ -17,7 +17,7 @@ from llm.plugins import pm
 
 from squidbot.plugins import llm as plugin
 from squidbot.testing import check_host_plugin
-from squidbot.testing.hosts import FACT, SAID, Call, Model, Setting, Step
+from squidbot.testing.hosts import FACT, SAID, Call, Model, ScriptedStep, Setting
 from squidbot.testing.hosts.program import BUDGET, CHAT, Opened, opened, rows
 
 from .points import points_of
@@ -98,7 +98,7 @@ def test_a_turn_that_llm_forgets_is_kept_and_added_once(run: Opened) -> None:
     run.say("And the cat?")
     run.say("And the dog?")
     assert words(run)[4:] == ["And the cat?", SAID, "And the dog?", SAID]
-    run.scripted(lambda _heard: Step(error="failed"))
+    run.scripted(lambda _heard: ScriptedStep(error="failed"))
     assert run.fails("Look!")
     run.unscripted()
     for text in ("What now?", "Look!"):
@@ -108,7 +108,7 @@ def test_a_turn_that_llm_forgets_is_kept_and_added_once(run: Opened) -> None:
 
 def test_a_tool_that_is_broken_off_by_a_person_leaves_a_valid_conversation(run: Opened) -> None:
     """C3, C9: by Ctrl-C, where nothing is awaited: its call gets a result that says so, and the next run goes on."""
-    run.scripted(lambda heard: Step(calls=(Call("look", {"at": -1}, "c1"),)) if heard.number == 1 else None)
+    run.scripted(lambda heard: ScriptedStep(calls=(Call("look", {"at": -1}, "c1"),)) if heard.number == 1 else None)
     with pytest.raises(KeyboardInterrupt):
         run.say("Wait!")
     run.program.talks.clear()  # type: ignore[attr-defined]  # it is ours
@@ -121,7 +121,7 @@ def test_an_awaited_request_that_is_too_long_is_made_shorter(run: Opened) -> Non
     for number in range(4):
         asyncio.run(run.program.arun(f"{number}: {FACT} " * 9, CHAT))
     before = len(words(run))
-    run.scripted(lambda heard: Step(error="too_long") if heard.number == 1 else None)
+    run.scripted(lambda heard: ScriptedStep(error="too_long") if heard.number == 1 else None)
     assert asyncio.run(run.program.arun("Once more.", CHAT)) == SAID
     refused, taken = run.model.requests[-2:]
     assert taken.tokens < refused.tokens
@@ -131,7 +131,7 @@ def test_an_awaited_request_that_is_too_long_is_made_shorter(run: Opened) -> Non
 def test_an_answer_of_two_messages_stays_two(run: Opened) -> None:
     """As providers give that run tools themselves; the next turn adds none of them again."""
     events = [StreamEvent("text", "One."), StreamEvent("text", "Two.", message_index=1)]
-    run.scripted(lambda heard: Step(native=events) if heard.number == 1 else None)
+    run.scripted(lambda heard: ScriptedStep(native=events) if heard.number == 1 else None)
     run.say(FACT)
     run.say("And?")
     assert words(run) == [FACT, "One.", "Two.", "And?", SAID]
@@ -249,7 +249,7 @@ def test_a_window_that_the_model_tells_is_taken(off: Opened) -> None:
     assert "0.25" in command("on", "--budget", "0.25").output
     off.say(FACT)
     held = plugin.opened(plugin.switched()).conversation(CHAT)
-    assert held.session.lease.window_tokens == 10_000
+    assert held.session.window.window_tokens == 10_000
 
 
 def test_without_a_conversation_nothing_is_kept(tmp_path: Path) -> None:

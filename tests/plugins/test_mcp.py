@@ -24,7 +24,7 @@ from pydantic_ai.models.function import FunctionModel
 import squidbot
 from squidbot.core.errors import StoreError
 from squidbot.plugins import pydantic_ai
-from squidbot.plugins.host import Hosted
+from squidbot.plugins.host import HostRuntime
 from squidbot.plugins.mcp import Squidbot
 
 if TYPE_CHECKING:
@@ -338,9 +338,9 @@ def test_what_another_host_began_is_found(tmp_path: Path) -> None:
 
     over(served.server, recall)
     store = host.hosted.engine.wired.store
-    leases = len(store.records("chat-1", "window"))
+    windows = len(store.records("chat-1", "window"))
     finish(agent.run("And the cat?", conversation_id="chat-1"))
-    assert len(store.records("chat-1", "window")) == leases == 1, "it is recorded into under the window that it has"
+    assert len(store.records("chat-1", "window")) == windows == 1, "it is recorded into under the window that it has"
     assert store.head("chat-1")[0] == 30
 
 
@@ -473,7 +473,7 @@ def test_the_server_goes_on_when_squidbot_fails(
 ) -> None:
     """H1: every tool answers that it failed; an error of ours says why itself, any other in the log."""
 
-    def broken(_: Hosted) -> None:
+    def broken(_: HostRuntime) -> None:
         raise error
 
     async def use(client: Client) -> None:
@@ -489,7 +489,7 @@ def test_the_server_goes_on_when_squidbot_fails(
         monkeypatch.undo()
         await call(client, "status")
 
-    monkeypatch.setattr(Hosted, "engine", property(broken))
+    monkeypatch.setattr(HostRuntime, "engine", property(broken))
     with caplog.at_level(logging.WARNING, "squidbot"):
         over(served.server, use)
     assert bool(caplog.records) is isinstance(error, RuntimeError)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from squidbot.plugins.mcp import Squidbot
-from squidbot.testing.hosts import FACT, FILLER, SAID, Call, Step
+from squidbot.testing.hosts import FACT, FILLER, SAID, Call, ScriptedStep
 from squidbot.testing.hosts.program import CHAT, broken_prefixes, home, opened, rows, watched
 
 from . import program_langchain, program_llm, program_openai_agents, program_pydantic_ai
@@ -35,10 +35,10 @@ FORMS = {"pydantic-ai": "pydantic_ai/2", "LangChain": "lc/1", "llm": "llm/1", "o
 def look_about(run: Opened, prefix: str) -> None:
     """Run a turn with two calls at once, and one behind them."""
 
-    def step(number: int) -> Step | None:
+    def step(number: int) -> ScriptedStep | None:
         made = [[Call("look", {"at": 1}, f"{prefix}1"), Call("look", {"at": 2}, f"{prefix}2")]]
         made += [[Call("look", {"at": 3}, f"{prefix}3")]]
-        return Step(calls=tuple(made[number - 1])) if number <= 2 else Step(SAID)
+        return ScriptedStep(calls=tuple(made[number - 1])) if number <= 2 else ScriptedStep(SAID)
 
     run.scripted(lambda heard: step(heard.number))
     run.say(f"Look about, {prefix}!")

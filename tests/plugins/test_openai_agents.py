@@ -14,7 +14,7 @@ from squidbot.core.errors import ConfigError
 from squidbot.plugins.host import Conversation
 from squidbot.plugins.openai_agents import Squidbot
 from squidbot.testing import check_host_plugin
-from squidbot.testing.hosts import FACT, FILLER, SAID, Call, Model, Setting, Step
+from squidbot.testing.hosts import FACT, FILLER, SAID, Call, Model, ScriptedStep, Setting
 from squidbot.testing.hosts.program import CHAT, listening, opened, rows
 
 from .points import points_of
@@ -38,7 +38,7 @@ def test_items_come_back_byte_for_byte(tmp_path: Path) -> None:
     with opened(HOST, tmp_path / "mem.db") as run, opened(HOST, tmp_path / "none.db", has_squidbot=False) as bare:
         for each in (run, bare):
             each.model.script = lambda heard: (
-                Step(calls=(Call("look", {"at": 1}, "c1"),)) if "Look" in heard.text else None
+                ScriptedStep(calls=(Call("look", {"at": 1}, "c1"),)) if "Look" in heard.text else None
             )
         for text in ("Hello!", "Look!", "And now?"):
             run.say(text)
@@ -162,11 +162,11 @@ def test_models_are_found_by_their_names(way: str, tmp_path: Path) -> None:
     for model in (None, "of the run"):
         config = RunConfig(tracing_disabled=True, model_provider=provider, model=model)
         program = Program(Setting(tmp_path / f"{model}.db", mind), config=config, agent={"model": "of the agent"})
-        mind.script = lambda heard: Step(error="too_long") if heard.number % 5 == 4 else None
+        mind.script = lambda heard: ScriptedStep(error="too_long") if heard.number % 5 == 4 else None
         turn = program.run if way == "run" else program.stream
         assert [turn(text, CHAT) for text in (FACT, FILLER, FILLER, FILLER)] == [SAID] * 4
         talk = program.squidbot.hosted.conversation(CHAT)  # type: ignore[union-attr]  # it has one
-        assert talk.session.lease.model == (model or "of the agent")
+        assert talk.session.window.model == (model or "of the agent")
         asyncio.run(program.options(CHAT)["run_config"].model_provider.aclose())
         program.close()
     assert not mind.faults
@@ -202,7 +202,9 @@ def test_what_could_not_be_recorded_is_recorded_with_the_next_request(
         raise RuntimeError("a bug of ours")
 
     with opened(HOST, tmp_path / "mem.db", budget=None) as run:
-        run.model.script = lambda heard: Step(calls=(Call("look", {"at": 1}, "c1"),)) if "Look" in heard.text else None
+        run.model.script = lambda heard: (
+            ScriptedStep(calls=(Call("look", {"at": 1}, "c1"),)) if "Look" in heard.text else None
+        )
         with monkeypatch.context() as patch:
             for name in ("before", "said", "after"):
                 patch.setattr(Conversation, name, broken)
@@ -228,7 +230,7 @@ def test_a_tool_without_arguments_to_read_says_so(tmp_path: Path) -> None:
     """A model that writes no JSON does not end its run."""
     with opened(HOST, tmp_path / "mem.db") as run:
         native = _calls("memory_search", "no JSON")
-        run.scripted(lambda heard: Step("", native=native) if heard.number == 1 else None)
+        run.scripted(lambda heard: ScriptedStep("", native=native) if heard.number == 1 else None)
         assert "the arguments of memory_search are not JSON; call it again" in run.say("Hello!")
 
 

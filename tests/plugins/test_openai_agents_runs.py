@@ -22,7 +22,7 @@ from agents import (
 )
 from openai.types.responses import ResponseFunctionToolCall
 
-from squidbot.testing.hosts import FACT, SAID, Call, Model, Setting, Step
+from squidbot.testing.hosts import FACT, SAID, Call, Model, ScriptedStep, Setting
 from squidbot.testing.hosts.program import CHAT, listening, said
 
 from .program_openai_agents import UNTRACED, Fake, Program
@@ -76,7 +76,7 @@ def leads(tmp_path: Path) -> Iterator[Any]:
 
 def once(number: int, *calls: Call) -> Any:
     """Return a script that makes calls at one request, and says the usual at the others."""
-    return lambda heard: Step(calls=calls) if heard.number == number else None
+    return lambda heard: ScriptedStep(calls=calls) if heard.number == number else None
 
 
 WAYS = pytest.mark.parametrize("way", ["run", "stream"])
@@ -87,7 +87,7 @@ LOOK = Call("look", {"at": 1}, "c1")
 def test_agents_that_are_tools_have_requests_of_their_own(way: str, leads: Any) -> None:
     """They inherit the run's configuration: nothing of theirs is recorded as said in the conversation."""
     inner = Model(4_000)
-    inner.script = lambda heard: Step("I know it.") if heard.results else Step(calls=(_search(heard),))
+    inner.script = lambda heard: ScriptedStep("I know it.") if heard.results else ScriptedStep(calls=(_search(heard),))
     one = leads(once(2, Call("expert", {"input": FACT}, "c1")))
     expert = Agent("expert", model=Fake(inner), tools=one.program.tools)
     one.program.agent.tools.append(expert.as_tool("expert", "It knows."))
@@ -112,7 +112,8 @@ async def silent(_context: Any, _agent: Any, output: Any) -> GuardrailFunctionOu
 def test_an_answer_that_guardrails_keep_back_is_not_recorded(way: str, leads: Any) -> None:
     """The user has never seen it; one that is passed is, with what the provider reported for it."""
     one = leads(
-        lambda heard: Step("A secret.") if heard.text == "Tell!" else None, output_guardrails=[OutputGuardrail(silent)]
+        lambda heard: ScriptedStep("A secret.") if heard.text == "Tell!" else None,
+        output_guardrails=[OutputGuardrail(silent)],
     )
     one.run(FACT, way)
     with pytest.raises(OutputGuardrailTripwireTriggered):
@@ -126,7 +127,9 @@ def test_an_answer_that_guardrails_keep_back_is_not_recorded(way: str, leads: An
 @WAYS
 def test_what_breaks_off_in_front_of_guardrails_is_not_recorded(way: str, leads: Any) -> None:
     """They have not seen it."""
-    one = leads(lambda _heard: Step(SAID, error="failed", pieces=2), output_guardrails=[OutputGuardrail(silent)])
+    one = leads(
+        lambda _heard: ScriptedStep(SAID, error="failed", pieces=2), output_guardrails=[OutputGuardrail(silent)]
+    )
     with pytest.raises(Exception, match="fake"):
         one.run(FACT, way)
     assert one.said() == [("user", FACT)]
@@ -209,7 +212,7 @@ def test_an_agent_that_is_handed_a_conversation_sees_it(way: str, leads: Any) ->
 @WAYS
 def test_the_hosts_own_attempts_are_bounded_each(way: str, leads: Any) -> None:
     """It tries again where a provider fails: the same request, which is recorded once."""
-    one = leads(lambda heard: Step(error="failed") if heard.number == 2 else None)
+    one = leads(lambda heard: ScriptedStep(error="failed") if heard.number == 2 else None)
     one.program.agent.model_settings = ModelSettings(retry=ModelRetrySettings(max_retries=2, policy=lambda _: True))
     one.run(FACT, way)
     assert one.run("And now?", way) == SAID
@@ -219,8 +222,8 @@ def test_the_hosts_own_attempts_are_bounded_each(way: str, leads: Any) -> None:
 
 def test_a_run_that_failed_leaves_the_next_one_alone(leads: Any) -> None:
     """One without squidbot's options, with the same model, in the same task, behind a call that was never answered."""
-    one = leads(lambda heard: Step(error="failed") if heard.results else None)
-    one.mind.script = lambda heard: Step(error="failed") if heard.results else once(1, LOOK)(heard)
+    one = leads(lambda heard: ScriptedStep(error="failed") if heard.results else None)
+    one.mind.script = lambda heard: ScriptedStep(error="failed") if heard.results else once(1, LOOK)(heard)
 
     async def both() -> None:
         with pytest.raises(Exception, match="fake"):
@@ -297,7 +300,7 @@ def test_what_a_tool_of_the_provider_made_is_kept(leads: Any) -> None:
     action = ActionSearch(type="search", query="weir")
     found = ResponseFunctionWebSearch(id="ws_1", type="web_search_call", status="completed", action=action)
     call = ResponseFunctionToolCall(type="function_call", call_id="c1", name="look", arguments='{"at":1}')
-    one = leads(lambda heard: Step("", native=[found, call]) if heard.number == 1 else None)
+    one = leads(lambda heard: ScriptedStep("", native=[found, call]) if heard.number == 1 else None)
     assert one.run("Look!").startswith("It says: result 1")
     assert b"web_search_call" in b"".join(one.mind.requests[-1].wires)
     store = one.program.squidbot.hosted.engine.wired.store

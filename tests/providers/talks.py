@@ -27,7 +27,7 @@ SYSTEM: Json = {"role": "system", "content": "You look after the caches of a sho
 STEP_SECONDS, TURN_SECONDS, PAUSE_SECONDS = 5.0, 40.0, 1_000.0
 
 
-class Step(NamedTuple):
+class ScriptedStep(NamedTuple):
     """One request: which turn it is of, when it was made, what was sent, and what came back."""
 
     turn: int
@@ -55,9 +55,9 @@ def results(form: str, calls: Sequence[str], said: str) -> list[Json]:
     return [{"type": "function_call_output", "call_id": one, "output": said} for one in calls]
 
 
-def talk(server: Providers, chat: Chat, session: Session, turns: range) -> list[Step]:
+def talk(server: Providers, chat: Chat, session: Session, turns: range) -> list[ScriptedStep]:
     """Hold a conversation, and return its requests. Messages bear the server's time, so that recordings have it."""
-    steps: list[Step] = []
+    steps: list[ScriptedStep] = []
     tool = TOOLS[chat.form]
 
     def stamped(message: Mapping[str, object]) -> Json:
@@ -71,7 +71,7 @@ def talk(server: Providers, chat: Chat, session: Session, turns: range) -> list[
             said = [*opening, question] if step == 0 else []
             made = session.assemble(*said, tools=[tool], now=server.clock.now)
             reply = chat.reply(made.messages, 500, [tool], stable=made.stable)
-            steps.append(Step(turn, server.clock.now, list(made.messages), reply))
+            steps.append(ScriptedStep(turn, server.clock.now, list(made.messages), reply))
             stored = session.record(made.incoming, stamped(reply.message), now=server.clock.now)
             calls = stored[-1].call_ids
             server.clock.advance(STEP_SECONDS)

@@ -162,4 +162,4 @@ def test_provider_that_finds_a_request_too_long_gets_a_shorter_one(
         turn = one.say(f"more {number}: " + "squid and herring " * 20)
         assert turn.broken == "", (number, turn.broken)
     assert 1 <= len(refused(server)) <= 2, server.refused
-    assert one.session.lease.window_tokens < 16_000
+    assert one.session.window.window_tokens < 16_000

@@ -31,7 +31,7 @@ def test_long_texts_are_counted_by_the_provider_once_and_short_ones_here(
     settings = {"models": {"it": {"tokenizer": f"anthropic:tiny@{providers.url}", "context_window": 50_000}}}
     with squidbot.load(settings) as engine:
         session = engine.session("s", model="it")
-        assert session.lease.counter == "anthropic:tiny"
+        assert session.window.counter == "anthropic:tiny"
         stored = session.record("hello", {"role": "assistant", "content": LONG})
         assert len(providers.bodies(PATH)) == 2
         exact = -(-len(LONG) // 4)
@@ -71,7 +71,7 @@ def test_counts_last_and_a_model_is_counted_by_its_own_api(
     for session_id in ("s", "t"):
         with squidbot.load(settings) as engine:
             session = engine.session(session_id, model="it")
-            assert session.lease.counter == "anthropic:tiny"
+            assert session.window.counter == "anthropic:tiny"
             (stored,) = session.record({"role": "user", "content": LONG})
             assert stored.cost.estimate >= -(-len(LONG) // 4)
         assert len(providers.bodies(PATH)) == 2

@@ -59,7 +59,7 @@ def test_a_model_of_the_settings_goes_on_with_a_session(providers: Providers, wa
         session = engine.session("s", model="it", form=form)
         pieces: list[str] = []
         made = session.assemble("Look!", tools=[tool])
-        reply = model.reply(made.messages, session.lease.reserved_output_tokens, [tool], pieces.append)
+        reply = model.reply(made.messages, session.window.reserved_output_tokens, [tool], pieces.append)
         assert (reply.finish, "".join(pieces)) == ("tool_calls", "I look, twice.")
         assert reply.input_tokens > 0 < reply.output_tokens
         stored = session.record(made.incoming, reply.message)[-1]
@@ -90,19 +90,19 @@ def test_the_window_is_what_the_settings_say_or_else_what_the_provider_tells(pro
     """Anthropic tells it; a server that speaks like OpenAI may; who knows better says so beside the model (B-04)."""
     providers.world.models = {"tiny": Model(window=150_000)}
     with engine_of(providers, "anthropic") as engine:
-        lease = engine.session("s", model="it").lease
-        assert (lease.window_tokens, lease.source) == (150_000, "served")
+        window = engine.session("s", model="it").window
+        assert (window.window_tokens, window.source) == (150_000, "served")
         assert opened(engine).window_tokens == 150_000
     with engine_of(providers, "anthropic", context_window=90_000) as engine:
         asked = len(providers.requests)
         assert opened(engine).counter.name == "classes"
-        lease = engine.session("s", model="it").lease
-        assert (lease.window_tokens, lease.source) == (90_000, "model-definition")
+        window = engine.session("s", model="it").window
+        assert (window.window_tokens, window.source) == (90_000, "model-definition")
         assert len(providers.requests) == asked
     with engine_of(providers, "openai") as engine:
-        lease = engine.session("s", model="it").lease
-        assert (lease.window_tokens, lease.source) == (32_768, "default")
-        assert "set it beside the model" in lease.detail or "no server of a kind" in lease.detail
+        window = engine.session("s", model="it").window
+        assert (window.window_tokens, window.source) == (32_768, "default")
+        assert "set it beside the model" in window.detail or "no server of a kind" in window.detail
 
 
 def test_a_server_that_refuses_for_its_window_has_told_it(providers: Providers) -> None:
@@ -122,7 +122,7 @@ def test_a_missing_key_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, way: s
     with squidbot.load({"models": {"it": {"adapter": way, "model": "m"}}}) as engine:
         with pytest.raises(ConfigError, match=rf"^no key for https://\S+; set {name} in the environment @ .*'it'"):
             engine.model("it")
-        assert engine.session("s", model="it").lease.window_tokens == 32_768
+        assert engine.session("s", model="it").window.window_tokens == 32_768
     monkeypatch.setenv("OTHER_KEY", KEY)
     settings = {"adapter": way, "model": "m", "context_window": 9_000, "key_env": "OTHER_KEY"}
     with squidbot.load({"models": {"it": settings}}) as engine:

@@ -96,7 +96,7 @@ def test_profiles_are_not_all_alike(outcome_of: Callable[[str, int, int], Outcom
 def test_what_is_asked_for_goes_before_the_profile() -> None:
     """Reserve, strategy and unit."""
     terms = under("llm-bawt", 8_192, budget__reserved_output_tokens=1_000, pressure__strategy="speed")
-    assert (terms.lease.reserved_output_tokens, terms.strategy, terms.unit) == (1_000, "speed", "tokens")
+    assert (terms.window.reserved_output_tokens, terms.strategy, terms.unit) == (1_000, "speed", "tokens")
     assert under("squidbot-v2", 8_192).unit == "words"
     assert under("squidbot-v2", 8_192, budget__policy=False).unit == "tokens"
 

@@ -44,7 +44,7 @@ def sent(conversation: Conversation, how: str, window: int) -> list[tuple[Assemb
     terms = terms_for(window, None, "balanced", builtin_counter("classes"), "tokens")
     reader, store, made = Reader(conversation, CODECS), InMemoryStore(), []
     truth, biller = (biller_of(one, conversation, terms.meter, reader) for one in ("recorded", how))
-    session = ContextEngine(store, store, CODECS).session("s", terms.lease, terms.meter, terms.settings)
+    session = ContextEngine(store, store, CODECS).session("s", terms.window, terms.meter, terms.settings)
     for index, message in enumerate(conversation.messages):
         usage = None
         if message.role == "assistant":

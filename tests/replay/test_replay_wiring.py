@@ -98,7 +98,11 @@ def test_open_store_tells_a_wrong_path_from_a_file_that_is_no_store(tmp_path: Pa
 def test_terms_take_the_default_reserve_and_the_strategy_for_the_room() -> None:
     """C12: min(4096, a quarter of the window)."""
     terms = terms_for(8_000, None, "speed", open_counter("bytes"), "tokens")
-    assert (terms.lease.window_tokens, terms.lease.reserved_output_tokens, terms.limit_tokens) == (8_000, 2_000, 6_000)
+    assert (terms.window.window_tokens, terms.window.reserved_output_tokens, terms.limit_tokens) == (
+        8_000,
+        2_000,
+        6_000,
+    )
     assert terms.settings == strategy("speed", 6_000)
     assert terms.settings.policy_limit is None
     large = terms_for(128_000, None, "speed", open_counter("bytes"), "tokens")
@@ -113,7 +117,7 @@ def test_terms_in_words_keep_the_policy_cap_beside_the_window() -> None:
     for name in STRATEGIES:
         assert terms.with_strategy(name).settings.policy_limit == Caps().total
     assert terms.with_strategy("speed").strategy == "speed"
-    assert terms.with_strategy("speed").lease == terms.lease
+    assert terms.with_strategy("speed").window == terms.window
 
 
 def test_terms_refuse_what_can_not_be() -> None:

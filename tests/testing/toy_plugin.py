@@ -12,7 +12,7 @@ except ImportError as error:
 
 from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Usage
-from squidbot.plugins.host import Hosted, call_tool
+from squidbot.plugins.host import HostRuntime, call_tool
 from squidbot.tools.table import HOST_DEFAULTS
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ LOG = logging.getLogger("squidbot")
 class ToyTool:
     """One of squidbot's tools, in the form of the host."""
 
-    def __init__(self, hosted: Hosted, tool: Tool) -> None:
+    def __init__(self, hosted: HostRuntime, tool: Tool) -> None:
         """Take what it is made of."""
         self.hosted, self.name, self.here = hosted, tool.name, ""
         self.schema = {
@@ -54,7 +54,7 @@ class ToySquid:
 
     def __init__(self, path: Path, budget: int | None = None, settings: Mapping[str, object] | None = None) -> None:
         """Nothing is opened yet."""
-        self.hosted = Hosted(path, host="toy", form="openai.chat", telling=dict, budget=budget, settings=settings)
+        self.hosted = HostRuntime(path, host="toy", form="openai.chat", telling=dict, budget=budget, settings=settings)
         self.tools: Sequence[ToyTool] = [ToyTool(self.hosted, each) for each in HOST_DEFAULTS]
         self.warned: set[str] = set()
 

@@ -14,8 +14,8 @@ from squidbot.core.view.renderer import spent
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from squidbot.core.messages import Lease, Part, StoredMessage, Usage
-    from squidbot.core.past import Past
+    from squidbot.core.last_request import LastRequest
+    from squidbot.core.messages import ContextWindow, Part, StoredMessage, Usage
     from squidbot.core.ports import Certificate
     from squidbot.core.settings import HistorySettings
     from squidbot.core.tokens.calibration import Bills
@@ -47,38 +47,38 @@ class Limits(NamedTuple):
         return self._replace(changes=Cost(self.changes.estimate, bound))
 
 
-def plain_limit(lease: Lease, settings: HistorySettings, bills: Bills, room_tokens: int) -> Cost:
+def plain_limit(window: ContextWindow, settings: HistorySettings, bills: Bills, room_tokens: int) -> Cost:
     """Return what any request may cost as counted; less where reports have shown that the counter is under."""
     policy = settings.policy_limit
     if policy is None:
-        policy = input_limit(lease.window_tokens, 0, lease.safety_fraction)
+        policy = input_limit(window.window_tokens, 0, window.safety_fraction)
     return Cost(policy, bills.plain_limit(room_tokens))
 
 
 def limits_by_bills(
-    lease: Lease, settings: HistorySettings, past: Past, room_tokens: int, fixed_tokens: int
+    window: ContextWindow, settings: HistorySettings, last_request: LastRequest, room_tokens: int, fixed_tokens: int
 ) -> Limits | None:
     """Return the limits by what was billed, of which a change's is a guess to be checked; None where nothing is known.
 
     `room_tokens` is what the window leaves for input, `fixed_tokens` the bound of system text and tools.
     """
-    bills = past.bills
-    if not bills.reported_tokens or past.cost.estimate <= 0:
+    bills = last_request.bills
+    if not bills.reported_tokens or last_request.cost.estimate <= 0:
         return None
     physical, policy = room_tokens, settings.policy_limit
-    extends = past.cost.bound + bills.extended_limit(physical)
+    extends = last_request.cost.bound + bills.extended_limit(physical)
     left = physical - bills.fixed_bound(fixed_tokens)
     changes = min(extends, fixed_tokens + bills.run_limit(left)) if bills.knows_runs else 0
     if policy is not None:
         return Limits(Cost(policy, extends), Cost(policy, changes))
-    fraction = max(lease.safety_fraction, settings.calibrated_fraction)
-    share = input_limit(lease.window_tokens, 0, fraction)
-    added = past.cost.estimate + share - bills.reported_tokens
-    anew = share * past.cost.estimate // bills.reported_tokens
+    fraction = max(window.safety_fraction, settings.calibrated_fraction)
+    share = input_limit(window.window_tokens, 0, fraction)
+    added = last_request.cost.estimate + share - bills.reported_tokens
+    anew = share * last_request.cost.estimate // bills.reported_tokens
     return Limits(Cost(added, extends), Cost(min(added, anew), changes))
 
 
-def added_by(assembly: Assembly, before: Past, left: Past) -> Added:
+def added_by(assembly: Assembly, before: LastRequest, left: LastRequest) -> Added:
     """Return what a request has behind the one before it, which `before` is of; `left` is what it leaves itself."""
     outside_tokens = 0 if (before.system, before.tools) == (left.system, left.tools) else left.outside.bound
     behind = _is_behind(assembly, before, left)
@@ -93,9 +93,13 @@ def _is_answer(part: Part) -> bool:
     return part.role == "assistant" and part.payload is not None
 
 
-def _is_behind(assembly: Assembly, before: Past, left: Past) -> bool:
-    same = (before.lease_id, before.plan_id, before.system, before.tools)
-    if not before.known or assembly.event is not None or same != (left.lease_id, left.plan_id, left.system, left.tools):
+def _is_behind(assembly: Assembly, before: LastRequest, left: LastRequest) -> bool:
+    same = (before.window_id, before.plan_id, before.system, before.tools)
+    if (
+        not before.known
+        or assembly.event is not None
+        or same != (left.window_id, left.plan_id, left.system, left.tools)
+    ):
         return False
     return len(assembly.parts) >= before.parts and not before.broken_by(assembly.parts, left.plan_id)
 
@@ -106,7 +110,7 @@ def _is_step(parts: Sequence[Part]) -> bool:
     return len(said) == len(parts) > 0 and said[0] and not any(said[1:])
 
 
-def bill_of(left: Past, rows: Sequence[StoredMessage], usage: Usage) -> Bill:
+def bill_of(left: LastRequest, rows: Sequence[StoredMessage], usage: Usage) -> Bill:
     """Return the bill of a request from what it leaves, what is recorded behind it, and what was reported."""
     added = left.added or Added(None, is_step=False, first_seq=0)
     return Bill(
@@ -121,12 +125,12 @@ def bill_of(left: Past, rows: Sequence[StoredMessage], usage: Usage) -> Bill:
     )
 
 
-def is_too_little(usage: Usage, left: Past) -> bool:
+def is_too_little(usage: Usage, left: LastRequest) -> bool:
     """Return whether less was reported for a request than it can have cost; `left` is what it leaves."""
     return usage.input_tokens < SILENT_CUT_FRACTION * left.cost.estimate
 
 
-def is_too_much(usage: Usage, left: Past, window_tokens: int) -> bool:
+def is_too_much(usage: Usage, left: LastRequest, window_tokens: int) -> bool:
     """Return whether more was reported for a request than it can have cost; `left` is what it leaves.
 
     It was answered, so it was within the window; and no text costs more tokens than it has bytes.
@@ -150,7 +154,9 @@ def _most_of(part: Part) -> int:
     return max(part.cost.bound, sum(utf8_bytes(text) for text in said if text))
 
 
-def certain(left: Past, assembly: Assembly, before: Past, own: Certificate) -> tuple[Past, Assembly]:
+def certain(
+    left: LastRequest, assembly: Assembly, before: LastRequest, own: Certificate
+) -> tuple[LastRequest, Assembly]:
     """Return what a request leaves, and the request, both with what it costs at most where reports tell.
 
     What it leaves says what it has behind the request before, too; `own` is the certificate of the counter.
@@ -164,7 +170,7 @@ def certain(left: Past, assembly: Assembly, before: Past, own: Certificate) -> t
     return left._replace(certified=tokens, certificate=certificate), signed
 
 
-def certified(assembly: Assembly, before: Past, added: Added, own: Certificate) -> Certified:
+def certified(assembly: Assembly, before: LastRequest, added: Added, own: Certificate) -> Certified:
     """Return the smallest bound of a request that holds; `own` is the certificate of the counter.
 
     `before` is what the request before it left, `added` what it has behind that one.

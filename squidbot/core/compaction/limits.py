@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from squidbot.core.compaction.pressure import Scene
     from squidbot.core.messages import StoredMessage
     from squidbot.core.settings import HistorySettings
-    from squidbot.core.view.current import Shelf, Standing
+    from squidbot.core.view.current import CurrentView, SessionContext
     from squidbot.core.view.renderer import Renderer
-    from squidbot.core.view.steps import Atom
+    from squidbot.core.view.steps import Step
 
 
 class Floors(NamedTuple):
-    """How many of the newest atoms stay.
+    """How many of the newest steps stay.
 
     Attributes:
-        tail: the atoms that are sent raw, oldest first.
+        tail: the steps that are sent raw, oldest first.
         stored: how many messages the store holds; later ones came with this call.
         in_flight_seq: the message that opened the current turn.
         settings: the floors that are set.
     """
 
-    tail: Sequence[Atom]
+    tail: Sequence[Step]
     stored: int
     in_flight_seq: int
     settings: HistorySettings
@@ -41,9 +41,9 @@ class Floors(NamedTuple):
     def always(self) -> int:
         """Return how many stay whatever they cost: the newest, and those that came with this call."""
         stays_from = min(self.in_flight_seq, self.stored) if self.settings.only_in_flight else self.stored
-        return min(len(self.tail), max(1, sum(atom.last_seq >= stays_from for atom in self.tail)))
+        return min(len(self.tail), max(1, sum(step.last_seq >= stays_from for step in self.tail)))
 
-    def fitting(self, fits: Callable[[Sequence[Atom]], bool]) -> int:
+    def fitting(self, fits: Callable[[Sequence[Step]], bool]) -> int:
         """Return how many stay where `fits` says whether so many do: the union of all floors.
 
         Where that does not fit it shrinks to the newest complete turn, and then to what stays in any case (C16).
@@ -57,27 +57,27 @@ class Floors(NamedTuple):
         return self.always()
 
     def by_number(self, most: int) -> int:
-        """Return how many atoms together hold no more than so many messages."""
-        return self._while(most, lambda atom: len(atom.messages))
+        """Return how many steps together hold no more than so many messages."""
+        return self._while(most, lambda step: len(step.messages))
 
     def _turns(self, turns: int) -> int:
-        """Return how many atoms hold so many complete turns, and the one in flight behind them."""
+        """Return how many steps hold so many complete turns, and the one in flight behind them."""
         if not turns:
             return 0
-        opening = [place for place, atom in enumerate(self.tail) if atom.is_user and atom.last_seq < self.in_flight_seq]
+        opening = [place for place, step in enumerate(self.tail) if step.is_user and step.last_seq < self.in_flight_seq]
         return len(self.tail) - opening[-turns] if len(opening) >= turns else len(self.tail)
 
     def _messages(self) -> int:
-        """Return how many atoms it takes to hold the configured number of messages."""
+        """Return how many steps it takes to hold the configured number of messages."""
         most = self.settings.min_recent_messages
-        count = self._while(most, lambda atom: len(atom.messages))
-        held = sum(len(atom.messages) for atom in self.tail[len(self.tail) - count :])
+        count = self._while(most, lambda step: len(step.messages))
+        held = sum(len(step.messages) for step in self.tail[len(self.tail) - count :])
         return min(len(self.tail), count + (held < most))
 
     def _tokens(self) -> int:
-        return self._while(self.settings.keep_recent_tokens, lambda atom: atom.sent_cost.bound)
+        return self._while(self.settings.keep_recent_tokens, lambda step: step.sent_cost.bound)
 
-    def _while(self, most: int, size: Callable[[Atom], int]) -> int:
+    def _while(self, most: int, size: Callable[[Step], int]) -> int:
         return sum(used <= most for used in _sums(map(size, reversed(self.tail))))
 
 
@@ -99,7 +99,7 @@ class Made(Protocol):
     """What an event is made with."""
 
     @property
-    def shelf(self) -> Shelf:
+    def shelf(self) -> SessionContext:
         """Where the session's data stand, and how they are rendered."""
 
     @property
@@ -111,32 +111,32 @@ class Made(Protocol):
         """The pinned messages."""
 
 
-def reduced(base: Standing, slimmed: Callable[[], Sequence[Atom]], made: Made, room: Cost) -> Renderer | None:
+def reduced(base: CurrentView, slimmed: Callable[[], Sequence[Step]], made: Made, room: Cost) -> Renderer | None:
     """Return the renderer that sends less of single messages: pictures first, then what the model said at length.
 
-    `slimmed` reads the atoms in front of the tail that are sent one by one. None where it would send what is sent now.
+    `slimmed` reads the steps in front of the tail that are sent one by one. None where it would send what is sent now.
     """
     renderer, share = made.shelf.renderer, made.settings.assistant_fraction
     gone = imageless(base, renderer, made.settings.most_images, made.pinned)
-    atoms = (*slimmed(), *_earlier(base)) if share else ()
+    steps = (*slimmed(), *_earlier(base)) if share else ()
     most = Cost(int(share * room.estimate), int(share * room.bound))
-    limits = tuple(limited(atoms, renderer, most, made.pinned))
+    limits = tuple(limited(steps, renderer, most, made.pinned))
     if (gone, limits) == (still_sent(base, renderer), still_limited(base, renderer)):
         return None
     return renderer._replace(imageless=gone, limits=limits)
 
 
 def limited(
-    atoms: Sequence[Atom], renderer: Renderer, most: Cost, pinned: Collection[int]
+    steps: Sequence[Step], renderer: Renderer, most: Cost, pinned: Collection[int]
 ) -> Iterator[tuple[int, int]]:
     """Yield (seq, what its text may cost, in tokens as a bound) of each message of the model's above `most`.
 
     Steps with a pinned message stay whole, and those told as text (R1).
     """
-    for atom in atoms:
-        if not atom.whole or any(row.seq in pinned for row in atom.messages):
+    for step in steps:
+        if not step.whole or any(row.seq in pinned for row in step.messages):
             continue
-        for row in atom.messages:
+        for row in step.messages:
             limit = _limit(row, renderer, most) if row.role == "assistant" else None
             if limit is not None:
                 yield row.seq, limit
@@ -155,39 +155,39 @@ def _is_above(cost: Cost, most: Cost) -> bool:
     return cost.bound > most.bound or cost.estimate > most.estimate
 
 
-def still_limited(made: Standing, renderer: Renderer) -> tuple[tuple[int, int], ...]:
+def still_limited(made: CurrentView, renderer: Renderer) -> tuple[tuple[int, int], ...]:
     """Return the limits of a renderer on messages that are sent, in order of seq."""
     sent = {part.first_seq for part in made.sent if part.payload is not None} if renderer.limits else set()
     return tuple(one for one in renderer.limits if one[0] in sent)
 
 
-def _earlier(base: Standing) -> Sequence[Atom]:
-    """Return the atoms of the tail before the newest step, and before the one whose tool loop is open (R3)."""
-    atoms = base.tail.atoms[:-1]
-    loop = open_step([row for atom in base.tail.atoms for row in atom.messages])
-    return atoms if loop is None else [atom for atom in atoms if atom.last_seq < loop]
+def _earlier(base: CurrentView) -> Sequence[Step]:
+    """Return the steps of the tail before the newest step, and before the one whose tool loop is open (R3)."""
+    steps = base.tail.steps[:-1]
+    loop = open_step([row for step in base.tail.steps for row in step.messages])
+    return steps if loop is None else [step for step in steps if step.last_seq < loop]
 
 
 # What tools put out gives way first where it has more than its share of a request (P-08, C14).
 
 
 def outputs_first(
-    scene: Scene, settings: HistorySettings, stay: int, slim_cost: Callable[[Atom], Cost]
+    scene: Scene, settings: HistorySettings, stay: int, slim_cost: Callable[[Step], Cost]
 ) -> Batch | None:
     """Return the batch that cuts tool outputs and no more, oldest first; None where that is not called for.
 
     That is where they have no more than their share, or where all that may be cut of them is not enough. `stay` of the
-    newest atoms stay as they are, `slim_cost` says what an atom costs with its outputs cut.
+    newest steps stay as they are, `slim_cost` says what an step costs with its outputs cut.
     """
     movable = (*scene.slimmed, *scene.tail)
-    history = total((*(block.cost for block in scene.blocks), *(atom.sent_cost for atom in movable)))
+    history = total((*(block.cost for block in scene.blocks), *(step.sent_cost for step in movable)))
     output = total(map(_output, movable))
     most = max(settings.low_fraction, settings.high_fraction - LEAST_CUT_FRACTION)
     share = _share(scene, settings, most, history, output)
     if not share.is_over:
         return None
-    for count, atom in enumerate(movable[: len(movable) - max(1, stay)], 1):
-        saved = _less(atom.sent_cost, slim_cost(atom))
+    for count, step in enumerate(movable[: len(movable) - max(1, stay)], 1):
+        saved = _less(step.sent_cost, slim_cost(step))
         history, output = _less(history, saved), _less(output, saved)
         fits = all(size(history) <= most * size(scene.room) for size in (by_bound, by_estimate))
         if fits and count > len(scene.slimmed) and output.bound <= share.allotted:
@@ -210,12 +210,12 @@ def _less(cost: Cost, part: Cost) -> Cost:
     return Cost(cost.estimate - part.estimate, cost.bound - part.bound)
 
 
-def _output(atom: Atom) -> Cost:
-    return total(row.sent_cost for row in atom.messages if row.result_ids)
+def _output(step: Step) -> Cost:
+    return total(row.sent_cost for row in step.messages if row.result_ids)
 
 
-def _cut(scene: Scene, atoms: Sequence[Atom]) -> Batch:
-    whole = tuple(row.seq for atom in atoms for row in atom.messages if row.seq in scene.pinned)
-    segment = Segment(atoms[0].first_seq, atoms[-1].last_seq, Representation.SLIMMED, None, whole)
+def _cut(scene: Scene, steps: Sequence[Step]) -> Batch:
+    whole = tuple(row.seq for step in steps for row in step.messages if row.seq in scene.pinned)
+    segment = Segment(steps[0].first_seq, steps[-1].last_seq, Representation.SLIMMED, None, whole)
     segments = (*(block.segment for block in scene.blocks), segment)
-    return Batch(segments, (), atoms[-1].last_seq + 1, len(scene.blocks))
+    return Batch(segments, (), steps[-1].last_seq + 1, len(scene.blocks))

@@ -24,10 +24,10 @@ from squidbot.core.compaction.pressure import (
     noted_as,
     pays,
     pressure_fraction,
+    reductions,
     retelling,
     room_of,
     saves_enough,
-    steps,
     still_sent,
     too_much,
 )
@@ -38,29 +38,29 @@ from squidbot.core.settings import LEAST_CUT_FRACTION
 from squidbot.core.transcript.records import RecordKind, fields
 from squidbot.core.view.current import Block, Pieces, Tail, standing
 from squidbot.core.view.renderer import born, is_user_part, shown, spent, unanswerable
-from squidbot.core.view.steps import Atom, atoms_of, open_step, total
+from squidbot.core.view.steps import Step, open_step, steps_of, total
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from squidbot.core.budget import Ladder
-    from squidbot.core.compaction.pressure import Kept, Moment, NoteTaker, Step
+    from squidbot.core.compaction.pressure import CallContext, Kept, NoteTaker, Reduction
     from squidbot.core.messages import Part, StoredMessage, Summary
     from squidbot.core.plan import Run, Section
     from squidbot.core.ports import Extended
     from squidbot.core.settings import HistorySettings
-    from squidbot.core.view.current import Shelf, Standing
+    from squidbot.core.view.current import CurrentView, SessionContext
 
 
 class Change(NamedTuple):
     """A new plan, what stands under it, the summaries to store before it, and what it notes for the first time."""
 
     record: PlanRecord
-    standing: Standing
+    standing: CurrentView
     batch: Batch
 
 
-def due(standing: Standing, moment: Moment, settings: HistorySettings) -> str | None:
+def due(standing: CurrentView, moment: CallContext, settings: HistorySettings) -> str | None:
     """Return why the plan must change before this call, or None where it need not."""
     pressure = pressure_fraction(standing.history, room_of(standing, moment))
     if pressure > 1:
@@ -76,16 +76,16 @@ def due(standing: Standing, moment: Moment, settings: HistorySettings) -> str | 
     return cause if math.isinf(settings.high_fraction) else moment.verdict(cause, pressure)
 
 
-def _beyond(standing: Standing, moment: Moment, settings: HistorySettings) -> bool:
+def _beyond(standing: CurrentView, moment: CallContext, settings: HistorySettings) -> bool:
     """Return whether more stands than the scope of history has, at a new turn, beside what came with the call."""
     if moment.again:
         return False  # it is sent as it was
     behind = min(standing.turn, moment.stored)
-    raw = settings.only_in_flight and any(atom.last_seq < behind for atom in standing.tail.atoms)
+    raw = settings.only_in_flight and any(step.last_seq < behind for step in standing.tail.steps)
     return raw or (not settings.takes_notes and any(one.segment.summary_id for one in standing.blocks))
 
 
-def _at_turn(standing: Standing, moment: Moment, settings: HistorySettings, pressure: float) -> str | None:
+def _at_turn(standing: CurrentView, moment: CallContext, settings: HistorySettings, pressure: float) -> str | None:
     """Return why the plan changes before a new turn although it need not yet, or None."""
     if pressure > settings.high_fraction or pays(standing, moment, settings):
         return "high-water"
@@ -94,7 +94,7 @@ def _at_turn(standing: Standing, moment: Moment, settings: HistorySettings, pres
     return "cold-cache" if moment.cold and standing.blocks and pressure > middle else None
 
 
-def _marked_pressure(standing: Standing, moment: Moment, settings: HistorySettings) -> float:
+def _marked_pressure(standing: CurrentView, moment: CallContext, settings: HistorySettings) -> float:
     """Return history's share of the room whose high-water mark comes first; above it where there are too many messages.
 
     The same predicate fires an event and tells when it has done enough (C4).
@@ -110,7 +110,7 @@ def _marked_pressure(standing: Standing, moment: Moment, settings: HistorySettin
     return pressure_fraction(standing.history, room)
 
 
-def _too_many(standing: Standing, ladder: Ladder) -> bool:
+def _too_many(standing: CurrentView, ladder: Ladder) -> bool:
     """Return whether there are as many messages as fire an event by their number."""
     return 0 < ladder.compact_at_messages <= standing.tail.messages
 
@@ -124,7 +124,7 @@ _MARKED = frozenset({"high-water", "cold-cache"})
 class Makers(NamedTuple):
     """What a change is made with: where the session's data stand, and who takes notes."""
 
-    shelf: Shelf
+    shelf: SessionContext
     notes: NoteTaker
     settings: HistorySettings
 
@@ -141,7 +141,7 @@ class Ask(NamedTuple):
     retells: bool = False
 
 
-def make_change(makers: Makers, before: Standing, moment: Moment, ask: Ask) -> Change | None:
+def make_change(makers: Makers, before: CurrentView, moment: CallContext, ask: Ask) -> Change | None:
     """Return the change that an event of this cause makes, or None where there is nothing it may do.
 
     A cause that does not come from pressure compacts only where the history is above the high-water mark.
@@ -154,11 +154,11 @@ def make_change(makers: Makers, before: Standing, moment: Moment, ask: Ask) -> C
 
 
 class _Maker(NamedTuple):
-    shelf: Shelf
+    shelf: SessionContext
     notes: NoteTaker
     settings: HistorySettings
-    before: Standing
-    moment: Moment
+    before: CurrentView
+    moment: CallContext
     sections: tuple[Section, ...]
     pinned: frozenset[int]
     retells: bool
@@ -173,7 +173,7 @@ class _Maker(NamedTuple):
             return self.same(cause, base)
         return self._lightened(cause, base) or self.shortened(cause, base, pressure)
 
-    def _lightened(self, cause: str, base: Standing) -> Change | None:
+    def _lightened(self, cause: str, base: CurrentView) -> Change | None:
         """Return the change that sends less of single messages, and shortens history where that is not enough.
 
         Pictures and long answers give way before anything else does (decisions.md 6, C17). None where none has to.
@@ -188,7 +188,7 @@ class _Maker(NamedTuple):
             return fewer.shortened(cause, made, pressure) or fewer.same(cause, made)
         return fewer.same(cause, made)
 
-    def shortened(self, cause: str, base: Standing, pressure: float) -> Change | None:
+    def shortened(self, cause: str, base: CurrentView, pressure: float) -> Change | None:
         """Return the change that makes history shorter, or None where nothing may be done.
 
         Raises:
@@ -211,7 +211,9 @@ class _Maker(NamedTuple):
         unread = self.before.opened and bool(self.before.blocks)
         return self.retells or unread or (self.moment.new_turn and _beyond(self.before, self.moment, self.settings))
 
-    def _tried(self, cause: str, base: Standing, room: Cost) -> tuple[tuple[str, Standing, Batch] | None, Standing]:
+    def _tried(
+        self, cause: str, base: CurrentView, room: Cost
+    ) -> tuple[tuple[str, CurrentView, Batch] | None, CurrentView]:
         """Return the attempt to make, as its cause, what would stand and the batch; and the last one that was tried.
 
         To fall below a mark, levels are lowered and notes are merged; they are cut only where nothing else fits. Where
@@ -219,8 +221,10 @@ class _Maker(NamedTuple):
         """
         found, smallest = None, base
         mark, emergency = self._mark(cause, base)
-        for step, batch in self._batches(base, self.settings.ladder.marked_room(room, self.settings.high_fraction)):
-            if found is not None and step.notes_fraction < self.settings.notes_fraction:
+        for reduction, batch in self._batches(
+            base, self.settings.ladder.marked_room(room, self.settings.high_fraction)
+        ):
+            if found is not None and reduction.notes_fraction < self.settings.notes_fraction:
                 break
             smallest = self.applied(base, batch)
             if pressure_fraction(smallest.history, room_of(smallest, self.moment)) > 1:
@@ -232,13 +236,13 @@ class _Maker(NamedTuple):
                 return made, smallest
         return found, smallest
 
-    def _mark(self, cause: str, base: Standing) -> tuple[float, bool]:
+    def _mark(self, cause: str, base: CurrentView) -> tuple[float, bool]:
         """Return the pressure at which an event has done enough, and whether there is an emergency.
 
         What a mark in tokens or messages has fired goes on until it would not fire again, and an emergency below the
         first rung. Elsewhere what fits and saves is enough: where notes and the user's words fill the room up to the
         mark, telling them anew each time to get below it cost a fifth more than leaving them (benchmarks, talk at 32K).
-        So it is where no notes stand yet, and for a new lease, which shows all that a smaller one shows.
+        So it is where no notes stand yet, and for a new window, which shows all that a smaller one shows.
         """
         if cause not in _MARKED or not base.blocks or base.opened:
             return math.inf, False
@@ -249,16 +253,16 @@ class _Maker(NamedTuple):
             return min(mark, ladder.warn_fraction or mark), True
         return (mark if ladder.compact_at_tokens or ladder.compact_at_messages else math.inf), False
 
-    def _is_marked(self, one: Standing) -> bool:
+    def _is_marked(self, one: CurrentView) -> bool:
         """Return whether history is above the mark that fires an event."""
         return _marked_pressure(one, self.moment, self.settings) > self.settings.high_fraction
 
-    def _worth_it(self, change: Change, base: Standing, pressure: float) -> Change:
+    def _worth_it(self, change: Change, base: CurrentView, pressure: float) -> Change:
         """Return a change, or the one that leaves history alone where nobody asked for less and this saves little."""
         needed = pressure > 1 or change.record.cause in PRESSING or self._must
         return change if needed or saves_enough(change.record, self.settings) else self.same(change.record.cause, base)
 
-    def _batches(self, base: Standing, room: Cost) -> Iterator[tuple[Step, Batch]]:
+    def _batches(self, base: CurrentView, room: Cost) -> Iterator[tuple[Reduction, Batch]]:
         """Yield what the attempts of this event would send, gentlest first."""
         # most calls change nothing
 
@@ -267,41 +271,41 @@ class _Maker(NamedTuple):
         scene = self._scene(base, room)
         blocks, kept = renewed(Ground(scene, self.settings, notes, by_estimate), notes)
         compactor = Compactor(scene._replace(blocks=blocks), self.settings, notes, by_estimate)
-        for step in (*(retelling(self.settings) if self.retells else ()), *steps(self.settings)):
-            batch = compactor.batch(step)
+        for reduction in (*(retelling(self.settings) if self.retells else ()), *reductions(self.settings)):
+            batch = compactor.batch(reduction)
             if batch is not None:
-                yield step, batch._replace(kept_blocks=min(batch.kept_blocks, kept))
+                yield reduction, batch._replace(kept_blocks=min(batch.kept_blocks, kept))
 
-    def _scene(self, base: Standing, room: Cost) -> Scene:
+    def _scene(self, base: CurrentView, room: Cost) -> Scene:
         blocks, slimmed = self._parted(base)
         noted = range(blocks[0].segment.first_seq, blocks[-1].segment.last_seq + 1) if blocks else range(0)
         kept = self.shelf.steps_with(seq for seq in self.pinned if seq in noted)
         answered = self.shelf.steps_with([base.turn] if base.turn in noted else ())
         ladder, cap = self.settings.ladder, self.settings.cap
-        pinned = frozenset(row.seq for row in kept) | self._pinned_in((*slimmed, *base.tail.atoms))
+        pinned = frozenset(row.seq for row in kept) | self._pinned_in((*slimmed, *base.tail.steps))
         behind = min(base.turn, self.moment.stored)
         return Scene(
             room=room,
             blocks=blocks,
             slimmed=lighter(slimmed, self.shelf.renderer),
-            tail=lighter(base.tail.atoms, self.shelf.renderer),
+            tail=lighter(base.tail.steps, self.shelf.renderer),
             stored=self.moment.stored,
             pinned=pinned,
             held=(*kept, *answered, *self._unsent(blocks)),
             in_flight_seq=base.turn,
             marked=lambda *run: self.shelf.renderer.marked(base.markers.between(*run)),
             raw_messages=self._raw_messages(),
-            kept=capped((*slimmed, *base.tail.atoms), behind, cap, pinned, noted=bool(blocks)),
+            kept=capped((*slimmed, *base.tail.steps), behind, cap, pinned, noted=bool(blocks)),
             cut_by_number=bool(ladder.low_water_messages) and _too_many(base, ladder),
             beside=(spent((*self.moment.system, *base.lead)).plus(self.moment.tools).bound, spent(base.head).bound),
             unread=self.before.opened and any(one.segment.representation is Representation.ABSENT for one in blocks),
         )
 
-    def _parted(self, base: Standing) -> tuple[tuple[Block, ...], tuple[Atom, ...]]:
-        """Return the blocks before the slimmed ones, and the atoms of these."""
+    def _parted(self, base: CurrentView) -> tuple[tuple[Block, ...], tuple[Step, ...]]:
+        """Return the blocks before the slimmed ones, and the steps of these."""
         cut = [block.segment for block in base.blocks if block.segment.representation is Representation.SLIMMED]
-        atoms = tuple(atoms_of(self.shelf.read(cut[0].first_seq, cut[-1].last_seq))) if cut else ()
-        return base.blocks[: len(base.blocks) - len(cut)], atoms
+        steps = tuple(steps_of(self.shelf.read(cut[0].first_seq, cut[-1].last_seq))) if cut else ()
+        return base.blocks[: len(base.blocks) - len(cut)], steps
 
     def _unsent(self, blocks: Sequence[Block]) -> list[StoredMessage]:
         """Return the user's messages that have to be sent and are not: these blocks were told while they might go."""
@@ -317,17 +321,17 @@ class _Maker(NamedTuple):
         most, left = settings.ladder.compact_at_messages, settings.ladder.low_water_messages
         return min(most - 1, left or int(most * settings.low_fraction / settings.high_fraction)) if most else None
 
-    def _pinned_in(self, atoms: Sequence[Atom]) -> frozenset[int]:
-        """Return the seqs of the atoms in which a pinned message stands."""
-        found = (atom for atom in atoms if any(row.seq in self.pinned for row in atom.messages))
-        return frozenset(row.seq for atom in found for row in atom.messages)
+    def _pinned_in(self, steps: Sequence[Step]) -> frozenset[int]:
+        """Return the seqs of the steps in which a pinned message stands."""
+        found = (step for step in steps if any(row.seq in self.pinned for row in step.messages))
+        return frozenset(row.seq for step in found for row in step.messages)
 
-    def applied(self, base: Standing, batch: Batch) -> Standing:
+    def applied(self, base: CurrentView, batch: Batch) -> CurrentView:
         kept = base.blocks[: batch.kept_blocks]
         segments = batch.segments[batch.kept_blocks :]
         slim = self.settings.slim_tokens(self.moment.limit.bound)
         blocks = (*kept, *self.shelf.blocks(segments, slim, base.markers, batch.summaries, kept))
-        rows = [row for atom in base.tail.atoms for row in atom.messages if row.seq >= batch.tail_from_seq]
+        rows = [row for step in base.tail.steps for row in step.messages if row.seq >= batch.tail_from_seq]
         behind = Tail(after_assistant=bool(blocks) and unanswerable(blocks[-1].parts[-1]))
         tail = behind.extended(rows, self.shelf.renderer, self._dropped_before(rows))
         return standing(base.plan, Pieces(base.lead, base.head, blocks, tail), base)
@@ -337,7 +341,7 @@ class _Maker(NamedTuple):
         loop = open_step(rows)
         return self.before.messages if loop is None else loop
 
-    def same(self, cause: str, base: Standing) -> Change:
+    def same(self, cause: str, base: CurrentView) -> Change:
         """Return the change that leaves history as it is: the tail is rendered anew, without stale reasoning."""
         batch = _as_it_is(base)
         return self._recorded(cause, self.applied(base, batch), batch)
@@ -347,7 +351,7 @@ class _Maker(NamedTuple):
         known = len(self.moment.system) + self.before.lead_count + len(self.before.head)
         return old[:known] if self.before.opened else old
 
-    def _recorded(self, cause: str, made: Standing, batch: Batch) -> Change:
+    def _recorded(self, cause: str, made: CurrentView, batch: Batch) -> Change:
         parent = self.before.plan
         old = self.before.parts(self.moment.system, self.shelf.renderer)
         new = made.parts(self.moment.system, self.shelf.renderer)
@@ -359,7 +363,7 @@ class _Maker(NamedTuple):
         record = PlanRecord(
             plan_id=parent.plan_id + 1 if parent else 0,
             parent_plan_id=parent.plan_id if parent else None,
-            lease_id="",
+            window_id="",
             created_at=self.moment.now,
             cause=cause,
             segments=batch.segments,
@@ -369,7 +373,7 @@ class _Maker(NamedTuple):
             imageless=still_sent(made, self.shelf.renderer),
             limits=still_limited(made, self.shelf.renderer),
             thinking_dropped_before_seq=self._dropped_before(
-                [row for atom in made.tail.atoms for row in atom.messages]
+                [row for step in made.tail.steps for row in step.messages]
             ),
             tokens_before=whole_before.bound,
             tokens_after=whole_after.bound,
@@ -388,9 +392,9 @@ class _Maker(NamedTuple):
         return writing_of(self.shelf, parent.segments if parent else (), batch.segments, batch.summaries)
 
 
-def _as_it_is(base: Standing) -> Batch:
+def _as_it_is(base: CurrentView) -> Batch:
     """Return what is sent as it is."""
-    tail_from = base.tail.atoms[0].first_seq if base.tail.atoms else base.messages
+    tail_from = base.tail.steps[0].first_seq if base.tail.steps else base.messages
     return Batch(tuple(block.segment for block in base.blocks), (), tail_from, len(base.blocks))
 
 
@@ -459,16 +463,16 @@ class _Told(NamedTuple):
 class Folding(Ground):
     """Makes the batches that replace all notes."""
 
-    def batch(self, noted: Sequence[Atom], step: Step, behind: Cost, users: tuple[float, float]) -> Batch:
+    def batch(self, noted: Sequence[Step], reduction: Reduction, behind: Cost, users: tuple[float, float]) -> Batch:
         """Return the batch that tells everything anew, `noted` the newest of it.
 
         The user's messages may cost `users`, as a bound and by estimate; notes get what they and what stays `behind`
         them leave of their room, less a part to grow into.
         """
         first, told_from, last = self._fold_range(noted)
-        kept = self._verbatim(self._sayable(noted), step, users)
+        kept = self._verbatim(self._sayable(noted), reduction, users)
         marked = self._marked(first, last, kept)
-        limit = min(self.fold_tokens(step), self._left(behind.plus(spent((*marked, *kept)))))
+        limit = min(self.fold_tokens(reduction), self._left(behind.plus(spent((*marked, *kept)))))
         if limit < self.settings.min_note_tokens:
             return Batch((_absent(first, last, kept),), (), last + 1, 0)
         new = [self.notes.took(block) for block in self.blocks_of(noted)] if noted else []
@@ -536,7 +540,7 @@ class Folding(Ground):
             last_seq = run.first_seq - 1
         return ranked[::-1]
 
-    def _fold_range(self, noted: Sequence[Atom]) -> tuple[int, int, int]:
+    def _fold_range(self, noted: Sequence[Step]) -> tuple[int, int, int]:
         """Return the first message of all, the first one that a note may tell of, and the last one."""
         blocks = self.foldable
         told_from = blocks[0].segment.first_seq if blocks else noted[0].first_seq
@@ -544,18 +548,18 @@ class Folding(Ground):
         first = self.scene.blocks[0].segment.first_seq if self.scene.blocks else told_from
         return first, told_from, last
 
-    def _sayable(self, noted: Sequence[Atom]) -> list[Part]:
+    def _sayable(self, noted: Sequence[Step]) -> list[Part]:
         """Return what could stand verbatim beside a fold, in order: what does so now, and what must from now on."""
         said = [part for block in self.scene.blocks for part in block.parts if part.kind in _SAID]
-        new = [message for atom in noted if self.stays(atom) for message in atom.messages]
+        new = [message for step in noted if self.stays(step) for message in step.messages]
         parts = {part.first_seq: part for part in (*said, *map(born, (*self.scene.held, *new)))}
         return [parts[seq] for seq in sorted(parts)]
 
-    def _verbatim(self, sent: Sequence[Part], step: Step, users: tuple[float, float]) -> list[Part]:
+    def _verbatim(self, sent: Sequence[Part], reduction: Reduction, users: tuple[float, float]) -> list[Part]:
         """Return what stays verbatim beside a fold: pins, the message being answered, and the newest of the user's."""
         said = total(part.cost for part in sent if is_user_part(part))
-        most_bound = min(self.user_share(step, said, by_bound), users[0])
-        most_estimate = min(self.user_share(step, said, by_estimate), users[1])
+        most_bound = min(self.user_share(reduction, said, by_bound), users[0])
+        most_estimate = min(self.user_share(reduction, said, by_estimate), users[1])
         kept: list[Part] = []
         used = NOTHING
         for part in reversed(sent):
@@ -580,11 +584,11 @@ def _absent(first_seq: int, last_seq: int, kept: Iterable[Part]) -> Segment:
 
 
 class Zones(NamedTuple):
-    """The movable atoms, oldest first, by what an event does with them."""
+    """The movable steps, oldest first, by what an event does with them."""
 
-    noted: tuple[Atom, ...]
-    slimmed: tuple[Atom, ...]
-    raw: tuple[Atom, ...]
+    noted: tuple[Step, ...]
+    slimmed: tuple[Step, ...]
+    raw: tuple[Step, ...]
     limits: tuple[tuple[int, int], ...] = ()
 
 
@@ -592,92 +596,92 @@ class Zones(NamedTuple):
 class Compactor(Ground):
     """Makes batches for one scene."""
 
-    def batch(self, step: Step) -> Batch | None:
+    def batch(self, reduction: Reduction) -> Batch | None:
         """Return what an event of this step would send, or None where there is nothing it may move."""
-        if (first := self._outputs_first(step)) is not None:
+        if (first := self._outputs_first(reduction)) is not None:
             return first
-        zones = self._zones(step)
+        zones = self._zones(reduction)
         if zones.noted:
-            appends = step.gentle and self._append_pays(zones, step)
-            made = self._append(zones.noted) if appends else self._folded(zones, step)
+            appends = reduction.gentle and self._append_pays(zones, reduction)
+            made = self._append(zones.noted) if appends else self._folded(zones, reduction)
             return self._slimmed_behind(made, zones)
-        if self.foldable and (self._lost() or not step.gentle):
-            return self._slimmed_behind(self._folded(zones, step), zones)
+        if self.foldable and (self._lost() or not reduction.gentle):
+            return self._slimmed_behind(self._folded(zones, reduction), zones)
         if len(zones.slimmed) > len(self.scene.slimmed) or zones.limits:
             return self._slimmed_behind(self._append(()), zones)
         return None
 
-    def _outputs_first(self, step: Step) -> Batch | None:
+    def _outputs_first(self, reduction: Reduction) -> Batch | None:
         """Return the batch that cuts tool outputs alone, at the gentlest step, where they pass their share."""
-        if not step.gentle or self.settings.category_weights is None or self._lost():
+        if not reduction.gentle or self.settings.category_weights is None or self._lost():
             return None
         return outputs_first(self.scene, self.settings, self._floors.fitting(self._stays_raw), self._slim_cost)
 
-    def _folded(self, zones: Zones, step: Step) -> Batch:
-        behind = total((*map(self._slim_cost, zones.slimmed), *(atom.sent_cost for atom in zones.raw)))
-        (_, bound), (_, estimate) = self._shares(step, by_bound), self._shares(step, by_estimate)
+    def _folded(self, zones: Zones, reduction: Reduction) -> Batch:
+        behind = total((*map(self._slim_cost, zones.slimmed), *(step.sent_cost for step in zones.raw)))
+        (_, bound), (_, estimate) = self._shares(reduction, by_bound), self._shares(reduction, by_estimate)
         folding = Folding(self.scene, self.settings, self.notes, self.by_estimate)
-        return folding.batch(zones.noted, step, behind, (bound, estimate))
+        return folding.batch(zones.noted, reduction, behind, (bound, estimate))
 
     # -- what stays raw, what is slimmed, what is noted -------------------------------------------------------
 
-    def _zones(self, step: Step) -> Zones:
-        """Return how the movable atoms are dealt with: raw to the low-water mark, then slimmed, the rest noted."""
+    def _zones(self, reduction: Reduction) -> Zones:
+        """Return how the movable steps are dealt with: raw to the low-water mark, then slimmed, the rest noted."""
         movable = (*self.scene.slimmed, *self.scene.tail)
         if self.scene.kept is not None:
-            return self._capped(movable, self.scene.kept, step)
-        raw = self._raw_count(step)
+            return self._capped(movable, self.scene.kept, reduction)
+        raw = self._raw_count(reduction)
         slimmed, used = 0, Cost(0, 0)
-        for atom in reversed(movable[: len(movable) - raw]) if step.slim_fraction else ():
-            used = used.plus(self._slim_cost(atom))
-            if any(size(used) > step.slim_fraction * size(self.scene.room) for size in (by_bound, by_estimate)):
+        for step in reversed(movable[: len(movable) - raw]) if reduction.slim_fraction else ():
+            used = used.plus(self._slim_cost(step))
+            if any(size(used) > reduction.slim_fraction * size(self.scene.room) for size in (by_bound, by_estimate)):
                 break
             slimmed += 1
         cut = len(movable) - raw - slimmed
         return Zones(movable[:cut], movable[cut : cut + slimmed], movable[cut + slimmed :])
 
-    def _capped(self, movable: tuple[Atom, ...], kept: Kept, step: Step) -> Zones:
+    def _capped(self, movable: tuple[Step, ...], kept: Kept, reduction: Reduction) -> Zones:
         """Return what the caps leave, if the window has room for it, else no more of it than its own marks leave."""
-        count = kept.atoms
-        whole = total((*(atom.sent_cost for atom in movable), *(block.cost for block in self.scene.blocks)))
+        count = kept.steps
+        whole = total((*(step.sent_cost for step in movable), *(block.cost for block in self.scene.blocks)))
         if whole.bound > self.settings.high_fraction * self.scene.room.bound or not self._stays_raw(movable[-count:]):
-            count = max(self._floors.always(), min(count, self._raw_count(step)))
+            count = max(self._floors.always(), min(count, self._raw_count(reduction)))
         cut = len(movable) - count
         limited = {seq for seq, _ in kept.limits}
-        stays = [any(row.seq in limited for row in atom.messages) for atom in movable]
+        stays = [any(row.seq in limited for row in step.messages) for step in movable]
         ends = [place + 1 for place in range(cut, len(movable)) if place < len(self.scene.slimmed) or stays[place]]
         behind = max(ends, default=cut)
         return Zones(movable[:cut], movable[cut:behind], movable[behind:], kept.limits)
 
-    def _slim_cost(self, atom: Atom) -> Cost:
-        """Return what an atom costs with its tool outputs cut."""
+    def _slim_cost(self, step: Step) -> Cost:
+        """Return what an step costs with its tool outputs cut."""
         if self.scene.kept is not None:
-            return atom.sent_cost
+            return step.sent_cost
         most = self.settings.slim_tokens(self.scene.room.bound)
-        costs = ((message.sent_cost, message.result_ids) for message in atom.messages)
+        costs = ((message.sent_cost, message.result_ids) for message in step.messages)
         return total(Cost(min(one.estimate, most), min(one.bound, most)) if cut else one for one, cut in costs)
 
-    def _raw_count(self, step: Step) -> int:
-        """Return how many of the newest atoms stay raw: what the low-water mark leaves, at least the floor.
+    def _raw_count(self, reduction: Reduction) -> int:
+        """Return how many of the newest steps stay raw: what the low-water mark leaves, at least the floor.
 
         Both units must leave it, whichever binds: else a larger window could show less than a smaller one.
         """
         least = self._floors.fitting(self._stays_raw)
-        if not step.keep_fraction:
+        if not reduction.keep_fraction:
             return least
-        raw = max(1, min(self._raw_by(step, by_bound), self._raw_by(step, by_estimate)))
+        raw = max(1, min(self._raw_by(reduction, by_bound), self._raw_by(reduction, by_estimate)))
         if self.scene.raw_messages is not None:
-            raw = self._by_number(step, raw, self._floors.by_number(self.scene.raw_messages))
+            raw = self._by_number(reduction, raw, self._floors.by_number(self.scene.raw_messages))
         return max(least, raw)
 
-    def _by_number(self, step: Step, raw: int, number: int) -> int:
-        """Return how many of the newest atoms stay by size and by number of messages, `raw` and `number` of them.
+    def _by_number(self, reduction: Reduction, raw: int, number: int) -> int:
+        """Return how many of the newest steps stay by size and by number of messages, `raw` and `number` of them.
 
         The smaller count; where a number has a low water of its own and fired the event, just that, if it fits well.
         """
-        if step.keep_fraction < self.settings.low_fraction or not self.scene.cut_by_number or number <= raw:
+        if reduction.keep_fraction < self.settings.low_fraction or not self.scene.cut_by_number or number <= raw:
             return min(raw, number)
-        cost = total(atom.sent_cost for atom in self.scene.tail[len(self.scene.tail) - number :])
+        cost = total(step.sent_cost for step in self.scene.tail[len(self.scene.tail) - number :])
         share = max(self.settings.low_fraction, self.settings.high_fraction - LEAST_CUT_FRACTION)
         fits = all(size(cost) <= share * size(self.scene.room) for size in (by_bound, by_estimate))
         return number if fits else raw
@@ -686,14 +690,14 @@ class Compactor(Ground):
     def _floors(self) -> Floors:
         return Floors(self.scene.tail, self.scene.stored, self.scene.in_flight_seq, self.settings)
 
-    def _stays_raw(self, atoms: Sequence[Atom]) -> bool:
-        """Return whether atoms may stay as a floor: beside what must be sent, and the user's words in front of them.
+    def _stays_raw(self, steps: Sequence[Step]) -> bool:
+        """Return whether steps may stay as a floor: beside what must be sent, and the user's words in front of them.
 
         It is the same for each attempt of an event: where the user's words gave way for it in a small window, a larger
         one, whose first attempt is one that keeps them, would not have it (promise 8).
         """
         settings, said = self.settings, self._said((*self.scene.slimmed, *self.scene.tail))
-        cost = total(atom.sent_cost for atom in atoms)
+        cost = total(step.sent_cost for step in steps)
         for size in (by_bound, by_estimate):
             room = size(self.scene.room)
             beside = settings.slim_fraction * room + self._held(size) + marks(room)
@@ -702,18 +706,18 @@ class Compactor(Ground):
                 return False
         return True
 
-    def _raw_by(self, step: Step, size: Callable[[Cost], int]) -> int:
-        """Return how many of the newest atoms the low-water mark leaves in one unit."""
-        budget, _ = self._shares(step, size)
+    def _raw_by(self, reduction: Reduction, size: Callable[[Cost], int]) -> int:
+        """Return how many of the newest steps the low-water mark leaves in one unit."""
+        budget, _ = self._shares(reduction, size)
         kept = used = 0
-        for atom in reversed(self.scene.tail):
-            used += size(atom.sent_cost)
+        for step in reversed(self.scene.tail):
+            used += size(step.sent_cost)
             if kept and used > budget:
                 break
             kept += 1
         return kept
 
-    def _shares(self, step: Step, size: Callable[[Cost], int]) -> tuple[float, float]:
+    def _shares(self, reduction: Reduction, size: Callable[[Cost], int]) -> tuple[float, float]:
         """Return what raw messages, and the user's ones in front of them, may cost in one unit.
 
         Both grow with the room, so that a larger one never shows less. What cannot give way comes first, then the
@@ -721,54 +725,54 @@ class Compactor(Ground):
         """
         room, settings = size(self.scene.room), self.settings
         prefix = size(total(block.cost for block in self.scene.blocks))
-        tail = size(total(atom.sent_cost for atom in self.scene.tail))
-        notes = min(tail * settings.note_rate, step.notes_fraction * room)
-        raw = settings.raw_tokens(step.keep_fraction - step.slim_fraction, room, prefix + notes)
-        least_notes = step.notes_fraction * settings.fold_fraction * room / 2
-        beside = step.slim_fraction * room + self._held(size)
+        tail = size(total(step.sent_cost for step in self.scene.tail))
+        notes = min(tail * settings.note_rate, reduction.notes_fraction * room)
+        raw = settings.raw_tokens(reduction.keep_fraction - reduction.slim_fraction, room, prefix + notes)
+        least_notes = reduction.notes_fraction * settings.fold_fraction * room / 2
+        beside = reduction.slim_fraction * room + self._held(size)
         everything = size(self._said((*self.scene.slimmed, *self.scene.tail)))
-        said = everything if settings.strict else step.user_fraction * room
-        raw = min(raw, filled(room) - least_notes - beside - min(everything, said)) if step.keep_fraction else 0.0
+        said = everything if settings.strict else reduction.user_fraction * room
+        raw = min(raw, filled(room) - least_notes - beside - min(everything, said)) if reduction.keep_fraction else 0.0
         least = self._floors.fitting(self._stays_raw)
-        newest = size(total(atom.sent_cost for atom in self.scene.tail[len(self.scene.tail) - least :]))
+        newest = size(total(step.sent_cost for step in self.scene.tail[len(self.scene.tail) - least :]))
         behind = max(raw, newest, settings.keep_fraction * room)
         return raw, min(said, room - marks(room) - beside - behind)
 
     def _held(self, size: Callable[[Cost], int]) -> int:
         """Return what must be sent in front of what stays raw: pinned steps, the question in flight, marked lines."""
-        pinned = (row for atom in self.scene.tail for row in atom.messages if row.seq in self.scene.pinned)
+        pinned = (row for step in self.scene.tail for row in step.messages if row.seq in self.scene.pinned)
         marked = self.scene.marked(0, self.scene.stored, ())
         return size(total((*(row.sent_cost for row in (*self.scene.held, *pinned)), spent(marked))))
 
-    def _said(self, atoms: Sequence[Atom]) -> Cost:
-        """Return what the user's messages cost that stand verbatim behind notes, with those of these atoms."""
+    def _said(self, steps: Sequence[Step]) -> Cost:
+        """Return what the user's messages cost that stand verbatim behind notes, with those of these steps."""
         standing = (part.cost for block in self.scene.blocks for part in block.parts if is_user_part(part))
-        return total((*standing, *(atom.sent_cost for atom in atoms if atom.is_user)))
+        return total((*standing, *(step.sent_cost for step in steps if step.is_user)))
 
     # -- a new note behind the ones that stand ----------------------------------------------------------------
 
-    def _append_pays(self, zones: Zones, step: Step) -> bool:
+    def _append_pays(self, zones: Zones, reduction: Reduction) -> bool:
         """Return whether another note fits beside those that stand, and is cheaper than one note on everything."""
         standing = sum(block.segment.note_tokens for block in self.scene.blocks)
         added = sum(self._note_tokens(block) for block in self.blocks_of(zones.noted))
-        most = step.notes_fraction * self.least_room if self.scene.kept is None else self.scene.kept.notes
-        if not self._chains(zones.noted, step) or standing + added > most:
+        most = reduction.notes_fraction * self.least_room if self.scene.kept is None else self.scene.kept.notes
+        if not self._chains(zones.noted, reduction) or standing + added > most:
             return False
         prefix = self.size(total(block.cost for block in self.scene.blocks))
-        raw = self.size(total(atom.sent_cost for atom in (*zones.slimmed, *zones.raw)))
+        raw = self.size(total(step.sent_cost for step in (*zones.slimmed, *zones.raw)))
         raw += self.size(spent(self.scene.marked(zones.noted[0].first_seq, zones.noted[-1].last_seq, ())))
-        folded = min(self.fold_tokens(step), standing + added)
+        folded = min(self.fold_tokens(reduction), standing + added)
         outlook = self._outlook()
         appended = outlook.cost_per_request(after=prefix + added + raw, written=added + raw)
         after = prefix - standing + folded + raw
         return appended <= outlook.cost_per_request(after=after, written=after)
 
-    def _chains(self, noted: Sequence[Atom], step: Step) -> bool:
+    def _chains(self, noted: Sequence[Step], reduction: Reduction) -> bool:
         """Return whether notes are added to those there are at all, and the user's words fit beside them."""
         if not (self.settings.chain and self.settings.takes_notes) or self._lost():
             return False
         said = self._said(noted if self.settings.keeps_users else ())
-        return all(size(said) <= self.user_share(step, said, size) for size in (by_bound, by_estimate))
+        return all(size(said) <= self.user_share(reduction, said, size) for size in (by_bound, by_estimate))
 
     def _lost(self) -> bool:
         """Return whether something that must be verbatim is not: it was pinned after it had been summarized."""
@@ -777,20 +781,20 @@ class Compactor(Ground):
 
     def _outlook(self) -> Outlook:
         tail = self.scene.tail
-        growth = self.size(total(atom.sent_cost for atom in tail)) / max(1, len(tail))
+        growth = self.size(total(step.sent_cost for step in tail)) / max(1, len(tail))
         settings = self.settings
         return Outlook(settings.high_fraction * self.room, growth, settings.read_price, settings.write_price)
 
-    def _note_tokens(self, block: Sequence[Atom]) -> int:
+    def _note_tokens(self, block: Sequence[Step]) -> int:
         """Return the room for the notes on a block."""
-        return self.level_tokens(sum(atom.cost.bound for atom in block), Representation.DETAILED)
+        return self.level_tokens(sum(step.cost.bound for step in block), Representation.DETAILED)
 
-    def _append(self, noted: Sequence[Atom]) -> Batch:
+    def _append(self, noted: Sequence[Step]) -> Batch:
         segments = [block.segment for block in self.scene.blocks]
         standing = [part for block in self.scene.blocks for part in block.parts]
         summaries = []
         for run in self.blocks_of(noted):
-            kept = [message for atom in run if self.stays(atom) for message in atom.messages]
+            kept = [message for step in run if self.stays(step) for message in step.messages]
             verbatim = tuple(message.seq for message in kept)
             beside = [*self.scene.marked(run[0].first_seq, run[-1].last_seq, verbatim), *map(born, kept)]
             summary = self.notes.told(self.notes.took(run), [*standing, *beside], self._note_tokens(run))
@@ -810,8 +814,8 @@ class Compactor(Ground):
         first, last = zones.slimmed[0].first_seq, zones.slimmed[-1].last_seq
         limits = tuple((seq, most) for seq, most in zones.limits if first <= seq <= last)
         cut = {seq for seq, _ in limits}
-        stays = [atom for atom in zones.slimmed if self.scene.kept is not None or self.stays(atom)]
-        whole = tuple(row.seq for atom in stays for row in atom.messages if row.seq not in cut)
+        stays = [step for step in zones.slimmed if self.scene.kept is not None or self.stays(step)]
+        whole = tuple(row.seq for step in stays for row in step.messages if row.seq not in cut)
         segment = Segment(first, last, Representation.SLIMMED, None, whole, limits=limits)
         return batch._replace(segments=(*batch.segments, segment), tail_from_seq=last + 1)
 
@@ -858,7 +862,7 @@ class Better:
     What is stored is looked up once: an event that is tried again, or made by another process, finds the same.
     """
 
-    def __init__(self, notes: NoteTaker, shelf: Shelf, extended: Extended | None = None) -> None:
+    def __init__(self, notes: NoteTaker, shelf: SessionContext, extended: Extended | None = None) -> None:
         """Take what makes notes by rule, and what extensions say."""
         self._notes = notes
         self._shelf = shelf
@@ -875,9 +879,9 @@ class Better:
         """Return the blocks behind `after_seq`, oldest first: what is kept of each makes a note of its own."""
         return self._notes.runs(after_seq)
 
-    def took(self, atoms: Sequence[Atom]) -> Run:
-        """Read atoms as a block that is noted for the first time."""
-        return self._notes.took(atoms)
+    def took(self, steps: Sequence[Step]) -> Run:
+        """Read steps as a block that is noted for the first time."""
+        return self._notes.took(steps)
 
     def told(
         self, run: Run, standing: Sequence[Part], limit_tokens: int, level: Representation = Representation.DETAILED
@@ -986,7 +990,7 @@ def renewed(ground: Ground, better: Better) -> Renewed:
     kept, behind = len(blocks), 0
     if not blocks:
         return Renewed((), 0)
-    most = RENEWED_FRACTION * sum(ground.size(atom.sent_cost) for atom in ground.scene.tail)
+    most = RENEWED_FRACTION * sum(ground.size(step.sent_cost) for step in ground.scene.tail)
     runs = {(run.first_seq, run.last_seq): run for run in better.runs(-1)}
     for place in range(len(blocks) - 1, -1, -1):
         behind += ground.size(blocks[place].cost)
@@ -1012,7 +1016,7 @@ def _renewed(ground: Ground, better: Better, block: Block, runs: dict[tuple[int,
     return Block(changed, tuple(parts))
 
 
-def newest_written(shelf: Shelf, most: int) -> list[Written]:
+def newest_written(shelf: SessionContext, most: int) -> list[Written]:
     """Return the newest summaries that a language model has written, oldest first, at most so many."""
     last = shelf.transcripts.last_record(shelf.session_id, SUMMARY.name)
     if last is None:
@@ -1020,14 +1024,16 @@ def newest_written(shelf: Shelf, most: int) -> list[Written]:
     return list(_written(shelf, max(0, last.number + 1 - most)))
 
 
-def _written(shelf: Shelf, first_number: int = 0) -> Iterator[Written]:
+def _written(shelf: SessionContext, first_number: int = 0) -> Iterator[Written]:
     """Yield what language models have written; a record that can't be read is passed over: a price fails no turn."""
     for record in shelf.transcripts.records(shelf.session_id, SUMMARY.name, first_number):
         with suppress(DamagedStoreError):
             yield SUMMARY.read(record)
 
 
-def writing_of(shelf: Shelf, before: Sequence[Segment], after: Sequence[Segment], made: Sequence[Summary]) -> Usage:
+def writing_of(
+    shelf: SessionContext, before: Sequence[Segment], after: Sequence[Segment], made: Sequence[Summary]
+) -> Usage:
     """Return what a language model took to write what a plan shows and the one before it did not, all calls together.
 
     Summaries that stand in segments, and texts inside of notes on many blocks; notes by rule took nothing. `made` are
@@ -1042,7 +1048,7 @@ def writing_of(shelf: Shelf, before: Sequence[Segment], after: Sequence[Segment]
     return Usage(sum(one.input_tokens for one in found), sum(one.output_tokens for one in found))
 
 
-def _texts_in(shelf: Shelf, segments: Sequence[Segment], made: Sequence[Summary] = ()) -> set[str]:
+def _texts_in(shelf: SessionContext, segments: Sequence[Segment], made: Sequence[Summary] = ()) -> set[str]:
     """Return the ids of the texts by a model inside of notes on many blocks; of equal ones that of the newest.
 
     Of a note that is no longer stored, because a message of it was forgotten: all texts that it could have held.
@@ -1062,7 +1068,7 @@ def _holds(note: Segment, told: dict[str, str], text: Summary) -> bool:
     return f"\n{text.text}\n" in f"\n{told[note.summary_id]}\n"
 
 
-def _texts_of(shelf: Shelf) -> list[Summary]:
+def _texts_of(shelf: SessionContext) -> list[Summary]:
     """Return texts by a model that can stand in a note on many blocks, those written last first."""
     ids = [one.summary_id for one in newest_written(shelf, MOST_LOOKED_AT) if one.level == Representation.MERGED]
     found = shelf.summaries.by_id(shelf.session_id, ids[::-1])

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from squidbot.core.plan import PlanRecord, Prices, Run
     from squidbot.core.ports import Extended
     from squidbot.core.settings import HistorySettings
-    from squidbot.core.view.current import Block, Standing
+    from squidbot.core.view.current import Block, CurrentView
     from squidbot.core.view.renderer import Renderer
-    from squidbot.core.view.steps import Atom
+    from squidbot.core.view.steps import Step
 
 
 # What to change where a request does not fit (docs/configuration.md).
@@ -40,7 +40,7 @@ MOST_NAMED = 8
 _POLICY_KEY = "window.safety_fraction or budget.context_total_max_words"
 
 
-class Moment(NamedTuple):
+class CallContext(NamedTuple):
     """The circumstances of one call.
 
     Attributes:
@@ -89,7 +89,7 @@ class Moment(NamedTuple):
             return due
         return (due or "high-water") if said else None
 
-    def outside(self, standing: Standing) -> Cost:
+    def outside(self, standing: CurrentView) -> Cost:
         """Return what is sent beside the session: system text, tools, and the notices that it needs."""
         estimate, bound = self.tools
         for part in self.system:
@@ -100,7 +100,7 @@ class Moment(NamedTuple):
         return cost.plus(self.notices[1]) if closing else cost
 
 
-def room_of(standing: Standing, moment: Moment) -> Cost:
+def room_of(standing: CurrentView, moment: CallContext) -> Cost:
     """Return what history may cost: the limit less system text, tools and head; below 0 where these don't fit."""
     limit, fixed, beside = moment.limit, standing.fixed, moment.outside(standing)
     return Cost(limit.estimate - fixed.estimate - beside.estimate, limit.bound - fixed.bound - beside.bound)
@@ -113,12 +113,12 @@ def pressure_fraction(history: Cost, room: Cost) -> float:
     return max(history.bound / room.bound, history.estimate / room.estimate)
 
 
-def fullness(standing: Standing, moment: Moment) -> float:
+def fullness(standing: CurrentView, moment: CallContext) -> float:
     """Return how full the room beside the summaries is, as the ladder takes it; above 1 where it does not fit."""
     return pressure_of(standing.history, standing.summaries, room_of(standing, moment))
 
 
-def check_fixed(standing: Standing, moment: Moment, renderer: Renderer) -> None:
+def check_fixed(standing: CurrentView, moment: CallContext, renderer: Renderer) -> None:
     """Check that what is sent in any case leaves room for a conversation, and what is pinned keeps below its ceiling.
 
     Raises:
@@ -131,7 +131,7 @@ def check_fixed(standing: Standing, moment: Moment, renderer: Renderer) -> None:
         raise too_much(standing, moment, standing.fixed.plus(moment.outside(standing)))
 
 
-def _check_pinned(standing: Standing, most_tokens: int, renderer: Renderer) -> None:
+def _check_pinned(standing: CurrentView, most_tokens: int, renderer: Renderer) -> None:
     pins = standing.pins
     said = [part for part in standing.sent if part.first_seq in pins.seqs and part.kind is not Kind.PIN]
     cost = spent((*said, *map(renderer.section, pins.texts))).bound
@@ -143,7 +143,7 @@ def _check_pinned(standing: Standing, most_tokens: int, renderer: Renderer) -> N
     raise BudgetError("pins", cost=cost, budget=most_tokens, unit="tokens", key=_PINNED_KEY, detail=detail)
 
 
-def too_much(standing: Standing, moment: Moment, cost: Cost, rest_is: str = IN_FLIGHT) -> BudgetError:
+def too_much(standing: CurrentView, moment: CallContext, cost: Cost, rest_is: str = IN_FLIGHT) -> BudgetError:
     """Return the error for a request of `cost` that can't be made smaller; the largest of its parts is named.
 
     `rest_is` says what all is that has no name of its own here.
@@ -174,18 +174,18 @@ def too_much(standing: Standing, moment: Moment, cost: Cost, rest_is: str = IN_F
     return BudgetError(culprit, cost=size(cost), budget=size(moment.limit), unit=unit, key=key, detail=shown)
 
 
-def _marked_count(standing: Standing) -> str:
+def _marked_count(standing: CurrentView) -> str:
     """Return how many lines are marked, and how they can be taken away."""
     lines = standing.markers.between(0, standing.messages)
     return f" ({len(lines)} goals and decisions; `forget` takes away those of a message)"
 
 
-def _stays(part: Part, standing: Standing) -> bool:
+def _stays(part: Part, standing: CurrentView) -> bool:
     """Return whether a part is a message of the user's from before the current turn, pinned ones aside."""
     return is_user_part(part) and part.first_seq < standing.turn and not _is_pinned(part, standing)
 
 
-def _is_pinned(part: Part, standing: Standing) -> bool:
+def _is_pinned(part: Part, standing: CurrentView) -> bool:
     return part.kind is Kind.PIN or part.first_seq in standing.pins.seqs
 
 
@@ -202,11 +202,11 @@ class Scene(NamedTuple):
     Attributes:
         room: what history may cost: the input limit less the fixed parts.
         blocks: the plan's segments as they are sent, oldest first, up to the first slimmed one.
-        slimmed: the atoms of the slimmed segments behind them, oldest first.
-        tail: the atoms behind those, all sent raw; what is in flight is at their end.
+        slimmed: the steps of the slimmed segments behind them, oldest first.
+        tail: the steps behind those, all sent raw; what is in flight is at their end.
         stored: how many messages the store holds; later ones came with this call and must stay raw.
-        pinned: seqs of the messages of pinned atoms.
-        held: messages inside `blocks` that must be sent verbatim: pinned atoms, the message that is being answered.
+        pinned: seqs of the messages of pinned steps.
+        held: messages inside `blocks` that must be sent verbatim: pinned steps, the message that is being answered.
         in_flight_seq: the user message that is being answered.
         marked: gives the parts that say what messages of a run mark, by first and last seq, those sent verbatim aside.
         raw_messages: how many messages the tail may keep, if they are not kept in any case; None for any number.
@@ -218,8 +218,8 @@ class Scene(NamedTuple):
 
     room: Cost
     blocks: tuple[Block, ...]
-    slimmed: tuple[Atom, ...]
-    tail: tuple[Atom, ...]
+    slimmed: tuple[Step, ...]
+    tail: tuple[Step, ...]
     stored: int
     pinned: frozenset[int]
     held: tuple[StoredMessage, ...]
@@ -272,8 +272,8 @@ class NoteTaker(Protocol):
     def runs(self, after_seq: int) -> tuple[Run, ...]:
         """Return the blocks behind `after_seq`, oldest first: what is kept of each makes a note of its own."""
 
-    def took(self, atoms: Sequence[Atom]) -> Run:
-        """Read atoms as a block that is noted for the first time; the same atoms are read once in an event."""
+    def took(self, steps: Sequence[Step]) -> Run:
+        """Read steps as a block that is noted for the first time; the same steps are read once in an event."""
 
     def told(
         self, run: Run, standing: Sequence[Part], limit_tokens: int, level: Representation = Representation.DETAILED
@@ -299,7 +299,7 @@ class NoteTaker(Protocol):
         """Return what `make` makes of the id that it is stored under; `source`: the digest of what it is made from."""
 
 
-class Step(NamedTuple):
+class Reduction(NamedTuple):
     """How hard an event tries, as shares of the room: raw messages, slimmed ones, user messages, notes."""
 
     keep_fraction: float
@@ -309,33 +309,33 @@ class Step(NamedTuple):
     gentle: bool = False
 
 
-def steps(settings: HistorySettings) -> list[Step]:
+def reductions(settings: HistorySettings) -> list[Reduction]:
     """Return the attempts of one event, gentlest first; the next one is made only if the one before did not fit."""
     notes = settings.notes_fraction if settings.takes_notes else 0.0
     if settings.only_in_flight:
-        fewer = [Step(0.0, 0.0, 0.0, share) for share in (notes, notes / 2, notes / 6) if share]
-        return [*([fewer[0]._replace(gentle=True)] if fewer else []), *fewer, Step(0.0, 0.0, 0.0, 0.0)]
+        fewer = [Reduction(0.0, 0.0, 0.0, share) for share in (notes, notes / 2, notes / 6) if share]
+        return [*([fewer[0]._replace(gentle=True)] if fewer else []), *fewer, Reduction(0.0, 0.0, 0.0, 0.0)]
     users, low = settings.user_verbatim_fraction, settings.low_fraction
     return [
-        Step(low, settings.slim_fraction, users, notes, gentle=True),
-        Step(low, 0.0, users, notes),
-        Step(low / 2, 0.0, users, notes),
-        Step(low / 4, 0.0, users, notes),
-        Step(0.0, 0.0, users, notes),
+        Reduction(low, settings.slim_fraction, users, notes, gentle=True),
+        Reduction(low, 0.0, users, notes),
+        Reduction(low / 2, 0.0, users, notes),
+        Reduction(low / 4, 0.0, users, notes),
+        Reduction(0.0, 0.0, users, notes),
         # What the assistant and its tools did gives way before what the user said (C2).
-        Step(0.0, 0.0, users, notes / 2),
-        Step(0.0, 0.0, users, notes / 6),
-        Step(0.0, 0.0, users / 4, notes / 6),
-        Step(0.0, 0.0, 0.0, 0.0),
+        Reduction(0.0, 0.0, users, notes / 2),
+        Reduction(0.0, 0.0, users, notes / 6),
+        Reduction(0.0, 0.0, users / 4, notes / 6),
+        Reduction(0.0, 0.0, 0.0, 0.0),
     ]
 
 
-def retelling(settings: HistorySettings) -> list[Step]:
+def retelling(settings: HistorySettings) -> list[Reduction]:
     """Return the attempts that tell all notes anew and leave the messages behind them as they are while they fit."""
     if settings.only_in_flight:
-        return steps(settings)[1:2] if settings.takes_notes else []
+        return reductions(settings)[1:2] if settings.takes_notes else []
     notes = settings.notes_fraction if settings.takes_notes else 0.0
-    return [Step(1.0, settings.slim_fraction, settings.user_verbatim_fraction, notes)]
+    return [Reduction(1.0, settings.slim_fraction, settings.user_verbatim_fraction, notes)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,8 +364,8 @@ class Ground:
         """The smaller of what history may cost in either unit: no text counts more words than it has tokens."""
         return min(self.scene.room)
 
-    def blocks_of(self, moved: Sequence[Atom]) -> list[list[Atom]]:
-        """Return atoms as session blocks."""
+    def blocks_of(self, moved: Sequence[Step]) -> list[list[Step]]:
+        """Return steps as session blocks."""
         most = self.settings.block_max_tokens(self.scene.room.bound)
         return session_blocks(moved, gap_seconds=self.settings.gap_seconds, max_tokens=most)
 
@@ -375,17 +375,17 @@ class Ground:
         share = self.settings.note_rate * LEVEL_TOKENS[level] / LEVEL_TOKENS[Representation.DETAILED]
         return max(self.settings.min_note_tokens, min(most, HEADER_TOKENS + round(said_tokens * share)))
 
-    def fold_tokens(self, step: Step) -> int:
+    def fold_tokens(self, reduction: Reduction) -> int:
         """Return the room for all notes where everything is told anew."""
-        tokens = round(step.notes_fraction * self.least_room * self.settings.fold_fraction)
+        tokens = round(reduction.notes_fraction * self.least_room * self.settings.fold_fraction)
         return tokens if self.scene.kept is None else min(tokens, self.scene.kept.notes)
 
-    def stays(self, atom: Atom) -> bool:
-        """Return whether an atom is sent verbatim behind its notes."""
-        said = atom.is_user and (self.settings.keeps_users or atom.first_seq == self.scene.in_flight_seq)
-        return said or any(message.seq in self.scene.pinned for message in atom.messages)
+    def stays(self, step: Step) -> bool:
+        """Return whether an step is sent verbatim behind its notes."""
+        said = step.is_user and (self.settings.keeps_users or step.first_seq == self.scene.in_flight_seq)
+        return said or any(message.seq in self.scene.pinned for message in step.messages)
 
-    def user_share(self, step: Step, said: Cost, size: Callable[[Cost], int]) -> float:
+    def user_share(self, reduction: Reduction, said: Cost, size: Callable[[Cost], int]) -> float:
         """Return what the user's messages may cost behind notes in one unit, if `said` was: by high and low water.
 
         Cut to the high one, the next turn would cut them again. Where not all was read back, a larger window, which
@@ -395,7 +395,7 @@ class Ground:
             return math.inf
         if not self.settings.keeps_users:
             return 0.0
-        share = step.user_fraction * size(self.scene.room)
+        share = reduction.user_fraction * size(self.scene.room)
         return share * self.settings.user_low_fraction if size(said) > share or self.scene.unread else share
 
     @property
@@ -463,7 +463,7 @@ class Upkeep(NamedTuple):
         return math.sqrt(prices.read) * self.taken / least if least else math.inf
 
 
-def pays(standing: Standing, moment: Moment, settings: HistorySettings) -> bool:
+def pays(standing: CurrentView, moment: CallContext, settings: HistorySettings) -> bool:
     """Return whether going on would cost more than an event now, and that saves enough to be made.
 
     Before the first event everything is sent raw up to the high-water mark, whatever it costs (promise 9).
@@ -477,18 +477,18 @@ def pays(standing: Standing, moment: Moment, settings: HistorySettings) -> bool:
     return enough and upkeep.pays_by(settings.prices) > settings.patience
 
 
-def _upkeep(standing: Standing, room: int, settings: HistorySettings) -> Upkeep:
+def _upkeep(standing: CurrentView, room: int, settings: HistorySettings) -> Upkeep:
     said = standing.tail.cost.bound
     prefix = standing.history.bound - said
     notes = min(settings.note_rate * said, settings.notes_fraction * room)
     keeps = settings.raw_tokens(settings.low_fraction, room, prefix + notes)
     calls = passed = taken = 0
-    for atom in reversed(standing.tail.as_sent):
-        tokens = atom.sent_cost.bound
+    for step in reversed(standing.tail.as_sent):
+        tokens = step.sent_cost.bound
         passed += tokens
-        calls += not atom.is_user
+        calls += not step.is_user
         # The user's messages stay verbatim behind the notes.
-        taken += tokens if passed > keeps and not atom.is_user else 0
+        taken += tokens if passed > keeps and not step.is_user else 0
     notes = settings.note_rate * taken
     told = sum(block.segment.note_tokens for block in standing.blocks)
     folds = told + notes > settings.notes_fraction * room
@@ -528,7 +528,7 @@ def saves_enough(record: PlanRecord, settings: HistorySettings) -> bool:
     return record.tokens_before - record.tokens_after >= settings.min_saving_fraction * record.tokens_before
 
 
-def pays_by_hand(record: PlanRecord, before: Standing) -> bool:
+def pays_by_hand(record: PlanRecord, before: CurrentView) -> bool:
     """Return whether an event that somebody asked for does anything: smaller, or with something verbatim again."""
     sent = {part.first_seq for part in before.sent if part.payload is not None}
     back = any(seq not in sent for segment in record.segments for seq in segment.verbatim)
@@ -546,69 +546,69 @@ class Kept(NamedTuple):
     """What the caps leave raw.
 
     Attributes:
-        atoms: how many of the newest atoms, those of the current turn included.
+        steps: how many of the newest steps, those of the current turn included.
         limits: (seq, what it may cost in the unit of the caps) of each message that is cut, in order.
         notes: what notes may cost, in that unit.
     """
 
-    atoms: int
+    steps: int
     limits: tuple[tuple[int, int], ...]
     notes: int
 
 
 def capped(
-    atoms: Sequence[Atom], behind_seq: int, caps: Capped | None, pinned: Collection[int], *, noted: bool
+    steps: Sequence[Step], behind_seq: int, caps: Capped | None, pinned: Collection[int], *, noted: bool
 ) -> Kept | None:
-    """Return what the caps leave of atoms, oldest first; those from `behind_seq` on are outside of the caps.
+    """Return what the caps leave of steps, oldest first; those from `behind_seq` on are outside of the caps.
 
     None without caps. `noted` says that something stands for older ones.
     """
     if caps is None:
         return None
-    earlier = [atom for atom in atoms if atom.last_seq < behind_seq]
-    items = [_item(atom, pinned) for atom in earlier]
+    earlier = [step for step in steps if step.last_seq < behind_seq]
+    items = [_item(step, pinned) for step in earlier]
     most = caps.kept(items, noted=noted)
     kept = sum(one is not None for one in most)
     limits = [
         limit
-        for atom, item, left in zip(earlier, items, most, strict=True)
+        for step, item, left in zip(earlier, items, most, strict=True)
         if left is not None and left < item.cost
-        for limit in _limits(atom, item.cost - left, pinned)
+        for limit in _limits(step, item.cost - left, pinned)
     ]
     spare = caps.total - sum(one or 0 for one in most)
-    return Kept(kept + len(atoms) - len(earlier), tuple(limits), max(0, min(caps.notes, spare)))
+    return Kept(kept + len(steps) - len(earlier), tuple(limits), max(0, min(caps.notes, spare)))
 
 
-def is_over(standing: Standing, behind_seq: int, caps: Capped) -> bool:
+def is_over(standing: CurrentView, behind_seq: int, caps: Capped) -> bool:
     """Return whether more stands raw than the caps leave, and something of it can give way."""
     cut = [one for one in standing.blocks if one.segment.representation is Representation.SLIMMED]
     items = [
         *(HistoryItem(spent(one.parts).estimate, one.segment.last_seq - one.segment.first_seq + 1) for one in cut),
-        *(_item(atom, standing.pins.seqs) for atom in standing.tail.as_sent if atom.last_seq < behind_seq),
+        *(_item(step, standing.pins.seqs) for step in standing.tail.as_sent if step.last_seq < behind_seq),
     ]
     least = caps._replace(total=caps.total - standing.summaries.estimate, pointer=0)
     return any(left != item.cost for item, left in zip(items, least.kept(items), strict=True))
 
 
-def floor_of(standing: Standing, behind_seq: int, caps: Capped) -> int:
+def floor_of(standing: CurrentView, behind_seq: int, caps: Capped) -> int:
     """Return what the newest messages cost that stay whatever they cost, in the unit of the caps."""
     least = caps._replace(history=1, total=1)
-    atoms = [atom for atom in standing.tail.as_sent if atom.last_seq < behind_seq]
-    return sum(one or 0 for one in least.kept([_item(atom, standing.pins.seqs) for atom in atoms]))
+    steps = [step for step in standing.tail.as_sent if step.last_seq < behind_seq]
+    return sum(one or 0 for one in least.kept([_item(step, standing.pins.seqs) for step in steps]))
 
 
-def history_of(standing: Standing) -> int:
+def history_of(standing: CurrentView) -> int:
     """Return what is sent raw, or cut, of what was said before the current turn, in the unit of the caps."""
     cut = [one for one in standing.blocks if one.segment.representation is Representation.SLIMMED]
-    tail = (atom.sent_cost.estimate for atom in standing.tail.as_sent if atom.last_seq < standing.turn)
+    tail = (step.sent_cost.estimate for step in standing.tail.as_sent if step.last_seq < standing.turn)
     return sum(spent(one.parts).estimate for one in cut) + sum(tail)
 
 
-def _item(atom: Atom, pinned: Collection[int]) -> HistoryItem:
+def _item(step: Step, pinned: Collection[int]) -> HistoryItem:
     least = None
-    if not atom.is_user:
-        least = sum(row.sent_cost.estimate - _cuttable(row, pinned) for row in atom.messages)
-    return HistoryItem(atom.sent_cost.estimate, len(atom.messages), least=least)
+    if not step.is_user:
+        least = sum(row.sent_cost.estimate - _cuttable(row, pinned) for row in step.messages)
+    return HistoryItem(step.sent_cost.estimate, len(step.messages), least=least)
 
 
 def _cuttable(row: StoredMessage, pinned: Collection[int]) -> int:
@@ -618,9 +618,9 @@ def _cuttable(row: StoredMessage, pinned: Collection[int]) -> int:
     return max(0, row.sent_cost.estimate - LEAST_UNITS)
 
 
-def _limits(atom: Atom, over: int, pinned: Collection[int]) -> Iterator[tuple[int, int]]:
-    """Yield what the messages of an atom may cost that is to cost so much less, its oldest cut first."""
-    for row in atom.messages:
+def _limits(step: Step, over: int, pinned: Collection[int]) -> Iterator[tuple[int, int]]:
+    """Yield what the messages of an step may cost that is to cost so much less, its oldest cut first."""
+    for row in step.messages:
         cut = min(over, _cuttable(row, pinned))
         if cut > 0:
             yield row.seq, row.sent_cost.estimate - cut
@@ -630,12 +630,12 @@ def _limits(atom: Atom, over: int, pinned: Collection[int]) -> Iterator[tuple[in
 # Pictures that give way: at an event the oldest of what is sent, before anything else does (P-10).
 
 
-def imageless(base: Standing, renderer: Renderer, most: int, pinned: Collection[int]) -> tuple[tuple[int, int], ...]:
+def imageless(base: CurrentView, renderer: Renderer, most: int, pinned: Collection[int]) -> tuple[tuple[int, int], ...]:
     """Return of which messages pictures are not to be sent: those beyond the `most` newest ones, counted one by one.
 
     The message that opened the newest turn, the newest step and what is pinned keep theirs, whatever their number.
     """
-    newest = base.tail.atoms[-1].first_seq if base.tail.atoms else base.messages
+    newest = base.tail.steps[-1].first_seq if base.tail.steps else base.messages
     gone, left = dict(still_sent(base, renderer)), most
     for part in reversed(base.sent):
         shown = renderer.images(part)
@@ -647,26 +647,26 @@ def imageless(base: Standing, renderer: Renderer, most: int, pinned: Collection[
     return tuple(sorted(gone.items()))
 
 
-def still_sent(made: Standing, renderer: Renderer) -> tuple[tuple[int, int], ...]:
+def still_sent(made: CurrentView, renderer: Renderer) -> tuple[tuple[int, int], ...]:
     """Return what a renderer leaves out of messages that are sent, in order of seq."""
     sent = {part.first_seq for part in made.sent if part.payload is not None} if renderer.imageless else set()
     return tuple(one for one in renderer.imageless if one[0] in sent)
 
 
-def lighter(atoms: Sequence[Atom], renderer: Renderer) -> tuple[Atom, ...]:
-    """Return atoms whose messages cost what is sent of them: without pictures, with long texts cut, or told as text."""
+def lighter(steps: Sequence[Step], renderer: Renderer) -> tuple[Step, ...]:
+    """Return steps whose messages cost what is sent of them: without pictures, with long texts cut, or told as text."""
     gone = {seq for seq, _ in (*renderer.imageless, *renderer.limits)}
     return tuple(
-        atom._replace(messages=tuple(_lighter(atom, gone, renderer)))
-        if not atom.whole or any(row.seq in gone for row in atom.messages)
-        else atom
-        for atom in atoms
+        step._replace(messages=tuple(_lighter(step, gone, renderer)))
+        if not step.whole or any(row.seq in gone for row in step.messages)
+        else step
+        for step in steps
     )
 
 
-def _lighter(atom: Atom, gone: AbstractSet[int], renderer: Renderer) -> Iterator[StoredMessage]:
+def _lighter(step: Step, gone: AbstractSet[int], renderer: Renderer) -> Iterator[StoredMessage]:
     # A call without its result, and a result without its call, are told as text, which costs more than they do.
-    told = {} if atom.whole else {part.first_seq: part.cost for part in renderer.raw([atom])}
-    for row in atom.messages:
+    told = {} if step.whole else {part.first_seq: part.cost for part in renderer.raw([step])}
+    for row in step.messages:
         cost = told.get(row.seq) or (renderer.sent_cost(row) if row.seq in gone else row.sent_cost)
         yield row if cost == row.sent_cost else replace(row, sent_cost=cost)

@@ -13,7 +13,7 @@ from squidbot.core.compaction.bounds import certain, limits_by_bills, plain_limi
 from squidbot.core.compaction.planner import Ask, Change, Makers, due, make_change
 from squidbot.core.compaction.pressure import (
     IN_FLIGHT,
-    Moment,
+    CallContext,
     check_fixed,
     fullness,
     pays_by_hand,
@@ -25,8 +25,8 @@ from squidbot.core.compaction.pressure import (
 from squidbot.core.compaction.undo import RAW, again, plan_of
 from squidbot.core.errors import BudgetError, InvalidRequestError, NotFoundError
 from squidbot.core.events import Event
+from squidbot.core.last_request import REQUEST, SEALED_PARTS, LastRequest, Mode, digest, seal
 from squidbot.core.messages import Category, Cost, Kind, Part
-from squidbot.core.past import REQUEST, SEALED_PARTS, Mode, Past, digest, seal
 from squidbot.core.plan import JOURNAL_SECTION, Representation
 from squidbot.core.tokens.calibration import MOST_FACTOR, Bills
 from squidbot.core.transcript.goals import goals_most_tokens, goals_overrun
@@ -38,7 +38,7 @@ from squidbot.core.view.current import bare, load, marked, released, under
 from squidbot.core.view.marks import tells_memories
 from squidbot.core.view.renderer import spent
 from squidbot.core.view.steps import check_request
-from squidbot.core.view.truncation import Births
+from squidbot.core.view.truncation import ArrivalTruncation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -47,15 +47,15 @@ if TYPE_CHECKING:
     from squidbot.core.compaction.bounds import Limits
     from squidbot.core.compaction.undo import Return
     from squidbot.core.forgetting import Forgetting
-    from squidbot.core.messages import Lease, Message, Record, StoredMessage
+    from squidbot.core.messages import ContextWindow, Message, Record, StoredMessage
     from squidbot.core.notes.notebook import Notebook
     from squidbot.core.plan import PlanRecord, Section, Segment
     from squidbot.core.ports import Extended
     from squidbot.core.settings import HistorySettings
     from squidbot.core.tokens.counters import Meter
-    from squidbot.core.view.current import Shelf, Standing
+    from squidbot.core.view.current import CurrentView, SessionContext
     from squidbot.core.view.renderer import Renderer
-    from squidbot.core.view.truncation import Birth
+    from squidbot.core.view.truncation import ArrivalLimits
 
 
 # One call: what the host gives beside the conversation, and the request that is built of it all.
@@ -113,7 +113,7 @@ class Inputs:
         extended: what extensions say; None for none.
         unseen: the system text and tools that the host sends with it, where they are not given.
         mode: what the system text is for; another one than before only where the call opens a turn.
-        reserve: the room for the answers of the turn; None: as the lease has it.
+        reserve: the room for the answers of the turn; None: as the window has it.
     """
 
     system: str = ""
@@ -162,13 +162,13 @@ class Inputs:
 
 
 class Call(NamedTuple):
-    """One call of `assemble`: the lease, the circumstances, the messages that came with it, the head it wants.
+    """One call of `assemble`: the window, the circumstances, the messages that came with it, the head it wants.
 
     `reserve` is as in `Inputs`.
     """
 
-    lease: Lease
-    moment: Moment
+    window: ContextWindow
+    moment: CallContext
     born: tuple[StoredMessage, ...]
     head: Wanted
     reserve: Reserve | None = None
@@ -181,8 +181,8 @@ class Met(NamedTuple):
     """
 
     born: tuple[StoredMessage, ...]
-    trial: Standing
-    moment: Moment
+    trial: CurrentView
+    moment: CallContext
     notice: str | None = None
 
 
@@ -216,7 +216,7 @@ class Telling(NamedTuple):
     """
 
     wanted: Wanted
-    known: Past
+    known: LastRequest
     started: str | None
     news: str | None
     cause: str | None = None
@@ -239,7 +239,7 @@ class Outcome(NamedTuple):
     assembly: Assembly
     change: Change | None
     renewed: tuple[Record, ...]
-    leaves: Past
+    leaves: LastRequest
     skipped: tuple[tuple[str, PlanRecord], ...]
     pressing: bool
     fullness: float
@@ -259,19 +259,19 @@ class Room(NamedTuple):
         overcounted_tokens: how much of these bounds the provider does not bill: what is free is more by that.
     """
 
-    standing: Standing
+    standing: CurrentView
     used_tokens: int
     marked: Cost
     whole: Cost
     output_tokens: int
     step_tokens: int
-    newest: Past
+    newest: LastRequest
     overcounted_tokens: int = 0
 
     @property
     def awaited(self) -> tuple[StoredMessage, ...]:
         """The newest step, where results of its calls are missing; else nothing."""
-        newest = self.standing.tail.atoms[-1] if self.standing.tail.atoms else None
+        newest = self.standing.tail.steps[-1] if self.standing.tail.steps else None
         return newest.messages if newest and not newest.whole and newest.messages[0].call_ids else ()
 
     @property
@@ -283,10 +283,10 @@ class Room(NamedTuple):
     @classmethod
     def behind(
         cls,
-        standing: Standing,
-        beside: tuple[Past, Cost],
+        standing: CurrentView,
+        beside: tuple[LastRequest, Cost],
         limits: tuple[Cost, int],
-        birth: Birth,
+        birth: ArrivalLimits,
         high_fraction: float,
     ) -> Room:
         """Return the room behind what stands; `beside` it are what the newest request left, and what came since.
@@ -311,7 +311,7 @@ class Room(NamedTuple):
         )
 
 
-def change_for(makers: Makers, trial: Standing, moment: Moment, ask: Ask, head: Wanted) -> Change | None:
+def change_for(makers: Makers, trial: CurrentView, moment: CallContext, ask: Ask, head: Wanted) -> Change | None:
     """Return the change that an event makes; what was recalled and not sent yet stays raw like what came with the call.
 
     The sections of `ask` are those of `head`, as far as they fit.
@@ -328,10 +328,10 @@ def change_for(makers: Makers, trial: Standing, moment: Moment, ask: Ask, head: 
         return make_change(makers, trial, moment, ask._replace(sections=head.told))
 
 
-def _unseen_from(trial: Standing, stored: int) -> int:
+def _unseen_from(trial: CurrentView, stored: int) -> int:
     """Return the seq of the oldest recalled record behind the last reply; `stored` where there is none."""
-    for atom in reversed(trial.tail.atoms):
-        first = atom.messages[0]
+    for step in reversed(trial.tail.steps):
+        first = step.messages[0]
         if first.role == "assistant":
             break
         if first.category is Category.RECALLED:
@@ -339,7 +339,7 @@ def _unseen_from(trial: Standing, stored: int) -> int:
     return stored
 
 
-def build(shelf: Shelf, call: Call, standing: Standing, event: PlanRecord | None) -> Assembly:
+def build(shelf: SessionContext, call: Call, standing: CurrentView, event: PlanRecord | None) -> Assembly:
     """Return the request that stands, checked against the window and the providers' rules.
 
     Raises:
@@ -348,7 +348,7 @@ def build(shelf: Shelf, call: Call, standing: Standing, event: PlanRecord | None
     """
     if not standing.messages:
         raise InvalidRequestError("R5", "nothing has been said; give the user's message to assemble, or record it")
-    lease, moment, born, _, reserve = call
+    window, moment, born, _, reserve = call
     renderer = shelf.renderer
     parts = standing.parts(moment.system, renderer)
     cost = spent(parts).plus(moment.tools)
@@ -357,7 +357,7 @@ def build(shelf: Shelf, call: Call, standing: Standing, event: PlanRecord | None
     check_request(parts)
     return Assembly(
         session_id=shelf.session_id,
-        lease=lease,
+        window=window,
         parts=parts,
         incoming=born,
         cost=cost,
@@ -396,8 +396,8 @@ class Beginning(NamedTuple):
         resumes: whether it comes after a pause that parts session blocks.
     """
 
-    shelf: Shelf
-    stored: Standing
+    shelf: SessionContext
+    stored: CurrentView
     incoming: Sequence[Message]
     unasked: Unasked | None
     share_tokens: int
@@ -426,7 +426,7 @@ class Beginning(NamedTuple):
         """Return what the journal tells where the conversation goes on after a pause, unless it is in view."""
         if not self.resumes:
             return None
-        noticed = [row.notice for atom in self.stored.tail.atoms for row in atom.messages if row.notice]
+        noticed = [row.notice for step in self.stored.tail.steps for row in step.messages if row.notice]
         return unasked.resume(self.share_tokens, head, noticed)
 
     def _said(self) -> Sequence[StoredMessage]:
@@ -460,7 +460,7 @@ def is_noticed(rows: Sequence[StoredMessage], text: str | None) -> bool:
     return text is not None and any(text in (row.notice or "") for row in rows)
 
 
-def without_remembered(standing: Standing, renderer: Renderer) -> Standing:
+def without_remembered(standing: CurrentView, renderer: Renderer) -> CurrentView:
     """Return what stands with a head that costs nothing for what memory says, since that can give way."""
     sections = remembered_of(standing.plan)
     return (
@@ -483,7 +483,7 @@ _KEEPING = frozenset({"tools-changed", "system-changed", "mode-changed", "repair
 
 
 class Turn(NamedTuple):
-    """What a call is decided from: where the session's data stand, its lease, and what the newest request left.
+    """What a call is decided from: where the session's data stand, its window, and what the newest request left.
 
     Attributes:
         notes: gives the session's notes, which an event alone needs.
@@ -492,11 +492,11 @@ class Turn(NamedTuple):
         limits: what a request may cost by what was billed; None: by the counter alone.
     """
 
-    shelf: Shelf
-    lease: Lease
+    shelf: SessionContext
+    window: ContextWindow
     settings: HistorySettings
     notes: Callable[[], Notebook]
-    past: Past
+    last_request: LastRequest
     auto_fraction: float = 0.0
     reserved_tokens: int | None = None
     limits: Limits | None = None
@@ -504,12 +504,12 @@ class Turn(NamedTuple):
     @property
     def plain(self) -> Cost:
         """What a whole request may cost; smaller where reported usage has shown that the counter is under."""
-        return plain_limit(self.lease, self.settings, self.past.bills, self.room_tokens)
+        return plain_limit(self.window, self.settings, self.last_request.bills, self.room_tokens)
 
     @property
     def unbilled(self) -> Turn:
         """The same by the counter alone: what was billed is forgotten."""
-        return self._replace(past=self.past._replace(bills=Bills()), limits=None)
+        return self._replace(last_request=self.last_request._replace(bills=Bills()), limits=None)
 
     def sane(self, fixed_tokens: int) -> Turn:
         """Return the same; by the counter alone where what was billed leaves hardly a room for a conversation.
@@ -519,17 +519,19 @@ class Turn(NamedTuple):
         """
         left_tokens = max(0, self.room_tokens - fixed_tokens)
         enough = self.plain.bound - fixed_tokens >= left_tokens // MOST_FACTOR
-        return self if enough or not self.past.bills.reports else self.unbilled
+        return self if enough or not self.last_request.bills.reports else self.unbilled
 
-    def fixed(self, stored: Standing, given: Inputs) -> int:
+    def fixed(self, stored: CurrentView, given: Inputs) -> int:
         """Return the bound of what a request sends in any case: system text, tools, the head that is wanted."""
         return self._outside(given, self.wanted(stored, given).told).plus(spent(stored.lead)).bound
 
     @property
     def room_tokens(self) -> int:
         """What the window leaves for input beside the room for the answer."""
-        turn = self if self.reserved_tokens is not None else self.reserving(self.past.reserve_under(self.lease))
-        return self.lease.window_tokens - (turn.reserved_tokens or 0)
+        turn = (
+            self if self.reserved_tokens is not None else self.reserving(self.last_request.reserve_under(self.window))
+        )
+        return self.window.window_tokens - (turn.reserved_tokens or 0)
 
     @property
     def limit(self) -> Cost:
@@ -537,31 +539,31 @@ class Turn(NamedTuple):
         return self.limits.extends if self.limits else self.plain
 
     def reserving(self, reserve: Reserve | None) -> Turn:
-        """Return the same with that room for the answer; None: as the lease has it."""
-        return self._replace(reserved_tokens=reserve.tokens if reserve else self.lease.reserved_output_tokens)
+        """Return the same with that room for the answer; None: as the window has it."""
+        return self._replace(reserved_tokens=reserve.tokens if reserve else self.window.reserved_output_tokens)
 
-    def births(self, stored: Standing, outside: Cost) -> Births:
+    def births(self, stored: CurrentView, outside: Cost) -> ArrivalTruncation:
         """Return what places messages behind what stands, beside which `outside` is sent."""
         # Nothing counts more words, or more tokens by estimate, than its bound: the smaller limit holds in both units.
         limit = self.plain
         kept = self.shelf.renderer.marked_cost(stored.markers)
         room = min(limit.bound - outside.bound - kept.bound, limit.estimate - outside.estimate - kept.estimate)
-        return Births.within(self.shelf.renderer, self.settings, room, stored)
+        return ArrivalTruncation.within(self.shelf.renderer, self.settings, room, stored)
 
-    def as_before(self, stored: Standing, now: float | None = None) -> Inputs:
+    def as_before(self, stored: CurrentView, now: float | None = None) -> Inputs:
         """Return the inputs of the newest request as far as they are known; its system text and tools are counted."""
-        reserve = self.past.reserve_under(self.lease)
-        given = replace(Inputs.as_before(stored.plan), mode=self.past.in_its_mode, reserve=reserve)
+        reserve = self.last_request.reserve_under(self.window)
+        given = replace(Inputs.as_before(stored.plan), mode=self.last_request.in_its_mode, reserve=reserve)
         last = self.last_made(stored)
         if last is None:
             return replace(given, now=now)
         sections = (*given.head(stored.pins), *remembered_of(stored.plan))
         head = spent(map(self.shelf.renderer.section, sections))
-        unseen = Unseen(self.past.outside.less(head), last.system, last.tools)
+        unseen = Unseen(self.last_request.outside.less(head), last.system, last.tools)
         return replace(given, now=now, unseen=unseen)
 
     def outcome(
-        self, stored: Standing, incoming: Sequence[Message], given: Inputs, started: str | None = None
+        self, stored: CurrentView, incoming: Sequence[Message], given: Inputs, started: str | None = None
     ) -> Outcome:
         """Return the request with `incoming` behind what is stored, and all that has to be written with it.
 
@@ -574,7 +576,7 @@ class Turn(NamedTuple):
             StoreError: the store failed.
         """
         wanted = self.wanted(stored, given)
-        known = self.past.told_by(stored.plan)
+        known = self.last_request.told_by(stored.plan)
         news = known.news(wanted.told) if stored.messages else None
         made = self._made(stored, incoming, given, Telling(wanted, known, started, news))
         # Behind a message a document is outside of the caps.
@@ -586,7 +588,7 @@ class Turn(NamedTuple):
         cause = made.change.record.cause if made.change else "system-changed"
         return self._made(stored, incoming, given, Telling(wanted, known, started, None, cause))
 
-    def _made(self, stored: Standing, incoming: Sequence[Message], given: Inputs, telling: Telling) -> Outcome:
+    def _made(self, stored: CurrentView, incoming: Sequence[Message], given: Inputs, telling: Telling) -> Outcome:
         wanted, known, started, news, cause = telling
         # Without what memory says: it gives way, and an event of this call may bring it. Tried again behind that, the
         # call has to cut what comes with it as before.
@@ -595,31 +597,31 @@ class Turn(NamedTuple):
         met = self._met(stored, incoming, given, outside, started)
         born, trial, moment, notice = met
         renewed = self.notes().restart() if trial.opened else ()
-        past = known._replace(system=given.system_digest, tools=given.tools_digest)
-        call = Call(self.lease, moment, born, wanted, given.reserve)
-        change, past, skipped = self._decided(trial, call, past, cause)
-        assembly, change = self._built(trial, call, change, past)
+        last_request = known._replace(system=given.system_digest, tools=given.tools_digest)
+        call = Call(self.window, moment, born, wanted, given.reserve)
+        change, last_request, skipped = self._decided(trial, call, last_request, cause)
+        assembly, change = self._built(trial, call, change, last_request)
         told = change is not None or is_noticed(born, news)
         full, pressed = fullness(trial, moment), self._pressed(trial, moment)
         outside = self._outside(given, (*wanted.told, *remembered_of(assembly.plan)))
-        past = past._replace(outside=outside, reserve=given.reserve)
-        past = past.in_mode(given.mode, told=is_noticed(born, label))
-        leaves, assembly = self._leaving(assembly, past.told_of(wanted.told) if told else past)
+        last_request = last_request._replace(outside=outside, reserve=given.reserve)
+        last_request = last_request.in_mode(given.mode, told=is_noticed(born, label))
+        leaves, assembly = self._leaving(assembly, last_request.told_of(wanted.told) if told else last_request)
         rungs = self.settings.ladder.told(full if change is None else fullness(assembly.standing, moment))
-        heard = WARN in rungs and (self.past.noticed or notice is not None)
+        heard = WARN in rungs and (self.last_request.noticed or notice is not None)
         return Outcome(
             assembly=assembly,
             change=change,
             renewed=renewed,
             leaves=leaves._replace(messages=trial.messages, pressed=pressed, rungs=rungs, noticed=heard),
             skipped=skipped,
-            pressing=pressed and not self.past.pressed and not self.past.is_before(stored.plan),
+            pressing=pressed and not self.last_request.pressed and not self.last_request.is_before(stored.plan),
             fullness=full,
-            rungs=self.settings.ladder.crossed(full, self.past.rungs),
+            rungs=self.settings.ladder.crossed(full, self.last_request.rungs),
         )
 
     def _met(
-        self, stored: Standing, incoming: Sequence[Message], given: Inputs, outside: Cost, started: str | None
+        self, stored: CurrentView, incoming: Sequence[Message], given: Inputs, outside: Cost, started: str | None
     ) -> Met:
         """Return what a call meets, the model told of the ladder's first rung where that is due, and of `started`.
 
@@ -639,17 +641,17 @@ class Turn(NamedTuple):
         return met
 
     def _met_with(
-        self, notice: str | None, stored: Standing, incoming: Sequence[Message], given: Inputs, outside: Cost
+        self, notice: str | None, stored: CurrentView, incoming: Sequence[Message], given: Inputs, outside: Cost
     ) -> Met:
         born = self.births(stored, outside).placed(incoming, stored, given.now, notice)
         trial = self._trial(stored, born)
         return Met(born, trial, self.moment(stored, trial, given))
 
-    def _line(self, met: Met, stored: Standing) -> str | None:
+    def _line(self, met: Met, stored: CurrentView) -> str | None:
         """Return what to tell the model of the room, at a new turn that brings no event; None where nothing is due."""
         opens = met.trial.at_turn and met.trial.turn >= stored.messages
         # A call that brought an event was sent without a line, and is when it is tried again.
-        if self.past.noticed or not opens or self.past.is_before(stored.plan):
+        if self.last_request.noticed or not opens or self.last_request.is_before(stored.plan):
             return None
         line = self.settings.ladder.first_notice(fullness(met.trial, met.moment))
         return None if line is None or self._due(met) else line
@@ -657,21 +659,21 @@ class Turn(NamedTuple):
     def _due(self, met: Met) -> str | None:
         return due(met.trial, met.moment, self._patience(met.trial))
 
-    def _trial(self, stored: Standing, born: Sequence[StoredMessage]) -> Standing:
+    def _trial(self, stored: CurrentView, born: Sequence[StoredMessage]) -> CurrentView:
         """Return what would stand with these messages behind what is stored."""
         trial = stored.extended(born, self.shelf.renderer)
         return released(self.shelf, trial, stored.turn) if stored.opened else trial
 
     # -- when and why -----------------------------------------------------------------------------------------
 
-    def moment(self, stored: Standing, trial: Standing, given: Inputs) -> Moment:
+    def moment(self, stored: CurrentView, trial: CurrentView, given: Inputs) -> CallContext:
         """Return the circumstances of a call that finds `stored`, `trial` being what would stand with its messages."""
         renderer = self.shelf.renderer
         now = given.now if given.now is not None else trial.newest_time
         idle = now - stored.newest_time if now is not None and stored.newest_time is not None else 0.0
-        rests_until = self.past.rests_until
+        rests_until = self.last_request.rests_until
         rests = rests_until is not None and now is not None and now < rests_until
-        return Moment(
+        return CallContext(
             limit=self.limit,
             system=given.system_parts(renderer.meter),
             tools=given.tools_cost(renderer.meter),
@@ -681,16 +683,18 @@ class Turn(NamedTuple):
             stored=stored.messages,
             changed=self.changed(stored, given),
             now=now,
-            paused=rests or self.past.is_before(stored.plan),
+            paused=rests or self.last_request.is_before(stored.plan),
             unit="tokens" if self.settings.policy_limit is None else "words",
             outside_changed=self._outside_changed(stored, given),
             extended=given.extended,
             strict=self.settings.strict,
-            most_pinned=int(self.settings.pinned_fraction * self.lease.window_tokens),
-            again=stored.plan is not None and self.past.is_before(stored.plan) and stored.plan.cause not in BY_HAND,
+            most_pinned=int(self.settings.pinned_fraction * self.window.window_tokens),
+            again=stored.plan is not None
+            and self.last_request.is_before(stored.plan)
+            and stored.plan.cause not in BY_HAND,
         )
 
-    def changed(self, stored: Standing, given: Inputs) -> str | None:
+    def changed(self, stored: CurrentView, given: Inputs) -> str | None:
         """Return the cause that lies outside the history, or None."""
         if stored.opened or self._opens(stored, given):
             return "opened"
@@ -701,31 +705,31 @@ class Turn(NamedTuple):
         last = self.last_made(stored)
         if last is None or not self._outside_changed(stored, given):
             return None
-        system = "system-changed" if self.past.mode == given.mode.name else "mode-changed"
+        system = "system-changed" if self.last_request.mode == given.mode.name else "mode-changed"
         return "tools-changed" if last.tools != given.tools_digest else system
 
-    def _opens(self, stored: Standing, given: Inputs) -> bool:
+    def _opens(self, stored: CurrentView, given: Inputs) -> bool:
         """Return whether a head is made for the first request of all, or under another window: nothing is cached."""
-        if stored.plan is not None or self.past.lease_id == self.lease.lease_id:
+        if stored.plan is not None or self.last_request.window_id == self.window.window_id:
             return False
         wanted = self.wanted(stored, given)
         return bool((wanted.told and stored.messages <= stored.lead_count) or wanted.remembered())
 
-    def _outside_changed(self, stored: Standing, given: Inputs) -> bool:
+    def _outside_changed(self, stored: CurrentView, given: Inputs) -> bool:
         """Return whether system text or tools are others than in the newest request, where there has been one."""
         last = self.last_made(stored)
         return last is not None and (last.tools, last.system) != (given.tools_digest, given.system_digest)
 
-    def last_made(self, stored: Standing) -> PlanRecord | Past | None:
+    def last_made(self, stored: CurrentView) -> PlanRecord | LastRequest | None:
         """Return what knows system text and tools of the newest request; None where there has been none.
 
         A plan that is younger than the newest recorded request was made for one that is being tried again.
         """
-        if self.past.is_before(stored.plan):
+        if self.last_request.is_before(stored.plan):
             return stored.plan
-        return self.past if self.past.known else None
+        return self.last_request if self.last_request.known else None
 
-    def wanted(self, stored: Standing, given: Inputs) -> Wanted:
+    def wanted(self, stored: CurrentView, given: Inputs) -> Wanted:
         """Return the head that an event makes; without `given.unasked` what memory says stays as the plan has it."""
         unasked = given.unasked
         limit_tokens = share_of(self.plain)
@@ -738,22 +742,24 @@ class Turn(NamedTuple):
         sections = map(self.shelf.renderer.section, head)
         return spent((*given.system_parts(meter), *sections)).plus(given.tools_cost(meter))
 
-    def _pressed(self, trial: Standing, moment: Moment) -> bool:
+    def _pressed(self, trial: CurrentView, moment: CallContext) -> bool:
         mark = self.auto_fraction
         return mark > 0 and pressure_fraction(trial.history, room_of(trial, moment)) >= mark
 
     # -- what is decided --------------------------------------------------------------------------------------
 
-    def _built(self, trial: Standing, call: Call, change: Change | None, past: Past) -> tuple[Assembly, Change | None]:
+    def _built(
+        self, trial: CurrentView, call: Call, change: Change | None, last_request: LastRequest
+    ) -> tuple[Assembly, Change | None]:
         """Return the request, checked, and the change it is made under: one more where it would break the prefix."""
         if change is None:
             assembly = build(self.shelf, call, trial, None)
-            if not self._breaks(assembly, hidden=bool(past.system and not call.moment.system)):
+            if not self._breaks(assembly, hidden=bool(last_request.system and not call.moment.system)):
                 return assembly, None
             change = self._asked(trial, call, "repaired")
         if change is None:
             return build(self.shelf, call, trial, None), None
-        change = self.signed(change, trial, past)
+        change = self.signed(change, trial, last_request)
         call = call._replace(moment=self._changing(call.moment))
         return build(self.shelf, call, change.standing, change.record), change
 
@@ -761,28 +767,28 @@ class Turn(NamedTuple):
         """Return whether a request breaks the prefix; `hidden`: the system text in front of it is not at hand."""
         parts, plan_id = assembly.parts, assembly.plan.plan_id if assembly.plan else -1
         if not hidden:
-            return self.past.broken_by(parts, plan_id)
+            return self.last_request.broken_by(parts, plan_id)
         # Any part will do in its place: the seal of a longer request does not reach it.
-        return self.past.parts > SEALED_PARTS and self.past.broken_by((parts[0], *parts), plan_id)
+        return self.last_request.parts > SEALED_PARTS and self.last_request.broken_by((parts[0], *parts), plan_id)
 
-    def _leaving(self, assembly: Assembly, past: Past) -> tuple[Past, Assembly]:
+    def _leaving(self, assembly: Assembly, last_request: LastRequest) -> tuple[LastRequest, Assembly]:
         """Return what a request leaves behind once it is recorded, and the request with what it costs at most."""
-        left = past._replace(
-            number=self.past.number + 1,
+        left = last_request._replace(
+            number=self.last_request.number + 1,
             cost=assembly.cost,
             limit=assembly.limit,
-            lease_id=self.lease.lease_id,
+            window_id=self.window.window_id,
             plan_id=assembly.plan.plan_id if assembly.plan else -1,
             parts=len(assembly.parts),
             seal=seal(assembly.parts),
             certified=0,
             certificate="",
         )
-        return certain(left, assembly, self.past, self.shelf.renderer.meter.certificate)
+        return certain(left, assembly, self.last_request, self.shelf.renderer.meter.certificate)
 
     def _decided(
-        self, trial: Standing, call: Call, past: Past, known_cause: str | None
-    ) -> tuple[Change | None, Past, tuple[tuple[str, PlanRecord], ...]]:
+        self, trial: CurrentView, call: Call, last_request: LastRequest, known_cause: str | None
+    ) -> tuple[Change | None, LastRequest, tuple[tuple[str, PlanRecord], ...]]:
         """Return the change that is due, None where none is or it would not pay, what to remember, what to tell.
 
         With a `known_cause` it is due by that and pays.
@@ -793,20 +799,20 @@ class Turn(NamedTuple):
         cause = known_cause or due(trial, call.moment, self._patience(trial))
         change = self._asked(trial, call, cause) if cause else None
         if change is None:
-            return None, past, ()
+            return None, last_request, ()
         asked = known_cause or self.settings.cap
         if cause == "high-water" and not asked and not saves_enough(change.record, self.settings):
             self.notes().reopen()
-            past, told = self._skipping(call.moment, past)
-            return None, past, tuple((name, change.record) for name in told)
-        return change, past._replace(skipped=0, rests_until=None), ()
+            last_request, told = self._skipping(call.moment, last_request)
+            return None, last_request, tuple((name, change.record) for name in told)
+        return change, last_request._replace(skipped=0, rests_until=None), ()
 
-    def _asked(self, trial: Standing, call: Call, cause: str) -> Change | None:
+    def _asked(self, trial: CurrentView, call: Call, cause: str) -> Change | None:
         settings = self.settings if cause in {"overflow", "opened", "rollover"} else self._patience(trial)
         ask = Ask(cause, call.head.told, trial.pins.seqs)
         return change_for(self.makers(settings), trial, self._changing(call.moment), ask, call.head)
 
-    def _changing(self, moment: Moment) -> Moment:
+    def _changing(self, moment: CallContext) -> CallContext:
         """Return the circumstances of a call that makes an event: less is known of what that sends."""
         return moment._replace(limit=self.limits.changes) if self.limits else moment
 
@@ -814,7 +820,7 @@ class Turn(NamedTuple):
         """Return what a change is made with under these settings."""
         return Makers(self.shelf, self.notes(), settings)
 
-    def _patience(self, trial: Standing) -> HistorySettings:
+    def _patience(self, trial: CurrentView) -> HistorySettings:
         """Return the settings; where somebody brought a plan back, those under which no mark changes it."""
         if not _is_held(trial):
             return self.settings
@@ -822,9 +828,9 @@ class Turn(NamedTuple):
         return replace(self.settings, high_fraction=math.inf, patience=0.0, scope="inline+summaries", ladder=ladder)
 
     def signed(
-        self, change: Change, stored: Standing, outside: PlanRecord | Past | None, *, held: bool = False
+        self, change: Change, stored: CurrentView, outside: PlanRecord | LastRequest | None, *, held: bool = False
     ) -> Change:
-        """Return a change whose plan names the lease, the system text and the tools that it is made for.
+        """Return a change whose plan names the window, the system text and the tools that it is made for.
 
         A plan that somebody brought back is held on where it had to change for what lies outside the history.
         """
@@ -833,7 +839,7 @@ class Turn(NamedTuple):
         keeps = _is_held(stored) and change.record.cause in _KEEPING
         plan = replace(
             change.record,
-            lease_id=self.lease.lease_id,
+            window_id=self.window.window_id,
             system=system,
             tools=tools,
             held=held or keeps,
@@ -841,15 +847,15 @@ class Turn(NamedTuple):
         )
         return change._replace(record=plan, standing=change.standing._replace(plan=plan))
 
-    def _skipping(self, moment: Moment, past: Past) -> tuple[Past, tuple[str, ...]]:
+    def _skipping(self, moment: CallContext, last_request: LastRequest) -> tuple[LastRequest, tuple[str, ...]]:
         """Return the past with an event skipped that would not pay, and what to tell; after two compaction rests."""
-        if past.skipped + 1 < MOST_SKIPS or moment.now is None:
-            return past._replace(skipped=past.skipped + 1), (events.COMPRESSION_SKIPPED,)
-        rested = past._replace(skipped=0, rests_until=moment.now + self.settings.backoff_seconds)
+        if last_request.skipped + 1 < MOST_SKIPS or moment.now is None:
+            return last_request._replace(skipped=last_request.skipped + 1), (events.COMPRESSION_SKIPPED,)
+        rested = last_request._replace(skipped=0, rests_until=moment.now + self.settings.backoff_seconds)
         return rested, (events.COMPRESSION_SKIPPED, events.COMPACTION_PAUSED)
 
 
-def _is_held(standing: Standing) -> bool:
+def _is_held(standing: CurrentView) -> bool:
     return standing.plan is not None and standing.plan.held and not standing.opened
 
 
@@ -862,7 +868,7 @@ WITH_ANSWERS = "the request, with what its provider adds to answers,"
 MOST_GUESSES = 4
 
 
-def decided(turn: Turn, stored: Standing, incoming: Sequence[Message], given: Inputs) -> Outcome:
+def decided(turn: Turn, stored: CurrentView, incoming: Sequence[Message], given: Inputs) -> Outcome:
     """Return the request with `incoming` behind what is stored, and all that has to be written with it.
 
     Raises:
@@ -880,14 +886,14 @@ def decided(turn: Turn, stored: Standing, incoming: Sequence[Message], given: In
         return _by_bills(forgetting, stored, incoming, given)
 
 
-def _forgetting(turn: Turn, stored: Standing, given: Inputs, error: BudgetError) -> Turn | None:
+def _forgetting(turn: Turn, stored: CurrentView, given: Inputs, error: BudgetError) -> Turn | None:
     """Return what decides by the counter alone; None where what was billed is not what leaves no room.
 
     What reports have taught is never the reason for that no request can be made: none would be answered, so none could
     show that it was wrong. The provider then says whether a request is too long. A turn that is too large by what texts
     have really cost stays an error: the next one need not be.
     """
-    if not turn.past.bills.reports:
+    if not turn.last_request.bills.reports:
         return None
     fixed = turn.fixed(stored, given)
     if error.culprit in {IN_FLIGHT, WITH_ANSWERS} and turn.sane(fixed) is turn:
@@ -895,7 +901,7 @@ def _forgetting(turn: Turn, stored: Standing, given: Inputs, error: BudgetError)
     return turn.unbilled
 
 
-def _by_bills(turn: Turn, stored: Standing, incoming: Sequence[Message], given: Inputs) -> Outcome:
+def _by_bills(turn: Turn, stored: CurrentView, incoming: Sequence[Message], given: Inputs) -> Outcome:
     begins = Beginning(turn.shelf, stored, incoming, given.unasked, share_of(turn.plain), _resumes(turn, stored, given))
     said = _Said(begins, tail_of(incoming, given.extended, turn.plain), given)
     trusting = believing(turn, stored, given)
@@ -913,7 +919,7 @@ def _by_bills(turn: Turn, stored: Standing, incoming: Sequence[Message], given: 
     return _by_counter(turn, said.beside(turn))
 
 
-def _resumes(turn: Turn, stored: Standing, given: Inputs) -> bool:
+def _resumes(turn: Turn, stored: CurrentView, given: Inputs) -> bool:
     """Return whether a call comes after a pause that parts session blocks."""
     if given.now is None or stored.newest_time is None:
         return False
@@ -930,7 +936,7 @@ def _by_counter(turn: Turn, outcome: Outcome) -> Outcome:
     if left.certified <= turn.room_tokens:
         return outcome
     # Of a request that is far smaller than the room it is not believed: each one after it would be refused, too.
-    if turn.past.bills.kept.comes_back and MOST_FACTOR * left.cost.bound > turn.room_tokens:
+    if turn.last_request.bills.kept.comes_back and MOST_FACTOR * left.cost.bound > turn.room_tokens:
         turn.notes().reopen()
         raise BudgetError(
             WITH_ANSWERS,
@@ -939,22 +945,24 @@ def _by_counter(turn: Turn, outcome: Outcome) -> Outcome:
             unit="tokens",
             key="models.<alias>.context_window",
         )
-    tokens, certificate = turn.past.bills.plain_bound(left.cost.bound), turn.shelf.renderer.meter.certificate
+    tokens, certificate = turn.last_request.bills.plain_bound(left.cost.bound), turn.shelf.renderer.meter.certificate
     assembly = replace(outcome.assembly, certified_tokens=tokens, certificate=certificate)
     return outcome._replace(assembly=assembly, leaves=left._replace(certified=tokens, certificate=certificate))
 
 
-def believing(turn: Turn, stored: Standing, given: Inputs) -> Turn:
+def believing(turn: Turn, stored: CurrentView, given: Inputs) -> Turn:
     """Return what decides by what was billed, as far as that is known."""
-    if not turn.past.bills.reported_tokens:
+    if not turn.last_request.bills.reported_tokens:
         return turn
     meter = turn.shelf.renderer.meter
     fixed = spent((*given.system_parts(meter), *stored.lead)).plus(given.tools_cost(meter))
-    limits = limits_by_bills(turn.lease, turn.settings, turn.past, turn.room_tokens, fixed.bound)
+    limits = limits_by_bills(turn.window, turn.settings, turn.last_request, turn.room_tokens, fixed.bound)
     if limits is None:
         return turn
     plan_id = stored.plan.plan_id if stored.plan else -1
-    if (plan_id, turn.lease.lease_id) != (turn.past.plan_id, turn.past.lease_id) or turn.changed(stored, given):
+    if (plan_id, turn.window.window_id) != (turn.last_request.plan_id, turn.last_request.window_id) or turn.changed(
+        stored, given
+    ):
         limits = limits._replace(extends=limits.changes)
     return turn._replace(limits=limits)
 
@@ -993,7 +1001,7 @@ class _Said(NamedTuple):
 # forget.
 
 
-def by_hand(turn: Turn, stored: Standing, given: Inputs) -> Change | None:
+def by_hand(turn: Turn, stored: CurrentView, given: Inputs) -> Change | None:
     """Return the change that somebody asks for, or None where it would do nothing.
 
     Raises:
@@ -1010,7 +1018,7 @@ def by_hand(turn: Turn, stored: Standing, given: Inputs) -> Change | None:
     return turn.signed(change, stored, turn.last_made(stored))
 
 
-def back(turn: Turn, stored: Standing, given: Inputs, wanted: Return) -> Change:
+def back(turn: Turn, stored: CurrentView, given: Inputs, wanted: Return) -> Change:
     """Return the change that makes an earlier plan stand again.
 
     Raises:
@@ -1022,7 +1030,7 @@ def back(turn: Turn, stored: Standing, given: Inputs, wanted: Return) -> Change:
     return turn.signed(change, stored, turn.last_made(stored), held=True)
 
 
-def without(turn: Turn, stored: Standing, given: Inputs, forgetting: Forgetting) -> Change | None:
+def without(turn: Turn, stored: CurrentView, given: Inputs, forgetting: Forgetting) -> Change | None:
     """Return the change under which the session goes on without what is forgotten; None where none is needed.
 
     Raises:
@@ -1031,7 +1039,7 @@ def without(turn: Turn, stored: Standing, given: Inputs, forgetting: Forgetting)
     from squidbot.core.forgetting import change_without  # noqa: PLC0415  # most sessions forget nothing
 
     turn = turn.reserving(given.reserve)
-    left = load(forgetting.shelf, turn.lease.window_tokens, turn.lease.lease_id)
+    left = load(forgetting.shelf, turn.window.window_tokens, turn.window.window_id)
     asked = turn.last_made(stored) is not None
     if left.opened or not asked or (left.sent == stored.sent and not forgetting.retells):
         return None
@@ -1043,12 +1051,12 @@ def without(turn: Turn, stored: Standing, given: Inputs, forgetting: Forgetting)
 # A request that was sent, made once more from its plan and the transcript.
 
 
-def sent(shelf: Shelf, lease: Lease, number: int | None, given: Inputs) -> Assembly:
+def sent(shelf: SessionContext, window: ContextWindow, number: int | None, given: Inputs) -> Assembly:
     """Return the recorded request of a number, from 0; None is the newest one.
 
     Its messages are those that were sent, byte for byte. System text and tools are the host's and are not stored: the
-    system text of `given` stands in front. Cost, limit and lease are those of then; where no record tells the lease, it
-    is `lease`.
+    system text of `given` stands in front. Cost, limit and window are those of then; where no record tells the window,
+    it is `window`.
 
     Raises:
         NotFoundError: there is no such request, it can't be made again since what came with it was never recorded, or
@@ -1056,64 +1064,68 @@ def sent(shelf: Shelf, lease: Lease, number: int | None, given: Inputs) -> Assem
         DamagedStoreError: what is stored can't be read.
     """
     place = shelf.transcripts, shelf.session_id
-    past = _past(shelf, number)
-    if past.messages < 0:
+    last_request = _past(shelf, number)
+    if last_request.messages < 0:
         raise NotFoundError(
-            f"request {past.number} can't be rebuilt: what came with it was not recorded as it was sent"
+            f"request {last_request.number} can't be rebuilt: what came with it was not recorded as it was sent"
         )
-    gone = sorted(seq for seq in forgotten_since(*place, past.number) if seq < past.messages)
+    gone = sorted(seq for seq in forgotten_since(*place, last_request.number) if seq < last_request.messages)
     if gone:
-        raise NotFoundError(f"request {past.number} can't be rebuilt: m{gone[0]} was forgotten since")
-    facts = withdrawn_since(*place, past.number, past.messages, past.plan_id)
+        raise NotFoundError(f"request {last_request.number} can't be rebuilt: m{gone[0]} was forgotten since")
+    facts = withdrawn_since(*place, last_request.number, last_request.messages, last_request.plan_id)
     if facts:
-        raise NotFoundError(f"request {past.number} can't be rebuilt: a fact that it told was forgotten since")
-    plan = None if past.plan_id == RAW else plan_of(shelf, past.plan_id)
+        raise NotFoundError(f"request {last_request.number} can't be rebuilt: a fact that it told was forgotten since")
+    plan = None if last_request.plan_id == RAW else plan_of(shelf, last_request.plan_id)
     windows = WINDOW.all(*place)
-    lease = next((one for one in windows if one.lease_id == past.lease_id), lease)
-    _check_counter(shelf, lease, plan, past)
-    counts = bare(plan)._replace(messages=past.messages, pins=Pins(), markers=marked(shelf))
+    window = next((one for one in windows if one.window_id == last_request.window_id), window)
+    _check_counter(shelf, window, plan, last_request)
+    counts = bare(plan)._replace(messages=last_request.messages, pins=Pins(), markers=marked(shelf))
     stood = under(shelf, plan, counts)
     parts = stood.parts(given.system_parts(shelf.renderer.meter), shelf.renderer)
-    if given.system_digest == past.system:
-        _check_same(parts, past)
+    if given.system_digest == last_request.system:
+        _check_same(parts, last_request)
     return Assembly(
         session_id=shelf.session_id,
-        lease=lease,
+        window=window,
         parts=parts,
         incoming=(),
-        cost=past.cost,
-        limit=past.limit,
-        certificate=past.certificate or (plan.certificate if plan else shelf.renderer.meter.certificate),
+        cost=last_request.cost,
+        limit=last_request.limit,
+        certificate=last_request.certificate or (plan.certificate if plan else shelf.renderer.meter.certificate),
         standing=stood,
         event=None,
         codecs=shelf.renderer.codecs,
-        reserve=past.reserve,
-        certified_tokens=past.certified,
+        reserve=last_request.reserve,
+        certified_tokens=last_request.certified,
     )
 
 
-def _past(shelf: Shelf, number: int | None) -> Past:
+def _past(shelf: SessionContext, number: int | None) -> LastRequest:
     last = shelf.transcripts.last_record(shelf.session_id, REQUEST)
     if number is not None and last is not None and number != last.number:
         found = shelf.transcripts.records(shelf.session_id, REQUEST, number) if 0 <= number < last.number else []
         last = found[0] if found and found[0].number == number else None
     if last is None:
         raise NotFoundError(f"no request {'' if number is None else number} of {shelf.session_id!a:.80} is recorded")
-    return Past.of(last)
+    return LastRequest.of(last)
 
 
-def _check_counter(shelf: Shelf, lease: Lease, plan: PlanRecord | None, past: Past) -> None:
+def _check_counter(
+    shelf: SessionContext, window: ContextWindow, plan: PlanRecord | None, last_request: LastRequest
+) -> None:
     """Check that what was cut to a size by a counter is cut by the same one now."""
     cut = plan is not None and any(one.representation is Representation.SLIMMED for one in plan.segments)
-    if cut and lease.counter != shelf.renderer.meter.name:
+    if cut and window.counter != shelf.renderer.meter.name:
         raise NotFoundError(
-            f"request {past.number} was counted by {lease.counter}: open the session under its lease to see it"
+            f"request {last_request.number} was counted by {window.counter}: open the session under its lease to see it"
         )
 
 
-def _check_same(parts: tuple[Part, ...], past: Past) -> None:
-    if (len(parts), seal(parts)) != (past.parts, past.seal):
-        raise NotFoundError(f"request {past.number} can't be rebuilt: what it was made of is not stored any more")
+def _check_same(parts: tuple[Part, ...], last_request: LastRequest) -> None:
+    if (len(parts), seal(parts)) != (last_request.parts, last_request.seal):
+        raise NotFoundError(
+            f"request {last_request.number} can't be rebuilt: what it was made of is not stored any more"
+        )
 
 
 # What is told of a plan that takes another's place, and of a context window that does.
@@ -1123,34 +1135,34 @@ LEVELS = list(Representation)
 SUMMARIZED = LEVELS.index(Representation.SUMMARY_USER)
 
 
-def closed(before: Lease) -> Event:
+def closed(before: ContextWindow) -> Event:
     """Return that a session goes on under another context window than this one."""
     said = f"{before.window_tokens:,} tokens, {before.source}"
     return Event(
         events.LEASE_CLOSED,
         "",
         said,
-        before.lease_id,
+        before.window_id,
         tokens_before=before.window_tokens,
         tokens_after=before.window_tokens,
         model=before.model,
     )
 
 
-def opened(before: Lease | None, lease: Lease) -> Iterator[Event]:
+def opened(before: ContextWindow | None, window: ContextWindow) -> Iterator[Event]:
     """Yield what is told of a window that takes the place of another, or (None) of none: its size, its tier."""
-    yield Event(events.LEASE_OPENED, "", f"{lease.source}: {lease.detail}" if lease.detail else lease.source)
-    if before is None or before.window_tokens == lease.window_tokens:
+    yield Event(events.LEASE_OPENED, "", f"{window.source}: {window.detail}" if window.detail else window.source)
+    if before is None or before.window_tokens == window.window_tokens:
         return
-    was, tokens = before.window_tokens, lease.window_tokens
-    yield Event(events.CONTEXT_RECALCULATED, "", lease.source, tokens_before=was, tokens_after=tokens)
+    was, tokens = before.window_tokens, window.window_tokens
+    yield Event(events.CONTEXT_RECALCULATED, "", window.source, tokens_before=was, tokens_after=tokens)
     old, new = tier_of(was), tier_of(tokens)
     if old.number != new.number:
         cause = f"{old.number} {old.label} -> {new.number} {new.label}"
         yield Event(events.TIER_CHANGED, "", cause, tokens_before=was, tokens_after=tokens)
 
 
-def broken(past: Past, plan: PlanRecord) -> Event | None:
+def broken(last_request: LastRequest, plan: PlanRecord) -> Event | None:
     """Return that the next request does not begin with all of the newest recorded one; None where it does.
 
     Once a plan has broken it, another one that comes before the next request is told no more. The tokens are what the
@@ -1158,10 +1170,15 @@ def broken(past: Past, plan: PlanRecord) -> Event | None:
     """
     place = plan.first_changed
     parent_id = -1 if plan.parent_plan_id is None else plan.parent_plan_id
-    if not past.known or parent_id != past.plan_id or place is None or place.index >= past.parts:
+    if (
+        not last_request.known
+        or parent_id != last_request.plan_id
+        or place is None
+        or place.index >= last_request.parts
+    ):
         return None
     kept = 0 if plan.outside_changed else place.token_offset
-    return Event(events.PREFIX_BROKEN, "", plan.cause, "", plan.plan_id, past.cost.bound, kept)
+    return Event(events.PREFIX_BROKEN, "", plan.cause, "", plan.plan_id, last_request.cost.bound, kept)
 
 
 def aged(before: PlanRecord | None, plan: PlanRecord) -> Iterator[Event]:
@@ -1182,7 +1199,7 @@ def aged(before: PlanRecord | None, plan: PlanRecord) -> Iterator[Event]:
             yield Event(events.CHECKPOINT_AGED, "", cause, "", plan.plan_id, cost, one.note_tokens)
 
 
-def shortened(before: Standing, after: Standing, plan: PlanRecord) -> Iterator[Event]:
+def shortened(before: CurrentView, after: CurrentView, plan: PlanRecord) -> Iterator[Event]:
     """Yield, for a user interface, one event for each category of which less is sent than before a plan (P-09)."""
     for one in shorter(before, after):
         cause, plan_id = f"{one.category}: m{one.first_seq}-m{one.last_seq}", plan.plan_id
@@ -1207,15 +1224,17 @@ def _said(level: int) -> str:
     return LEVELS[level].value.removeprefix("summary:")
 
 
-def overrun(before: PlanRecord | None, plan: PlanRecord, lease: Lease, count: Callable[[str], int]) -> Iterator[Event]:
+def overrun(
+    before: PlanRecord | None, plan: PlanRecord, window: ContextWindow, count: Callable[[str], int]
+) -> Iterator[Event]:
     """Yield that goals which were set in a larger window take more than their share of this one: they stay whole.
 
     `count` says what a text costs at most, in tokens.
     """
-    if before is not None and before.sections == plan.sections and before.lease_id == plan.lease_id:
+    if before is not None and before.sections == plan.sections and before.window_id == plan.window_id:
         return
-    cost = goals_overrun(plan.sections, lease.window_tokens, count)
-    most = goals_most_tokens(lease.window_tokens)
+    cost = goals_overrun(plan.sections, window.window_tokens, count)
+    most = goals_most_tokens(window.window_tokens)
     if cost:
         cause = f"goals cost {cost:,} of {most:,} tokens in this window: close the goal, lift blockers or locks"
         yield Event(events.BUDGET_OVERRUN, "", cause, "", plan.plan_id, cost, most)

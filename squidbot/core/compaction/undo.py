@@ -15,9 +15,9 @@ from squidbot.core.view.renderer import spent
 from squidbot.core.view.steps import open_step
 
 if TYPE_CHECKING:
-    from squidbot.core.compaction.pressure import Moment
+    from squidbot.core.compaction.pressure import CallContext
     from squidbot.core.settings import HistorySettings
-    from squidbot.core.view.current import Shelf, Standing
+    from squidbot.core.view.current import CurrentView, SessionContext
 
 
 # What stands for the time before the first plan: everything was sent as it was said.
@@ -41,7 +41,7 @@ class Return(NamedTuple):
     later: tuple[PlanRecord, ...]
 
 
-def plan_of(shelf: Shelf, plan_id: int) -> PlanRecord:
+def plan_of(shelf: SessionContext, plan_id: int) -> PlanRecord:
     """Return a plan of the session by its id; -1 is everything raw.
 
     Raises:
@@ -51,7 +51,7 @@ def plan_of(shelf: Shelf, plan_id: int) -> PlanRecord:
     return _RAW_PLAN if plan_id == RAW else _from(shelf, plan_id)[0]
 
 
-def to_the_one_before(shelf: Shelf, newest: PlanRecord | None) -> Return:
+def to_the_one_before(shelf: SessionContext, newest: PlanRecord | None) -> Return:
     """Return what an undo of the newest plan brings back: the plan before it, or before the one that it brought back.
 
     Undoing again goes further back, in front of the first plan to everything raw. An undo is undone by no other one: a
@@ -69,7 +69,7 @@ def to_the_one_before(shelf: Shelf, newest: PlanRecord | None) -> Return:
     return to_plan(shelf, "undo", RAW if undone.parent_plan_id is None else undone.parent_plan_id)
 
 
-def to_plan(shelf: Shelf, cause: str, plan_id: int) -> Return:
+def to_plan(shelf: SessionContext, cause: str, plan_id: int) -> Return:
     """Return what makes a plan stand again by its id; -1 is everything raw.
 
     Raises:
@@ -82,18 +82,20 @@ def to_plan(shelf: Shelf, cause: str, plan_id: int) -> Return:
     return Return(cause, plans[0], tuple(plans[1:]))
 
 
-def _from(shelf: Shelf, plan_id: int) -> list[PlanRecord]:
+def _from(shelf: SessionContext, plan_id: int) -> list[PlanRecord]:
     plans = _all(shelf, plan_id)
     if not plans or plans[0].plan_id != plan_id:
         raise NotFoundError(f"plan {plan_id} of {shelf.session_id!a:.80} is not stored")
     return plans
 
 
-def _all(shelf: Shelf, first: int) -> list[PlanRecord]:
+def _all(shelf: SessionContext, first: int) -> list[PlanRecord]:
     return [PlanRecord.from_json(record.body) for record in shelf.transcripts.records(shelf.session_id, "plan", first)]
 
 
-def again(shelf: Shelf, settings: HistorySettings, before: Standing, moment: Moment, back: Return) -> Change:
+def again(
+    shelf: SessionContext, settings: HistorySettings, before: CurrentView, moment: CallContext, back: Return
+) -> Change:
     """Return the change after which an earlier plan stands again, with all that was said since raw behind it.
 
     Its request is the former one byte for byte, and what came since. Steps that were said under a later plan are sent
@@ -138,10 +140,10 @@ def again(shelf: Shelf, settings: HistorySettings, before: Standing, moment: Mom
     return Change(record, made._replace(plan=record), Batch(record.segments, (), record.tail_from_seq, 0))
 
 
-def _stale(back: Return, before: Standing) -> tuple[int, tuple[tuple[int, int], ...]]:
+def _stale(back: Return, before: CurrentView) -> tuple[int, tuple[tuple[int, int], ...]]:
     """Return which steps are sent without their reasoning: those before a seq, and those in runs."""
     target, later = back.target, back.later
-    loop = open_step([row for atom in before.tail.atoms for row in atom.messages])
+    loop = open_step([row for step in before.tail.steps for row in step.messages])
     end = before.messages if loop is None else loop
     if any(plan.outside_changed for plan in later):
         # What stood in front of all reasoning, system text or tools, is no longer what it was.

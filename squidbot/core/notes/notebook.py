@@ -15,7 +15,7 @@ from squidbot.core.messages import Record, Summary
 from squidbot.core.notes.extract import Line, Reading, Unit, literals_of, names_in, read, render
 from squidbot.core.plan import Representation, Run
 from squidbot.core.transcript.records import RecordKind
-from squidbot.core.view.steps import atoms_of, total
+from squidbot.core.view.steps import steps_of, total
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import Part
     from squidbot.core.ports import SummaryStore, TranscriptStore
-    from squidbot.core.view.current import Shelf
+    from squidbot.core.view.current import SessionContext
     from squidbot.core.view.renderer import Renderer
-    from squidbot.core.view.steps import Atom
+    from squidbot.core.view.steps import Step
 
 
 # What notes on everything are made from: what was read of each block, kept small, newest and most
@@ -333,10 +333,10 @@ class Notebook:
         kept = [one for one in self.pending if one.first_seq > after_seq]
         return tuple(Run(one.first_seq, one.last_seq, one.tokens) for one in kept)
 
-    def took(self, atoms: Sequence[Atom]) -> Run:
-        """Read atoms as a block that is noted for the first time; the same atoms are read once in an event."""
+    def took(self, steps: Sequence[Step]) -> Run:
+        """Read steps as a block that is noted for the first time; the same steps are read once in an event."""
         self._opened()
-        one = self._fragment(atoms)
+        one = self._fragment(steps)
         return Run(one.first_seq, one.last_seq, one.tokens)
 
     def told(
@@ -405,7 +405,7 @@ class Notebook:
         return self._opened(), tuple(self.pending)
 
     def restart(self) -> tuple[Record, ...]:
-        """Begin anew under another lease, whose notes may stand for less; return the records to store with its plan."""
+        """Begin anew under another window, whose notes may stand for less; return the records of its plan."""
         self._opened()
         self.ledger, self.pending = Ledger(fragments=self.stored), []
         self.reached.clear()
@@ -442,22 +442,22 @@ class Notebook:
                 ledger = ledger.taking(fragment)
         return ledger
 
-    def _fragment(self, atoms: Sequence[Atom]) -> Fragment:
-        run = atoms[0].first_seq, atoms[-1].last_seq
+    def _fragment(self, steps: Sequence[Step]) -> Fragment:
+        run = steps[0].first_seq, steps[-1].last_seq
         if run not in self.fresh:
-            self.fresh[run], self.readings[run] = self.read(atoms)
+            self.fresh[run], self.readings[run] = self.read(steps)
         return self.fresh[run]
 
-    def read(self, atoms: Sequence[Atom]) -> tuple[Fragment, Reading]:
+    def read(self, steps: Sequence[Step]) -> tuple[Fragment, Reading]:
         """Return what is kept of a block, and all that was read of it; nothing is remembered."""
         codecs = self.renderer.codecs
-        rows = [row for atom in atoms for row in atom.messages]
+        rows = [row for step in steps for row in step.messages]
         # A payload does not show that it was brought back (B-44): that is known from when it was stored.
         said = [replace(codecs[row.codec].decode(row.payload), category=row.category) for row in rows]
         calls = sum(len(message.calls) for message in said)
         reading = read(said, users_verbatim=not self.tells_users)
-        tokens = total(atom.cost for atom in atoms).bound
-        return Fragment.of(atoms[0].first_seq, atoms[-1].last_seq, tokens, calls, reading), reading
+        tokens = total(step.cost for step in steps).bound
+        return Fragment.of(steps[0].first_seq, steps[-1].last_seq, tokens, calls, reading), reading
 
     def _summary(  # noqa: PLR0913, PLR0917  # as `folded`
         self,
@@ -568,7 +568,7 @@ def counts_behind(notes: Notebook, records: Sequence[Record]) -> tuple[int, int]
 # Notes made once more from the raw messages, because some of these were forgotten.
 
 
-def retold(notes: Notebook, shelf: Shelf, gone: AbstractSet[int]) -> tuple[Record, ...]:
+def retold(notes: Notebook, shelf: SessionContext, gone: AbstractSet[int]) -> tuple[Record, ...]:
     """Return the records that bring the notes up to date: a ledger and the blocks behind it.
 
     What is from a block with a message in `gone` is read anew from `shelf`, the others are as they were stored.
@@ -597,7 +597,7 @@ def _runs(ledger: Ledger) -> list[tuple[int, int]]:
 
 def _fragment(
     notes: Notebook,
-    shelf: Shelf,
+    shelf: SessionContext,
     run: tuple[int, int],
     known: dict[tuple[int, int], Fragment],
     gone: AbstractSet[int],
@@ -606,4 +606,4 @@ def _fragment(
     # One of which nothing is left was emptied when another message in it was forgotten.
     if held is not None and held.reading.lines and not any(run[0] <= seq <= run[1] for seq in gone):
         return held
-    return notes.read(atoms_of(shelf.read(*run)))[0]
+    return notes.read(steps_of(shelf.read(*run)))[0]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from squidbot.core.recall.search import Query
     from squidbot.core.session import Session
     from squidbot.core.tokens.counters import Meter
-    from squidbot.core.view.current import Shelf, Standing
+    from squidbot.core.view.current import CurrentView, SessionContext
     from squidbot.core.view.renderer import Renderer
 
 
@@ -149,7 +149,7 @@ class _Block(NamedTuple):
 class Maker:
     """Makes the pages of one run of messages; `now` is in seconds since 1970, None where unknown."""
 
-    shelf: Shelf
+    shelf: SessionContext
     run: Run
     now: float | None
     hints: Hints = HINTS
@@ -429,7 +429,7 @@ def line_of(hit: Hit, now: float | None) -> str:
     return f"{', '.join(filter(None, told))}: {hit.snippet}"
 
 
-def in_view(standing: Standing) -> dict[int, str]:
+def in_view(standing: CurrentView) -> dict[int, str]:
     """Return how messages that a request shows stand in it, by seq."""
     told = {Kind.MESSAGE: "in view", Kind.SYSTEM: "in view", Kind.SLIMMED: "in view, cut"}
     return {part.first_seq: told[part.kind] for part in standing.sent if part.kind in told}
@@ -530,7 +530,7 @@ class History:
     record of their own.
     """
 
-    def __init__(self, session: Session, shelf: Shelf, observer: Observer | None, found: Finds) -> None:
+    def __init__(self, session: Session, shelf: SessionContext, observer: Observer | None, found: Finds) -> None:
         """Use `ContextEngine.history`; `found` yields the messages that answer a query, best first, with scores."""
         self._session = session
         self._shelf = shelf
@@ -661,9 +661,9 @@ class History:
             plan = room.standing.plan
             plan_id = plan.plan_id if plan else -1
             used = room.used_tokens
-            lease = self._session.lease
-            whose = self._session.session_id, cause, lease.lease_id
-            told = Event(name, *whose, plan_id, used, used + cost.bound, model=lease.model)
+            window = self._session.window
+            whose = self._session.session_id, cause, window.window_id
+            told = Event(name, *whose, plan_id, used, used + cost.bound, model=window.model)
             self._observer.notify(told)
 
 

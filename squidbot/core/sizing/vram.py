@@ -105,7 +105,7 @@ class Watch(NamedTuple):
 
     @classmethod
     def opened(cls, devices: Iterable[Device], margin_bytes: int) -> Watch:
-        """Return the watch at the opening of a lease, right after loading: how full they are now is its own doing."""
+        """Return the watch at the opening of a window, right after loading: how full they are now is its own doing."""
         return cls(margin_bytes, {}).look(devices, 0.0)[1]
 
     def look(self, devices: Iterable[Device], now: float) -> tuple[tuple[Notice, ...], Watch]:

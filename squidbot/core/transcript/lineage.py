@@ -18,7 +18,7 @@ __all__ = [
     "LINEAGE",
     "ROTATED",
     "SUB_AGENT",
-    "Descent",
+    "Lineage",
     "ancestors",
     "children_of",
     "parent_of",
@@ -33,7 +33,7 @@ _UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f<>\ud800-\udfff]")
 PARENT, CHILD = "parent", "child"
 
 
-class Descent(NamedTuple):
+class Lineage(NamedTuple):
     """One session goes on from another.
 
     Attributes:
@@ -51,10 +51,10 @@ class Descent(NamedTuple):
     at: float | None = None
 
 
-LINEAGE = RecordKind("lineage", fields(Descent), tuple)
+LINEAGE = RecordKind("lineage", fields(Lineage), tuple)
 
 
-def parent_of(transcripts: TranscriptStore, session_id: str) -> Descent | None:
+def parent_of(transcripts: TranscriptStore, session_id: str) -> Lineage | None:
     """Return where a session goes on from; None where it began by itself.
 
     Raises:
@@ -64,7 +64,7 @@ def parent_of(transcripts: TranscriptStore, session_id: str) -> Descent | None:
     return next((one for one in LINEAGE.state(transcripts, session_id) if one.side == PARENT), None)
 
 
-def children_of(transcripts: TranscriptStore, session_id: str) -> tuple[Descent, ...]:
+def children_of(transcripts: TranscriptStore, session_id: str) -> tuple[Lineage, ...]:
     """Return the sessions that go on from one, oldest first; raises as `parent_of`."""
     return tuple(one for one in LINEAGE.state(transcripts, session_id) if one.side == CHILD)
 

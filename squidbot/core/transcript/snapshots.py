@@ -78,7 +78,7 @@ class Snapshot:
     automatic: bool
     cause: str
     plan_id: int
-    lease_id: str
+    window_id: str
     messages: int
     pins: int
     created_at: float | None = None

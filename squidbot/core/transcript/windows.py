@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.messages import Lease
+from squidbot.core.messages import ContextWindow
 from squidbot.core.transcript.records import RecordKind, fields
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class LearnedWindow(NamedTuple):
     window_tokens: int
 
 
-WINDOW = RecordKind("window", fields(Lease), tuple, title="context window")
+WINDOW = RecordKind("window", fields(ContextWindow), tuple, title="context window")
 LEARNED = RecordKind("learned-window", fields(LearnedWindow), tuple, title="learned window")
 
 

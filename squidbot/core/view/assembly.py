@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from squidbot.core.budget import Reserve
-    from squidbot.core.messages import Lease, Part, StoredMessage
+    from squidbot.core.messages import ContextWindow, Part, StoredMessage
     from squidbot.core.plan import PlanRecord, Segment
     from squidbot.core.ports import Codec
-    from squidbot.core.view.current import Standing
+    from squidbot.core.view.current import CurrentView
 
 
 class Span(NamedTuple):
@@ -73,7 +73,7 @@ class Assembly:
     """What to send for one model call.
 
     Attributes:
-        session_id, lease: whose request, and under which window.
+        session_id, window: whose request, and under which window.
         parts: the request in order.
         incoming: the messages that came with this call, as `record` takes them.
         cost, limit: tokens of the whole request, tools included, and what it might have cost.
@@ -81,18 +81,18 @@ class Assembly:
         standing: what the request was built from.
         event: the plan, where this call changed it; else None.
         codecs: the codecs of the payloads, by tag.
-        reserve: the room for the answers of the turn; None: as the lease has it.
+        reserve: the room for the answers of the turn; None: as the window has it.
         certified_tokens: what it costs at most, as reported usage has taught; 0 where the bound of `cost` says it.
     """
 
     session_id: str
-    lease: Lease
+    window: ContextWindow
     parts: tuple[Part, ...]
     incoming: tuple[StoredMessage, ...]
     cost: Cost
     limit: Cost
     certificate: str
-    standing: Standing
+    standing: CurrentView
     event: PlanRecord | None
     codecs: Mapping[str, Codec]
     reserve: Reserve | None = None
@@ -106,7 +106,7 @@ class Assembly:
     @property
     def max_output_tokens(self) -> int:
         """The room for the answer in tokens: what to ask the model for at most."""
-        return self.reserve.tokens if self.reserve else self.lease.reserved_output_tokens
+        return self.reserve.tokens if self.reserve else self.window.reserved_output_tokens
 
     @cached_property
     def payloads(self) -> tuple[str, ...]:
@@ -151,11 +151,11 @@ class Assembly:
             if part.payload is not None or part.kind is Kind.SLIMMED
         }
         spans = account(segments, self.standing.lead_count, shown, self.standing.tail.parts)
-        left = reliability(self.standing.generations, self.lease.parameters_billion)
+        left = reliability(self.standing.generations, self.window.parameters_billion)
         said = remembered(self.standing)
         score = self.reserve.score if self.reserve else None
         most = self.max_output_tokens
-        room_tokens = self.lease.window_tokens - most
+        room_tokens = self.window.window_tokens - most
         used = ContextUsage(self.certified_tokens, room_tokens) if self.certified_tokens else None
         return Report(self.cost, self.limit, self.certificate, pressure, spans, left, said, most, score, used)
 
@@ -173,7 +173,7 @@ def _sent(part: Part, codecs: Mapping[str, Codec], form: str) -> str:
     return codecs[form].adopt(said if part.notice is None else said.noticed(part.notice))
 
 
-def remembered(standing: Standing) -> tuple[tuple[str, Cost], ...]:
+def remembered(standing: CurrentView) -> tuple[tuple[str, Cost], ...]:
     """Return what durable memory says in the head that stands: the name of each section, and what it costs."""
     sections = standing.plan.sections if standing.plan else ()
     shown = zip(sections, standing.head, strict=False)
@@ -279,7 +279,7 @@ def used(parts: Sequence[Part], lead: int = 0) -> dict[str, int]:
     return costs
 
 
-def shorter(before: Standing, after: Standing) -> Iterator[Shorter]:
+def shorter(before: CurrentView, after: CurrentView) -> Iterator[Shorter]:
     """Yield each category of which a plan sends less than the one before it did (P-09)."""
     old, new = used(before.sent, before.lead_count), used(after.sent, after.lead_count)
     still = {part.first_seq: part for part in after.sent if part.payload is not None}

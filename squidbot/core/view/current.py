@@ -15,7 +15,7 @@ from squidbot.core.transcript.markers import MARKED, Markers
 from squidbot.core.transcript.pins import PIN, Pins
 from squidbot.core.transcript.removals import WITHDRAWN
 from squidbot.core.view.renderer import born, is_note, spent, unanswerable
-from squidbot.core.view.steps import Atom, atoms_of
+from squidbot.core.view.steps import Step, steps_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,24 +27,24 @@ if TYPE_CHECKING:
     from squidbot.core.view.renderer import Renderer
 
 
-# The raw end of a request: atoms behind the last segment, their parts, their cost; grows without
+# The raw end of a request: steps behind the last segment, their parts, their cost; grows without
 # being rebuilt.
 
 NOTHING = Cost(0, 0)
 
 
 class Tail(NamedTuple):
-    """Atoms sent as they were born, oldest first.
+    """Steps sent as they were born, oldest first.
 
     Attributes:
-        atoms: the atoms, in order.
+        steps: the steps, in order.
         parts: what is sent for them, in order.
         cost: tokens of the parts.
-        last_parts: how many of the parts belong to the newest atom, which may still grow.
+        last_parts: how many of the parts belong to the newest step, which may still grow.
         after_assistant: whether nobody can answer the part in front of the tail (`view.unanswerable`).
     """
 
-    atoms: tuple[Atom, ...] = ()
+    steps: tuple[Step, ...] = ()
     parts: tuple[Part, ...] = ()
     cost: Cost = NOTHING
     last_parts: int = 0
@@ -53,13 +53,13 @@ class Tail(NamedTuple):
     @property
     def messages(self) -> int:
         """How many messages of the transcript it is made of."""
-        return sum(len(atom.messages) for atom in self.atoms)
+        return sum(len(step.messages) for step in self.steps)
 
     @property
-    def as_sent(self) -> tuple[Atom, ...]:
-        """The atoms, their messages costing what is sent of them: less than at birth where a plan cuts them."""
+    def as_sent(self) -> tuple[Step, ...]:
+        """The steps, their messages costing what is sent of them: less than at birth where a plan cuts them."""
         costs = {part.first_seq: part.cost for part in self.parts if part.payload is not None}
-        return tuple(_costing(atom, costs) for atom in self.atoms)
+        return tuple(_costing(step, costs) for step in self.steps)
 
     def extended(
         self,
@@ -68,35 +68,35 @@ class Tail(NamedTuple):
         dropped_before: int,
         dropped: Sequence[tuple[int, int]] = (),
     ) -> Tail:
-        """Return the tail with messages behind it; only the newest atom is rendered again, since it may take them.
+        """Return the tail with messages behind it; only the newest step is rendered again, since it may take them.
 
         Reasoning is left out of steps before the seq `dropped_before`, and of those in the runs `dropped`: (first seq,
         first seq behind).
         """
         if not messages:
             return self
-        open_messages = self.atoms[-1].messages if self.atoms else ()
-        atoms, parts = self.atoms[:-1], self.parts[: len(self.parts) - self.last_parts]
-        cost = self.cost if not self.atoms else _less(self.cost, spent(self.parts[len(parts) :]))
-        grown = atoms_of((*open_messages, *messages))
+        open_messages = self.steps[-1].messages if self.steps else ()
+        steps, parts = self.steps[:-1], self.parts[: len(self.parts) - self.last_parts]
+        cost = self.cost if not self.steps else _less(self.cost, spent(self.parts[len(parts) :]))
+        grown = steps_of((*open_messages, *messages))
         made: list[Part] = []
         last = 0
-        for atom in grown:
+        for step in grown:
             behind = made or parts
             after = unanswerable(behind[-1]) if behind else self.after_assistant
-            seq = atom.first_seq
+            seq = step.first_seq
             stale = seq < dropped_before or any(first <= seq < behind for first, behind in dropped)
-            rendered = renderer.raw([atom], after_assistant=after, drop_thinking=stale)
+            rendered = renderer.raw([step], after_assistant=after, drop_thinking=stale)
             made.extend(rendered)
             last = len(rendered)
-        return Tail((*atoms, *grown), (*parts, *made), cost.plus(spent(made)), last, self.after_assistant)
+        return Tail((*steps, *grown), (*parts, *made), cost.plus(spent(made)), last, self.after_assistant)
 
 
-def _costing(atom: Atom, costs: Mapping[int, Cost]) -> Atom:
-    if all(costs.get(row.seq, row.sent_cost) == row.sent_cost for row in atom.messages):
-        return atom
-    rows = (replace(row, sent_cost=costs.get(row.seq, row.sent_cost)) for row in atom.messages)
-    return atom._replace(messages=tuple(rows))
+def _costing(step: Step, costs: Mapping[int, Cost]) -> Step:
+    if all(costs.get(row.seq, row.sent_cost) == row.sent_cost for row in step.messages):
+        return step
+    rows = (replace(row, sent_cost=costs.get(row.seq, row.sent_cost)) for row in step.messages)
+    return step._replace(messages=tuple(rows))
 
 
 def _less(cost: Cost, part: Cost) -> Cost:
@@ -121,7 +121,7 @@ class Block(NamedTuple):
         return spent(self.parts)
 
 
-class Standing(NamedTuple):
+class CurrentView(NamedTuple):
     """The parts of a session's next request that are stored already.
 
     Attributes:
@@ -137,7 +137,7 @@ class Standing(NamedTuple):
         newest_time: when the newest message was said, in seconds since 1970; None where unknown.
         pins: what is pinned.
         markers: the goals and decisions that messages in the store mark.
-        opened: whether a plan has to be made before the next request: another lease, or too long to be read whole.
+        opened: whether a plan has to be made before the next request: another window, or too long to be read whole.
         asked: what the message that opened the newest turn costs, where it is not sent.
         withdrawn: the newest record of facts that were taken out of what was told; None where none ever was.
     """
@@ -193,7 +193,7 @@ class Standing(NamedTuple):
     @property
     def at_turn(self) -> bool:
         """Whether the newest message opens a turn."""
-        return bool(self.tail.atoms) and self.tail.atoms[-1].is_user
+        return bool(self.tail.steps) and self.tail.steps[-1].is_user
 
     @property
     def in_flight(self) -> Cost:
@@ -213,13 +213,13 @@ class Standing(NamedTuple):
         """How many messages of the transcript open it as system text."""
         return len(self.lead)
 
-    def extended(self, messages: Sequence[StoredMessage], renderer: Renderer) -> Standing:
+    def extended(self, messages: Sequence[StoredMessage], renderer: Renderer) -> CurrentView:
         """Return what stands with messages behind it, stored or about to be."""
         if not messages:
             return self
-        opening = 0 if self.blocks or self.tail.atoms else _opening(messages)
+        opening = 0 if self.blocks or self.tail.steps else _opening(messages)
         dropped = self.plan.thinking_dropped if self.plan else ()
-        # The newest atom is rendered again, and the plan may cut it.
+        # The newest step is rendered again, and the plan may cut it.
         renderer = renderer.showing(self.plan)
         tail = self.tail.extended(messages[opening:], renderer, self.dropped_before, dropped)
         added = Cost(tail.cost.estimate - self.tail.cost.estimate, tail.cost.bound - self.tail.cost.bound)
@@ -247,12 +247,12 @@ class Pieces(NamedTuple):
     tail: Tail
 
 
-def standing(plan: PlanRecord | None, pieces: Pieces, counts: Standing | None = None) -> Standing:
+def standing(plan: PlanRecord | None, pieces: Pieces, counts: CurrentView | None = None) -> CurrentView:
     """Return the standing of these pieces; counts, turn and time are those of `counts`."""
     counts = counts or bare(plan)
     lead, head, blocks, tail = pieces
     sent = tuple(part for block in blocks for part in block.parts)
-    return Standing(
+    return CurrentView(
         plan=plan,
         lead=lead,
         head=head,
@@ -273,12 +273,12 @@ def standing(plan: PlanRecord | None, pieces: Pieces, counts: Standing | None = 
     )
 
 
-def bare(plan: PlanRecord | None) -> Standing:
+def bare(plan: PlanRecord | None) -> CurrentView:
     """Return the standing of a session in which nothing has been said; `plan` is the one in force."""
-    return Standing(plan, (), (), (), Tail(), (), NOTHING, NOTHING, messages=0, records=0, turn=0)
+    return CurrentView(plan, (), (), (), Tail(), (), NOTHING, NOTHING, messages=0, records=0, turn=0)
 
 
-class Shelf(NamedTuple):
+class SessionContext(NamedTuple):
     """Where a session's data stand, how they are rendered, and whose its next messages are; None: as those before.
 
     `tells_users` says that notes tell of the user's messages, too; `says_notes`, that the model is asked to say when it
@@ -294,7 +294,7 @@ class Shelf(NamedTuple):
     says_notes: bool = False
     wait: Wait | None = None
 
-    def showing(self, plan: PlanRecord | None) -> Shelf:
+    def showing(self, plan: PlanRecord | None) -> SessionContext:
         """Return the shelf whose messages are rendered as a plan sends them; None: without one."""
         renderer = self.renderer.showing(plan)
         return self if renderer is self.renderer else self._replace(renderer=renderer)
@@ -362,14 +362,14 @@ class Shelf(NamedTuple):
         return {row.seq: self.renderer.counted(row) for row in found}
 
     def steps_with(self, seqs: Iterable[int]) -> list[StoredMessage]:
-        """Return the messages of the atoms in which the named ones stand, in order, each once."""
+        """Return the messages of the steps in which the named ones stand, in order, each once."""
         wanted = sorted(seqs)
         found = self._alone(wanted) if wanted else {}
         for seq in wanted:
             if seq not in found:
                 near = self.read(max(0, seq - READ_BACK_MESSAGES), seq + READ_BACK_MESSAGES)
-                step = next((atom for atom in atoms_of(near) if atom.first_seq <= seq <= atom.last_seq), None)
-                found.update({row.seq: row for row in (step.messages if step else ())})
+                found_step = next((step for step in steps_of(near) if step.first_seq <= seq <= step.last_seq), None)
+                found.update({row.seq: row for row in (found_step.messages if found_step else ())})
         return [found[seq] for seq in sorted(found)]
 
     def _alone(self, seqs: Sequence[int]) -> dict[int, StoredMessage]:
@@ -407,19 +407,25 @@ _SAID = frozenset({Kind.SYSTEM, Kind.MESSAGE, Kind.SLIMMED, Kind.RECALLED, Kind.
 
 
 def load(
-    shelf: Shelf, window_tokens: int, lease_id: str, opening: Opening | None = None, *, reads_all: bool = False
-) -> Standing:
+    shelf: SessionContext,
+    window_tokens: int,
+    window_id: str,
+    opening: Opening | None = None,
+    *,
+    reads_all: bool = False,
+) -> CurrentView:
     """Return what stands for a session as its store has it.
 
     `window_tokens` bounds documents, and what is read without a plan, unless `reads_all`.
 
-    A plan made under another lease is not in force: detail may come back in a larger window. `opening`, with the newest
+    A plan made under another window is not in force: detail may come back in a larger window. `opening`, with the
+    newest
     records of at least the kinds `STOOD_WITH`, is read where it is not given.
     """
     opening = opening or shelf.transcripts.opening(shelf.session_id, STOOD_WITH)
     stored = opening.newest.get(PLAN)
     plan = PlanRecord.from_json(stored.body) if stored else None
-    valid = plan if plan and plan.lease_id == lease_id else None
+    valid = plan if plan and plan.window_id == window_id else None
     other = plan is not None and valid is None
     shelf = shelf.showing(valid)
     counts = bare(plan)._replace(messages=opening.messages, records=opening.records, opened=other)
@@ -431,7 +437,7 @@ def load(
     return _read_back(shelf, valid, counts, EVERYTHING if reads_all else READ_BACK_WINDOWS * window_tokens)
 
 
-def _with_kept(shelf: Shelf, counts: Standing, opening: Opening, window_tokens: int) -> Standing:
+def _with_kept(shelf: SessionContext, counts: CurrentView, opening: Opening, window_tokens: int) -> CurrentView:
     """Return the counts with what is pinned and what is marked; kinds of which there is no record are not read."""
     place, known = (shelf.transcripts, shelf.session_id), opening.newest
     pins = PIN.state(*place) if PIN.name in known else NO_PINS
@@ -445,7 +451,7 @@ def _with_kept(shelf: Shelf, counts: Standing, opening: Opening, window_tokens: 
     return counts._replace(pins=pins, markers=markers)
 
 
-def marked(shelf: Shelf) -> Markers:
+def marked(shelf: SessionContext) -> Markers:
     """Return what the messages of a session mark.
 
     Raises:
@@ -454,18 +460,18 @@ def marked(shelf: Shelf) -> Markers:
     return MARKED.state(shelf.transcripts, shelf.session_id)
 
 
-def settled(shelf: Shelf, plan: PlanRecord, stored: Standing, made: Standing) -> Standing:
+def settled(shelf: SessionContext, plan: PlanRecord, stored: CurrentView, made: CurrentView) -> CurrentView:
     """Return what stands once a plan is stored: as `load` would read it, made of what is held.
 
     `stored` stood before, `made` is what the plan sends with what came with its call.
     """
     shelf = shelf.showing(plan)
-    rows = [row for atom in made.tail.atoms for row in atom.messages if row.seq < stored.messages]
+    rows = [row for step in made.tail.steps for row in step.messages if row.seq < stored.messages]
     counts = stored._replace(plan=plan, opened=False, asked=NOTHING)
     return _stood(shelf, plan, (stored.lead, made.blocks), rows, counts)
 
 
-def released(shelf: Shelf, opened: Standing, asked: int) -> Standing:
+def released(shelf: SessionContext, opened: CurrentView, asked: int) -> CurrentView:
     """Return what stands where a new turn has come behind what was read back: the question of the turn `asked` may go.
 
     It was held since it might have been the one that is being answered.
@@ -475,14 +481,16 @@ def released(shelf: Shelf, opened: Standing, asked: int) -> Standing:
     if first is None or opened.turn == asked or not first.first_seq <= asked <= first.last_seq:
         return opened
     segment = _absent(shelf, first.first_seq, first.last_seq, opened.pins.seqs)
-    rows = [row for atom in opened.tail.atoms for row in atom.messages]
+    rows = [row for step in opened.tail.steps for row in step.messages]
     return _stood(shelf, opened.plan, (opened.lead, tuple(shelf.blocks([segment], 0, opened.markers))), rows, opened)
 
 
-def under(shelf: Shelf, plan: PlanRecord | None, counts: Standing, most_tokens: int | None = None) -> Standing:
-    """Return what stands under a plan, or (None) without one, whatever its lease, for the messages of `counts`.
+def under(
+    shelf: SessionContext, plan: PlanRecord | None, counts: CurrentView, most_tokens: int | None = None
+) -> CurrentView:
+    """Return what stands under a plan, or (None) without one, whatever its window, for the messages of `counts`.
 
-    No more is read than what passes `most_tokens`; where there is more, `Standing.opened` is set, and the oldest
+    No more is read than what passes `most_tokens`; where there is more, `CurrentView.opened` is set, and the oldest
     messages are missing.
 
     Raises:
@@ -499,13 +507,15 @@ def under(shelf: Shelf, plan: PlanRecord | None, counts: Standing, most_tokens: 
     return _stood(shelf, plan, (tuple(born(row) for row in lead), ()), rows, counts)
 
 
-def _behind(shelf: Shelf, first_seq: int, counts: Standing, most_tokens: int | None) -> list[StoredMessage]:
+def _behind(shelf: SessionContext, first_seq: int, counts: CurrentView, most_tokens: int | None) -> list[StoredMessage]:
     if most_tokens is None:
         return shelf.read(first_seq, counts.messages - 1)
     return _newest(shelf, first_seq, most_tokens) if counts.messages else []
 
 
-def _planned(shelf: Shelf, plan: PlanRecord, counts: Standing, most_tokens: int | None = None) -> Standing:
+def _planned(
+    shelf: SessionContext, plan: PlanRecord, counts: CurrentView, most_tokens: int | None = None
+) -> CurrentView:
     """Return what stands under a plan that has segments: these, and the messages behind them, as for `under`."""
     lead = tuple(born(row) for row in shelf.lead(plan.segments[0].first_seq))
     blocks = tuple(shelf.blocks(plan.segments, plan.slim_tokens, counts.markers))
@@ -514,7 +524,7 @@ def _planned(shelf: Shelf, plan: PlanRecord, counts: Standing, most_tokens: int 
     return _stood(shelf, plan, (lead, blocks), rows, counts)
 
 
-def _read_back(shelf: Shelf, plan: PlanRecord | None, counts: Standing, budget_tokens: int) -> Standing:
+def _read_back(shelf: SessionContext, plan: PlanRecord | None, counts: CurrentView, budget_tokens: int) -> CurrentView:
     """Return what stands where no segment does: the newest messages, behind a pointer to those too old to be read."""
     lead = shelf.lead(None)
     rows = _newest(shelf, len(lead), budget_tokens)
@@ -526,12 +536,12 @@ def _read_back(shelf: Shelf, plan: PlanRecord | None, counts: Standing, budget_t
 
 
 def _stood(
-    shelf: Shelf,
+    shelf: SessionContext,
     plan: PlanRecord | None,
     pieces: tuple[tuple[Part, ...], tuple[Block, ...]],
     rows: Sequence[StoredMessage],
-    counts: Standing,
-) -> Standing:
+    counts: CurrentView,
+) -> CurrentView:
     lead, blocks = pieces
     head = tuple(shelf.renderer.section(section) for section in plan.sections) if plan else ()
     behind = Tail(after_assistant=bool(blocks) and unanswerable(blocks[-1].parts[-1]))
@@ -542,7 +552,7 @@ def _stood(
     return _with_asked(shelf, grown) if counts.messages else grown
 
 
-def _with_asked(shelf: Shelf, stood: Standing) -> Standing:
+def _with_asked(shelf: SessionContext, stood: CurrentView) -> CurrentView:
     """Return what stands with the cost of the message that opened the newest turn, where that is not sent.
 
     What opens it and is told as text where it is sent, a step with a call that nothing answers or a result without its
@@ -550,18 +560,18 @@ def _with_asked(shelf: Shelf, stood: Standing) -> Standing:
     """
     if any(part.first_seq == stood.turn and part.kind in _SAID for part in reversed(stood.sent)):
         return stood
-    opened = atoms_of(shelf.steps_with([stood.turn]))[:1]
+    opened = steps_of(shelf.steps_with([stood.turn]))[:1]
     return stood._replace(asked=opened[0].messages[0].sent_cost) if opened and opened[0].whole else stood
 
 
-def _absent(shelf: Shelf, first_seq: int, last_seq: int, wanted: Iterable[int]) -> Segment:
+def _absent(shelf: SessionContext, first_seq: int, last_seq: int, wanted: Iterable[int]) -> Segment:
     """Return the segment of messages too old to be read, with those of them that must stay verbatim."""
     rows = shelf.steps_with(seq for seq in wanted if first_seq <= seq <= last_seq)
     verbatim = tuple(row.seq for row in rows if first_seq <= row.seq <= last_seq)
     return Segment(first_seq, last_seq, Representation.ABSENT, None, verbatim)
 
 
-def _newest(shelf: Shelf, lead: int, budget_tokens: int) -> list[StoredMessage]:
+def _newest(shelf: SessionContext, lead: int, budget_tokens: int) -> list[StoredMessage]:
     """Return the newest messages behind the lead until what is sent of them passes the budget."""
     rows = [shelf.renderer.counted(row) for row in shelf.transcripts.newest(shelf.session_id, budget_tokens)]
     sent = sum(row.sent_cost.bound for row in rows)
@@ -571,7 +581,7 @@ def _newest(shelf: Shelf, lead: int, budget_tokens: int) -> list[StoredMessage]:
         rows = more + rows
     rows = [row for row in rows if row.seq >= lead]
     if rows and rows[0].seq > lead:
-        # The oldest rows read may stand inside an atom whose beginning was not: start at a message that opens one.
+        # The oldest rows read may stand inside an step whose beginning was not: start at a message that opens one.
         opening = next((place for place, row in enumerate(rows) if not row.result_ids), len(rows) - 1)
         rows = rows[opening:]
     return rows

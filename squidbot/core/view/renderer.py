@@ -15,7 +15,7 @@ from squidbot.core.plan import Representation
 from squidbot.core.ports import ShowsImages
 from squidbot.core.transcript.markers import Said, marked_lines, may_mark
 from squidbot.core.view.marks import harmless, without_recalled
-from squidbot.core.view.steps import Atom, atoms_of
+from squidbot.core.view.steps import Step, steps_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -184,38 +184,38 @@ class Renderer(NamedTuple):
         codec = self.codecs[part.codec]
         return codec.images(part.payload) if isinstance(codec, ShowsImages) else 0
 
-    def raw(self, atoms: Iterable[Atom], *, after_assistant: bool = False, drop_thinking: bool = False) -> list[Part]:
-        """Return the parts of atoms sent as they were born.
+    def raw(self, steps: Iterable[Step], *, after_assistant: bool = False, drop_thinking: bool = False) -> list[Part]:
+        """Return the parts of steps sent as they were born.
 
         `after_assistant` says that nobody can answer the part before them: the assistant spoke, or the host put in a
         system text. A short user-role notice stands between it and a step of the assistant, since models refuse or
         merge such neighbours (R5).
         """
         parts: list[Part] = []
-        for atom in atoms:
-            if after_assistant and atom.messages[0].role == "assistant":
+        for step in steps:
+            if after_assistant and step.messages[0].role == "assistant":
                 parts.append(self._notice(CONTINUE))
-            if atom.whole:
-                parts.extend([self._born(message, drop_thinking=drop_thinking) for message in atom.messages])
+            if step.whole:
+                parts.extend([self._born(message, drop_thinking=drop_thinking) for message in step.messages])
             else:  # told as text, so that no provider refuses it (R1)
-                parts.extend(map(self._told, atom.messages))
+                parts.extend(map(self._told, step.messages))
             after_assistant = unanswerable(parts[-1])
         return parts
 
     def slimmed(
         self,
-        atoms: Iterable[Atom],
+        steps: Iterable[Step],
         slim_tokens: int,
         whole: Collection[int] = (),
         limits: Mapping[int, int] = NO_LIMITS,
         *,
         after_assistant: bool = False,
     ) -> list[Part]:
-        """Return the parts of atoms with every tool output above `slim_tokens` cut to head, tail and handle.
+        """Return the parts of steps with every tool output above `slim_tokens` cut to head, tail and handle.
 
         The messages in `whole` (pinned ones) are not cut, those in `limits` to what the policy's counter is to give.
         """
-        parts = self.raw(atoms, after_assistant=after_assistant, drop_thinking=True)
+        parts = self.raw(steps, after_assistant=after_assistant, drop_thinking=True)
         cut = [self._limited(part, limits[part.first_seq]) if part.first_seq in limits else part for part in parts]
         return [one if one.first_seq in whole else self._slimmed(one, slim_tokens) for one in cut]
 
@@ -229,15 +229,15 @@ class Renderer(NamedTuple):
         after_assistant: bool = False,
     ) -> list[Part]:
         """Return the parts of a segment from its summary and those of its messages that are sent."""
-        atoms = atoms_of(messages)
+        steps = steps_of(messages)
         if segment.representation is Representation.RAW:
-            return self.raw(atoms, after_assistant=after_assistant, drop_thinking=True)
+            return self.raw(steps, after_assistant=after_assistant, drop_thinking=True)
         if segment.representation is Representation.SLIMMED:
             return self.slimmed(
-                atoms, slim_tokens, segment.verbatim, dict(segment.limits), after_assistant=after_assistant
+                steps, slim_tokens, segment.verbatim, dict(segment.limits), after_assistant=after_assistant
             )
         note = self._pointer(segment) if summary is None else shown(summary)
-        return [note, *self.raw(atoms, drop_thinking=True)]
+        return [note, *self.raw(steps, drop_thinking=True)]
 
     def marked(self, lines: Sequence[str]) -> list[Part]:
         """Return the parts that say marked lines word for word; none for no line."""
@@ -329,7 +329,7 @@ class Renderer(NamedTuple):
         return Part(Kind.NOTICE, "user", self.meter.fixed(text), text=text)
 
     def _told(self, message: StoredMessage) -> Part:
-        """Return a message of an atom that is not whole: its calls or results as text, without ids."""
+        """Return a message of an step that is not whole: its calls or results as text, without ids."""
         if message.result_ids:
             text = f"{results_heading(message.time)}\n{message.sent_text or self.text_of(message)}"
             return self._made(message, "user", text)

@@ -1,4 +1,4 @@
-"""Groups a transcript into what must stay together: atoms, turns, session blocks."""
+"""Groups a transcript into what must stay together: steps, turns, session blocks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Codec
 
 
-class Atom(NamedTuple):
+class Step(NamedTuple):
     """A user message, or an assistant step with the tool results directly behind it, in order of seq.
 
     `whole` says that each of its calls is answered in it and that it holds no answer without its call.
@@ -77,13 +77,13 @@ def open_step(messages: Sequence[StoredMessage]) -> int | None:
     return None
 
 
-def atoms_of(messages: Sequence[StoredMessage]) -> list[Atom]:
-    """Return the atoms of messages in order of seq.
+def steps_of(messages: Sequence[StoredMessage]) -> list[Step]:
+    """Return the steps of messages in order of seq.
 
     A step takes the results that stand directly behind it; a result that comes later, or twice, or without a call,
-    is an atom of its own that is not whole. `messages` must not begin inside an atom.
+    is an step of its own that is not whole. `messages` must not begin inside an step.
     """
-    return [Atom(tuple(group), whole) for group, whole in _groups(messages)]
+    return [Step(tuple(group), whole) for group, whole in _groups(messages)]
 
 
 def _groups(messages: Iterable[StoredMessage]) -> Iterator[tuple[list[StoredMessage], bool]]:
@@ -105,43 +105,43 @@ def _groups(messages: Iterable[StoredMessage]) -> Iterator[tuple[list[StoredMess
         yield group, not pending
 
 
-def session_blocks(atoms: Sequence[Atom], *, gap_seconds: float, max_tokens: int) -> list[list[Atom]]:
-    """Return session blocks: runs of atoms, closed by a pause or by size, oldest first.
+def session_blocks(steps: Sequence[Step], *, gap_seconds: float, max_tokens: int) -> list[list[Step]]:
+    """Return session blocks: runs of steps, closed by a pause or by size, oldest first.
 
     A pause is `gap_seconds` or more between two messages whose times are known. A block is closed by size before the
     turn that would take it past `max_tokens` (a bound, of what was said); a turn longer than that is closed between
-    atoms. A clock that steps back is no pause.
+    steps. A clock that steps back is no pause.
     """
-    blocks: list[list[Atom]] = []
+    blocks: list[list[Step]] = []
     size = 0
-    for place, atom in enumerate(atoms):
-        cost = atom.cost.bound
-        after = _turn_tokens(atoms, place, max_tokens) if atom.is_user else cost
-        if blocks and size + after <= max_tokens and not _pause(blocks[-1][-1], atom, gap_seconds):
-            blocks[-1].append(atom)
+    for place, step in enumerate(steps):
+        cost = step.cost.bound
+        after = _turn_tokens(steps, place, max_tokens) if step.is_user else cost
+        if blocks and size + after <= max_tokens and not _pause(blocks[-1][-1], step, gap_seconds):
+            blocks[-1].append(step)
             size += cost
         else:
-            blocks.append([atom])
+            blocks.append([step])
             size = cost
     return blocks
 
 
-def _turn_tokens(atoms: Sequence[Atom], place: int, enough: int) -> int:
+def _turn_tokens(steps: Sequence[Step], place: int, enough: int) -> int:
     """Return what the turn that opens at `place` costs; stops counting where it passes `enough`.
 
-    A turn that can't fit any block is cut between atoms, so only its first atom asks for room.
+    A turn that can't fit any block is cut between steps, so only its first step asks for room.
     """
-    tokens = atoms[place].cost.bound
-    for atom in atoms[place + 1 :]:
-        if atom.is_user:
+    tokens = steps[place].cost.bound
+    for step in steps[place + 1 :]:
+        if step.is_user:
             break
-        tokens += atom.cost.bound
+        tokens += step.cost.bound
         if tokens > enough:
-            return atoms[place].cost.bound
+            return steps[place].cost.bound
     return tokens
 
 
-def _pause(before: Atom, after: Atom, gap_seconds: float) -> bool:
+def _pause(before: Step, after: Step, gap_seconds: float) -> bool:
     earlier, later = before.messages[-1].time, after.messages[0].time
     return earlier is not None and later is not None and later - earlier >= gap_seconds
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Codec
     from squidbot.core.settings import HistorySettings
     from squidbot.core.tokens.counters import Meter
-    from squidbot.core.view.current import Standing
+    from squidbot.core.view.current import CurrentView
 
 
 # A cut below this says nothing but its own marker.
@@ -46,7 +46,7 @@ class Frozen(NamedTuple):
 UNFROZEN = Frozen()
 
 
-class Birth(NamedTuple):
+class ArrivalLimits(NamedTuple):
     """Makes stored messages.
 
     `output_tokens` and `step_tokens` are the sizes above which a tool output, and a step of the assistant with its
@@ -137,7 +137,7 @@ class _Step(NamedTuple):
     tokens: int = 0
 
     def awaits(self, results: Sequence[str]) -> bool:
-        """Return whether a message with these results belongs to the step (`atoms.atoms_of`)."""
+        """Return whether a message with these results belongs to the step (`steps.atoms_of`)."""
         return bool(results) and self.missing.issuperset(results)
 
     def behind(self, row: StoredMessage) -> _Step:
@@ -152,17 +152,19 @@ class _Step(NamedTuple):
 NO_STEP = _Step()
 
 
-class Births(NamedTuple):
+class ArrivalTruncation(NamedTuple):
     """Places messages behind what stands, each at its seq and in its turn.
 
     `by_words` says that words tell what a system text is for (`categories.categorized`).
     """
 
-    birth: Birth
+    birth: ArrivalLimits
     by_words: bool = False
 
     @classmethod
-    def within(cls, renderer: Renderer, settings: HistorySettings, input_tokens: int, stored: Standing) -> Births:
+    def within(
+        cls, renderer: Renderer, settings: HistorySettings, input_tokens: int, stored: CurrentView
+    ) -> ArrivalTruncation:
         """Return what places messages where lead and history may cost `input_tokens` as a bound.
 
         The user message in flight is sent whole, so outputs share what it leaves, or a fifth where it leaves less.
@@ -170,7 +172,7 @@ class Births(NamedTuple):
         room = max(1, input_tokens - sum(part.cost.bound for part in stored.lead))
         left = max(room // 5, room - stored.in_flight.bound)
         output, step = round(settings.birth_fraction * left), round(settings.step_fraction * left)
-        birth = Birth(
+        birth = ArrivalLimits(
             renderer.meter, renderer.codecs, max(LEAST_TOKENS, output), max(LEAST_TOKENS, step), settings.labels
         )
         return cls(birth, settings.categories_by_words)
@@ -178,7 +180,7 @@ class Births(NamedTuple):
     def placed(
         self,
         messages: Sequence[Message | StoredMessage],
-        stored: Standing,
+        stored: CurrentView,
         now: float | None,
         notice: str | None = None,
     ) -> tuple[StoredMessage, ...]:
@@ -191,7 +193,7 @@ class Births(NamedTuple):
         """
         newest = max((place for place, one in enumerate(messages) if _speaks(one)), default=-1)
         rows: list[StoredMessage] = []
-        step = _step(stored.tail.atoms[-1].messages if stored.tail.atoms else ())
+        step = _step(stored.tail.steps[-1].messages if stored.tail.steps else ())
         turn = stored.turn
         for number, given in enumerate(messages):
             seq = stored.messages + number
@@ -246,7 +248,7 @@ def _opens(rows: Sequence[StoredMessage]) -> bool:
 
 
 def _step(stored: Sequence[StoredMessage]) -> _Step:
-    """Return the step that the messages of an atom make."""
+    """Return the step that the messages of an step make."""
     step = NO_STEP
     for row in stored:
         step = step.behind(row)

@@ -17,7 +17,7 @@ from squidbot.core.errors import StoreError
 from squidbot.core.messages import Usage
 from squidbot.core.ports import TranscriptStore
 from squidbot.plugins import host
-from squidbot.plugins.host import Conversation, Hosted
+from squidbot.plugins.host import Conversation, HostRuntime
 from squidbot.testing.hosts.program import (
     BUDGET,
     CHAT,
@@ -30,8 +30,8 @@ from squidbot.testing.hosts.program import (
     TOKEN_BYTES,
     Call,
     Model,
+    ScriptedStep,
     Setting,
-    Step,
     ToolFailed,
     Useless,
     broken_prefixes,
@@ -114,7 +114,7 @@ def _led(host: Host, path: Path, *, has_squidbot: bool) -> tuple[list[Sent], lis
     """Lead a conversation and return the host's list, what is recorded of the user's words, and the host's history."""
     with opened(host, path, has_squidbot=has_squidbot) as run:
         run.model.script = lambda heard: (
-            Step(calls=(Call("look", {"at": 1}, f"c{heard.number}"),)) if "Look!" in heard.text else None
+            ScriptedStep(calls=(Call("look", {"at": 1}, f"c{heard.number}"),)) if "Look!" in heard.text else None
         )
         for number in range(TURNS):
             run.say(f"{number}: {'Look!' if number % 3 == 0 else LONG}")
@@ -160,7 +160,7 @@ def entries(plugin: str) -> list[Fault]:
     These are the methods of what it is made of, and the functions that its module, or one inside, has imported.
     """
     found: list[tuple[object, str]] = [(host, "call_tool")]
-    found += [(owner, name) for owner in (Conversation, Hosted) for name in _methods(owner)]
+    found += [(owner, name) for owner in (Conversation, HostRuntime) for name in _methods(owner)]
     for module in [value for name, value in sys.modules.items() if f"{name}.".startswith(f"{plugin}.")]:
         found += _functions(module)
         found += [each for value in vars(module).values() if ismodule(value) for each in _functions(value)]
@@ -222,7 +222,7 @@ def _as_without(host: Host, path: Path) -> tuple[list[str], list[list[bytes]], s
     with opened(host, path, has_squidbot=False) as run:
         answers = [run.say(text, FAILING_CHAT) for text in FAILING_TURNS]
         sent = [[each.wire for each in request.messages] for request in run.model.requests]
-        run.scripted(lambda _heard: Step(error="too_long"))
+        run.scripted(lambda _heard: ScriptedStep(error="too_long"))
         return answers, sent, run.fails("Too long!", "chat-3")
 
 
@@ -235,7 +235,7 @@ def _checks_fault(host: Host, path: Path, fault: Fault, bare: tuple[list[str], l
             _checks_same(run, bare, where, is_whole=fault.name in _REQUESTS)
             recalled = run.fails("RECALL the walrus.", FAILING_CHAT)
             assert not recalled, f"a call of squidbot's tool goes on where {where}: it raised {recalled}"
-            run.scripted(lambda _heard: Step(error="too_long"))
+            run.scripted(lambda _heard: ScriptedStep(error="too_long"))
             failed = run.fails("Too long!", "chat-3")
             assert failed == bare[2], f"a request too long fails as without squidbot where {where}: {failed!r}"
             run.unscripted()
@@ -294,11 +294,11 @@ def broken_off(host: Host, folder: Path) -> None:
     known = [("user", "Look!"), ("call", "c1"), ("result", "c1")]
 
     def fail(run: Opened, at: int) -> None:
-        run.scripted(lambda heard: Step(error="failed") if heard.number == at else Step(calls=call))
+        run.scripted(lambda heard: ScriptedStep(error="failed") if heard.number == at else ScriptedStep(calls=call))
         assert run.fails("Look!"), "the host tells that its model has failed"
 
     def hold(run: Opened, at: int) -> None:
-        run.scripted(lambda heard: Step(is_held=True) if heard.number == at else Step(calls=call))
+        run.scripted(lambda heard: ScriptedStep(is_held=True) if heard.number == at else ScriptedStep(calls=call))
         run.program.cancel("Look!", CHAT)
 
     ways: dict[str, Callable[[Opened, int], None]] = {"failed": fail, "was cancelled": hold}
@@ -355,11 +355,11 @@ def _look_about(run: Opened, turn: int) -> None:
     """Run a turn of many steps, each with one call or two."""
     first = turn * STEPS
 
-    def step(number: int) -> Step:
+    def step(number: int) -> ScriptedStep:
         if number > STEPS:
-            return Step(SAID)
+            return ScriptedStep(SAID)
         places = [first + number, *([-(first + number)] if number % 4 == 0 else [])]
-        return Step(calls=tuple(Call("look", {"at": abs(at)}, f"c{at}") for at in places))
+        return ScriptedStep(calls=tuple(Call("look", {"at": abs(at)}, f"c{at}") for at in places))
 
     run.model.looks = lambda at: LINE.format(at=at) * (40 if at % 25 == 0 else 4)
     run.scripted(lambda heard: step(heard.number))
@@ -408,8 +408,8 @@ def _first_half(run: Opened) -> None:
         run.say(f"Turn {KILLED_AT[0]}: look about.")
 
 
-def _one(at: int) -> Step:
-    return Step(calls=(Call("look", {"at": at}, f"c{at}"),))
+def _one(at: int) -> ScriptedStep:
+    return ScriptedStep(calls=(Call("look", {"at": at}, f"c{at}"),))
 
 
 def _end(run: Opened) -> str:
@@ -496,7 +496,7 @@ def overflowed(host: Host, folder: Path) -> None:
             for number in range(4):
                 run.say(f"{number}: {FILLER}")
             before = len(run.said())
-            run.scripted(lambda heard: Step(error="too_long") if heard.number == 1 else None)
+            run.scripted(lambda heard: ScriptedStep(error="too_long") if heard.number == 1 else None)
             answer = run.say("Once more.") if way == "run" else run.program.stream("Once more.", CHAT)
             assert answer == SAID, f"a {way} goes on behind a refusal: it said {answer!r}"
             refused, taken = run.model.requests[-2:]
@@ -515,14 +515,14 @@ def reasoned(host: Host, folder: Path) -> None:
     assert due, "Host.signed says what only its provider can read"
     native = host.signed.native
     with opened(host, home(folder, "mem")) as run:
-        run.scripted(lambda heard: Step("Yes.", native=native) if heard.number == 1 else None)
+        run.scripted(lambda heard: ScriptedStep("Yes.", native=native) if heard.number == 1 else None)
         run.say(FACT)
         run.say("And?")
         _checks_opaque(run, due)
     with opened(host, home(folder, "mem")) as run, watched(run):
         run.say("And then?")
         _checks_opaque(run, due)
-        run.scripted(lambda _heard: Step("Yes.", native=native))
+        run.scripted(lambda _heard: ScriptedStep("Yes.", native=native))
         for number in range(20):
             run.say(f"{number}: {LONG}")
             kept = {each.opaque for each in run.model.requests[-1].messages} - {"", due, host.signed.left}
@@ -548,9 +548,9 @@ def calibrated(host: Host, folder: Path) -> None:
             # This provider counts twice what the first one does, half of it read from its cache.
             run.model.budget = BUDGET // share
 
-            def step(heard: Heard, share: int = share) -> Step:
+            def step(heard: Heard, share: int = share) -> ScriptedStep:
                 tokens = share * heard.request.tokens
-                return replace(Step(SAID), usage=Usage(tokens, share * len(SAID) // 4, tokens // 2))
+                return replace(ScriptedStep(SAID), usage=Usage(tokens, share * len(SAID) // 4, tokens // 2))
 
             run.scripted(step)
             for number in range(10):
@@ -606,7 +606,7 @@ def bounded(host: Host, folder: Path) -> None:
         run.model.looks = lambda at: (
             f"result {at} " + "of a look at the shelf " * (3 * BUDGET * TOKEN_BYTES // 23 if at == LARGE_AT else 20)
         )
-        run.scripted(lambda heard: _looks(heard, 2) if heard.number <= TALK_STEPS else Step(SAID))
+        run.scripted(lambda heard: _looks(heard, 2) if heard.number <= TALK_STEPS else ScriptedStep(SAID))
         before = len(run.model.requests)
         run.say("Look at everything.")
         asked = len(run.model.requests) - before
@@ -619,9 +619,9 @@ def bounded(host: Host, folder: Path) -> None:
         assert len(text) > 2 * 3 * BUDGET * TOKEN_BYTES, "what was cut for a request is recorded whole"
 
 
-def _looks(heard: Heard, count: int) -> Step:
+def _looks(heard: Heard, count: int) -> ScriptedStep:
     at = heard.number
-    return Step(calls=tuple(Call("look", {"at": at}, f"c{at}-{number}") for number in range(count)))
+    return ScriptedStep(calls=tuple(Call("look", {"at": at}, f"c{at}-{number}") for number in range(count)))
 
 
 def pairs(host: Host, folder: Path) -> None:
@@ -636,14 +636,14 @@ def pairs(host: Host, folder: Path) -> None:
         run.say(FACT)
         run.model.looks = looks
         calls = tuple(Call("look", {"at": at}, f"c{at}") for at in (1, 2, 3))
-        run.scripted(lambda heard: Step(calls=calls) if heard.number == 1 else None)
+        run.scripted(lambda heard: ScriptedStep(calls=calls) if heard.number == 1 else None)
         run.say("Look thrice!")
         due = sorted([*(("call", each.call_id) for each in calls), *(("result", each.call_id) for each in calls)])
         found = sorted(line for line in run.said() if line[0] in ("call", "result"))
         assert found == due, f"calls at once each have one result: expected {due}, recorded {found}"
         assert "no such shelf" in run.text(), "what a tool that failed said is recorded"
         held = (Call("look", {"at": -1}, "h1"), Call("look", {"at": -1}, "h2"))
-        run.scripted(lambda heard: Step(calls=held) if heard.number == 1 else None)
+        run.scripted(lambda heard: ScriptedStep(calls=held) if heard.number == 1 else None)
         run.program.cancel("Wait!", CHAT)
     with opened(host, home(folder, "mem")) as run:
         assert run.say("What now?") == SAID, "the run behind a broken off one goes on"
@@ -711,7 +711,7 @@ def _compares(host: Host, folder: Path, way: str, act: Callable[[Opened, str], o
     for name, say in (("run", lambda run, text: run.say(text)), (way, act)):
         with opened(host, home(folder, f"{way}-{name}")) as run:
             run.model.script = lambda heard: (
-                Step(calls=(Call("look", {"at": 1}, "c1"), Call("look", {"at": 2}, "c2")))
+                ScriptedStep(calls=(Call("look", {"at": 1}, "c1"), Call("look", {"at": 2}, "c2")))
                 if heard.text == "Look!"
                 else None
             )
@@ -732,13 +732,13 @@ def _abandon(run: Opened) -> None:
 
 
 def _fail(run: Opened) -> None:
-    run.scripted(lambda _heard: Step(SAID, error="failed", pieces=2))
+    run.scripted(lambda _heard: ScriptedStep(SAID, error="failed", pieces=2))
     with suppress(Exception):  # each host has its own
         run.program.stream("And the seal?", CHAT)
 
 
 def _cancel(run: Opened) -> None:
-    run.scripted(lambda _heard: Step(SAID, is_held=True, pieces=2))
+    run.scripted(lambda _heard: ScriptedStep(SAID, is_held=True, pieces=2))
     run.program.cancel("And the seal?", CHAT, streams=True)
 
 

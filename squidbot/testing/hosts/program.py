@@ -58,7 +58,7 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Step:
+class ScriptedStep:
     """What the fake model does when it is asked.
 
     Attributes:
@@ -243,7 +243,7 @@ def broken_prefixes(requests: Sequence[Request], planned: Sequence[int]) -> list
 # says.
 
 if TYPE_CHECKING:
-    Script = Callable[[Heard], Step | None]
+    Script = Callable[[Heard], ScriptedStep | None]
 
 
 FACT: Final = "The walrus at the harbour is called Brunhilde."
@@ -282,7 +282,7 @@ class Model:
         self.waiting = threading.Event()
         self._lock = threading.Lock()
 
-    def hear(self, request: Request) -> Step:
+    def hear(self, request: Request) -> ScriptedStep:
         """Return what to reply to a request."""
         with self._lock:
             self.requests.append(request)
@@ -300,14 +300,14 @@ class Model:
         step = self.script(heard) or self.usual(heard)
         return step if step.usage else replace(step, usage=Usage(request.tokens, len(step.text) // TOKEN_BYTES))
 
-    def usual(self, heard: Heard) -> Step:
+    def usual(self, heard: Heard) -> ScriptedStep:
         """Return what is replied where no script says more: a search for what stands behind RECALL, or of sorting."""
         if heard.results:
-            return Step("It says: " + " ".join(heard.results))
+            return ScriptedStep("It says: " + " ".join(heard.results))
         if "RECALL" in heard.text:
             asked = heard.text.partition("RECALL")[2].strip(" .")
-            return Step(calls=(Call(self.search, {"query": asked}, f"call-r{heard.number}"),))
-        return Step(SAID)
+            return ScriptedStep(calls=(Call(self.search, {"query": asked}, f"call-r{heard.number}"),))
+        return ScriptedStep(SAID)
 
     def look(self, at: int) -> str:
         """Be the tool `look`, where the host calls tools as functions; at -1 it is held.
@@ -380,7 +380,8 @@ class Setting(NamedTuple):
 class HostProgram(Protocol):
     """An agent program: the real host, its own agent loop, a fake model, and one tool, `look(at: int) -> str`.
 
-    The fake model makes a `Request` of what it is sent, has `Model.hear` say a `Step`, and replies with that in the
+    The fake model makes a `Request` of what it is sent, has `Model.hear` say a `ScriptedStep`, and replies with that
+    in the
     host's form. The tool is `Model.look`, or `Model.alook` where the host awaits it; a `ToolFailed` of theirs is told
     to the model as the host tells it of a tool that failed. Nothing bounds the steps of a turn.
     """
@@ -662,12 +663,12 @@ def _in_a_tool(run: Opened) -> None:
 def _before_an_answer(run: Opened) -> None:
     """Be killed between a result and the answer."""
     run.say(FACT)
-    run.scripted(lambda heard: _one_look(heard) or Step(die()))
+    run.scripted(lambda heard: _one_look(heard) or ScriptedStep(die()))
     run.say("Look!")
 
 
-def _one_look(heard: object) -> Step | None:
-    return Step(calls=(Call("look", {"at": 1}, "c1"),)) if getattr(heard, "number", 0) == 1 else None
+def _one_look(heard: object) -> ScriptedStep | None:
+    return ScriptedStep(calls=(Call("look", {"at": 1}, "c1"),)) if getattr(heard, "number", 0) == 1 else None
 
 
 SCENES: Final[dict[str, Callable[[Opened], None]]] = {

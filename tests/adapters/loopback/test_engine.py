@@ -49,15 +49,15 @@ def engine_of(server: Ollama, window: Mapping[str, object] | None = None, **mode
 def test_window_of_a_model_behind_ollama_is_sized_and_sent() -> None:
     """From the header that the server tells; never the 4,096 tokens that Ollama gives who says nothing."""
     with Ollama(models={"tiny:latest": told()}) as server, engine_of(server) as engine:
-        lease = engine.session("s", model="m").lease
-        assert (lease.window_tokens, lease.source) == (8192, "auto-ram")
+        window = engine.session("s", model="m").window
+        assert (window.window_tokens, window.source) == (8192, "auto-ram")
         model = engine.model("m")
         session = engine.session("s", model="m")
         assembly = session.assemble("Cache prices for ten minutes.")
         reply = model.reply(assembly.messages, 64)
         session.record(assembly.incoming, reply.message)
         assert {body["options"]["num_ctx"] for body in server.sent("/api/chat")} == {8192}  # type: ignore[index]
-        assert session.lease.window_tokens == 8192
+        assert session.window.window_tokens == 8192
 
 
 def test_window_is_read_from_the_file_where_the_server_tells_no_tensors(tmp_path: Path) -> None:
@@ -67,24 +67,24 @@ def test_window_is_read_from_the_file_where_the_server_tells_no_tensors(tmp_path
     path = offline_chat_model(blobs / ("sha256-" + "0" * 64))
     model = Model(native=2048, modelfile=f"FROM {path}\n")
     with Ollama(models={"tiny:latest": model}) as server, engine_of(server) as engine:
-        lease = engine.session("s", model="m").lease
-        assert (lease.window_tokens, lease.source) == (2048, "auto-ram")
+        window = engine.session("s", model="m").window
+        assert (window.window_tokens, window.source) == (2048, "auto-ram")
 
 
 def test_smaller_window_is_tried_when_the_server_has_no_memory() -> None:
     """C8, over HTTP: descending, and the session has what was loaded."""
     with Ollama(models={"tiny:latest": told()}, memory_tokens=5000) as server, engine_of(server) as engine:
         engine.model("m")
-        lease = engine.session("s", model="m").lease
-        assert (lease.window_tokens, lease.source) == (4096, "load-retry")
+        window = engine.session("s", model="m").window
+        assert (window.window_tokens, window.source) == (4096, "load-retry")
 
 
 def test_window_that_the_server_cuts_is_read_back() -> None:
     """What only speaks like Ollama may give another one than was asked for."""
     with Ollama(models={"tiny:latest": told()}, fixed_window=3000) as server, engine_of(server) as engine:
         engine.model("m")
-        lease = engine.session("s", model="m").lease
-        assert (lease.window_tokens, lease.source) == (3000, "served")
+        window = engine.session("s", model="m").window
+        assert (window.window_tokens, window.source) == (3000, "served")
 
 
 def test_settings_and_training_cap_what_is_sent() -> None:
@@ -92,12 +92,12 @@ def test_settings_and_training_cap_what_is_sent() -> None:
     bare = Model(native=16_384, info={"general.architecture": "llama", "llama.context_length": 16_384})
     with Ollama(models={"tiny:latest": bare}) as server:
         with engine_of(server) as engine:
-            lease = engine.session("s", model="m").lease
-            assert (lease.window_tokens, lease.source) == (16_384, "native-limit")
-            assert "does not tell the tensors of tiny" in lease.detail
+            window = engine.session("s", model="m").window
+            assert (window.window_tokens, window.source) == (16_384, "native-limit")
+            assert "does not tell the tensors of tiny" in window.detail
         with engine_of(server, context_window=6000) as engine:
             engine.model("m")
-            assert engine.session("s", model="m").lease.window_tokens == 6000
+            assert engine.session("s", model="m").window.window_tokens == 6000
             assert server.loaded == {"tiny:latest": 6000}
 
 
@@ -106,9 +106,9 @@ def test_server_that_is_not_there_is_no_reason_to_fail() -> None:
     with Ollama() as server:
         pass
     with engine_of(server, context_window=6000) as engine:
-        lease = engine.session("s", model="m").lease
-        assert (lease.window_tokens, lease.source) == (6000, "model-definition")
-        assert "ollama serve" in lease.detail
+        window = engine.session("s", model="m").window
+        assert (window.window_tokens, window.source) == (6000, "model-definition")
+        assert "ollama serve" in window.detail
 
 
 def test_window_of_an_openai_compatible_server_is_read_back() -> None:
@@ -118,24 +118,24 @@ def test_window_of_an_openai_compatible_server_is_read_back() -> None:
     with Ollama(raw=lambda path: (said if path == "/v1/models" else nothing)(path)) as server:
         settings = {"models": {"m": {"url": f"{server.url}/v1", "context_window": 32_000}}}
         with squidbot.load(settings) as engine:
-            lease = engine.session("s", model="m").lease
-            assert (lease.window_tokens, lease.source) == (9000, "served")
+            window = engine.session("s", model="m").window
+            assert (window.window_tokens, window.source) == (9000, "served")
         with squidbot.load({"models": {"m": {"url": f"{server.url}/v1"}}}) as engine:
-            assert engine.session("s", model="m").lease.window_tokens == 9000
+            assert engine.session("s", model="m").window.window_tokens == 9000
     with squidbot.load(settings) as engine:
-        lease = engine.session("s", model="m").lease
-        assert (lease.window_tokens, lease.source) == (32_000, "model-definition")
-        assert "no answer from" in lease.detail
+        window = engine.session("s", model="m").window
+        assert (window.window_tokens, window.source) == (32_000, "model-definition")
+        assert "no answer from" in window.detail
 
 
 def test_server_is_asked_anew_before_its_model_is_opened() -> None:
     """A model that was not there when a session opened is sized when it is: never with a window that nobody sized."""
     with Ollama(models={}) as server, engine_of(server, {"default": 16384}) as engine:
-        assert engine.session("s", model="m").lease.source == "global-config"
+        assert engine.session("s", model="m").window.source == "global-config"
         server.models["tiny:latest"] = told()
         assert engine.model("m").window_tokens == 8192
-        lease = engine.session("t", model="m").lease
-        assert (lease.window_tokens, lease.source) == (8192, "auto-ram")
+        window = engine.session("t", model="m").window
+        assert (window.window_tokens, window.source) == (8192, "auto-ram")
 
 
 def test_server_that_is_gone_when_the_model_is_opened_is_named() -> None:
@@ -147,7 +147,7 @@ def test_server_that_is_gone_when_the_model_is_opened_is_named() -> None:
         with pytest.raises(LLMError, match=r"unreachable: nothing listens at http.*ollama serve"):
             engine.model("m")
         assert session.assemble("hello").messages
-        assert session.lease.window_tokens == 8192
+        assert session.window.window_tokens == 8192
 
 
 def test_facts_are_found_by_vectors_of_a_model_behind_ollama() -> None:

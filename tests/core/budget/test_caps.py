@@ -215,7 +215,7 @@ def test_cap_history_keeps_the_newest_that_fit(items: list[HistoryItem], kept: t
 
 
 def test_cap_history_keeps_atoms_whole_when_it_counts_recent_messages() -> None:
-    """C16: a floor of 2 messages in an atom of 3 keeps that atom; one of 4 takes the atom before it too."""
+    """C16: a floor of 2 messages in an step of 3 keeps that step; one of 4 takes the step before it too."""
     items = [HistoryItem(50), HistoryItem(60, messages=2), HistoryItem(300, messages=3)]
     assert cap_history(items, Caps(history=100, min_recent_messages=2)) == (2,)
     assert cap_history(items, Caps(history=100, min_recent_messages=4)) == (1, 2)
@@ -228,7 +228,7 @@ def test_cap_history_keeps_floor_items_that_are_older_than_what_fits() -> None:
 
 
 def items_of(draw: st.DrawFn) -> list[HistoryItem]:
-    """Atoms with costs, messages, floors and leasts of every kind."""
+    """Steps with costs, messages, floors and leasts of every kind."""
     rows = draw(
         st.lists(st.tuples(st.integers(0, 60), st.integers(1, 3), st.booleans(), st.none() | st.integers(0, 60)))
     )

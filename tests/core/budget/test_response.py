@@ -37,7 +37,7 @@ def test_reserve_never_falls_with_score_or_window_and_is_at_most_the_lease_s(  #
     verbosity: Verbosity,
     answer: int,
 ) -> None:
-    """What a lease is opened with covers every turn; of a larger window neither answer nor input gets less."""
+    """What a window is opened with covers every turn; of a larger window neither answer nor input gets less."""
 
     def tokens(of_score: float, of_window: int) -> int:
         return reserve_for(

@@ -1,4 +1,4 @@
-"""How full GPUs are, and who is told: borders, what is the lease's own doing, and how often."""
+"""How full GPUs are, and who is told: borders, what is the window's own doing, and how often."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_watch_tells_each_rise_when_memory_fills_up() -> None:
 
 
 def test_watch_tells_nothing_of_what_the_model_itself_takes() -> None:
-    """The level right after loading is the lease's own doing, and so is coming back to it from below."""
+    """The level right after loading is the window's own doing, and so is coming back to it from below."""
     assert told(90, (1, 90), (2, 94), (100, 40), (200, 90)) == [[], [], [], []]
     assert told(90, (1, 96)) == [[EMERGENCY]]
     assert told(97, (1, 99)) == [[]]

@@ -13,14 +13,14 @@ from squidbot.core.budget import (
     default_reserve_tokens,
     fits,
     input_limit,
-    open_lease,
+    open_window,
     parse_tokens,
     room,
     safety_fraction_for,
     window_below,
 )
 from squidbot.core.errors import BudgetError, ConfigError
-from squidbot.core.messages import Cost, Lease
+from squidbot.core.messages import ContextWindow, Cost
 from squidbot.core.ports import Certificate
 
 
@@ -182,31 +182,31 @@ def test_parse_tokens_refuses_every_other_text(text: str) -> None:
 
 def test_open_lease_fills_in_reserve_and_safety_from_model_and_counter() -> None:
     """Defaults of C12 with a heuristic counter on a 16K window."""
-    lease = open_lease(WindowSettings(16384, model="qwen2.5:7b", source="native-limit"), "classes", "measured")
-    assert lease == Lease(lease.lease_id, 16384, 4096, 0.85, "classes", "qwen2.5:7b", "native-limit")
+    window = open_window(WindowSettings(16384, model="qwen2.5:7b", source="native-limit"), "classes", "measured")
+    assert window == ContextWindow(window.window_id, 16384, 4096, 0.85, "classes", "qwen2.5:7b", "native-limit")
 
 
 def test_open_lease_keeps_what_is_set() -> None:
     """A reserve and a fraction that are given win over model and certificate, a reserve of 0 too."""
-    lease = open_lease(WindowSettings(8000, 0, 0.5, 100), "tiktoken", "exact")
-    assert (lease.reserved_output_tokens, lease.safety_fraction) == (0, 0.5)
+    window = open_window(WindowSettings(8000, 0, 0.5, 100), "tiktoken", "exact")
+    assert (window.reserved_output_tokens, window.safety_fraction) == (0, 0.5)
 
 
 def test_open_lease_gives_the_same_id_for_the_same_fields_only() -> None:
     """The id is a hash of the fields: known beforehand, different for each field."""
     settings = WindowSettings(8000, 1000, 0.5, model="a", source="b")
-    base = open_lease(settings, "words", "none")
+    base = open_window(settings, "words", "none")
     others = [
-        open_lease(replace(settings, window_tokens=8001), "words", "none"),
-        open_lease(replace(settings, reserved_output_tokens=1001), "words", "none"),
-        open_lease(replace(settings, safety_fraction=0.6), "words", "none"),
-        open_lease(replace(settings, model="ab", source=""), "words", "none"),
-        open_lease(replace(settings, model="\ud800"), "words", "none"),
-        open_lease(settings, "bytes", "none"),
+        open_window(replace(settings, window_tokens=8001), "words", "none"),
+        open_window(replace(settings, reserved_output_tokens=1001), "words", "none"),
+        open_window(replace(settings, safety_fraction=0.6), "words", "none"),
+        open_window(replace(settings, model="ab", source=""), "words", "none"),
+        open_window(replace(settings, model="\ud800"), "words", "none"),
+        open_window(settings, "bytes", "none"),
     ]
-    assert base.lease_id == "lease-69658bbf1c02"
-    assert open_lease(settings, "words", "none") == base
-    assert len({base.lease_id, *(other.lease_id for other in others)}) == 7
+    assert base.window_id == "lease-69658bbf1c02"
+    assert open_window(settings, "words", "none") == base
+    assert len({base.window_id, *(other.window_id for other in others)}) == 7
 
 
 @pytest.mark.parametrize(
@@ -219,12 +219,12 @@ def test_open_lease_gives_the_same_id_for_the_same_fields_only() -> None:
     ],
 )
 def test_open_lease_refuses_settings_that_leave_no_room(settings: WindowSettings, error: type[Exception]) -> None:
-    """A lease that exists has room for input."""
+    """A window that exists has room for input."""
     with pytest.raises(error, match=r"window|reserve|safety_fraction"):
-        open_lease(settings, "words", "none")
+        open_window(settings, "words", "none")
 
 
-LEASE = Lease("x", 16000, 4096, 0.85, "classes")
+LEASE = ContextWindow("x", 16000, 4096, 0.85, "classes")
 
 
 @pytest.mark.parametrize(
@@ -246,27 +246,31 @@ def test_room_is_the_smaller_of_the_two_checks(cost: Cost, room_tokens: int) -> 
 
 
 @st.composite
-def leases(draw: st.DrawFn) -> Lease:
+def windows(draw: st.DrawFn) -> ContextWindow:
     """Leases that leave room for input, from 2 tokens to 2 million."""
     window_tokens = draw(st.integers(2, 2_000_000))
     fraction = draw(st.sampled_from([0.5, 0.85, 0.95, 1.0]))
-    return open_lease(WindowSettings(window_tokens, draw(st.integers(0, window_tokens - 1)), fraction), "words", "none")
+    return open_window(
+        WindowSettings(window_tokens, draw(st.integers(0, window_tokens - 1)), fraction), "words", "none"
+    )
 
 
-@given(leases())
-def test_input_limit_is_exactly_where_a_request_stops_to_fit(lease: Lease) -> None:
+@given(windows())
+def test_input_limit_is_exactly_where_a_request_stops_to_fit(window: ContextWindow) -> None:
     """A request whose estimate equals its bound fits up to the input limit, and not one token more."""
-    limit = input_limit(lease.window_tokens, lease.reserved_output_tokens, lease.safety_fraction)
-    assert fits(Cost(limit, limit), lease)
-    assert not fits(Cost(limit + 1, limit + 1), lease)
-    assert limit + lease.reserved_output_tokens <= lease.window_tokens
+    limit = input_limit(window.window_tokens, window.reserved_output_tokens, window.safety_fraction)
+    assert fits(Cost(limit, limit), window)
+    assert not fits(Cost(limit + 1, limit + 1), window)
+    assert limit + window.reserved_output_tokens <= window.window_tokens
 
 
-@given(leases(), st.integers(0, 3_000_000), st.integers(0, 100_000), st.integers(0, 50_000))
-def test_room_shrinks_by_what_is_added(lease: Lease, estimate_tokens: int, more_tokens: int, added: int) -> None:
+@given(windows(), st.integers(0, 3_000_000), st.integers(0, 100_000), st.integers(0, 50_000))
+def test_room_shrinks_by_what_is_added(
+    window: ContextWindow, estimate_tokens: int, more_tokens: int, added: int
+) -> None:
     """Room is exact: adding a cost to both figures takes just that much of it."""
     cost = Cost(estimate_tokens, estimate_tokens + more_tokens)
-    assert room(cost.plus(Cost(added, added)), lease) == room(cost, lease) - added
+    assert room(cost.plus(Cost(added, added)), window) == room(cost, window) - added
 
 
 @given(st.integers(1, 3_000_000), st.floats(0, 1, exclude_min=True))

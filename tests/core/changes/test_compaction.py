@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from squidbot.core.compaction.planner import Compactor, filled
-from squidbot.core.compaction.pressure import Batch, Scene, Step, steps
+from squidbot.core.compaction.pressure import Batch, Reduction, Scene, reductions
 from squidbot.core.messages import Cost, StoredMessage, Summary
 from squidbot.core.plan import Representation, Run, Segment
 from squidbot.core.settings import HistorySettings
 from squidbot.core.view.current import Block
 from squidbot.core.view.renderer import born, shown
-from squidbot.core.view.steps import Atom, atoms_of
+from squidbot.core.view.steps import Step, steps_of
 
 from ..rows import row
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import Part
 
-GENTLE = Step(0.3, 0.0, 0.5, 0.45, gentle=True)
-HARD = Step(0.0, 0.0, 0.5, 0.45)
+GENTLE = Reduction(0.3, 0.0, 0.5, 0.45, gentle=True)
+HARD = Reduction(0.0, 0.0, 0.5, 0.45)
 SETTINGS = HistorySettings(gap_seconds=1e9, min_recent_messages=0, keep_fraction=0.0)
 
 
@@ -46,9 +46,9 @@ class Notes:
         """Return the blocks that were noted before."""
         return tuple(run for run in self.kept if run.first_seq > after_seq)
 
-    def took(self, atoms: Sequence[Atom]) -> Run:
-        """Return the block of these atoms."""
-        return Run(atoms[0].first_seq, atoms[-1].last_seq, sum(atom.cost.bound for atom in atoms))
+    def took(self, steps: Sequence[Step]) -> Run:
+        """Return the block of these steps."""
+        return Run(steps[0].first_seq, steps[-1].last_seq, sum(step.cost.bound for step in steps))
 
     def told(
         self, run: Run, standing: Sequence[Part], limit_tokens: int, level: Representation = Representation.DETAILED
@@ -90,15 +90,15 @@ def turns(count: int, tokens: int = 10, start: int = 0) -> list[StoredMessage]:
 def scene(rows: list[StoredMessage], room: int = 1000, **fields: object) -> Scene:
     """Return a scene whose tail is these rows, all of them stored but the last."""
     plain = Scene(
-        Cost(room, room), (), (), tuple(atoms_of(rows)), len(rows) - 1 + rows[0].seq, frozenset(), (), rows[-1].turn
+        Cost(room, room), (), (), tuple(steps_of(rows)), len(rows) - 1 + rows[0].seq, frozenset(), (), rows[-1].turn
     )
     return plain._replace(**fields)  # type: ignore[arg-type]  # a test names them
 
 
-def batch(at: Scene, step: Step = GENTLE, notes: Notes | None = None, **settings: object) -> Batch | None:
+def batch(at: Scene, reduction: Reduction = GENTLE, notes: Notes | None = None, **settings: object) -> Batch | None:
     """Return the batch of a step."""
     changed = replace(SETTINGS, **settings)  # type: ignore[arg-type]  # a test names them
-    return Compactor(at, changed, notes or Notes(), by_estimate=False).batch(step)
+    return Compactor(at, changed, notes or Notes(), by_estimate=False).batch(reduction)
 
 
 def runs(made: Batch | None) -> list[tuple[int, int, str, tuple[int, ...]]]:
@@ -109,20 +109,26 @@ def runs(made: Batch | None) -> list[tuple[int, int, str, tuple[int, ...]]]:
 
 def test_attempts_go_from_gentle_to_nothing_but_what_must_stay() -> None:
     """Notes give way before what the user said; with the scope none there is one attempt (B-17)."""
-    attempts = steps(HistorySettings())
+    attempts = reductions(HistorySettings())
     assert attempts[0].gentle
-    assert not any(step.gentle for step in attempts[1:])
-    assert attempts[-1] == Step(0.0, 0.0, 0.0, 0.0)
-    assert [step.keep_fraction for step in attempts] == sorted((step.keep_fraction for step in attempts), reverse=True)
-    assert [step.notes_fraction for step in attempts] == sorted((s.notes_fraction for s in attempts), reverse=True)
-    assert [step.user_fraction for step in attempts] == sorted((s.user_fraction for s in attempts), reverse=True)
-    assert steps(HistorySettings(scope="none")) == [Step(0.0, 0.0, 0.0, 0.0)]
+    assert not any(reduction.gentle for reduction in attempts[1:])
+    assert attempts[-1] == Reduction(0.0, 0.0, 0.0, 0.0)
+    assert [reduction.keep_fraction for reduction in attempts] == sorted(
+        (reduction.keep_fraction for reduction in attempts), reverse=True
+    )
+    assert [reduction.notes_fraction for reduction in attempts] == sorted(
+        (s.notes_fraction for s in attempts), reverse=True
+    )
+    assert [reduction.user_fraction for reduction in attempts] == sorted(
+        (s.user_fraction for s in attempts), reverse=True
+    )
+    assert reductions(HistorySettings(scope="none")) == [Reduction(0.0, 0.0, 0.0, 0.0)]
 
 
 def test_nothing_is_moved_where_all_must_stay() -> None:
     """One message in flight, however hard the step."""
     alone = scene([row(0, tokens=2000)])
-    assert [batch(alone, step) for step in steps(SETTINGS)] == [None] * len(steps(SETTINGS))
+    assert [batch(alone, reduction) for reduction in reductions(SETTINGS)] == [None] * len(reductions(SETTINGS))
 
 
 def test_history_gives_way_down_to_the_low_water_mark() -> None:
@@ -131,7 +137,7 @@ def test_history_gives_way_down_to_the_low_water_mark() -> None:
     at = scene([*rows, row(40, turn=40)], room=4000)
     made = batch(at, note_rate=0.04)
     assert made is not None
-    assert sum(atom.cost.bound for atom in at.tail if atom.first_seq >= made.tail_from_seq) <= 1200
+    assert sum(step.cost.bound for step in at.tail if step.first_seq >= made.tail_from_seq) <= 1200
     assert made.tail_from_seq in {32, 33}
     assert {one[2] for one in runs(made)} == {"summary+user"}
     assert [seq for one in runs(made) for seq in one[3]] == list(range(0, made.tail_from_seq, 2))
@@ -142,7 +148,7 @@ def test_history_gives_way_down_to_the_low_water_mark() -> None:
 def test_what_came_with_the_call_stays_raw() -> None:
     """And the message in flight with it, whatever it costs."""
     rows = [*turns(5, 100), row(10, tokens=200, turn=10), row(11, "assistant", tokens=200)]
-    made = batch(scene(rows, stored=10), Step(0.0, 0.0, 0.1, 0.45))
+    made = batch(scene(rows, stored=10), Reduction(0.0, 0.0, 0.1, 0.45))
     assert made is not None
     assert made.tail_from_seq == 10
 
@@ -151,7 +157,7 @@ def test_newest_messages_stay_raw_while_they_fit() -> None:
     """The configured number of them."""
     rows = turns(10, 100)
     at = scene(rows, room=2000)
-    made = batch(at, Step(0.01, 0.0, 0.1, 0.2), min_recent_messages=6, keep_fraction=0.5)
+    made = batch(at, Reduction(0.01, 0.0, 0.1, 0.2), min_recent_messages=6, keep_fraction=0.5)
     assert made is not None
     assert made.tail_from_seq <= 14
 
@@ -242,7 +248,7 @@ def test_notes_on_many_blocks_stay_one_note() -> None:
 def test_users_words_give_way_in_one_batch_when_they_cost_too_much() -> None:
     """Down to a share of their room, so that the next turn does not cut again; while they fit, all stay."""
     rows = [*turns(20, 30), row(40, turn=40)]
-    fit, cut = (batch(scene(rows), Step(0.0, 0.0, share, 0.45), Notes()) for share in (0.7, 0.4))
+    fit, cut = (batch(scene(rows), Reduction(0.0, 0.0, share, 0.45), Notes()) for share in (0.7, 0.4))
     assert sum(len(one[3]) for one in runs(fit)) == 20
     assert sum(len(one[3]) for one in runs(cut)) * 30 <= 0.4 * 0.3 * 1000
 
@@ -262,7 +268,7 @@ def test_hardest_attempt_leaves_a_pointer_with_pins_and_the_question() -> None:
     """No room for notes: what is pinned and what is being answered stay (B-16)."""
     rows = [*turns(5, 30), row(10, turn=10, tokens=30), *(row(seq, "assistant", tokens=30) for seq in range(11, 20))]
     at = scene(rows, pinned=frozenset({3}), in_flight_seq=10)
-    made = batch(at, Step(0.0, 0.0, 0.0, 0.0))
+    made = batch(at, Reduction(0.0, 0.0, 0.0, 0.0))
     assert runs(made) == [(0, 18, "absent", (3, 10))]
     assert made is not None
     assert made.summaries == ()
@@ -289,7 +295,7 @@ def test_outputs_are_slimmed_between_notes_and_raw_messages() -> None:
     for turn in range(8):
         base = turn * 3
         rows += [row(base), row(base + 1, "assistant", calls=("a",)), row(base + 2, answers="a", tokens=300)]
-    made = batch(scene([*rows, row(24, turn=24)], room=2000), Step(0.5, 0.2, 0.5, 0.45, gentle=True))
+    made = batch(scene([*rows, row(24, turn=24)], room=2000), Reduction(0.5, 0.2, 0.5, 0.45, gentle=True))
     slimmed = runs(made)[-1]
     assert slimmed[2] == "slimmed"
     assert made is not None
@@ -301,7 +307,7 @@ def test_outputs_are_slimmed_between_notes_and_raw_messages() -> None:
 def test_batch_covers_everything_before_the_tail_without_holes(rate: float) -> None:
     """Whatever the step; the hardest one always makes one."""
     at = scene([*turns(20, 30), row(40, turn=40)], slimmed=())
-    tried = [batch(at, step, note_rate=rate) for step in steps(SETTINGS)]
+    tried = [batch(at, reduction, note_rate=rate) for reduction in reductions(SETTINGS)]
     assert tried[-1] is not None
     for made in filter(None, tried):
         ends = [(one.first_seq, one.last_seq) for one in made.segments]
@@ -318,12 +324,12 @@ def summary(first: int, last: int) -> Summary:
 def test_notes_take_what_is_left_and_an_event_leaves_room_to_grow() -> None:
     """Less than their share where much stays behind them; none where next to nothing is left."""
     notes = Notes()
-    step = Step(0.0, 0.0, 0.1, 0.45)
+    reduction = Reduction(0.0, 0.0, 0.1, 0.45)
     at = scene([*turns(20, 20), row(40, turn=40, tokens=550)], room=1000)
-    (told,) = runs(batch(at, step, notes, chain=False, level_fraction=0.0))
+    (told,) = runs(batch(at, reduction, notes, chain=False, level_fraction=0.0))
     assert notes.limits == [int(filled(1000)) - 550 - 20 * len(told[3])]
     full = scene([*turns(20, 20), row(40, turn=40, tokens=790)], room=1000)
-    assert [one[2] for one in runs(batch(full, step, notes, chain=False))] == ["absent"]
+    assert [one[2] for one in runs(batch(full, reduction, notes, chain=False))] == ["absent"]
 
 
 @pytest.mark.parametrize("newest", [10, 300, 600])
@@ -332,7 +338,7 @@ def test_larger_room_keeps_all_that_a_smaller_one_keeps(newest: int) -> None:
     rows = [*turns(30, 17), row(60, turn=60, tokens=newest)]
     kept: list[set[int]] = []
     for room in range(newest + 200, 2_000, 37):
-        made = batch(scene(rows, room=room), Step(0.3, 0.0, 0.5, 0.45))
+        made = batch(scene(rows, room=room), Reduction(0.3, 0.0, 0.5, 0.45))
         assert made is not None
         raw = set(range(made.tail_from_seq, 61))
         kept.append(raw.union(*(one[3] for one in runs(made))))

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from squidbot.core.compaction.planner import due, first_changed
-from squidbot.core.compaction.pressure import Moment, check_fixed, pressure_fraction, room_of, saves_enough
+from squidbot.core.compaction.pressure import CallContext, check_fixed, pressure_fraction, room_of, saves_enough
 from squidbot.core.errors import BudgetError
 from squidbot.core.messages import Cost, Kind
 from squidbot.core.plan import FirstChanged, PlanRecord, Representation, Segment
 from squidbot.core.settings import HistorySettings
-from squidbot.core.view.current import Block, Pieces, Standing, Tail, standing
+from squidbot.core.view.current import Block, CurrentView, Pieces, Tail, standing
 
 from ..rows import RENDERER, part, row
 
-MOMENT = Moment(
+MOMENT = CallContext(
     limit=Cost(1000, 1000),
     system=(),
     tools=Cost(0, 0),
@@ -30,7 +30,7 @@ MOMENT = Moment(
 SETTINGS = HistorySettings(high_fraction=0.7, low_fraction=0.3)
 
 
-def history(tokens: int, *, noted: bool = False) -> Standing:
+def history(tokens: int, *, noted: bool = False) -> CurrentView:
     """Return a standing whose history costs so many tokens, some of it in a block where `noted`."""
     block = Block(Segment(0, 0, Representation.MERGED, "s0-0.beef"), (part("user", Kind.SUMMARY),))
     blocks, rest = ((block,), tokens - 10) if noted else ((), tokens)

@@ -115,7 +115,7 @@ def test_step_in_flight_the_newest_answer_and_pins_are_never_cut() -> None:
     """W-15: nor what the user said, however long (C17)."""
     texts = [user("one"), assistant(long("a", 350)), user(long("u", 350)), assistant(long("b", 350)), user("go")]
     loop = [assistant(long("c", 350), ("c", "read", "{}")), result("c", "found")]
-    _, session = ran(*texts, *loop, setup=replace(changed(SETUP, assistant_fraction=0.04), window=32_768))
+    _, session = ran(*texts, *loop, setup=replace(changed(SETUP, assistant_fraction=0.04), window_tokens=32_768))
     session.pin(1)
     plan = session.compact()
     assert plan is not None
@@ -184,7 +184,7 @@ def test_requests_grow_behind_what_is_left_of_long_answers(
 def check_share(one: Assembly, share: float) -> None:
     """Check that each text of the model's before the newest step has its share at most, or as little as is left."""
     most = max(LEAST_TOKENS, share * one.limit.bound)
-    newest = one.standing.tail.atoms[-1].first_seq
+    newest = one.standing.tail.steps[-1].first_seq
     for part in one.parts:
         if part.role == "assistant" and part.first_seq < newest and part.payload is not None:
             assert part.cost.bound <= most + BESIDE

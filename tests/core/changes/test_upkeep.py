@@ -15,7 +15,7 @@ from squidbot.core.compaction.pressure import SUPPOSED_TOKENS, Upkeep, pays
 from squidbot.core.messages import Cost, Kind
 from squidbot.core.plan import Prices, Representation, Segment
 from squidbot.core.settings import HistorySettings
-from squidbot.core.view.current import Block, Pieces, Standing, Tail, standing
+from squidbot.core.view.current import Block, CurrentView, Pieces, Tail, standing
 
 from ..rows import RENDERER, part, row
 from .test_event import MOMENT
@@ -52,7 +52,7 @@ def test_free_reads_never_pay_for_an_event_and_a_free_event_pays_at_once() -> No
     assert Upkeep(900, 10, 0, 900, 0).pays_by(Prices(1.0, 1.0, 5.0, 0)) == 0
 
 
-def history(said: int, *, noted: bool = True, role: Literal["user", "assistant"] = "assistant") -> Standing:
+def history(said: int, *, noted: bool = True, role: Literal["user", "assistant"] = "assistant") -> CurrentView:
     """Return a standing with a block of 10 tokens, and so many raw behind it in messages of 10, a user's last."""
     block = Block(Segment(0, 0, Representation.MERGED, "s0-0.beef", (), 10), (part("user", Kind.SUMMARY),))
     rows = [row(1 + at, role, tokens=10, turn=at if role == "user" else 1) for at in range(said // 10 - 1)]

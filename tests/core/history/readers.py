@@ -35,7 +35,7 @@ def opened(store: InMemoryStore, setup: Setup, session_id: str = "s") -> Opened:
     """Return a session and its history from a fresh engine over the store."""
     heard = Heard()
     engine = ContextEngine(store, store, {CODEC.tag: CODEC}, heard)
-    session = engine.session(session_id, setup.lease, setup.meter, setup.settings)
+    session = engine.session(session_id, setup.window, setup.meter, setup.settings)
     return Opened(session, engine.history(session, setup.meter), heard)
 
 

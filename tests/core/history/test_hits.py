@@ -21,9 +21,9 @@ DAY = 86_400.0
 NOW = 1_700_000_000.0
 
 
-def talked(*said: object, window: int = 32_768) -> Opened:
+def talked(*said: object, window_tokens: int = 32_768) -> Opened:
     """Return a session in which this was recorded."""
-    one = opened(InMemoryStore(), Setup(window))
+    one = opened(InMemoryStore(), Setup(window_tokens))
     one.session.record(*said, now=NOW - 3 * DAY)  # type: ignore[arg-type]  # messages of the driver
     return one
 
@@ -112,7 +112,7 @@ def test_search_pages_share_no_hit_and_miss_none() -> None:
 
 def test_search_page_fits_the_room_there_is() -> None:
     """Fewer lines where little is free; the rest follows."""
-    one = talked(*(user(f"plan number {n} " + "word " * 80) for n in range(8)), window=2048)
+    one = talked(*(user(f"plan number {n} " + "word " * 80) for n in range(8)), window_tokens=2048)
     page = one.history.search("plan", limit=50)
     assert 0 < len(page.hits) < 8
     assert page.next_offset == len(page.hits)

@@ -10,7 +10,7 @@ from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.errors import RecallError
 from squidbot.core.messages import Category, Cost
 from squidbot.core.recall.history import LEAST_TOKENS, Maker, Page, Run, body_of
-from squidbot.core.view.current import Shelf
+from squidbot.core.view.current import SessionContext
 from squidbot.core.view.marks import harmless
 
 from ..promises.driver import Setup, assistant, message, opened, result, user
@@ -22,21 +22,21 @@ NOW = 1_700_000_000.0
 AMPLE = Cost(10**6, 10**6)
 
 
-def shelf(*said: object) -> Shelf:
+def shelf(*said: object) -> SessionContext:
     """Return a shelf with these messages recorded under a large window."""
     store = InMemoryStore()
     opened(store, Setup(10**6)).record(*said, now=NOW)  # type: ignore[arg-type]  # messages of the driver
-    return Shelf("s", store, store, RENDERER)
+    return SessionContext("s", store, store, RENDERER)
 
 
-def page_of(place: Shelf, run: Run, room: Cost = AMPLE, offset: int = 0) -> Page:
+def page_of(place: SessionContext, run: Run, room: Cost = AMPLE, offset: int = 0) -> Page:
     """Return the page, which there is."""
     page = Maker(place, run, NOW + 3 * 86_400).page(offset, room)
     assert page is not None
     return page
 
 
-def pages_of(place: Shelf, run: Run, room: Cost) -> list[Page]:
+def pages_of(place: SessionContext, run: Run, room: Cost) -> list[Page]:
     """Return all pages of a run, as the maker tells how to go on."""
     pages = [page_of(place, run, room)]
     while not pages[-1].last:
@@ -88,7 +88,7 @@ def test_single_message_goes_on_as_itself() -> None:
 def test_copy_inside_a_run_is_named_and_not_repeated() -> None:
     """Else each recall of a recall would double; asked for alone it is shown."""
     store = InMemoryStore()
-    place = Shelf("s", store, store, RENDERER)
+    place = SessionContext("s", store, store, RENDERER)
     session = opened(store, Setup(10**6))
     session.record(user("the original"))
     copy = page_of(place, Run(0, 0, alone=True)).text

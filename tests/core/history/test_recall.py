@@ -245,15 +245,15 @@ def test_page_leaves_room_for_what_has_been_asked_but_not_recorded() -> None:
 
 def test_tools_page_is_never_cut_at_birth() -> None:
     """At any window: a page is sized as its result will be measured."""
-    for window in (1300, 2048, 4096, 16_384, 65_536):
+    for window_tokens in (1300, 2048, 4096, 16_384, 65_536):
         store = InMemoryStore()
-        one = opened(store, Setup(window, 256))
+        one = opened(store, Setup(window_tokens, 256))
         one.session.record(*tame(6, 20), user("more " * 20), assistant("a reply of words " * 60))
         one.session.record(user("go"), assistant("", ("h", "history", "{}")))
         try:
             page = one.history.expand("m0-m60")
         except BudgetError:
-            assert window < 2048
+            assert window_tokens < 2048
             continue
         made = one.session.assemble([result("h", page.text)])
         assert made.incoming[0].sent_text is None

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from squidbot.adapters.stdlib import InMemoryStore
     from squidbot.core.errors import LLMError
-    from squidbot.core.summaries import Desk, JobSettings
+    from squidbot.core.summaries import JobSettings, SummaryQueue
 
     from ..promises.driver import Heard
 
@@ -43,10 +43,10 @@ def desk_of(
     observer: Heard | None = None,
     jobs: JobSettings | None = None,
     session_id: str = "s",
-) -> Desk:
+) -> SummaryQueue:
     """Return the desk of a session over the store, of a fresh engine."""
     engine = ContextEngine(store, store, {CODEC.tag: CODEC}, observer)
-    return engine.desk(session_id, setup.lease, setup.meter, setup.settings, jobs)
+    return engine.desk(session_id, setup.window, setup.meter, setup.settings, jobs)
 
 
 def shown(host: Host) -> set[str]:

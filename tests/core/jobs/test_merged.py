@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.compaction.planner import SUMMARY, TEXTS_FRACTION, Written
-from squidbot.core.compaction.pressure import steps
+from squidbot.core.compaction.pressure import reductions
 from squidbot.core.messages import Cost, Summary
 from squidbot.core.notes.notebook import IN_FRONT
 from squidbot.core.plan import PlanRecord, Representation
@@ -107,8 +107,8 @@ def test_texts_of_merged_blocks_stand_in_front_of_the_notes_by_rule(setup: Setup
 def test_texts_take_at_most_half_of_the_note(setup: Setup) -> None:
     """The rest names by rule what they leave out; together they keep to its room."""
     host = worked(setup)
-    room = setup.lease.window_tokens - setup.lease.reserved_output_tokens
-    most = setup.settings.fold_fraction * steps(setup.settings)[0].notes_fraction * room
+    room = setup.window.window_tokens - setup.window.reserved_output_tokens
+    most = setup.settings.fold_fraction * reductions(setup.settings)[0].notes_fraction * room
     count = 0
     for part in notes(host):
         inside = [one for one in merged(host) if part.text and one.text in part.text]

@@ -7,7 +7,7 @@ import pytest
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.engine import Inputs
 from squidbot.core.errors import ConfigError
-from squidbot.core.past import Mode
+from squidbot.core.last_request import Mode
 from squidbot.core.summaries import JobSettings, prompt
 
 from ..promises.driver import Host

@@ -15,7 +15,7 @@ BEN = Scope(user="ben", bot="squid")
 METER = Meter(builtin_counter("classes"))
 
 
-class Shelf(InMemoryMemoryStore):
+class SessionContext(InMemoryMemoryStore):
     """A store that shows what is in it."""
 
     @property
@@ -35,8 +35,8 @@ def fact(text: str, category: FactCategory = "core", days: float = 3, trust: Tru
     return named(replace(made, **more))  # type: ignore[arg-type]  # fields of a memory
 
 
-def shelf(*memories: Memory) -> Shelf:
+def shelf(*memories: Memory) -> SessionContext:
     """Return a store with these memories."""
-    made = Shelf()
+    made = SessionContext()
     made.add(memories)
     return made

@@ -10,10 +10,10 @@ from squidbot.core.errors import BudgetError, RecallError
 from squidbot.core.memories import Memory, Scope, Source, View
 from squidbot.core.memory.asking import Added, Asked, Memories
 
-from .shelves import ANN, BEN, METER, NOW, Shelf, fact, named, shelf
+from .shelves import ANN, BEN, METER, NOW, SessionContext, fact, named, shelf
 
 
-def of_ann(store: Shelf, **more: object) -> Memories:
+def of_ann(store: SessionContext, **more: object) -> Memories:
     """Return the memories that Ann sees."""
     return Memories(store, View(ANN), METER, **more)  # type: ignore[arg-type]  # fields
 

@@ -13,12 +13,12 @@ from squidbot.core.memory.extract import extract
 from squidbot.core.memory.facts import Candidate, Utterance, about, memory_of
 from squidbot.core.memory.learning import Learned, Place, decided, learned
 
-from .shelves import ANN, BEN, NOW, Shelf, fact, shelf
+from .shelves import ANN, BEN, NOW, SessionContext, fact, shelf
 
 PLACE = Place(View(ANN), "s1", NOW)
 
 
-def taught(store: Shelf, *texts: str) -> list[Learned]:
+def taught(store: SessionContext, *texts: str) -> list[Learned]:
     """Have a store learn of messages, one after the other, a second apart."""
     done: list[Learned] = []
     for text in texts:
@@ -30,7 +30,7 @@ def taught(store: Shelf, *texts: str) -> list[Learned]:
     return done
 
 
-def held(store: Shelf) -> list[str]:
+def held(store: SessionContext) -> list[str]:
     """Return what holds, oldest first."""
     return [one.text for one in reversed(store.listed(View(ANN)))]
 
@@ -149,7 +149,7 @@ def test_what_had_taken_a_place_gives_it_on() -> None:
     assert not any(store.memories[one.superseded_by].superseded_by for one in taken_places(store))
 
 
-def taken_places(store: Shelf) -> list[Memory]:
+def taken_places(store: SessionContext) -> list[Memory]:
     """Return what was replaced by something that it does not say itself that it replaced."""
     past = [one for one in store.memories.values() if one.superseded_by]
     return [one for one in past if store.memories[one.superseded_by].supersedes != one.memory_id]

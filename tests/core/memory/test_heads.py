@@ -16,10 +16,10 @@ from squidbot.core.memory.pieces import Card
 from squidbot.core.memory.text import COUNTED
 from squidbot.core.view.renderer import fenced
 
-from .shelves import ANN, BEN, METER, NOW, Shelf, fact, shelf
+from .shelves import ANN, BEN, METER, NOW, SessionContext, fact, shelf
 
 
-def started(store: Shelf, prompt: str, limit_tokens: int = 200, *, searchable: bool = True) -> str:
+def started(store: SessionContext, prompt: str, limit_tokens: int = 200, *, searchable: bool = True) -> str:
     """Return what is told at the beginning of a conversation."""
     told = cold_start(Memories(store, View(ANN), METER), Start(prompt, NOW), limit_tokens, searchable=searchable)
     return told.text if told else ""

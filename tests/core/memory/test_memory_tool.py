@@ -22,7 +22,7 @@ from squidbot.tools.session import ToolContext
 from squidbot.tools.table import FOR_SESSIONS, memory_tool, named
 from squidbot.tools.tool import answer
 
-from .shelves import ANN, METER, NOW, Shelf, fact, shelf
+from .shelves import ANN, METER, NOW, SessionContext, fact, shelf
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,7 +34,11 @@ MOST_TOKENS, MOST_READ_TOKENS = 400, 240
 
 
 def called(
-    arguments: Mapping[str, object] | str, store: Shelf | None = None, *, write: bool = True, limit_tokens: int = 1_000
+    arguments: Mapping[str, object] | str,
+    store: SessionContext | None = None,
+    *,
+    write: bool = True,
+    limit_tokens: int = 1_000,
 ) -> Answer:
     """Return what a call is answered, in a session in which five messages were said."""
     memories = Memories(shelf(fact("Likes tea.")) if store is None else store, View(ANN), METER)
@@ -158,7 +162,7 @@ def test_call_that_is_nearly_right_is_understood(arguments: dict[str, object]) -
 def test_store_that_fails_is_no_answer() -> None:
     """A failure never becomes content: the host is told, not the model."""
 
-    class Failing(Shelf):
+    class Failing(SessionContext):
         def search(self, *_arguments: object, **_more: object) -> list[object]:  # type: ignore[override]
             raise StoreError("the disk failed")
 

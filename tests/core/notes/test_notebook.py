@@ -14,7 +14,7 @@ from squidbot.core.notes.notebook import SNAPSHOT_FRAGMENTS, Notebook
 from squidbot.core.plan import Representation
 from squidbot.core.recall.history import resolve
 from squidbot.core.view.renderer import born
-from squidbot.core.view.steps import Atom, atoms_of
+from squidbot.core.view.steps import Step, steps_of
 
 from ..promises.driver import CLASSES, Setup, held, opened
 from ..promises.histories import tame
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Part, Summary
 
 
-def stored(turns: int = 40) -> tuple[InMemoryStore, list[Atom]]:
-    """Return a store with a conversation, and its atoms: three a turn."""
+def stored(turns: int = 40) -> tuple[InMemoryStore, list[Step]]:
+    """Return a store with a conversation, and its steps: three a turn."""
     store = InMemoryStore()
     opened(store, Setup(131_072)).record(*tame(turns, 20))
-    return store, atoms_of(held(store).messages)
+    return store, steps_of(held(store).messages)
 
 
 def write(store: InMemoryStore, records: tuple[Record, ...]) -> None:
@@ -36,57 +36,57 @@ def write(store: InMemoryStore, records: tuple[Record, ...]) -> None:
     store.append("s", store.head("s")[0], [], records)
 
 
-def told(book: Notebook, atoms: list[Atom], limit_tokens: int, beside: list[Part] | None = None) -> Summary:
-    """Return notes on atoms that are noted for the first time."""
-    return book.told(book.took(atoms), beside or [], limit_tokens)
+def told(book: Notebook, steps: list[Step], limit_tokens: int, beside: list[Part] | None = None) -> Summary:
+    """Return notes on steps that are noted for the first time."""
+    return book.told(book.took(steps), beside or [], limit_tokens)
 
 
 def test_notes_name_their_run_and_fit_their_limit() -> None:
     """Id, level, header, cost; the same notes again are equal."""
-    store, atoms = stored()
-    made = told(Notebook("s", RENDERER, store, store), atoms[:9], 120)
+    store, steps = stored()
+    made = told(Notebook("s", RENDERER, store, store), steps[:9], 120)
     assert (made.first_seq, made.last_seq, made.level) == (0, 11, "summary:detailed")
     assert made.summary_id.startswith("s0-11.")
     assert made.text.startswith(f"[{made.summary_id}: notes on 12 messages, data only; recall {made.summary_id}")
     assert "part_" in made.text
     assert made.cost == CLASSES.message(made.text)
     assert made.cost.bound <= 120
-    assert told(Notebook("s", RENDERER, store, store), atoms[:9], 120) == made
+    assert told(Notebook("s", RENDERER, store, store), steps[:9], 120) == made
 
 
 def test_notes_whose_id_is_taken_get_a_longer_one_and_keep_it() -> None:
     """Two sources may share four digits of their digests; a note that is stored is found by what made it again."""
-    store, atoms = stored()
-    short = told(Notebook("s", RENDERER, store, store), atoms[:9], 120)
+    store, steps = stored()
+    short = told(Notebook("s", RENDERER, store, store), steps[:9], 120)
     store.put(replace(short, text="another's", source_digest="f" * 64))
-    longer = told(Notebook("s", RENDERER, store, store), atoms[:9], 120)
+    longer = told(Notebook("s", RENDERER, store, store), steps[:9], 120)
     assert longer.summary_id == f"{short.summary_id}{longer.source_digest[4:8]}"
     assert longer.text.startswith(f"[{longer.summary_id}: notes on 12 messages, data only; recall {longer.summary_id}")
     assert (longer.source_digest, longer.cost.bound <= 120) == (short.source_digest, True)
     store.put(longer)
-    assert told(Notebook("s", RENDERER, store, store), atoms[:9], 120) == longer
+    assert told(Notebook("s", RENDERER, store, store), steps[:9], 120) == longer
     assert resolve(longer.summary_id, 99, store, "s") == (0, 11, False)
 
 
 def test_notes_do_not_say_again_what_stands_beside_them() -> None:
     """A path that a question names already."""
-    store, atoms = stored()
-    plain = told(Notebook("s", RENDERER, store, store), atoms[:9], 400)
-    beside = told(Notebook("s", RENDERER, store, store), atoms[:9], 400, [born(row) for row in atoms[1].messages])
+    store, steps = stored()
+    plain = told(Notebook("s", RENDERER, store, store), steps[:9], 400)
+    beside = told(Notebook("s", RENDERER, store, store), steps[:9], 400, [born(row) for row in steps[1].messages])
     assert plain.text != beside.text
     assert plain.source_digest != beside.source_digest
 
 
 def test_fold_stands_for_all_that_was_settled_before() -> None:
     """In any process: from the records alone, notes are the same."""
-    store, atoms = stored()
+    store, steps = stored()
     one = Notebook("s", RENDERER, store, store)
-    first = told(one, atoms[:9], 120)
+    first = told(one, steps[:9], 120)
     write(store, one.settle(-1, [(first.first_seq, first.last_seq)]))
-    folded = one.folded(0, 23, [one.took(atoms[9:18])], [], 300)
+    folded = one.folded(0, 23, [one.took(steps[9:18])], [], 300)
     assert (folded.first_seq, folded.last_seq, folded.level) == (0, 23, "summary:merged")
     other = Notebook("s", RENDERER, store, store)
-    assert other.folded(0, 23, [other.took(atoms[9:18])], [], 300) == folded
+    assert other.folded(0, 23, [other.took(steps[9:18])], [], 300) == folded
     write(store, one.settle(23, [(12, 23)]))
     again = Notebook("s", RENDERER, store, store).folded(0, 23, [], [], 300)
     assert again == folded
@@ -95,10 +95,10 @@ def test_fold_stands_for_all_that_was_settled_before() -> None:
 
 def test_ledger_is_stored_every_16_fragments() -> None:
     """A new process reads it and the fragments behind it."""
-    store, atoms = stored(60)
+    store, steps = stored(60)
     book = Notebook("s", RENDERER, store, store)
     for number in range(20):
-        run = atoms[9 * number : 9 * number + 9]
+        run = steps[9 * number : 9 * number + 9]
         last = run[-1].last_seq
         book.folded(0, last, [book.took(run)], [], 200)
         write(store, book.settle(last, [(run[0].first_seq, last)]))
@@ -117,9 +117,9 @@ def test_reach_is_the_first_message_asked_for_where_nothing_was_noted() -> None:
 
 def test_block_is_told_at_every_level_from_what_was_read_of_it() -> None:
     """Smaller at each, never from the notes before; the same from a process that was just started."""
-    store, atoms = stored()
+    store, steps = stored()
     book = Notebook("s", RENDERER, store, store)
-    run = book.took(atoms[:18])
+    run = book.took(steps[:18])
     book.told(run, [], 400)
     write(store, book.settle(-1, [run[:2]]))
     assert book.runs(-1) == (run,)
@@ -135,28 +135,28 @@ def test_block_is_told_at_every_level_from_what_was_read_of_it() -> None:
 
 def test_another_lease_begins_its_notes_anew() -> None:
     """What was noted under the old one is told again; its records stay."""
-    store, atoms = stored()
+    store, steps = stored()
     book = Notebook("s", RENDERER, store, store)
     assert book.restart() == ()
-    told(book, atoms[:9], 120)
+    told(book, steps[:9], 120)
     write(store, book.settle(-1, [(0, 11)]))
     (kept,) = book.restart()
     write(store, (kept,))
     assert kept.kind == "ledger"
     fresh = Notebook("s", RENDERER, store, store)
-    one, two = (each.folded(0, 23, [each.took(atoms[:18])], [], 300) for each in (fresh, book))
+    one, two = (each.folded(0, 23, [each.took(steps[:18])], [], 300) for each in (fresh, book))
     assert one == two
     assert fresh.reach(0, 5) == 5
 
 
 def test_notes_that_were_not_stored_are_forgotten() -> None:
     """The next ones are made from what is stored."""
-    store, atoms = stored()
+    store, steps = stored()
     book = Notebook("s", RENDERER, store, store)
-    before = book.folded(0, 11, [book.took(atoms[:9])], [], 300)
+    before = book.folded(0, 11, [book.took(steps[:9])], [], 300)
     book.settle(11, [(0, 11)])
     book.reopen()
-    assert book.folded(0, 11, [book.took(atoms[:9])], [], 300) == before
+    assert book.folded(0, 11, [book.took(steps[:9])], [], 300) == before
     assert [record.number for record in book.settle(11, [(0, 11)])] == [0]
 
 

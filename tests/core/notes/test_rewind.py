@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 def taken(book: Notebook, store: InMemoryStore, runs: list[tuple[int, int]], merged_through: int = -1) -> None:
     """Note runs of messages of a conversation, and store what they are made from."""
-    _, atoms = stored()
+    _, steps = stored()
     for first, last in runs:
-        book.took([atom for atom in atoms if first <= atom.first_seq and atom.last_seq <= last])
+        book.took([step for step in steps if first <= step.first_seq and step.last_seq <= last])
     write(store, book.settle(merged_through, runs))
 
 

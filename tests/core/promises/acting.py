@@ -151,7 +151,7 @@ class Acting(Host):
         elif act.what == "crash":
             self.crashes = True
         elif act.what == "lease":
-            self.setup = replace(self.setup, window=self.windows[act.number])
+            self.setup = replace(self.setup, window_tokens=self.windows[act.number])
             self.session = None
         else:
             self.session.pin(act.number, on=act.what == "pin")

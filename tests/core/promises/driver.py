@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.codecs.openai_chat import OpenAIChat
-from squidbot.core.budget import WindowSettings, open_lease
+from squidbot.core.budget import WindowSettings, open_window
 from squidbot.core.engine import ContextEngine, Inputs, Session
 from squidbot.core.errors import BudgetError, InvalidRequestError
 from squidbot.core.settings import HistorySettings
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from squidbot.core.events import Event
-    from squidbot.core.messages import Cost, Lease, Message, Record, StoredMessage, Usage
+    from squidbot.core.messages import ContextWindow, Cost, Message, Record, StoredMessage, Usage
     from squidbot.core.view.assembly import Assembly
 
 CODEC = OpenAIChat()
@@ -46,7 +46,7 @@ BY_MARKS = HistorySettings(patience=0.0, low_fraction=0.3, note_rate=0.08, notes
 class Setup:
     """Under which circumstances a session is opened; sizes in tokens, `reserve` None for the default one."""
 
-    window: int = 2048
+    window_tokens: int = 2048
     reserve: int | None = None
     settings: HistorySettings = field(default_factory=HistorySettings)
     meter: Meter = CLASSES
@@ -58,16 +58,16 @@ class Setup:
         other = {
             name: getattr(self.settings, name) for name in names if getattr(self.settings, name) != getattr(plain, name)
         }
-        return f"Setup({self.window}, {self.reserve}, HistorySettings(**{other}), {self.meter.name})"
+        return f"Setup({self.window_tokens}, {self.reserve}, HistorySettings(**{other}), {self.meter.name})"
 
     def _repr_pretty_(self, printer: Printer, _cycle: bool) -> None:  # noqa: FBT001  # the printer of Hypothesis asks so
         printer.text(repr(self))
 
     @property
-    def lease(self) -> Lease:
-        """The lease of the window and the reserve."""
-        settings = WindowSettings(self.window, self.reserve)
-        return open_lease(settings, self.meter.name, self.meter.certificate)
+    def window(self) -> ContextWindow:
+        """The window of the window and the reserve."""
+        settings = WindowSettings(self.window_tokens, self.reserve)
+        return open_window(settings, self.meter.name, self.meter.certificate)
 
 
 class Printer(Protocol):
@@ -167,7 +167,7 @@ def copied(store: InMemoryStore, session_id: str = "s") -> InMemoryStore:
 def opened(store: InMemoryStore, setup: Setup, session_id: str = "s", observer: Heard | None = None) -> Session:
     """Return a session of a fresh engine over the store, as a restarted process opens it."""
     engine = ContextEngine(store, store, {CODEC.tag: CODEC}, observer)
-    return engine.session(session_id, setup.lease, setup.meter, setup.settings)
+    return engine.session(session_id, setup.window, setup.meter, setup.settings)
 
 
 @dataclass

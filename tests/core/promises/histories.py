@@ -169,13 +169,13 @@ VARIANTS = (
 @st.composite
 def setups(draw: st.DrawFn, windows: Sequence[int] = (2048, 2048, 2048, 4096, 8192)) -> Setup:
     """Draw a window, a reserve, settings and a meter; in some the policy counts words."""
-    window = draw(st.sampled_from(windows))
-    reserve = draw(st.sampled_from([None, None, 0, 1, window // 2]))
+    window_tokens = draw(st.sampled_from(windows))
+    reserve = draw(st.sampled_from([None, None, 0, 1, window_tokens // 2]))
     settings = draw(st.sampled_from(VARIANTS))
     if draw(st.integers(0, 3)) == 0:
         limit = draw(st.sampled_from([100, 400, 1500]))
-        return Setup(window, reserve, replace(settings, policy_limit=limit), WORDS)
-    return Setup(window, reserve, settings, draw(st.sampled_from(METERS)))
+        return Setup(window_tokens, reserve, replace(settings, policy_limit=limit), WORDS)
+    return Setup(window_tokens, reserve, settings, draw(st.sampled_from(METERS)))
 
 
 def unmarked(setup: Setup) -> Setup:

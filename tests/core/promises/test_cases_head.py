@@ -30,7 +30,7 @@ def rendered_whole(assembly: Assembly) -> str:
 
 
 def test_pinned_message_is_sent_when_it_is_older_than_what_is_read_back() -> None:
-    """Under another lease, four windows back and more."""
+    """Under another window, four windows back and more."""
     host = Host(InMemoryStore(), Setup(131_072))
     host.run(tame(1, 4))
     assert host.session is not None
@@ -43,7 +43,7 @@ def test_pinned_message_is_sent_when_it_is_older_than_what_is_read_back() -> Non
 
 
 def test_user_message_in_flight_is_sent_when_it_is_older_than_what_is_read_back() -> None:
-    """A long tool loop under another lease: the task itself stays."""
+    """A long tool loop under another window: the task itself stays."""
     host = Host(InMemoryStore(), Setup(131_072))
     host.pending.append(user("THE TASK"))
     for number in range(60):

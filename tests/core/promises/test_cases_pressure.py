@@ -80,7 +80,7 @@ def test_pressure_says_which_rung_and_how_full() -> None:
     for event in heard:
         assert 0.7 <= event.fraction <= 1
         assert event.tokens_before == event.tokens_after > 0
-        assert (event.session_id, event.lease_id) == ("s", LATE.lease.lease_id)
+        assert (event.session_id, event.window_id) == ("s", LATE.window.window_id)
     second = Heard()
     opened(host.store, LATE, observer=second).assemble([user("?")])
     assert set(told(second)).isdisjoint(event.cause for event in heard)
@@ -223,10 +223,10 @@ def test_overflow_forces_an_event_while_compaction_rests() -> None:
 def test_reliability_is_reported_and_told_where_it_is_poor(billion: float | None, expected: float) -> None:
     """When notes first stand for messages, and not again; the report has it with every request."""
     host = Host(InMemoryStore(), Setup(4096), watch=False)
-    lease = replace(host.setup.lease, parameters_billion=billion)
+    window = replace(host.setup.window, parameters_billion=billion)
     host.session = opened(host.store, host.setup, observer=host.observer)
-    host.session.lease = lease
-    host.session._state.lease = lease  # a lease of a model whose size is known
+    host.session.window = window
+    host.session._state.window = window  # a window of a model whose size is known
     calls = requests(host.run(tame(20, 80)))
     assert sum(one.event is not None for one in calls) > 1
     assert calls[-1].report.reliability == pytest.approx(expected)

@@ -207,7 +207,7 @@ def test_no_snapshot_is_made_unasked_where_that_is_switched_off() -> None:
     """`auto_fraction` 0."""
     store = InMemoryStore()
     engine = ContextEngine(store, store, {CODEC.tag: CODEC}, None, Retention(auto_fraction=0.0))
-    session = engine.session("s", SETUP.lease, SETUP.meter, SETUP.settings)
+    session = engine.session("s", SETUP.window, SETUP.meter, SETUP.settings)
     for number in range(40):
         made = session.assemble([user(f"{number} " + "word " * 200)])
         session.record(*made.incoming, assistant("because " * 100))

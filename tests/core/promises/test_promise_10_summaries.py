@@ -25,7 +25,7 @@ from .rules import breaks_at, is_said, pairs_broken, sent
 
 if TYPE_CHECKING:
     from squidbot.core.messages import Message
-    from squidbot.core.summaries import Desk, Done
+    from squidbot.core.summaries import Done, SummaryQueue
 
     from .driver import Setup
 
@@ -66,10 +66,10 @@ def talks(most_plain: int = 20) -> st.SearchStrategy[list[Message]]:
     )
 
 
-def desk(store: InMemoryStore, setup: Setup) -> Desk:
+def desk(store: InMemoryStore, setup: Setup) -> SummaryQueue:
     """Return the desk of the session, which leaves out no block for being small."""
     engine = ContextEngine(store, store, {CODEC.tag: CODEC})
-    return engine.desk("s", setup.lease, setup.meter, setup.settings, EVERYTHING)
+    return engine.desk("s", setup.window, setup.meter, setup.settings, EVERYTHING)
 
 
 def run(history: list[Message], setup: Setup, answers: list[str], restarts: frozenset[int]) -> tuple[Host, list[Done]]:

@@ -202,13 +202,13 @@ STEPS = st.lists(
 
 
 @effort(40)
-@given(steps=STEPS, window=st.sampled_from([2_048, 4_096, 16_384]))
-@example(steps=[*(("say", turns) for turns in (1, 3, 1, 1, 1, 1, 4, 1)), ("forget", [3])], window=2_048)
+@given(steps=STEPS, window_tokens=st.sampled_from([2_048, 4_096, 16_384]))
+@example(steps=[*(("say", turns) for turns in (1, 3, 1, 1, 1, 1, 4, 1)), ("forget", [3])], window_tokens=2_048)
 def test_whatever_happens_forgotten_words_stay_away_and_others_stay(
-    steps: list[tuple[str, object]], window: int
+    steps: list[tuple[str, object]], window_tokens: int
 ) -> None:
     """Say, forget, recall, compact, undo, restart in any order: no forgotten word is left, no other payload changes."""
-    store, setup = InMemoryStore(), Setup(window)
+    store, setup = InMemoryStore(), Setup(window_tokens)
     session = going(store, setup, talk(3))
     gone: set[int] = set()
     kept = {row.seq: row.payload for row in held(store).messages}
@@ -257,7 +257,7 @@ def test_engine_of_another_process_sees_the_same() -> None:
     """What is forgotten in one is not sent by another that held the session."""
     store = InMemoryStore()
     session = going(store, ROOMY, talk(3))
-    other = ContextEngine(store, store, {CODEC.tag: CODEC}).session("s", ROOMY.lease, ROOMY.meter, ROOMY.settings)
+    other = ContextEngine(store, store, {CODEC.tag: CODEC}).session("s", ROOMY.window, ROOMY.meter, ROOMY.settings)
     other.assemble([user("hello?")])
     session.forget(4)
     assert "zq4x" not in " ".join(other.assemble([user("and now?")]).payloads)

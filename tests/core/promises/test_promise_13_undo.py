@@ -104,7 +104,7 @@ def test_second_try_behind_a_recall_is_the_first_one_whatever_the_scope(scope: s
 
 
 def test_compaction_by_hand_under_another_lease_notes_all_anew() -> None:
-    """What was noted under the lease before is not told beside it, in whichever process."""
+    """What was noted under the window before is not told beside it, in whichever process."""
     given = {25: [Act("lease", 0), Act("compact", 0)], 6: [Act("lease", 1)]}
     one, other = (acting(tame(17, 150), given, 3, restless=restless) for restless in (False, True))
     assert list(map(outcome, one.calls)) == list(map(outcome, other.calls))
@@ -127,8 +127,8 @@ def test_request_extends_the_former_one_behind_an_undo(
 
 def settled(former: Assembly) -> bool:
     """Return whether nothing that comes later is shown inside a request: an open step, a notice at its end."""
-    atoms = former.standing.tail.atoms
-    return former.parts[-1].kind is not Kind.NOTICE and (not atoms or atoms[-1].whole)
+    steps = former.standing.tail.steps
+    return former.parts[-1].kind is not Kind.NOTICE and (not steps or steps[-1].whole)
 
 
 @effort(20)
@@ -152,7 +152,7 @@ def test_notes_behind_an_undo_are_those_of_then(
 def test_any_recorded_request_can_be_made_again(
     history: list[Message], given: dict[int, list[Act]], variant: int, system: str
 ) -> None:
-    """In any process: the bytes that were sent, under whatever lease."""
+    """In any process: the bytes that were sent, under whatever window."""
     setup = Setup(4096, settings=VARIANTS[variant])
     host = Acting(InMemoryStore(), setup, acts=given, inputs=lambda _step: Inputs(system=system))
     host.run(history)
@@ -167,7 +167,7 @@ def check_again(host: Acting, system: str) -> None:
         again = session.request(number, Inputs(system=system))
         assert again.payloads == made.payloads
         assert again.parts == made.parts
-        assert (again.cost, again.limit, again.lease) == (made.cost, made.limit, made.lease)
+        assert (again.cost, again.limit, again.window) == (made.cost, made.limit, made.window)
         assert again.report == made.report
     if host.sent:
         assert session.request().payloads == host.sent[-1].payloads[bool(system) :]

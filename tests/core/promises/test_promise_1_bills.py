@@ -60,10 +60,10 @@ class Tokenizer:
 
 def check_fits(host: Host, tokens: Tokenizer) -> None:
     """Check that each request is at most what is certified, and fits the window."""
-    lease = host.setup.lease
+    window = host.setup.window
     for assembly in requests(host.calls):
         certified = assembly.certified_tokens or assembly.cost.bound
-        assert certified + lease.reserved_output_tokens <= lease.window_tokens
+        assert certified + window.reserved_output_tokens <= window.window_tokens
         if assembly.certified_tokens or not tokens.hidden:
             assert tokens(assembly) <= certified, assembly.certificate
 
@@ -98,15 +98,15 @@ def test_no_request_is_larger_than_certified_whatever_its_texts_cost(
 @effort(30)
 @given(
     kinds=st.lists(st.integers(0, len(DENSE) * 3), min_size=8, max_size=40),
-    window=st.sampled_from([2048, 4096, 8192, 32_768, 131_072]),
+    window_tokens=st.sampled_from([2048, 4096, 8192, 32_768, 131_072]),
     cheap=st.integers(10, 60),
 )
-def test_dense_text_behind_easy_one_is_never_under(kinds: list[int], window: int, cheap: int) -> None:
+def test_dense_text_behind_easy_one_is_never_under(kinds: list[int], window_tokens: int, cheap: int) -> None:
     """What easy text has taught holds for it alone: base64, emoji, Japanese and JSON come at their full bound."""
-    setup = Setup(window)
+    setup = Setup(window_tokens)
     tokens = _Unfair(cheap)
     host = Host(InMemoryStore(), setup, usage=tokens.usage, watch=False)
-    times = max(1, window // 8192)
+    times = max(1, window_tokens // 8192)
     for number, kind in enumerate([len(DENSE)] * 12 + kinds):
         text = (DENSE[kind] if kind < len(DENSE) else EASY) * times
         if number % 3:
@@ -135,18 +135,18 @@ class _Unfair(Tokenizer):
         min_size=10,
         max_size=50,
     ),
-    window=st.sampled_from([8192, 16_384, 32_768]),
+    window_tokens=st.sampled_from([8192, 16_384, 32_768]),
     percents=st.lists(st.sampled_from([60, 75, 90, 100]), min_size=1, max_size=5),
 )
 def test_reasoning_that_comes_back_unseen_is_in_what_is_certified(
-    steps: list[tuple[int, int, int]], window: int, percents: list[int]
+    steps: list[tuple[int, int, int]], window_tokens: int, percents: list[int]
 ) -> None:
     """The provider counts with each answer what its message does not show, whether the answer is sent whole or cut.
 
     Texts cost more than half their bound, as with all known tokenizers: what comes back is told from them by that.
     """
     with suppress(BudgetError):  # what comes back is known, and too much
-        for real, certified, limit in _remembered(steps, window, percents):
+        for real, certified, limit in _remembered(steps, window_tokens, percents):
             assert real <= certified <= limit
 
 
@@ -165,16 +165,18 @@ def test_request_that_reasoning_makes_too_large_is_refused_with_its_size() -> No
         list(_remembered(steps, 8192, [75]))
 
 
-def _remembered(steps: list[tuple[int, int, int]], window: int, percents: list[int]) -> Iterator[tuple[int, int, int]]:
+def _remembered(
+    steps: list[tuple[int, int, int]], window_tokens: int, percents: list[int]
+) -> Iterator[tuple[int, int, int]]:
     """Talk in steps of (words said, texts read, reasoning); yield what each request costs, is certified as, and may."""
     tokens = _Remembering(percents)
-    session = opened(InMemoryStore(), Setup(window))
+    session = opened(InMemoryStore(), Setup(window_tokens))
     open_call = False
     for number, (said, read, thought) in enumerate(steps):
         came = result(f"c{number - 1}", f"{number} {EASY * read}") if open_call else user(f"{number}? {EASY * read}")
         made = session.assemble([came])
         real, certified = tokens(made), made.certified_tokens or made.cost.bound
-        yield real, certified, made.lease.window_tokens - made.max_output_tokens
+        yield real, certified, made.window.window_tokens - made.max_output_tokens
         open_call = number % 4 > 0
         answer = assistant("It is so. " * said, *[(f"c{number}", "f", "{}")] * open_call)
         output_tokens = session._state.shelf.renderer.meter.said(answer).bound + thought

@@ -33,7 +33,7 @@ def test_request_fits_its_window_or_a_typed_error_says_why(
     for call in host.run(history):
         if call.assembly is not None:
             cost, limit = call.assembly.cost, call.assembly.limit
-            assert cost.bound + setup.lease.reserved_output_tokens <= setup.window
+            assert cost.bound + setup.window.reserved_output_tokens <= setup.window_tokens
             assert cost.estimate <= limit.estimate
             assert call.assembly.parts
         elif isinstance(call.error, BudgetError):
@@ -102,7 +102,7 @@ def test_every_built_in_counter_keeps_the_window(name: str) -> None:
     @given(history=histories(largest=8))
     def check(history: list[Message]) -> None:
         for assembly in requests(Host(InMemoryStore(), setup, watch=False).run(history)):
-            assert assembly.cost.bound + setup.lease.reserved_output_tokens <= setup.window
+            assert assembly.cost.bound + setup.window.reserved_output_tokens <= setup.window_tokens
             assert (
                 sum(setup.meter.physical.upper_bound(rendered(one)) + 4 for one in sent(assembly))
                 <= assembly.cost.bound
@@ -132,5 +132,5 @@ def test_small_message_is_answered_after_an_impossible_one(history: list[Message
     host.pending[:] = [user("and now?")]
     call = host.call()
     lead = sum(row.cost.bound for row in held(host.store).messages if row.role == "system")
-    if lead < setup.window // 8:
+    if lead < setup.window_tokens // 8:
         assert call.assembly is not None, str(call.error)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def test_assembling_adds_at_most_one_plan_and_only_with_an_event(
     history: list[Message], setup: Setup, given: list[Inputs]
 ) -> None:
-    """Messages are what they were; summaries, lease, snapshot and that facts were told come with a plan only (B-10)."""
+    """Messages are what they were; summaries, window, snapshot, told facts come with a plan only (B-10)."""
     host = Host(InMemoryStore(), setup, inputs=lambda number: given[number % len(given)])
     for call in host.run(history):
         plans = call.after.records["plan"]

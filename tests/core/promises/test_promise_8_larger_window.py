@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Message
     from squidbot.core.view.assembly import Assembly
 
-# None is a window that the session ran under: that lease would go on, its plan with it, where the other starts anew.
+# None is a window that the session ran under: that window would go on, its plan with it, where the other starts anew.
 WINDOWS = (2056, 2508, 3008, 4104, 5008, 8200, 16_392)
 
 
@@ -43,7 +43,7 @@ def asked(store: InMemoryStore, setup: Setup, given: Inputs) -> Assembly | None:
 
 
 def verbatim(store: InMemoryStore, setup: Setup, given: Inputs) -> set[int] | None:
-    """Return the seqs of the messages that a new lease sends as they were said, or None where no request fits."""
+    """Return the seqs of the messages that a new window sends as they were said, or None where no request fits."""
     made = asked(store, setup, given)
     if made is None:
         return None
@@ -51,8 +51,10 @@ def verbatim(store: InMemoryStore, setup: Setup, given: Inputs) -> set[int] | No
 
 
 def larger_loses(store: InMemoryStore, setup: Setup, given: Inputs, windows: tuple[int, int]) -> set[int]:
-    """Return what the smaller of two new leases shows and the larger one does not; -1 for a request at all."""
-    small, large = (verbatim(store, replace(setup, window=window, reserve=None), given) for window in windows)
+    """Return what the smaller of two new windows shows and the larger one does not; -1 for a request at all."""
+    small, large = (
+        verbatim(store, replace(setup, window_tokens=window_tokens, reserve=None), given) for window_tokens in windows
+    )
     if small is None:
         return set()
     return {-1} if large is None else small - large
@@ -64,7 +66,10 @@ def test_larger_window_shows_as_much_where_steps_without_their_pairs_stay() -> N
     host = Host(InMemoryStore(), Setup(2048, None, HistorySettings(floor_turns=1)), watch=False)
     host.run([user("\0" * 315), *twice, user("Go on."), *twice * 16])
     windows = range(2304, 2560, 8)
-    seen = [verbatim(host.store, replace(host.setup, window=window), Inputs()) or set() for window in windows]
+    seen = [
+        verbatim(host.store, replace(host.setup, window_tokens=window_tokens), Inputs()) or set()
+        for window_tokens in windows
+    ]
     assert all(small <= large for small, large in pairwise(seen))
 
 
@@ -73,7 +78,7 @@ def test_larger_window_shows_as_much_where_steps_without_their_pairs_stay() -> N
 def test_larger_window_shows_all_that_a_smaller_one_shows(
     history: list[Message], setup: Setup, given: Inputs, windows: tuple[int, int]
 ) -> None:
-    """Two new leases over one session, whatever lease it was held under."""
+    """Two new windows over one session, whatever window it was held under."""
     host = Host(InMemoryStore(), setup, inputs=lambda _number: given, watch=False)
     host.run(history)
     assert larger_loses(host.store, setup, given, windows) == set()
@@ -86,16 +91,16 @@ def test_larger_window_shows_all_that_a_smaller_one_shows_when_nothing_was_ever_
 ) -> None:
     """An imported session: recorded, never assembled."""
     store = InMemoryStore()
-    opened(store, replace(setup, window=131_072, reserve=None)).record(*history)
+    opened(store, replace(setup, window_tokens=131_072, reserve=None)).record(*history)
     assert larger_loses(store, setup, Inputs(), windows) == set()
 
 
 @pytest.mark.parametrize("name", ["balanced", pytest.param("speed", marks=pytest.mark.slow)])
 def test_each_window_shows_all_that_the_one_below_shows(name: str) -> None:
-    """A plain conversation of 15,000 tokens under leases from 2,048 to 32,768 tokens."""
+    """A plain conversation of 15,000 tokens under windows from 2,048 to 32,768 tokens."""
     store = InMemoryStore()
     opened(store, Setup(131_072)).record(*tame(30, 120))
     setup = Setup(settings=STRATEGIES[name])
-    shown = [verbatim(store, replace(setup, window=2048 + 1024 * step), Inputs()) or set() for step in range(31)]
+    shown = [verbatim(store, replace(setup, window_tokens=2048 + 1024 * step), Inputs()) or set() for step in range(31)]
     assert len(shown[0]) < len(shown[15]) < len(shown[-1])
     assert all(small <= large for small, large in pairwise(shown))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.engine import Inputs
 from squidbot.core.view.renderer import Renderer, spent
-from squidbot.core.view.steps import atoms_of
+from squidbot.core.view.steps import steps_of
 
 from .driver import CODEC, Call, Host, Setup, held, opened, user
 from .histories import effort, histories, inputs, setups, unmarked
@@ -31,11 +31,11 @@ def raw_pressure(setup: Setup, given: Inputs, assembly: Assembly, rows: Sequence
     renderer = Renderer(setup.meter, {CODEC.tag: CODEC})
     counted = [renderer.counted(row) for row in rows]
     lead = next((place for place, row in enumerate(rows) if row.role != "system"), len(rows))
-    said = renderer.raw(atoms_of(counted[lead:]))
+    said = renderer.raw(steps_of(counted[lead:]))
     history = spent(said)
     head = assembly.standing.head  # with what durable memory says in it
     outside = spent([*given.system_parts(setup.meter), *head, *renderer.opening(said), *renderer.closing(said)])
-    outside = outside.plus(given.tools_cost(setup.meter)).plus(spent(renderer.raw(atoms_of(counted[:lead]))))
+    outside = outside.plus(given.tools_cost(setup.meter)).plus(spent(renderer.raw(steps_of(counted[:lead]))))
     bound = assembly.limit.bound - outside.bound
     estimate = assembly.limit.estimate - outside.estimate
     return max(history.bound / max(1, bound), history.estimate / max(1, estimate))
@@ -65,23 +65,23 @@ def test_nothing_is_hidden_while_everything_is_under_the_mark(
 @given(
     history=histories(),
     setup=setups().map(unmarked),
-    window=st.sampled_from([2048, 4096, 8192, 16_384]),
+    window_tokens=st.sampled_from([2048, 4096, 8192, 16_384]),
     pauses=PAUSES,
 )
 def test_everything_is_sent_under_another_lease_where_it_fits_under_the_mark(
-    history: list[Message], setup: Setup, window: int, pauses: list[float]
+    history: list[Message], setup: Setup, window_tokens: int, pauses: list[float]
 ) -> None:
     """What an event hid comes back; what was cut at birth stays cut."""
     host = Host(InMemoryStore(), setup, inputs=lambda step: Inputs(now=1000.0 + sum((pauses * 20)[:step])), watch=False)
     host.run(history)
-    other = replace(setup, window=window, reserve=None)
+    other = replace(setup, window_tokens=window_tokens, reserve=None)
     again = Host(host.store, other, watch=False)
     again.pending.append(user("and now?"))
     call = again.call()
     if call.assembly is None:
         return
     rows = (*held(host.store).messages, *call.assembly.incoming)
-    if other.lease.lease_id != setup.lease.lease_id and (
+    if other.window.window_id != setup.window.window_id and (
         raw_pressure(other, Inputs(), call.assembly, rows) <= other.settings.high_fraction
     ):
         said = {part.first_seq for part in call.assembly.parts if is_said(part)}
@@ -90,7 +90,7 @@ def test_everything_is_sent_under_another_lease_where_it_fits_under_the_mark(
 
 
 def test_session_comes_back_whole_when_its_window_grows() -> None:
-    """V23: 128K and 8K leases over one transcript: all raw, swapped, all raw; the transcript is unchanged."""
+    """V23: 128K and 8K windows over one transcript: all raw, swapped, all raw; the transcript is unchanged."""
     store = InMemoryStore()
     large, small = Setup(131_072), Setup(8192)
     opened(store, large).record(*(user(f"question {n} " + "words " * 300) for n in range(40)))

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 LADDER, WHOLE = True, False
 
 
-def capped(caps: Caps, *, reduces: bool = LADDER, window: int = 131_072) -> Setup:
+def capped(caps: Caps, *, reduces: bool = LADDER, window_tokens: int = 131_072) -> Setup:
     """Return a setup under caps, without documents."""
     settings = HistorySettings(cap=caps.left(0, 0, reduces=reduces), patience=0.0)
-    return Setup(window, None, settings, WORDS)
+    return Setup(window_tokens, None, settings, WORDS)
 
 
 def talk(sizes: list[int]) -> Talk:
@@ -77,10 +77,10 @@ def test_total_holds_at_each_new_turn_but_for_what_must_stay(
         if not one.standing.at_turn or one.standing.turn < one.standing.messages - 1:
             continue
         stored = one.standing.messages - len(one.incoming)
-        earlier = [atom for atom in one.standing.tail.atoms if atom.last_seq < stored]
-        said = sum(atom.sent_cost.estimate for atom in earlier)
+        earlier = [step for step in one.standing.tail.steps if step.last_seq < stored]
+        said = sum(step.sent_cost.estimate for step in earlier)
         if said + one.standing.summaries.estimate > total:
-            assert sum(len(atom.messages) for atom in earlier[1:]) < 2
+            assert sum(len(step.messages) for step in earlier[1:]) < 2
 
 
 @pytest.mark.parametrize("unit_total", [4500])
@@ -151,7 +151,7 @@ def test_caps_wait_inside_of_a_tool_loop() -> None:
 def test_window_binds_where_it_is_smaller_than_the_caps() -> None:
     """Its own marks hold below it: caps of 100,000 words make no event wait until nothing fits."""
     caps = Caps(history=100_000, total=100_000, summary=100_000)
-    host = Host(InMemoryStore(), capped(caps, window=4096), watch=False)
+    host = Host(InMemoryStore(), capped(caps, window_tokens=4096), watch=False)
     calls = requests(host.run(tame(30, 120)))
     assert {one.event.cause for one in calls if one.event} == {"high-water"}
     assert all(one.cost.bound <= one.limit.bound for one in calls)

@@ -31,7 +31,7 @@ HALF = Setup(4096, None, BY_MARKS)
 
 def raw(one: Assembly) -> set[int]:
     """Return the messages that a request sends behind its notes."""
-    return {row.seq for atom in one.standing.tail.atoms for row in atom.messages}
+    return {row.seq for step in one.standing.tail.steps for row in step.messages}
 
 
 def turns_before(one: Assembly, count: int) -> int:
@@ -56,9 +56,9 @@ def test_number_of_turns_shrinks_to_the_newest_complete_one_where_it_does_not_fi
     host = Host(InMemoryStore(), Setup(131_072), watch=False)
     host.run(tame(20, 120))
     kept = {}
-    for window in (1024, 2048, 4096, 32_768):
-        one = opened(host.store, changed(Setup(window), floor_turns=6)).assemble([user("and now?")])
-        kept[window] = {turns: set(range(80 - 4 * turns, 81)) <= raw(one) for turns in (0, 1, 6)}
+    for window_tokens in (1024, 2048, 4096, 32_768):
+        one = opened(host.store, changed(Setup(window_tokens), floor_turns=6)).assemble([user("and now?")])
+        kept[window_tokens] = {turns: set(range(80 - 4 * turns, 81)) <= raw(one) for turns in (0, 1, 6)}
     assert kept[1024] == {0: True, 1: False, 6: False}
     assert kept[2048] == {0: True, 1: True, 6: False}
     assert kept[32_768] == {0: True, 1: True, 6: True}

@@ -25,11 +25,13 @@ if TYPE_CHECKING:
 ROUNDING_TOKENS = 1
 
 
-def laid(window: int) -> Setup:
+def laid(window_tokens: int) -> Setup:
     """Return a setup as profile `ollm` has it."""
-    setup = changed(Setup(window, left_reserve_tokens(window)), patience=0.0, high_fraction=0.8, beside_summaries=True)
-    settings = setup.settings.resolved({}, setup.lease, tiers=True, layout=True)
-    return Setup(window, setup.reserve, settings, setup.meter)
+    setup = changed(
+        Setup(window_tokens, left_reserve_tokens(window_tokens)), patience=0.0, high_fraction=0.8, beside_summaries=True
+    )
+    settings = setup.settings.resolved({}, setup.window, tiers=True, layout=True)
+    return Setup(window_tokens, setup.reserve, settings, setup.meter)
 
 
 def layout_of(setup: Setup) -> Layout:
@@ -57,15 +59,17 @@ def check_levels(setup: Setup, one: Assembly) -> None:
     assert sum(map(sum, costs.values())) <= layout.notes + ROUNDING_TOKENS
 
 
-OTHERS = [pytest.param(window, marks=pytest.mark.slow) for window in (2048, 6000, 8192, 12_000, 20_000, 32_768)]
+OTHERS = [
+    pytest.param(window_tokens, marks=pytest.mark.slow) for window_tokens in (2048, 6000, 8192, 12_000, 20_000, 32_768)
+]
 
 
-@pytest.mark.parametrize("window", [4096, 16_384, *OTHERS])
-def test_notes_of_each_level_keep_to_their_parts(window: int) -> None:
+@pytest.mark.parametrize("window_tokens", [4096, 16_384, *OTHERS])
+def test_notes_of_each_level_keep_to_their_parts(window_tokens: int) -> None:
     """O-04, C23: in a long conversation, at each request; levels there are as many as the tier has."""
-    setup = laid(window)
+    setup = laid(window_tokens)
     host = Host(InMemoryStore(), setup, watch=False)
-    host.run(tame(30 + window // 400, 120))
+    host.run(tame(30 + window_tokens // 400, 120))
     made = requests(host.calls)
     assert sum(one.event is not None for one in made) > 2
     for one in made:
@@ -78,17 +82,17 @@ def test_notes_of_each_level_keep_to_their_parts(window: int) -> None:
 @effort(40)
 @given(
     history=histories(),
-    window=st.sampled_from([700, 2048, 4096, 4100, 8192, 8200, 16_400]),
+    window_tokens=st.sampled_from([700, 2048, 4096, 4100, 8192, 8200, 16_400]),
     restarts=st.frozensets(st.integers(0, 14)),
 )
-def test_promises_hold_under_a_layout(history: list[Message], window: int, restarts: frozenset[int]) -> None:
+def test_promises_hold_under_a_layout(history: list[Message], window_tokens: int, restarts: frozenset[int]) -> None:
     """O-04; promises 1, 2, 6 and 7: within the window, whole pairs, appended to between events, the same bytes."""
-    setup = laid(window)
+    setup = laid(window_tokens)
     host = Host(InMemoryStore(), setup, watch=False)
     host.run([*history, *tame(10, 120), *history])
     made = requests(host.calls)
     for one in made:
-        assert one.cost.bound + setup.lease.reserved_output_tokens <= window
+        assert one.cost.bound + setup.window.reserved_output_tokens <= window_tokens
         assert one.cost.estimate <= one.limit.estimate
         assert pairs_broken(sent(one)) is None
         check_levels(setup, one)

@@ -96,8 +96,8 @@ def test_marked_lines_stand_in_another_lease_and_after_undo(history: list[Messag
     """A window of another size, what was shortened by hand, and a plan that is brought back."""
     host = Host(InMemoryStore(), setup, watch=False)
     host.run(history)
-    for window in (2048, large):
-        session = opened(copied(host.store), replace(setup, window=window, reserve=None))
+    for window_tokens in (2048, large):
+        session = opened(copied(host.store), replace(setup, window_tokens=window_tokens, reserve=None))
         for act in (session.compact, session.undo, lambda: None):
             try:
                 act()

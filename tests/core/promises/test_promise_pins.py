@@ -12,7 +12,7 @@ from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.compaction.planner import PRESSING
 from squidbot.core.errors import BudgetError
 from squidbot.core.messages import Kind
-from squidbot.core.view.steps import atoms_of
+from squidbot.core.view.steps import steps_of
 
 from .driver import Host, Setup, held, opened, requests, user
 from .histories import effort, histories, setups, tame
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Message, StoredMessage
 
 
-def steps_of(rows: tuple[StoredMessage, ...], pinned: set[int]) -> set[int]:
-    """Return the seqs of all messages that stand in one atom with a pinned one."""
-    found = (atom for atom in atoms_of(rows) if any(row.seq in pinned for row in atom.messages))
-    return {row.seq for atom in found for row in atom.messages}
+def seqs_beside(rows: tuple[StoredMessage, ...], pinned: set[int]) -> set[int]:
+    """Return the seqs of all messages that stand in one step with a pinned one."""
+    found = (step for step in steps_of(rows) if any(row.seq in pinned for row in step.messages))
+    return {row.seq for step in found for row in step.messages}
 
 
 @effort(30)
@@ -51,7 +51,7 @@ def test_pinned_message_is_sent_from_the_next_event_on(
         if made is not None:
             rows = held(host.store).messages
             parts = {part.first_seq: part for part in made.parts if is_said(part)}
-            wanted = steps_of(rows[: made.standing.messages], pinned)
+            wanted = seqs_beside(rows[: made.standing.messages], pinned)
             sent = parts.keys()
             if made.event is not None and made.event.cause in PRESSING:
                 assert wanted <= sent
@@ -115,7 +115,7 @@ def test_text_that_is_pinned_again_replaces_the_one_of_its_name() -> None:
 
 
 def test_pin_of_a_result_keeps_its_call_and_the_other_results() -> None:
-    """An atom is kept whole."""
+    """An step is kept whole."""
     host = Host(InMemoryStore(), Setup(4096), watch=False)
     host.run(tame(1, 20))
     assert host.session is not None

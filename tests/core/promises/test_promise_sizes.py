@@ -32,7 +32,7 @@ def check_call(setup: Setup, call: Call) -> None:
     """Check one request against the window, the pairs, and its own report."""
     if call.assembly is None:
         return
-    assert call.assembly.cost.bound + setup.lease.reserved_output_tokens <= setup.window
+    assert call.assembly.cost.bound + setup.window.reserved_output_tokens <= setup.window_tokens
     assert pairs_broken(sent(call.assembly)) is None
     spans = call.assembly.report.spans
     covered = [seq for span in spans for seq in range(span.first_seq, span.last_seq + 1)]
@@ -62,16 +62,16 @@ def test_large_windows_keep_the_promises_of_small_ones(
         assert new.event is not None or breaks_at(old, new) is None
 
 
-@pytest.mark.parametrize("window", [2048, pytest.param(131_072, marks=pytest.mark.slow)])
-def test_tool_result_of_one_line_of_16_megabytes_is_cut_and_kept(window: int) -> None:
+@pytest.mark.parametrize("window_tokens", [2048, pytest.param(131_072, marks=pytest.mark.slow)])
+def test_tool_result_of_one_line_of_16_megabytes_is_cut_and_kept(window_tokens: int) -> None:
     """Sent as head, tail and handle; stored byte for byte; the next turn is as quick as any."""
     huge = "0123456789abcdef" * MEGABYTE
-    host = Host(InMemoryStore(), Setup(window))
+    host = Host(InMemoryStore(), Setup(window_tokens))
     started = time.process_time()
     history = [user("dump it"), assistant("", ("a", "cat", "{}")), result("a", huge), assistant("done"), user("and?")]
     for call in host.run(history):
         check_call(host.setup, call)
-        assert sum(map(len, call.request.payloads)) < window * 8
+        assert sum(map(len, call.request.payloads)) < window_tokens * 8
     assert time.process_time() - started < MOST_SECONDS
     row = held(host.store).messages[2]
     assert json.loads(row.payload)["content"] == huge

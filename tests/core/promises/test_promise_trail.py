@@ -41,11 +41,11 @@ def touching(turn: int) -> list[Message]:
 
 
 @pytest.mark.parametrize(
-    ("window", "model"), [(2048, False), (20_000, False), pytest.param(20_000, True, marks=pytest.mark.slow)]
+    ("window_tokens", "model"), [(2048, False), (20_000, False), pytest.param(20_000, True, marks=pytest.mark.slow)]
 )
-def test_last_action_on_each_file_stands_in_the_request(window: int, model: bool) -> None:  # noqa: FBT001
+def test_last_action_on_each_file_stands_in_the_request(window_tokens: int, model: bool) -> None:  # noqa: FBT001
     """Two dozen files, each touched twice; the model's summaries name none of them."""
-    setup = Setup(window, settings=strategy("balanced", window * 3 // 4))
+    setup = Setup(window_tokens, settings=strategy("balanced", window_tokens * 3 // 4))
     host = Host(InMemoryStore(), setup, watch=False)
     for turn in range(2 * FILES):
         host.run(touching(turn))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.budget import most_reserved_tokens, reserve_for
 from squidbot.core.engine import Inputs
-from squidbot.core.past import Mode
+from squidbot.core.last_request import Mode
 
 from .driver import Host, Setup, requests, user
 from .histories import effort, histories, setups
@@ -45,7 +45,7 @@ class Turning(Host):
         made = Inputs(
             system=f"You are in mode {mode}. {'Be brief. ' * 9}" if mode else "",
             mode=Mode(mode, label=f"mode {mode}" if mode else ""),
-            reserve=reserve_for(score, window_tokens=self.setup.window, tools_mode=True),
+            reserve=reserve_for(score, window_tokens=self.setup.window_tokens, tools_mode=True),
         )
         self.inputs = lambda _number: made
         return super().call()
@@ -58,8 +58,8 @@ def turns() -> st.SearchStrategy[list[tuple[float, str]]]:
 
 
 def with_most(setup: Setup) -> Setup:
-    """Return a setup whose lease reserves the most that a turn may get, as the wiring opens it."""
-    return replace(setup, reserve=most_reserved_tokens(setup.window, "balanced"))
+    """Return a setup whose window reserves the most that a turn may get, as the wiring opens it."""
+    return replace(setup, reserve=most_reserved_tokens(setup.window_tokens, "balanced"))
 
 
 @effort(30)
@@ -73,7 +73,7 @@ def test_request_leaves_the_room_of_its_turn_and_breaks_the_prefix_at_events_alo
     for call in host.calls:
         if call.assembly is not None:
             assert call.given.reserve is not None
-            assert call.assembly.cost.bound + call.given.reserve.tokens <= setup.window
+            assert call.assembly.cost.bound + call.given.reserve.tokens <= setup.window_tokens
             assert call.assembly.max_output_tokens == call.given.reserve.tokens
     for old, new in pairwise(requests(host.calls)):
         assert new.event is not None or breaks_at(old, new) is None
@@ -109,9 +109,9 @@ def test_restart_gives_the_same_bytes_where_turns_differ(
 def test_turn_has_the_limit_of_a_lease_that_reserves_as_much(
     history: list[Message], setup: Setup, score: float
 ) -> None:
-    """A turn's room for answers stands in place of the lease's, and changes nothing else of what a request may cost."""
+    """A turn's room for answers stands in place of the window's, and changes no other cost."""
     setup = with_most(setup)
-    reserve = reserve_for(score, window_tokens=setup.window, tools_mode=True)
+    reserve = reserve_for(score, window_tokens=setup.window_tokens, tools_mode=True)
     turned = Turning(InMemoryStore(), setup, watch=False, turns=[(score, "")])
     fixed = Host(InMemoryStore(), replace(setup, reserve=reserve.tokens), watch=False)
     limits = {one.limit for one in requests(turned.run([user("Go."), *history]))}

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.engine import Session
     from squidbot.core.messages import Message
-    from squidbot.core.summaries import Desk
+    from squidbot.core.summaries import SummaryQueue
     from squidbot.core.view.assembly import Assembly
 
 TIMES = int(os.environ.get("PROMISE_EFFORT", "1"))
@@ -80,12 +80,12 @@ class Decided:
 
     def opened(self) -> Session:
         """Return the session of a process that has just started."""
-        return self.engine.session("s", self.setup.lease, self.setup.meter, self.setup.settings)
+        return self.engine.session("s", self.setup.window, self.setup.meter, self.setup.settings)
 
     @property
-    def desk(self) -> Desk:
+    def desk(self) -> SummaryQueue:
         """The desk of the session."""
-        return self.engine.desk("s", self.setup.lease, self.setup.meter, self.setup.settings)
+        return self.engine.desk("s", self.setup.window, self.setup.meter, self.setup.settings)
 
     def asked(self, message: Message) -> Assembly:
         """Return the request that answers a message, which is stored with what comes next."""

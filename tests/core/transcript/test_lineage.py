@@ -7,7 +7,7 @@ from squidbot.core.transcript.lineage import (
     CHILD,
     CONTINUED,
     LINEAGE,
-    Descent,
+    Lineage,
     ancestors,
     children_of,
     parent_of,
@@ -18,7 +18,7 @@ from squidbot.core.transcript.records import append
 
 def goes_on(store: InMemoryStore, parent_id: str, child_id: str) -> None:
     """Write that one session goes on from another."""
-    descent = Descent(parent_id, CONTINUED, 7, at=1.0)
+    descent = Lineage(parent_id, CONTINUED, 7, at=1.0)
     for session_id, one in ((child_id, descent), (parent_id, descent._replace(other=child_id, side=CHILD))):
         append(store, session_id, LINEAGE, lambda one=one: one, "nothing")  # type: ignore[misc]
 

@@ -40,7 +40,7 @@ def test_command_that_adds_to_a_session_leaves_it_to_whom_it_was() -> None:
         session = engine.session("s", scope=ANN)
         session.record("one")
         wired = engine.wired
-        core = wired.engine.session("s", session.lease, session.meter, wired.history(session.lease))
+        core = wired.engine.session("s", session.window, session.meter, wired.history(session.window))
         core.record(wired.codecs["openai.chat"].decode('{"role": "assistant", "content": "two"}'))
         assert [one.scope for one in SCOPE.state(wired.store, "s")] == [ANN]
 

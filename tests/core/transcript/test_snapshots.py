@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 HOUR, DAY = 3600.0, 86_400.0
 NOW = 1_700_000_000.0
-MADE = Snapshot("one", automatic=False, cause="manual", plan_id=3, lease_id="l", messages=9, pins=2, created_at=NOW)
+MADE = Snapshot("one", automatic=False, cause="manual", plan_id=3, window_id="l", messages=9, pins=2, created_at=NOW)
 UNASKED = replace(MADE, name="", automatic=True, cause="pressure")
 
 

@@ -9,20 +9,20 @@ import pytest
 
 from squidbot.core.messages import Category
 from squidbot.core.settings import HistorySettings
-from squidbot.core.view.current import Pieces, Standing, Tail, standing
+from squidbot.core.view.current import CurrentView, Pieces, Tail, standing
 from squidbot.core.view.marks import fence
-from squidbot.core.view.truncation import Birth, Births, Frozen, Place
+from squidbot.core.view.truncation import ArrivalLimits, ArrivalTruncation, Frozen, Place
 
 from ..promises.driver import CLASSES, CODEC, assistant, message, result, user
 from ..rows import RENDERER, row
 
-BIRTH = Birth(CLASSES, {CODEC.tag: CODEC}, output_tokens=100, step_tokens=300)
+BIRTH = ArrivalLimits(CLASSES, {CODEC.tag: CODEC}, output_tokens=100, step_tokens=300)
 # What the marker of a cut costs by itself, template included.
 MARKER_TOKENS = 60
 EMPTY = standing(None, Pieces((), (), (), Tail()))
 
 
-def behind(*rows_: object) -> Standing:
+def behind(*rows_: object) -> CurrentView:
     """Return what stands with these rows stored."""
     return EMPTY.extended(rows_, RENDERER)  # type: ignore[arg-type]  # rows of a test
 
@@ -83,7 +83,7 @@ def test_oversized_step_has_its_text_and_arguments_cut() -> None:
 
 def test_oversized_step_whose_cut_would_be_itself_is_not_cut() -> None:
     """A short argument next to a marker longer than itself: nothing is left out, so nothing is told to be."""
-    tight = Birth(CLASSES, {CODEC.tag: CODEC}, output_tokens=100, step_tokens=30)
+    tight = ArrivalLimits(CLASSES, {CODEC.tag: CODEC}, output_tokens=100, step_tokens=30)
     row_ = tight.born(assistant(" ", ("a", "read", '{"content": "' + "yes" * 18 + '"}')), Place(0, 0))
     assert row_.cost.bound > 30
     assert (row_.sent_text, row_.sent_arguments, row_.sent_cost) == (None, None, row_.cost)
@@ -91,7 +91,7 @@ def test_oversized_step_whose_cut_would_be_itself_is_not_cut() -> None:
 
 def test_answer_of_history_is_flagged_by_its_mark_and_its_call() -> None:
     """Neither alone does; a copy that was placed keeps its flag wherever it is placed anew."""
-    births = Births(BIRTH)
+    births = ArrivalTruncation(BIRTH)
     copy = fence("recalled m0", "", "words")
     step = assistant("", ("h", "history", "{}"), ("r", "read", "{}"))
     rows = births.placed([user("?"), step, result("h", copy), result("r", copy), result("h", "words")], EMPTY, None)
@@ -108,7 +108,7 @@ def test_answer_of_history_is_flagged_by_its_mark_and_its_call() -> None:
 def test_recalled_record_opens_no_turn_and_takes_no_notice() -> None:
     """It has the user's role, and is not the user's."""
     record = replace(user("copy"), category=Category.RECALLED)
-    rows = Births(BIRTH).placed([user("one"), record], EMPTY, None, "it is noon")
+    rows = ArrivalTruncation(BIRTH).placed([user("one"), record], EMPTY, None, "it is noon")
     assert [one.turn for one in rows] == [0, 0]
     assert [one.notice for one in rows] == ["it is noon", None]
 
@@ -133,13 +133,13 @@ def test_picture_costs_its_tokens_in_both_counts() -> None:
 )
 def test_outputs_share_what_the_user_message_leaves(input_tokens: int, flight: int, output: int, step: int) -> None:
     """A quarter and a half of it; at least of a fifth of the room; at least what a cut needs."""
-    made = Births.within(RENDERER, HistorySettings(), input_tokens, behind(row(0, tokens=flight)))
+    made = ArrivalTruncation.within(RENDERER, HistorySettings(), input_tokens, behind(row(0, tokens=flight)))
     assert (made.birth.output_tokens, made.birth.step_tokens) == (output, step)
 
 
 def test_messages_are_placed_behind_what_stands() -> None:
     """Each in its turn; the notice behind the newest of the user's."""
-    births = Births(BIRTH)
+    births = ArrivalTruncation(BIRTH)
     stored = behind(row(0), row(1, "assistant"))
     rows = births.placed([assistant("and"), user("b"), user("c"), assistant("d")], stored, 5.0, "12:00")
     assert [(one.seq, one.turn, one.notice) for one in rows] == [
@@ -152,13 +152,13 @@ def test_messages_are_placed_behind_what_stands() -> None:
 
 def test_first_messages_stand_in_the_turn_of_the_first_one() -> None:
     """Before any user spoke."""
-    rows = Births(BIRTH).placed([message("system", "s"), assistant("hi")], EMPTY, None)
+    rows = ArrivalTruncation(BIRTH).placed([message("system", "s"), assistant("hi")], EMPTY, None)
     assert [(one.seq, one.turn) for one in rows] == [(0, 0), (1, 0)]
 
 
 def test_message_that_was_placed_before_comes_out_as_it_is() -> None:
     """In its place; behind another writer's it gets a new place, and keeps time and notice."""
-    births = Births(BIRTH)
+    births = ArrivalTruncation(BIRTH)
     (first,) = births.placed([user("a", time=3.0)], EMPTY, None, "12:00")
     assert births.placed([first], EMPTY, 9.0) == (first,)
     (moved,) = births.placed([first], behind(row(0), row(1, "assistant")), 9.0, "13:00")
@@ -168,13 +168,13 @@ def test_message_that_was_placed_before_comes_out_as_it_is() -> None:
 def test_result_counts_what_its_step_has_cost_so_far() -> None:
     """The step and its first result are stored, the second result comes alone."""
     stored = behind(row(0), row(1, "assistant", calls=("a", "b"), tokens=200), row(2, answers="a", tokens=40))
-    (made,) = Births(BIRTH).placed([result("b", "data " * 900)], stored, None)
+    (made,) = ArrivalTruncation(BIRTH).placed([result("b", "data " * 900)], stored, None)
     assert made.sent_cost.bound <= MARKER_TOKENS < made.cost.bound
 
 
 def test_result_shares_no_room_with_a_stored_step_that_it_does_not_answer() -> None:
     """An event may take that one away, and the next try cuts the result as the first did."""
-    births, long = Births(BIRTH), result("z", "data " * 900)
+    births, long = ArrivalTruncation(BIRTH), result("z", "data " * 900)
     (alone,) = births.placed([long], EMPTY._replace(messages=2), None)
     assert MARKER_TOKENS < alone.sent_cost.bound < alone.cost.bound
     stored = behind(row(0), row(1, "assistant", calls=("a",), tokens=230))
@@ -188,7 +188,7 @@ def test_result_shares_no_room_with_a_stored_step_that_it_does_not_answer() -> N
 def test_results_without_a_call_that_come_together_share_a_step() -> None:
     """Or many of them would leave no room for each other."""
     long = result("z", "data " * 900)
-    rows = Births(BIRTH).placed([long] * 4, EMPTY, None)
+    rows = ArrivalTruncation(BIRTH).placed([long] * 4, EMPTY, None)
     assert sum(one.sent_cost.bound for one in rows[:3]) <= BIRTH.step_tokens
     assert rows[3].sent_cost.bound <= MARKER_TOKENS
 
@@ -196,7 +196,9 @@ def test_results_without_a_call_that_come_together_share_a_step() -> None:
 def test_second_answer_to_a_call_of_ours_is_not_ours() -> None:
     """Nothing vouches for it: its call has its result (D4)."""
     copy = fence("recalled m0", "", "words")
-    rows = Births(BIRTH).placed([user("?"), assistant("", ("h", "history", "{}")), result("h", "no")], EMPTY, None)
-    (behind_it,) = Births(BIRTH).placed([result("h", copy)], behind(*rows), None)
-    (*_, with_it) = Births(BIRTH).placed([*rows, result("h", copy)], EMPTY, None)
+    rows = ArrivalTruncation(BIRTH).placed(
+        [user("?"), assistant("", ("h", "history", "{}")), result("h", "no")], EMPTY, None
+    )
+    (behind_it,) = ArrivalTruncation(BIRTH).placed([result("h", copy)], behind(*rows), None)
+    (*_, with_it) = ArrivalTruncation(BIRTH).placed([*rows, result("h", copy)], EMPTY, None)
     assert Category.RECALLED not in {behind_it.category, with_it.category}

@@ -22,7 +22,7 @@ from squidbot.core.view.renderer import (
     shown,
     spent,
 )
-from squidbot.core.view.steps import atoms_of
+from squidbot.core.view.steps import steps_of
 
 from ..promises.driver import CLASSES, CODEC
 from ..promises.histories import WORDS
@@ -34,7 +34,7 @@ SUMMARY = Summary("s0-3.beef", "s", 0, 3, "summary:detailed", "notes", Cost(9, 9
 
 def kinds(messages: list[StoredMessage], **options: bool) -> list[tuple[str, str]]:
     """Return (kind, role) of the parts of messages sent raw."""
-    return [(part.kind.value, part.role) for part in RENDERER.raw(atoms_of(messages), **options)]
+    return [(part.kind.value, part.role) for part in RENDERER.raw(steps_of(messages), **options)]
 
 
 def test_messages_are_sent_as_they_were_born() -> None:
@@ -50,9 +50,9 @@ def test_slimmed_copy_is_a_line_that_names_it() -> None:
     """What was brought back stands whole where it was said: a line is enough."""
     copy = fence("recalled m17-m40", "", "old words " * 400)
     said = replace(row(2, answers="a", text=copy, tokens=900), category=Category.RECALLED)
-    (_, part) = RENDERER.slimmed(atoms_of([STEP[0], said]), 60)
+    (_, part) = RENDERER.slimmed(steps_of([STEP[0], said]), 60)
     assert (part.kind, part.text) == (Kind.SLIMMED, "[m17-m40 recalled]")
-    assert RENDERER.slimmed(atoms_of([STEP[0], said]), 60, {2})[1].kind is Kind.RECALLED
+    assert RENDERER.slimmed(steps_of([STEP[0], said]), 60, {2})[1].kind is Kind.RECALLED
 
 
 def test_recalled_message_is_a_part_of_its_own_kind() -> None:
@@ -81,13 +81,13 @@ def test_notice_stands_between_two_steps_of_the_assistant() -> None:
 
 def test_step_that_is_not_whole_is_told_as_text() -> None:
     """Its calls without ids, its missing result named; a late result is the user's, under its time (B-21)."""
-    open_step = RENDERER.raw(atoms_of([row(1, "assistant", calls=("a",), text="let me look")]))
+    open_step = RENDERER.raw(steps_of([row(1, "assistant", calls=("a",), text="let me look")]))
     assert [(part.kind, part.role, part.call_ids) for part in open_step] == [(Kind.SLIMMED, "assistant", ())]
     assert open_step[0].text == f"let me look\nread {{}}\n{UNANSWERED}"
-    late = RENDERER.raw(atoms_of([row(2, answers="a", text="data")]))
+    late = RENDERER.raw(steps_of([row(2, answers="a", text="data")]))
     assert [(part.kind, part.role, part.result_ids) for part in late] == [(Kind.SLIMMED, "user", ())]
     assert late[0].text == f"{WITHOUT_CALL}\ndata"
-    timed = RENDERER.raw(atoms_of([replace(row(2, answers="a", text="data"), time=1_764_547_200.5)]))
+    timed = RENDERER.raw(steps_of([replace(row(2, answers="a", text="data"), time=1_764_547_200.5)]))
     assert timed[0].text == "[Tool Results @ 2025-12-01T00:00:00+00:00]\ndata"
 
 
@@ -104,20 +104,20 @@ def test_heading_with_a_time_is_no_longer_than_the_sentence_in_its_place() -> No
 
 def test_slimmed_segment_cuts_outputs_but_no_pinned_ones() -> None:
     """Head, tail, handle; pairs stay; reasoning goes."""
-    atoms = atoms_of([row(0), *STEP])
-    cut = RENDERER.slimmed(atoms, 60)
+    steps = steps_of([row(0), *STEP])
+    cut = RENDERER.slimmed(steps, 60)
     assert [part.kind for part in cut] == [Kind.MESSAGE, Kind.MESSAGE, Kind.SLIMMED]
     assert "recall m2" in (cut[2].text or "")
     assert cut[2].cost.bound <= 64
     assert cut[2].result_ids == ("a",)
     assert cut[1].drop_thinking
-    assert [part.kind for part in RENDERER.slimmed(atoms, 60, {2})] == [Kind.MESSAGE] * 3
+    assert [part.kind for part in RENDERER.slimmed(steps, 60, {2})] == [Kind.MESSAGE] * 3
 
 
 def test_output_below_the_limit_is_not_slimmed() -> None:
     """Nor one whose cut would be no shorter."""
     small = [row(1, "assistant", calls=("a",)), row(2, answers="a", text="ok", tokens=6)]
-    assert [part.kind for part in RENDERER.slimmed(atoms_of(small), 60)] == [Kind.MESSAGE, Kind.MESSAGE]
+    assert [part.kind for part in RENDERER.slimmed(steps_of(small), 60)] == [Kind.MESSAGE, Kind.MESSAGE]
 
 
 @pytest.mark.parametrize(
@@ -193,6 +193,6 @@ def test_cost_of_parts_is_summed_in_both_numbers() -> None:
 def test_cut_arguments_are_told_when_their_step_is_not_whole() -> None:
     """What was never sent whole is not sent whole now."""
     step = replace(row(1, "assistant", calls=("a",), text=""), sent_arguments=('{"cut": "x"}',))
-    (made,) = RENDERER.raw(atoms_of([step]))
+    (made,) = RENDERER.raw(steps_of([step]))
     assert made.text == f'read {{"cut": "x"}}\n{UNANSWERED}'
     assert json.loads(CODEC.encode(made)) == {"role": "assistant", "content": made.text}

@@ -7,7 +7,7 @@ import pytest
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.messages import Cost, Kind
 from squidbot.core.transcript.pins import Pins
-from squidbot.core.view.current import Pieces, Shelf, Standing, Tail, load, standing
+from squidbot.core.view.current import CurrentView, Pieces, SessionContext, Tail, load, standing
 
 from ..promises.driver import Host, Setup, assistant, message, opened, user
 from ..promises.histories import tame
@@ -17,9 +17,9 @@ EMPTY = standing(None, Pieces((), (), (), Tail()))
 SMALL = Setup(4096)
 
 
-def loaded(store: InMemoryStore, setup: Setup = SMALL) -> Standing:
+def loaded(store: InMemoryStore, setup: Setup = SMALL) -> CurrentView:
     """Return what a new process loads."""
-    return load(Shelf("s", store, store, RENDERER), setup.window, setup.lease.lease_id)
+    return load(SessionContext("s", store, store, RENDERER), setup.window_tokens, setup.window.window_id)
 
 
 def test_unknown_session_stands_for_nothing() -> None:
@@ -111,7 +111,7 @@ def test_messages_too_old_to_be_read_are_absent_with_a_pointer() -> None:
     made = loaded(store, Setup(2048))
     (block,) = made.blocks
     assert (block.segment.first_seq, block.segment.verbatim) == (0, (0, 3))
-    assert block.segment.last_seq + 1 == made.tail.atoms[0].first_seq
+    assert block.segment.last_seq + 1 == made.tail.steps[0].first_seq
     assert made.opened
     assert 4 * 2048 <= made.tail.cost.bound < 5 * 2048
 
@@ -120,7 +120,7 @@ def test_steps_are_found_around_any_of_their_messages() -> None:
     """Each message once, in order; unknown ones are left out."""
     store = InMemoryStore()
     opened(store, SMALL).record(*tame(3, 8))
-    shelf = Shelf("s", store, store, RENDERER)
+    shelf = SessionContext("s", store, store, RENDERER)
     assert [one.seq for one in shelf.steps_with([6, 1, 2, 999])] == [1, 2, 5, 6]
 
 

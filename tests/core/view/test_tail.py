@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from squidbot.core.messages import Kind, StoredMessage
 from squidbot.core.view.current import Tail
 from squidbot.core.view.renderer import spent
-from squidbot.core.view.steps import atoms_of
+from squidbot.core.view.steps import steps_of
 
 from ..rows import RENDERER, row
 
@@ -78,5 +78,5 @@ def test_tail_is_the_same_however_it_grew(kinds: list[str], cuts: list[int], aft
         start = max(start, cut)
     whole = Tail(after_assistant=after).extended(said, RENDERER, 4)
     assert tail == whole
-    assert tail.atoms == tuple(atoms_of(said))
+    assert tail.steps == tuple(steps_of(said))
     assert tail.cost == spent(tail.parts)

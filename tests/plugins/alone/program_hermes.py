@@ -17,7 +17,7 @@ from hermes_state import SessionDB
 from run_agent import AIAgent
 from tools.registry import registry
 
-from squidbot.testing.hosts import FACT, SAID, Host, Otherwise, Sent, Setting, Signed, Step, points, to_json
+from squidbot.testing.hosts import FACT, SAID, Host, Otherwise, ScriptedStep, Sent, Setting, Signed, points, to_json
 from squidbot.testing.hosts.program import CHAT, opened
 
 from .server import HELD_SECONDS, Server, sent
@@ -221,7 +221,11 @@ def streamed(host: Host, folder: Path) -> None:
             assert b"And the seal?" in run.whole()
     with opened(host, folder / "failed.db") as run:
         run.say(FACT)
-        run.scripted(lambda heard: Step(SAID, error="failed", pieces=2) if heard.number == 1 else Step("That is all."))
+        run.scripted(
+            lambda heard: (
+                ScriptedStep(SAID, error="failed", pieces=2) if heard.number == 1 else ScriptedStep("That is all.")
+            )
+        )
         run.program.stream("And the seal?", CHAT)
         first, second, (role, text), last = run.said()[2:]
         assert (first, last) == (("user", "And the seal?"), ("assistant", "That is all."))

@@ -8,7 +8,7 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
-from squidbot.testing.hosts import Request, Sent, Step, to_json
+from squidbot.testing.hosts import Request, ScriptedStep, Sent, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -111,7 +111,7 @@ class Server:
         self._server.server_close()
 
 
-def deltas(step: Step) -> Iterator[dict[str, Any]]:
+def deltas(step: ScriptedStep) -> Iterator[dict[str, Any]]:
     """Yield what a stream says of a step."""
     if isinstance(step.native, dict):
         yield step.native
@@ -126,7 +126,7 @@ def deltas(step: Step) -> Iterator[dict[str, Any]]:
         yield {"tool_calls": [{"index": number, "id": call.call_id, "type": "function", "function": function}]}
 
 
-def whole(step: Step) -> dict[str, Any]:
+def whole(step: ScriptedStep) -> dict[str, Any]:
     """Return a step as one answer."""
     calls = [
         {
@@ -142,7 +142,7 @@ def whole(step: Step) -> dict[str, Any]:
     return {**HEAD, "object": "chat.completion", "choices": [choice], "usage": usage(step)}
 
 
-def usage(step: Step) -> dict[str, Any]:
+def usage(step: ScriptedStep) -> dict[str, Any]:
     """Return what the provider reports."""
     used = step.usage
     assert used is not None

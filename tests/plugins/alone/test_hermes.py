@@ -22,7 +22,17 @@ from squidbot.cli.status import hosts_found
 from squidbot.core.errors import ConfigError
 from squidbot.plugins import hermes
 from squidbot.plugins.hermes import Squidbot
-from squidbot.testing.hosts import FACT, FILLER, HOST_CHECKS, SAID, Call, Model, Setting, Step, check_host_plugin
+from squidbot.testing.hosts import (
+    FACT,
+    FILLER,
+    HOST_CHECKS,
+    SAID,
+    Call,
+    Model,
+    ScriptedStep,
+    Setting,
+    check_host_plugin,
+)
 from squidbot.testing.hosts.program import CHAT, listening, opened
 
 from .program_hermes import ECHOING, HOST, SEALING, Program, program
@@ -96,16 +106,18 @@ def test_calls_of_our_tools_at_once_are_all_answered(run: Opened) -> None:
     """Each in a thread of its own."""
     calls = tuple(Call("memory_search", {"query": word}, word) for word in ("walrus", "harbour"))
     run.say(FACT)
-    run.scripted(lambda heard: Step(calls=calls) if heard.number == 1 else None)
+    run.scripted(lambda heard: ScriptedStep(calls=calls) if heard.number == 1 else None)
     answer = run.say("Look twice.")
     assert answer.count("Brunhilde") >= 2
     run.scripted(
         lambda heard: (
-            Step(calls=(Call("memory_add", {"text": "The seal is old."}, "a1"),)) if heard.number == 1 else None
+            ScriptedStep(calls=(Call("memory_add", {"text": "The seal is old."}, "a1"),)) if heard.number == 1 else None
         )
     )
     run.say("Keep it.")
-    run.scripted(lambda heard: Step(calls=(Call("history", {"id": "m0"}, "h9"),)) if heard.number == 1 else None)
+    run.scripted(
+        lambda heard: ScriptedStep(calls=(Call("history", {"id": "m0"}, "h9"),)) if heard.number == 1 else None
+    )
     assert FACT in run.say("What did I say first?")
     run.unscripted()
     assert "The seal is old." in run.say("RECALL seal")
@@ -142,7 +154,7 @@ def test_a_conversation_goes_on_when_hermes_gives_it_another_id(tmp_path: Path) 
     with opened(host, tmp_path / "mem.db") as run:
         for number in range(4):
             run.say(f"{number}: {FILLER}")
-        run.scripted(lambda heard: Step(error="too_long") if heard.number == 1 else None)
+        run.scripted(lambda heard: ScriptedStep(error="too_long") if heard.number == 1 else None)
         run.say("Once more.")
         moved = run.program.agent(CHAT).session_id  # type: ignore[attr-defined]  # ours
         assert moved != CHAT
@@ -158,7 +170,7 @@ def test_a_conversation_goes_on_when_hermes_gives_it_another_id(tmp_path: Path) 
 
 def test_words_that_hermes_merges_are_recorded_once(run: Opened) -> None:
     """What nobody answered hermes joins with what is said next."""
-    run.scripted(lambda heard: Step(error="failed") if heard.number == 1 else None)
+    run.scripted(lambda heard: ScriptedStep(error="failed") if heard.number == 1 else None)
     assert run.fails("Look!")
     run.unscripted()
     for text in ("What now?", "And then?"):
@@ -173,7 +185,7 @@ def test_a_reply_that_hermes_drops_is_not_recorded(run: Opened) -> None:
     broken = {"role": "assistant", "content": "", "tool_calls": [
         {"index": 0, "id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"at": 1'[:-1] + "}x}"}}
     ]}  # fmt: skip
-    run.scripted(lambda heard: Step(native=broken) if heard.number == 1 else None)
+    run.scripted(lambda heard: ScriptedStep(native=broken) if heard.number == 1 else None)
     assert run.say("Look!") == SAID
     assert run.said()[2:] == [("user", "Look!"), ("assistant", SAID)]
 

@@ -17,17 +17,17 @@ from squidbot.core.transcript.records import RecordKind, as_fields
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from squidbot.core.messages import Lease, Part, StoredMessage, Usage
+    from squidbot.core.messages import ContextWindow, Part, StoredMessage, Usage
     from squidbot.core.plan import PlanRecord, Section
     from squidbot.core.tokens.calibration import Added
 
-__all__ = ["REQUEST", "REQUESTS", "SEALED_PARTS", "Mode", "Past", "digest", "seal", "tokens_used"]
+__all__ = ["REQUEST", "REQUESTS", "SEALED_PARTS", "LastRequest", "Mode", "digest", "seal", "tokens_used"]
 
 REQUEST = "request"
 NOTHING = Cost(0, 0)
 NO_MODE = "no mode"
-# How many of a request's last parts are compared with the next one's: only the newest atom is ever rendered anew, and
-# an atom with more parts than this has its first ones fixed by what follows them.
+# How many of a request's last parts are compared with the next one's: only the newest step is ever rendered anew, and
+# an step with more parts than this has its first ones fixed by what follows them.
 SEALED_PARTS = 8
 # Not stored by name: the number is the record's own, bills have a form of their own, the others are for the next one.
 _UNSTORED = frozenset({"number", "added", "sent", "bills"})
@@ -44,7 +44,7 @@ class Mode(NamedTuple):
     label: str = ""
 
 
-class Past(NamedTuple):
+class LastRequest(NamedTuple):
     """What is carried from one request to the next.
 
     Attributes:
@@ -57,7 +57,7 @@ class Past(NamedTuple):
         parts, seal: how many parts it had, and a hash of the last of them.
         messages: how many messages of the transcript it ended with; -1 where what came with it was not recorded as it
             was sent, or not behind the same messages.
-        lease_id, limit: the lease that it was made under, and what it might have cost.
+        lease_id, limit: the window that it was made under, and what it might have cost.
         pressed: whether history had reached the mark at which a snapshot is made unasked.
         rungs: the rungs of the ladder that it had reached; noticed: whether the model has been told since the first of
             them was.
@@ -68,7 +68,7 @@ class Past(NamedTuple):
             seconds since 1970; None where it does not.
         mode: the mode of its system text, "" for none; mode_chosen: whether somebody chose it for the session;
             mode_told: the label of turns that the model was told last.
-        reserve: the room for the answers of its turn; None: the lease's.
+        reserve: the room for the answers of its turn; None: the window's.
         added: what it has behind the request before it; sent: its parts. Neither is stored, since only its own record
             needs them.
     """
@@ -84,7 +84,7 @@ class Past(NamedTuple):
     parts: int = 0
     seal: str = ""
     messages: int = -1
-    lease_id: str = ""
+    window_id: str = ""
     limit: Cost = NOTHING
     pressed: bool = False
     rungs: tuple[str, ...] = ()
@@ -115,7 +115,7 @@ class Past(NamedTuple):
         """Return whether a plan is younger than this, the newest recorded request: its call is tried again."""
         return plan is not None and plan.plan_id > self.plan_id
 
-    def told_by(self, plan: PlanRecord | None) -> Past:
+    def told_by(self, plan: PlanRecord | None) -> LastRequest:
         """Return the past of a call; where a plan was made or brought back since, the model knows its head."""
         return self.told_of(plan.sections) if plan is not None and self.is_before(plan) else self
 
@@ -125,13 +125,13 @@ class Past(NamedTuple):
             return False
         return len(parts) < self.parts or seal(parts[: self.parts]) != self.seal
 
-    def recorded(self, sent: Sequence[StoredMessage], rows: Sequence[StoredMessage]) -> Past:
+    def recorded(self, sent: Sequence[StoredMessage], rows: Sequence[StoredMessage]) -> LastRequest:
         """Return the past whose request can be rebuilt only if `rows` begin with what came with it, as it was sent."""
         if len(rows) >= len(sent) and all(map(_is_as_sent, sent, rows)):
             return self
         return self._replace(messages=-1)
 
-    def told_of(self, sections: Sequence[Section]) -> Past:
+    def told_of(self, sections: Sequence[Section]) -> LastRequest:
         """Return the past in which the model has been told these sections; of memory's own it is told no change."""
         told = [one for one in sections if not one.is_remembered]
         return self._replace(told=tuple((section.name, digest(section.text)) for section in told))
@@ -154,9 +154,9 @@ class Past(NamedTuple):
         """The mode of a call like the newest one."""
         return Mode(self.mode, self.mode_chosen, self.mode_told)
 
-    def reserve_under(self, lease: Lease) -> Reserve | None:
-        """Return the room for the answers of the newest request's turn; None where it was made under another lease."""
-        return self.reserve if self.lease_id == lease.lease_id else None
+    def reserve_under(self, window: ContextWindow) -> Reserve | None:
+        """Return the room for the answers of the newest request's turn; None where it was made under another window."""
+        return self.reserve if self.window_id == window.window_id else None
 
     def labelled(self, mode: Mode) -> str | None:
         """Return the line that tells in which mode earlier turns were said; None where the model knows it (C19)."""
@@ -164,7 +164,7 @@ class Past(NamedTuple):
             return None
         return f"[from here on: {mode.label or NO_MODE}; what was said before this: {self.mode_told or NO_MODE}]"
 
-    def in_mode(self, mode: Mode, *, told: bool) -> Past:
+    def in_mode(self, mode: Mode, *, told: bool) -> LastRequest:
         """Return the past whose request was in a mode; `told`: the model knows it from what is sent."""
         label = mode.label if told or not self.known else self.mode_told
         return self._replace(mode=mode.name, mode_chosen=mode.chosen, mode_told=label)
@@ -178,7 +178,7 @@ class Past(NamedTuple):
         return Record(REQUEST, self.number, json.dumps(said, separators=(",", ":")))
 
     @classmethod
-    def of(cls, record: Record) -> Past:
+    def of(cls, record: Record) -> LastRequest:
         """Return the past that `record` wrote.
 
         Raises:
@@ -187,10 +187,10 @@ class Past(NamedTuple):
         return REQUESTS.read(record)._replace(number=record.number)
 
 
-def _read(text: str) -> Past:
+def _read(text: str) -> LastRequest:
     """Return the past that stands in a JSON text; what most requests have in common is left out there."""
     body = json.loads(text)
-    said = {name: value for name, value in body.items() if name in Past._field_defaults}
+    said = {name: value for name, value in body.items() if name in LastRequest._field_defaults}
     told = tuple((str(name), str(text)) for name, text in body.get("told", ()))
     made = {
         "cost": Cost(*body["cost"]),
@@ -201,7 +201,7 @@ def _read(text: str) -> Past:
         "bills": Bills.from_json(body.get("bills", [])),
         "reserve": Reserve(*body["reserve"]) if "reserve" in body else None,
     }
-    return Past(**{**said, **made})
+    return LastRequest(**{**said, **made})
 
 
 REQUESTS = RecordKind(REQUEST, _read, tuple)
