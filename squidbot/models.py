@@ -19,7 +19,7 @@ from squidbot.core.events import Event
 from squidbot.core.removal import Finds
 from squidbot.core.sizing.fit import Bounds, fit, with_layers_that_fit
 from squidbot.core.sizing.header import Card, Definition, Loading
-from squidbot.core.sizing.memory import MIB, Reserved, measure, model_of
+from squidbot.core.sizing.memory import MIB, ReservedMemory, measure, model_of
 from squidbot.core.sizing.vram import Watch, fullness
 from squidbot.core.transcript.windows import LEARNED, learned_tokens
 from squidbot.wiring.registry import OPEN_FILES, check_offered, make
@@ -786,7 +786,7 @@ class Sized(NamedTuple):
     native_tokens: int | None
     loading: Loading
     cards: tuple[Card, ...]
-    reserved: Reserved
+    reserved: ReservedMemory
     model: ModelLayout | None = None
     fit: Fit | None = None
 
@@ -827,7 +827,7 @@ def size_window(loaded: Loaded, alias: str, header: Header, cards: tuple[Card, .
     if not on_gpus and loading.n_gpu_layers < 0 and wanted.adapter != "ollama":
         # All of it was sized for main memory: a GPU that nobody has found, or is to use, must not get it.
         loading = replace(loading, n_gpu_layers=0)
-    reserved = Reserved(settings.window.vram_margin_mib * MIB, projector_bytes(loaded, alias))
+    reserved = ReservedMemory(settings.window.vram_margin_mib * MIB, projector_bytes(loaded, alias))
     source = "auto-vram" if on_gpus else "auto-ram"
     blank = Sized(None, source, "", header.number("context_length", 0) or None, loading, cards, reserved)
     if not cards:
