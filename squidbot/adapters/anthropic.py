@@ -15,10 +15,9 @@ import anthropic
 import httpx2
 
 from squidbot.adapters.common import providers
+from squidbot.adapters.common.counts import MOST_TEXTS, KeptCounts
 from squidbot.adapters.common.options import for_jobs, places
 from squidbot.adapters.common.providers import (
-    MOST_TEXTS,
-    KeptCounts,
     Patience,
     ProviderModel,
     TextReply,
@@ -476,6 +475,9 @@ LEAST_TEXT: Final = "."
 class AnthropicCounter:
     """A `TokenCounter`. Threads may share it. What the provider does not count is estimated, as short texts are."""
 
+    # Short texts are estimated, and the provider's count is no promise either.
+    certificate: Certificate = "measured"
+
     def __init__(self, model: str, url: str = "", *, key_name: str = "") -> None:
         """Name a model, a server's address, "" is Anthropic's, and where its key is in the environment, "" as usual.
 
@@ -493,11 +495,6 @@ class AnthropicCounter:
         self._uncounted: dict[str, None] = {}
         self._rests_until = 0.0
         self._lock = threading.Lock()
-
-    @property
-    def certificate(self) -> Certificate:
-        """Measured: short texts are estimated, and the provider's count is no promise either."""
-        return "measured"
 
     def keep(self, path: str) -> None:
         """Keep all counts in a file, beside those that are there: no text is asked for that any process asked for."""

@@ -21,6 +21,7 @@ from uuid import uuid4
 
 import xllamacpp
 
+from squidbot.adapters.common.counts import ExactCounter
 from squidbot.adapters.common.llama_log import read_buffers
 from squidbot.adapters.common.providers import (
     ChatAnswer,
@@ -32,7 +33,7 @@ from squidbot.adapters.common.providers import (
     well_formed,
 )
 from squidbot.core.errors import ContextOverflowError, LLMError, ModelLoadError
-from squidbot.core.messages import Cost, Reply, Usage
+from squidbot.core.messages import Reply, Usage
 from squidbot.core.sizing.header import Served
 from squidbot.core.tokens.counters import TemplateCounter
 
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from squidbot.adapters.common.llama_log import Buffers
-    from squidbot.core.ports import Certificate
     from squidbot.core.sizing.header import Definition, Loading
 
 
@@ -388,7 +388,7 @@ REMEMBERED = 8192
 SPECIAL_MARKS = "<[|\uff5c"
 
 
-class VocabularyCounter:
+class VocabularyCounter(ExactCounter):
     """Counts as the model's own runtime does. Where a text spells special tokens, it counts what is more.
 
     In a chat the runtime reads them as the tokens they name; elsewhere they are characters.
@@ -396,15 +396,10 @@ class VocabularyCounter:
 
     def __init__(self, runtime: Runtime, name: str) -> None:
         """Count with a loaded model; `name` says which."""
+        super().__init__(name)
         self._runtime = runtime
-        self.name = name
         self._known: dict[bytes, int] = {}
         self._lock = Lock()
-
-    @property
-    def certificate(self) -> Certificate:
-        """The model's own tokenizer."""
-        return "exact"
 
     def count(self, text: str) -> int:
         """Return the tokens of a text; lone surrogates count as the replacement character that is sent for them.
@@ -425,15 +420,6 @@ class VocabularyCounter:
                     del self._known[next(iter(self._known))]
                 self._known[key] = known
         return known
-
-    def upper_bound(self, text: str) -> int:
-        """Return the count: an exact counter needs no other bound."""
-        return self.count(text)
-
-    def measure(self, text: str) -> Cost:
-        """Return the count as both estimate and bound, in tokens."""
-        tokens = self.count(text)
-        return Cost(tokens, tokens)
 
     def _tokens(self, text: str, *, special: bool) -> int:
         asked = {"content": text, "add_special": False, "parse_special": special}

@@ -35,7 +35,7 @@ from squidbot.wiring.gpus import Machine
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from squidbot.adapters.llama_cpp.verify import DryRun, Measured
+    from squidbot.adapters.llama_cpp.verify import DryRun, DryRunSetting
     from squidbot.cli.printer import Printer
     from squidbot.config import Loaded
     from squidbot.core.sizing.header import Header, Loading
@@ -308,7 +308,7 @@ def _others(found: Sequence[Alternative], sizing: Sizing) -> tuple[Alternative, 
     return tuple(one for one in found if not sizing.fits or one.window_tokens > sizing.window_tokens)
 
 
-def _with_compute(sizing: Sizing, said: Measured) -> Sizing:
+def _with_compute(sizing: Sizing, said: DryRunSetting) -> Sizing:
     """Return a sizing with llama.cpp's own compute buffers, where it sees the devices that the sizing is for.
 
     The sizing as it is, where it is for other devices: for those that were named, or for GPUs that this build of
@@ -492,7 +492,7 @@ def _put_verified(out: Printer, answer: SizeAnswer, verified: DryRun) -> None:
     out.say("in bytes; header and dry run are compared", "dim")
 
 
-def _differs(size_bytes: int, mine: int | None, said: Measured | None = None) -> str:
+def _differs(size_bytes: int, mine: int | None, said: DryRunSetting | None = None) -> str:
     """Return how a size that llama.cpp says stands to the header's; what it rounds is equal where it could be."""
     if mine is None:
         return "the header does not tell"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from squidbot.adapters.llama_cpp.verify import DryRun, Measured
+from squidbot.adapters.llama_cpp.verify import DryRun, DryRunSetting
 from squidbot.cli import main
 from squidbot.core.devices import MainMemory
 from squidbot.core.sizing.header import Tensor
@@ -275,7 +275,7 @@ def test_largest_window_is_found_by_dry_runs_where_no_header_tells(
     def dry_run(_: str, loadings: Sequence[Loading]) -> DryRun:
         asked.append(len(loadings))
         said = [
-            Measured(one, one.n_ctx, (), {"CPU": MIB if one.n_ctx <= 1024 * fitting else 999 * GIB}, None, None)
+            DryRunSetting(one, one.n_ctx, (), {"CPU": MIB if one.n_ctx <= 1024 * fitting else 999 * GIB}, None, None)
             for one in loadings
         ]
         return DryRun("made up", 0, tuple(said))

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import llama_cpp
 from llama_cpp.llama_chat_format import Jinja2ChatFormatter
 
+from squidbot.adapters.common.counts import ExactCounter
 from squidbot.adapters.common.llama_log import read_buffers
 from squidbot.adapters.common.providers import (
     ChatModel,
@@ -32,7 +33,7 @@ from squidbot.adapters.llama_cpp.calls import ToolCallFilter, assistant_message,
 from squidbot.adapters.llama_cpp.params import GGML_TYPES, LOG, context_params
 from squidbot.adapters.llama_cpp.verify import last_words, verify
 from squidbot.core.errors import ContextOverflowError, LLMError, ModelLoadError
-from squidbot.core.messages import Cost, Reply
+from squidbot.core.messages import Reply
 from squidbot.core.sizing.header import Loading, Served
 from squidbot.core.tokens.counters import TemplateCounter
 
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
     from typing import TextIO
 
-    from squidbot.core.ports import Certificate, Embedder
+    from squidbot.core.ports import Embedder
     from squidbot.core.sizing.header import Definition
 
 # llama-cpp-python's hold on the process's log, output and settings is one for all: models load one after the other.
@@ -273,7 +274,7 @@ PIECE_BYTES = 256
 _NO_VOCABULARY = 0
 
 
-class Vocabulary:
+class Vocabulary(ExactCounter):
     """A TokenCounter by a model file's own vocabulary. Threads may share it, and it outlives the model.
 
     What looks like a control token in a text ("<|im_end|>") counts as that token, because llama-cpp-python reads it as
@@ -286,7 +287,7 @@ class Vocabulary:
         Raises:
             ModelLoadError: llama.cpp can't read it, or it has none.
         """
-        self.name = f"llama_cpp:{Path(path).stem}"
+        super().__init__(f"llama_cpp:{Path(path).stem}")
         LOG.listen()
         mark = LOG.mark()
         llama_cpp.llama_backend_init()
@@ -301,24 +302,10 @@ class Vocabulary:
         if llama_cpp.llama_vocab_type(self._vocab) == _NO_VOCABULARY:
             raise ModelLoadError(f"{path} has no vocabulary: its tokens can't be counted, nor texts be sent to it")
 
-    @property
-    def certificate(self) -> Certificate:
-        """The model's own vocabulary."""
-        return "exact"
-
     def count(self, text: str) -> int:
         """Return the tokens of a text, of any length, without what a chat template puts around it."""
         data = well_formed(text).encode()
         return len(data) + 1 if len(data) > MOST_BYTES else self._count(data, begin=False, control=True)
-
-    def upper_bound(self, text: str) -> int:
-        """Return the count: an exact counter needs no other bound."""
-        return self.count(text)
-
-    def measure(self, text: str) -> Cost:
-        """Return the count as both estimate and bound, in tokens."""
-        count = self.count(text)
-        return Cost(count, count)
 
     def tokens(self, text: str, *, begin: bool, control: bool) -> list[int]:
         """Return the tokens of a text.
