@@ -19,7 +19,7 @@ from squidbot.core.removal import Facts
 from squidbot.core.settings import HistorySettings, strategy
 from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.memory import NOBODY, Remembering, Vectors, withdraw
-from squidbot.models import PLAIN_SOURCES, Catalog, Discoveries, LearnedWindows, learned_for, refused
+from squidbot.models import PLAIN_SOURCES, Catalog, LearnedWindows, learned_for, refused
 from squidbot.wiring.extensions import Hooks, learn_model, window_of
 from squidbot.wiring.journal import Journals
 from squidbot.wiring.prompting import Prompts
@@ -75,7 +75,6 @@ class Wired:
         self.prompts = Prompts(loaded, hooks)
         self.models = Catalog(loaded, registry, relay, self._counters.of)
         self.learned = LearnedWindows(self.store, relay)
-        self._discoveries = Discoveries(relay)
         # Where turns are written for who looks for a fault; None for nowhere.
         self.turn_log: TurnLog | None = None
         self.remembering = Remembering(loaded, registry, Vectors(self.embedder, self.vector_index), relay, hooks)
@@ -169,7 +168,7 @@ class Wired:
         return self._resized(alias, found) if self.hooks.has("size_window") else found
 
     def _opened(self, alias: str, found: Resolved, name: str = "") -> ContextWindow:
-        self._discoveries.tell(alias, found)
+        self.models.announce(alias, found)
         settings, meter = self.loaded.settings, self.meter(alias)
         model = settings.model(alias)
         asked = WindowSettings(
