@@ -17,7 +17,6 @@ from llm.cli import cli
 from llm.parts import ReasoningPart, StreamEvent, TextPart, ToolCallPart, ToolResultPart
 from llm.plugins import load_plugins, pm
 
-from squidbot.plugins import host
 from squidbot.plugins import llm as plugin
 from squidbot.testing.hosts import Host, Otherwise, Request, ScriptedStep, Sent, Setting, Signed, broken_off, to_json
 
@@ -143,11 +142,11 @@ class Program:
         self.before = os.environ.get(FOLDER)
         os.environ[FOLDER] = str(setting.path.parent)
         plugin.opened.cache_clear()
-        plugin.said_once.clear()
+        plugin._warn_once.cache_clear()
         switch = setting.path.parent / plugin.SWITCH
         switch.unlink(missing_ok=True)
         if setting.has_squidbot:
-            host.write(switch, _switch(setting))
+            plugin.write(switch, _switch(setting))
         self.models = kind(self.mind), Waiting(self.mind)
         self.talks: dict[tuple[str, bool], Any] = {}
         load_plugins()  # type: ignore[no-untyped-call]  # as it is
@@ -229,17 +228,17 @@ class Program:
             os.environ[FOLDER] = self.before
 
 
-def _switch(setting: Setting) -> host.Switch:
+def _switch(setting: Setting) -> plugin.Switch:
     """Return how squidbot is switched on: by a file, or by a file of settings."""
     if not setting.settings:
-        return host.Switch(str(setting.path), float(setting.budget))
+        return plugin.Switch(str(setting.path), float(setting.budget))
     told: dict[str, Any] = {"store": {"path": str(setting.path)}, **setting.settings}
     lines = [
         f"[{table}]\n" + "\n".join(f"{key} = {json.dumps(told[table][key])}" for key in told[table]) for table in told
     ]
     made = setting.path.with_name("squidbot.toml")
     made.write_text("\n".join(lines), "utf-8")
-    return host.Switch("", float(setting.budget), str(made))
+    return plugin.Switch("", float(setting.budget), str(made))
 
 
 def command(*words: str) -> Result:

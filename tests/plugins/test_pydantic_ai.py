@@ -12,7 +12,7 @@ from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
-from squidbot.plugins.pydantic_ai import Squidbot
+from squidbot.plugins.pydantic_ai import Squidbot, _key
 from squidbot.testing import check_host_plugin
 from squidbot.testing.hosts.program import CHAT, opened, rows
 
@@ -45,6 +45,14 @@ def test_every_message_goes_there_and_back(tmp_path: Path) -> None:
     for payload in stored:
         (message,) = ModelMessagesTypeAdapter.validate_json(f"[{payload}]")
         assert json.loads(ModelMessagesTypeAdapter.dump_json([message]))[0] == json.loads(payload)
+
+
+def test_what_the_host_writes_anew_tells_nothing() -> None:
+    """Times and ids at any depth, and what is null beside what is missing."""
+    one = {"parts": [{"content": "hi", "timestamp": 1, "id": None}], "run": "a"}
+    other = {"run": "b", "parts": [{"content": "hi", "timestamp": 2}]}
+    assert _key(one) == _key(other)
+    assert _key(one) != _key({"parts": [{"content": "ho"}]})
 
 
 ANSWER = {"city": "Bern", "weather": "sun"}

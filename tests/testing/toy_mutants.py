@@ -98,7 +98,7 @@ class SaysItEachTime(ToySquid):
 
     def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
         """Log it."""
-        self.hosted._told.clear()
+        self.hosted._warned.clear()
         return super().before(conversation_id, listed, schemas)
 
 

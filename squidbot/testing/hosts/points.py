@@ -133,7 +133,7 @@ FAILING_CHAT: Final = "chat-2"
 ASKED_SECONDS: Final = 10.0
 FAILING_TURNS: Final = (FACT, FILLER, "And now?")
 # What of `Hosted` a run never meets: what keeps failures inside, and the start and the end of the program.
-_INNER: Final = frozenset({"answer", "close", "offer_tools", "open", "safely"})
+_INNER: Final = frozenset({"answer", "close", "open", "safely", "tools", "warn_once"})
 # With one of these broken no request is squidbot's: the host's own list goes out.
 _REQUESTS: Final = frozenset({"before", "conversation", "engine", "append"})
 # With one of these broken something is missing in what is sent or recorded, so the log has to say it.

@@ -172,7 +172,7 @@ class Program:
         """Let go of all."""
         manager, plugins._plugin_manager = plugins._plugin_manager, None
         if manager is not None and getattr(manager._context_engine, "name", "") == "squidbot":
-            manager._context_engine._inside.hosted.close()
+            manager._context_engine._runtime.hosted.close()
         for agent in self._agents.values():
             agent.close()
         self.db.close()

@@ -21,7 +21,7 @@ import squidbot
 from squidbot.cli.status import hosts_found
 from squidbot.core.errors import ConfigError
 from squidbot.plugins import hermes
-from squidbot.plugins.hermes import Squidbot
+from squidbot.plugins.hermes import SquidbotEngine
 from squidbot.testing.hosts import (
     FACT,
     FILLER,
@@ -79,9 +79,9 @@ def run(tmp_path: Path) -> Iterator[Opened]:
         yield made
 
 
-def _engine(run: Opened) -> Squidbot:
+def _engine(run: Opened) -> SquidbotEngine:
     engine = run.program.agent(CHAT).context_compressor  # type: ignore[attr-defined]  # ours
-    assert isinstance(engine, Squidbot)
+    assert isinstance(engine, SquidbotEngine)
     return engine
 
 
@@ -96,7 +96,7 @@ def test_an_engine_that_is_at_work_is_copied_for_another_agent(run: Opened) -> N
     engine = _engine(run)
     copied = deepcopy(engine)
     assert copied is not engine
-    assert copied._inside is engine._inside
+    assert copied._runtime is engine._runtime
     assert (copied.conversation_id, engine.conversation_id) == ("", CHAT)
     copied.update_model("other", 100_000)
     assert (engine.context_length, copied.context_length) == (1_000_000, 100_000)
@@ -193,12 +193,15 @@ def test_a_reply_that_hermes_drops_is_not_recorded(run: Opened) -> None:
 def test_requests_of_responses_are_left_alone(tmp_path: Path) -> None:
     """What hermes sends as `input` goes out as it is; that is said once."""
     with opened(HOST, tmp_path / "mem.db") as run, listening() as told:
-        inside = _engine(run)._inside
+        runtime = _engine(run)._runtime
         asked: list[dict[str, Any]] = []
-        request = {"input": [{"role": "user", "content": "Hi"}]}
+        listed = [{"role": "user", "content": "Hi"}]
+        request = {"input": listed}
         for number in range(2):
-            inside.listed(api_request_id=f"{number}", conversation_history=[{"role": "user", "content": "Hi"}])
-            inside.asked(
+            runtime.pre_api_request(
+                api_request_id=f"{number}", conversation_history=[{"role": "user", "content": "Hi"}]
+            )
+            runtime.llm_execution(
                 request=request,
                 next_call=asked.append,
                 session_id=CHAT,
