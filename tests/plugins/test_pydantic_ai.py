@@ -14,7 +14,7 @@ from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
 from squidbot.plugins.pydantic_ai import Squidbot, _key
 from squidbot.testing import check_host_plugin
-from squidbot.testing.hosts.program import CHAT, opened, rows
+from squidbot.testing.hosts import CHAT, opened, rows
 
 from .points import points_of
 from .program_pydantic_ai import HOST, KEEPING
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
     from pydantic_ai.models.function import AgentInfo
 
-    from squidbot.testing.hosts import Host
+    from squidbot.testing.hosts import HostDriver
 
 
 @pytest.mark.parametrize(("host", "point"), points_of(bare=HOST, message_history=KEEPING))
-def test_the_plugin_conforms(host: Host, point: str, tmp_path: Path) -> None:
+def test_the_plugin_conforms(host: HostDriver, point: str, tmp_path: Path) -> None:
     """Whether the conversation is known by its id alone, or its messages are handed over each time, too."""
     check_host_plugin(host, tmp_path, point)
 
