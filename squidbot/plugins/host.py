@@ -269,20 +269,19 @@ class Conversation:
         self._is_settled = self._is_settled and recorded == len(self._known)
         self._known.length = recorded
         form = self._form
-        payloads = LazyList(len(listed), lambda at: {at: form.dump(listed[at])})
-        identities = LazyList(len(listed), lambda at: {at: form.identity(payloads[at])})
-        place = self._first_new(payloads, identities)
-        return [form.codec.to_message(payload) for payload in payloads[place:]], identities[place:]
+        identities = LazyList(len(listed), lambda at: {at: form.identity(form.dump(listed[at]))})
+        place = self._first_new(listed, identities)
+        return [form.codec.to_message(form.dump(message)) for message in listed[place:]], identities[place:]
 
-    def _first_new(self, payloads: Sequence[Payload], identities: Sequence[str]) -> int:
+    def _first_new(self, listed: Sequence[Any], identities: Sequence[str]) -> int:
         if not self._form.is_whole:
             return first_new(identities, self._known)
         place = first_unknown(identities, self._known)
         if place < len(identities) or not identities or identities[-1] == self._known[-1]:
             return place
         # The host asks again behind an answer that was broken off: the user's last message has to come last.
-        backwards = range(len(payloads) - 1, -1, -1)
-        return next((at for at in backwards if self._form.codec.to_message(payloads[at]).role == "user"), place)
+        form, backwards = self._form, range(len(listed) - 1, -1, -1)
+        return next((at for at in backwards if form.codec.to_message(form.dump(listed[at])).role == "user"), place)
 
     def _assemble(self, messages: Sequence[Message]) -> Assembly:
         system, tools = self._beside
@@ -333,7 +332,7 @@ def _removable(parts: Sequence[Part]) -> set[int]:
     Runs of them go where calls and results stay together, and user and model still take turns.
     """
     found: set[int] = set()
-    if not any(part.kind is Kind.FORGOTTEN for part in parts):  # nearly every request
+    if Kind.FORGOTTEN not in [part.kind for part in parts]:  # nearly every request
         return found
     for is_forgotten, run in groupby(range(len(parts)), lambda place: parts[place].kind is Kind.FORGOTTEN):
         if not is_forgotten:

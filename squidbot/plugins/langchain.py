@@ -132,9 +132,11 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
         return thread, request if messages is None else request.override(messages=messages)
 
     def _messages(self, thread: str, request: ModelRequest[Any]) -> list[Any]:
-        for where, key, name, advice in RIVALS:  # the host shows no middleware its neighbours
-            if any(key in getattr(message, where) for message in request.messages[:RIVALS_AT]):
-                self.hosted.warn_once(f"{name} is active beside squidbot, which then sees less than was said; {advice}")
+        for message in request.messages[:RIVALS_AT]:  # the host shows no middleware its neighbours
+            for where, key, name, advice in RIVALS:
+                if key in getattr(message, where):
+                    text = f"{name} is active beside squidbot, which then sees less than was said; {advice}"
+                    self.hosted.warn_once(text)
         tools = [tool if isinstance(tool, dict) else convert_to_openai_tool(tool) for tool in request.tools]
         if request.response_format is not self._schemas[0]:
             self._schemas = request.response_format, _schemas(request.response_format)
