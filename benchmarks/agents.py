@@ -6,8 +6,6 @@ import os
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from squidbot.plugins import host as switches
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
@@ -158,7 +156,7 @@ def llm(path: Path | None, *, lists_all: bool = False) -> Agent:
 
         # The switch is read when models are registered, so it need not be the user's own.
         os.environ["LLM_USER_PATH"] = str(path.parent)
-        switches.write(path.parent / plugin.SWITCH, switches.Switch(str(path), BUDGET))
+        plugin.write(path.parent / plugin.SWITCH, plugin.Switch(str(path), BUDGET))
         plugin.register_models(None, [host.models.ModelWithAliases(model, None, set())])  # type: ignore[arg-type]
     talk = model.conversation()
     talk.id = TALK

@@ -2,11 +2,11 @@
 
     python -m benchmarks.digest_hosts HOST FOLDER RUN ...
 
-writes `heard.json` into a folder: what was sent in each of the runs, a text for each request. Each host runs in a
+writes `request.json` into a folder: what was sent in each of the runs, a text for each request. Each host runs in a
 process of its own, hermes in an environment of its own, which uv makes.
 
 The check of hosts (`squidbot.testing.check_host_plugin`) has each host talk to a fake model that hears every request.
-Left out is what can't be alike in two runs: times, random ids, folders. Not heard are processes that the check kills.
+Left out is what can't be alike in two runs: times, random ids, folders. Not request are processes that the check kills.
 """
 
 from __future__ import annotations
@@ -24,12 +24,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import patch
 
-from squidbot.testing.hosts import HOST_CHECKS, Model, check_host_plugin
+from squidbot.testing import HOST_CHECKS, check_host_plugin
+from squidbot.testing.hosts import Model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from squidbot.testing.hosts import Host, Request, ScriptedStep
+    from squidbot.testing.hosts import HostDriver, Request, ScriptedStep
 
 __all__ = ["HOSTS", "NotHereError", "heard_of", "runs_of"]
 
@@ -144,14 +145,14 @@ def heard_of(name: str, runs: Sequence[str]) -> dict[str, list[str]]:
             raise RuntimeError(f"{name} has failed: {ended.stderr}")
         if ended.returncode:
             raise NotHereError(f"its process ended with {ended.returncode}: {ended.stderr[-600:]}")
-        found: dict[str, list[str]] = json.loads(Path(folder, "heard.json").read_text(encoding="utf-8"))
+        found: dict[str, list[str]] = json.loads(Path(folder, "request.json").read_text(encoding="utf-8"))
     return found
 
 
-def program(name: str) -> Host:
+def program(name: str) -> HostDriver:
     """Return the program of a host."""
     module, _, attribute = HOSTS[name].partition(":")
-    found: Host = getattr(import_module(module), attribute)
+    found: HostDriver = getattr(import_module(module), attribute)
     return found
 
 
@@ -163,22 +164,22 @@ def steady(text: str, folder: Path) -> str:
     return text
 
 
-def conforming(host: Host, point: str, folder: Path) -> list[str]:
+def conforming(host: HostDriver, point: str, folder: Path) -> list[str]:
     """Return what a host sends while one point of the check is checked; where that fails, what it says as well."""
-    heard: list[str] = []
+    sent: list[str] = []
     hear = Model.hear
 
     def hears(self: Model, request: Request) -> ScriptedStep:
         wires = [wire.decode("utf-8", "replace") for wire in request.wires]
-        heard.append(steady(json.dumps(wires, ensure_ascii=False), folder))
+        sent.append(steady(json.dumps(wires, ensure_ascii=False), folder))
         return hear(self, request)
 
     with patch.object(Model, "hear", hears):
         try:
             check_host_plugin(host, folder, POINTS[point])
         except AssertionError as error:
-            heard.append(steady(f"{FAILED} {error}", folder))
-    return sorted(NUMBERED.sub("call-r", each) for each in heard) if point in AT_ONCE else heard
+            sent.append(steady(f"{FAILED} {error}", folder))
+    return sorted(NUMBERED.sub("call-r", each) for each in sent) if point in AT_ONCE else sent
 
 
 def answered(folder: Path) -> list[str]:
@@ -204,7 +205,7 @@ def answered(folder: Path) -> list[str]:
     return asyncio.run(ask())
 
 
-def _heard(name: str, folder: Path, runs: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+def _request(name: str, folder: Path, runs: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
     for run in runs:
         point = run.rsplit("/", 1)[1]
         place = folder / point
@@ -216,12 +217,12 @@ def _heard(name: str, folder: Path, runs: Sequence[str]) -> Iterator[tuple[str, 
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Write what a host sends into a folder, as `heard.json`, and end at once: some hosts have threads that go on."""
+    """Write what a host sends into a folder, as `request.json`, and end at once: some hosts have threads that go on."""
     name, folder, runs = arguments[0], Path(arguments[1]), arguments[2:]
     if name == HERMES:
         # It makes itself a home as soon as it is imported.
         os.environ["HERMES_HOME"] = str(folder / "home")
-    (folder / "heard.json").write_text(json.dumps(dict(_heard(name, folder, runs))), encoding="utf-8")
+    (folder / "request.json").write_text(json.dumps(dict(_request(name, folder, runs))), encoding="utf-8")
     os._exit(0)
 
 

@@ -36,7 +36,7 @@ from squidbot.services.documents import DocumentCaps, Policy
 from squidbot.services.injected import Call, Unasked, is_searchable
 from squidbot.tools.session import SessionTools
 from squidbot.tools.tool import Answer, definition
-from squidbot.wiring.extensions import Place
+from squidbot.wiring.extensions import SessionHooks
 from squidbot.wiring.prompting import Prompting
 
 if TYPE_CHECKING:
@@ -284,7 +284,7 @@ class Session:
         self._inputs: Inputs | None = None
         self._asked_tokens = window.window_tokens
         self.core: CoreSession = wired.engine.session(session_id, window, meter, wired.history(window, scope), scope)
-        self._place = Place(wired.hooks, session_id, scope, meter)
+        self._place = SessionHooks(wired.hooks, session_id, scope, meter)
         log = wired.turn_log
         self._log = log.session(session_id, window.model, wired.codecs) if log else None
         self._tools = jsontext.Rewriter()

@@ -164,7 +164,7 @@ def test_no_misuse_raises_what_is_not_ours_or_harms_a_session(
 @pytest.mark.parametrize(
     "plugin",
     [
-        "hosting.hosted.Hosted",
+        "plugins.host.HostRuntime",
         "plugins.langchain.Squidbot",
         "plugins.openai_agents.Squidbot",
         "plugins.pydantic_ai.Squidbot",
@@ -177,7 +177,7 @@ def test_no_misuse_of_a_plugin_raises_what_is_not_ours(
     monkeypatch.chdir(tmp_path)
     module, _, kind = plugin.rpartition(".")
     make = getattr(pytest.importorskip(f"squidbot.{module}", exc_type=ImportError), kind)
-    right = {"host": "t", "form": "openai.chat", "telling": dict, "store": None} if kind == "Hosted" else {}
+    right = {"host": "t", "form": "openai.chat", "store": None} if kind == "HostRuntime" else {}
     raw: list[str] = []
     for parameter in signature(make).parameters:
         for wrong in WRONG:

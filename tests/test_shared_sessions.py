@@ -120,10 +120,10 @@ def test_a_smaller_window_of_a_session_waits_for_the_same_calls() -> None:
 def answered(threads: int) -> tuple[list[str], int]:
     """Return what eight calls of a tool answer, from so many threads, and how many messages are sent behind them."""
 
-    def telling(payload: Mapping[str, object]) -> object:
+    def key(payload: Mapping[str, object]) -> object:
         return json.dumps(payload, sort_keys=True)
 
-    hosted = HostRuntime(None, settings={}, host="test", form="openai.chat", telling=telling, budget=6_000)
+    hosted = HostRuntime(None, settings={}, host="test", form="openai.chat", key=key, budget=6_000)
     talk = hosted.conversation("talk")
     listed: list[dict[str, object]] = []
     for number in range(16):

@@ -105,8 +105,8 @@ def test_tool_is_offered_and_called_where_it_is_switched_on() -> None:
     assert session.goals.goals().active is not None
     assert session.call("dance", {}).is_error
     assert "no message" in session.call("history", {"action": "search", "query": "walrus"}).text
-    assert [one.name for one in HostRuntime(None, host="t", form="openai.chat", telling=dict).tools] == HOST
-    hosted = HostRuntime(None, host="t", form="openai.chat", telling=dict, settings={"goals": {"tool": True}})
+    assert [one.name for one in HostRuntime(None, host="t", form="openai.chat").tools] == HOST
+    hosted = HostRuntime(None, host="t", form="openai.chat", settings={"goals": {"tool": True}})
     assert [one.name for one in hosted.tools] == [*HOST, "goal"]
     talk = hosted.conversation("a")
     talk.session.record({"role": "user", "content": "Please ship it."})
@@ -158,7 +158,7 @@ def test_goal_that_was_set_before_is_set_again_in_any_words_of_it() -> None:
 
 def test_hosts_with_wrong_settings_get_the_usual_tools() -> None:
     """What is wrong is told where the engine is opened."""
-    hosted = HostRuntime(None, host="t", form="openai.chat", telling=dict, settings={"goals": {"tol": True}})
+    hosted = HostRuntime(None, host="t", form="openai.chat", settings={"goals": {"tol": True}})
     assert [one.name for one in hosted.tools] == HOST
 
 

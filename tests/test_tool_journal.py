@@ -171,15 +171,15 @@ def test_tools_are_not_there_when_the_journal_is_off(tmp_path: Path) -> None:
 def test_host_offers_the_tools_where_its_settings_switch_the_journal_on(tmp_path: Path) -> None:
     """Beside the three that all hosts have, with plain arguments; a wrong file of settings is told later."""
     given = {"journal": {"enabled": True, "folder": f"{tmp_path}/journal"}}
-    hosted = HostRuntime(f"{tmp_path}/s.db", host="a test", form="openai.chat", telling=dict, settings=given)
+    hosted = HostRuntime(f"{tmp_path}/s.db", host="a test", form="openai.chat", settings=given)
     assert [one.name for one in hosted.tools][3:] == [ADD, LIST, STATUS]
     session = hosted.conversation("a").session
     assert call_tool(session, ADD, {"summary": "Done"}).startswith("[kept as entry 1 of ")
     assert "Done" in call_tool(session, LIST, {})
     hosted.close()
-    plain = HostRuntime(f"{tmp_path}/s.db", host="a test", form="openai.chat", telling=dict)
+    plain = HostRuntime(f"{tmp_path}/s.db", host="a test", form="openai.chat")
     assert plain.tools == HOST_DEFAULTS
-    wrong = HostRuntime(None, host="a test", form="openai.chat", telling=dict, settings=tmp_path / "none.toml")
+    wrong = HostRuntime(None, host="a test", form="openai.chat", settings=tmp_path / "none.toml")
     assert wrong.tools == HOST_DEFAULTS
 
 

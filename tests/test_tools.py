@@ -186,7 +186,7 @@ def test_model_that_may_not_write_is_told_of_no_tool_that_writes(tmp_path: Path)
     scope = squidbot.Scope()
     with squidbot.load({"store": {"path": f"{tmp_path}/s.db"}}) as engine:
         engine.session("a").memory({"action": "add", "text": "The boat is called Heron."})
-    hosted = HostRuntime(f"{tmp_path}/s.db", host="t", form="openai.chat", telling=dict, settings=settings)
+    hosted = HostRuntime(f"{tmp_path}/s.db", host="t", form="openai.chat", settings=settings)
     assert [tool.name for tool in hosted.tools] == ["memory_search", "history"]
     names = [tool.name for tool in StoreTools(hosted, scope).tools]
     assert names == ["memory_search", "history_search", "history_recall", "history_append", "status"]

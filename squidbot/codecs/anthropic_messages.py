@@ -19,11 +19,11 @@ from squidbot.codecs.fields import (
     with_label,
     with_notice,
 )
-from squidbot.codecs.form import THOUGHT, Block, PartsForm, as_arguments
+from squidbot.codecs.form import THOUGHT, Block, MessageForm, PartView, as_arguments
 from squidbot.core.messages import Media, Message, Outcome, Role, ToolCall, Words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from squidbot.core.messages import Part, Piece
 
@@ -47,6 +47,7 @@ TRANSCRIPT_KEYS: Final = frozenset(
     }
 )
 
+_THINKING: Final = ("redacted_thinking", "thinking")
 _SAID_OR_FAILED: Final = frozenset({"content", "is_error"})
 
 # What is sent for a message that says nothing: Anthropic takes no empty one.
@@ -60,7 +61,7 @@ _TEXT_SOURCES: Final = ("text", "content")
 _IMAGE_TOKENS: Final = 4_784
 
 
-class AnthropicMessages(PartsForm):
+class AnthropicMessages(MessageForm):
     """The codec of Anthropic messages. Blocks of unknown types stay in the payload and count as their JSON text.
 
     Thinking counts as its text, images and documents not at all.
@@ -70,7 +71,6 @@ class AnthropicMessages(PartsForm):
     roles: ClassVar[Mapping[str, Role]] = {"system": "system", "user": "user", "assistant": "assistant"}
     image_types = ("image",)
     sent_as_stored = False
-    call_type, thinking = "tool_use", ("redacted_thinking", "thinking")
 
     def to_dict(self, message: Message) -> Block:
         """Return the message as a host's dict, without what only answers and recordings have (TRANSCRIPT_KEYS).
@@ -97,17 +97,42 @@ class AnthropicMessages(PartsForm):
     def _given(self, obj: Mapping[str, object]) -> Block:
         return dict(obj)
 
-    def _parts(self, obj: Block) -> list[Block]:
-        return _blocks(obj.get("content"))
+    def _views(self, obj: Block) -> list[PartView]:
+        return list(map(self._view, _blocks(obj.get("content"))))
 
-    def _role(self, obj: Block, parts: list[Block]) -> Role:
-        said_by = self._known_role(obj)
-        return "tool" if any(map(self._is_result, parts)) else said_by
+    def _view(self, block: Block) -> PartView:  # noqa: PLR0911  # one for each type
+        match block.get("type"):
+            case "text":
+                text = _string(block, "text")
+                return PartView(text, (Words(text),))
+            case "thinking":
+                return PartView(_string(block, "thinking"))
+            case "redacted_thinking":
+                return PartView(jsontext.write(block))
+            case "tool_use":
+                return PartView(pieces=(_call(block),))
+            case "tool_result":
+                inner = self._views(block)
+                said = tuple(piece for view in inner for piece in view.pieces if isinstance(piece, Words | Media))
+                outcome = Outcome(_answered(block), said, block.get("is_error") is True)
+                return PartView(self._text(inner), (outcome,), sum(view.tokens for view in inner))
+            case "image":
+                return PartView("", (self._media(block, "image/*"),), _IMAGE_TOKENS)
+            case "document":
+                media, written = self._media(block, "application/pdf"), jsontext.write(block)
+                is_text = _type(block.get("source")) in _TEXT_SOURCES
+                return PartView(written, (media,)) if is_text else PartView("", (media,), media_tokens(len(written)))
+            case _:
+                return PartView(jsontext.write(block), (Words(jsontext.write(bare(block))),))
 
-    def _failed(self, obj: Block, parts: list[Block]) -> bool:
+    def _role(self, obj: Block) -> Role:
+        role = self._known_role(obj)
+        return "tool" if any(map(_is_result, _blocks(obj.get("content")))) else role
+
+    def _failed(self, pieces: Sequence[Piece]) -> bool:
         """Return whether every result that says anything is an error."""
-        results = list(filter(self._is_result, parts))
-        return all(block.get("is_error") is True for block in [b for b in results if "content" in b] or results)
+        outcomes = [piece for piece in pieces if isinstance(piece, Outcome)]
+        return all(outcome.failed for outcome in [each for each in outcomes if each.said] or outcomes)
 
     def _made(self, role: str, text: str) -> Block:
         return {"role": role, "content": text}
@@ -118,44 +143,35 @@ class AnthropicMessages(PartsForm):
     def _cut(self, sent: Block, part: Part) -> Block:
         content = sent.get("content")
         if part.drop_thinking and isinstance(content, list) and content:
-            kept = [block for block in content if _type(block) not in self.thinking]
+            kept = [block for block in content if _type(block) not in _THINKING]
             # A step that only thought has to say something: Anthropic takes no empty message in mid-history.
             content = kept or [_text_block(THOUGHT)]
         if part.text is not None:
-            content = self._slimmed_content(_blocks(content), part.text)
+            content = _slimmed(_blocks(content), part.text)
         if part.arguments is not None:
             cut = iter(part.arguments)
             content = [
-                {**block, "input": as_arguments(next(cut, "{}"), "cut")} if self._is_call(block) else block
+                {**block, "input": as_arguments(next(cut, "{}"), "cut")} if _is_call(block) else block
                 for block in _blocks(content)
             ]
         if part.label:
             content = with_label(content, part.label)
         return sent if content is sent.get("content") else {**sent, "content": content}
 
-    def _slimmed_content(self, blocks: list[Block], text: str) -> object:
-        kept = [block for block in blocks if self._is_call(block) or self._is_result(block)]
-        if not kept:
-            return text
-        if self._is_call(kept[0]):
-            return [_text_block(text), *kept]
-        # Anthropic refuses a result that is marked as an error and says nothing.
-        others = [{key: value for key, value in block.items() if key not in _SAID_OR_FAILED} for block in kept[1:]]
-        return [{**kept[0], "content": text}, *others]
-
     def _noticed(self, sent: Block, notice: str) -> Block:
         return {**sent, "content": with_notice(sent.get("content"), notice)}
 
-    def _emptied(self, obj: Block, parts: list[Block], text: str) -> Block:
-        mark = {"is_error": True} if self._role(obj, parts) == "tool" and self._failed(obj, parts) else {}
+    def _emptied(self, obj: Block, text: str) -> Block:
+        outcomes = [piece for view in self._views(obj) for piece in view.pieces if isinstance(piece, Outcome)]
+        mark = {"is_error": True} if self._role(obj) == "tool" and self._failed(outcomes) else {}
         kept: list[Block] = []
-        for block in parts:
-            if self._is_call(block):
-                call = self._call(block)
+        for block in _blocks(obj.get("content")):
+            if _is_call(block):
+                call = _call(block)
                 kept.append({"type": "tool_use", "id": call.id, "name": call.name, "input": {}})
-            elif self._is_result(block):
-                kept.append({"type": "tool_result", "tool_use_id": self._answered(block), **mark})
-        return {"role": obj["role"], "content": self._slimmed_content(kept, text)}
+            elif _is_result(block):
+                kept.append({"type": "tool_result", "tool_use_id": _answered(block), **mark})
+        return {"role": obj["role"], "content": _slimmed(kept, text)}
 
     def _adopted(
         self, results: list[Outcome], words: list[Words | Media], calls: list[ToolCall], role: Role
@@ -163,51 +179,7 @@ class AnthropicMessages(PartsForm):
         content = _content([_block(piece) for piece in (*results, *words, *calls)])
         return [{"role": "user" if role == "tool" else role, "content": content or NOTHING}]
 
-    def _part_text(self, part: Block) -> str:
-        match part.get("type"):
-            case "text" | "thinking" as said:
-                return _string(part, said)
-            case "tool_result":
-                return self._said(part, self._parts(part))
-            case "tool_use" | "image":
-                return ""
-            case "document" if _type(part.get("source")) not in _TEXT_SOURCES:
-                return ""
-            case _:
-                return jsontext.write(part)
-
-    def _part_tokens(self, part: Block) -> int:
-        match part.get("type"):
-            case "image":
-                return _IMAGE_TOKENS
-            case "tool_result":
-                return self._hidden_tokens(part, self._parts(part))
-            case "document" if _type(part.get("source")) not in _TEXT_SOURCES:
-                return media_tokens(len(jsontext.write(part)))
-            case _:
-                return 0
-
-    def _call(self, part: Block) -> ToolCall:
-        name = as_name(part, "name", "a tool_use")
-        return ToolCall(as_name(part, "id", "a tool_use"), name, jsontext.write(part.get("input", {})))
-
-    def _answered(self, part: Block) -> str:
-        return as_name(part, "tool_use_id", "a tool_result")
-
-    def _carried(self, part: Block) -> list[Piece]:
-        match part.get("type"):
-            case "tool_result":
-                inner = self._pieces(part, self._parts(part))
-                said = tuple(piece for piece in inner if isinstance(piece, Words | Media))
-                return [Outcome(self._answered(part), said, part.get("is_error") is True)]
-            case "text":
-                return [Words(_string(part, "text"))]
-            case "image" | "document" as shown:
-                return [self._media_piece(part, "image/*" if shown == "image" else "application/pdf")]
-            case _:
-                return [Words(jsontext.write(bare(part)))]
-
-    def _media_piece(self, block: Block, mime: str) -> Words | Media:
+    def _media(self, block: Block, mime: str) -> Words | Media:
         source = block.get("source")
         source = source if isinstance(source, dict) else {}
         title = block.get("title")
@@ -220,13 +192,42 @@ class AnthropicMessages(PartsForm):
             case "text":
                 return Words(str(source.get("data", "")))
             case "content":
-                return Words(self._said(source, self._parts(source)))
+                return Words(self._text(self._views(source)))
             case _:
                 return Words(told(Media(mime, name=name)))
 
 
 def _type(block: object) -> object:
     return block.get("type") if isinstance(block, dict) else None
+
+
+def _is_call(block: object) -> bool:
+    return _type(block) == "tool_use"
+
+
+def _is_result(block: object) -> bool:
+    return _type(block) == "tool_result"
+
+
+def _call(block: Block) -> ToolCall:
+    name = as_name(block, "name", "a tool_use")
+    return ToolCall(as_name(block, "id", "a tool_use"), name, jsontext.write(block.get("input", {})))
+
+
+def _answered(block: Block) -> str:
+    return as_name(block, "tool_use_id", "a tool_result")
+
+
+def _slimmed(blocks: list[Block], text: str) -> object:
+    """Return a content that says a text, with the calls and results among blocks."""
+    kept = [block for block in blocks if _is_call(block) or _is_result(block)]
+    if not kept:
+        return text
+    if _is_call(kept[0]):
+        return [_text_block(text), *kept]
+    # Anthropic refuses a result that is marked as an error and says nothing.
+    others = [{key: value for key, value in block.items() if key not in _SAID_OR_FAILED} for block in kept[1:]]
+    return [{**kept[0], "content": text}, *others]
 
 
 def _blocks(content: object) -> list[Block]:

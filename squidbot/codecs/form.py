@@ -1,28 +1,42 @@
-"""What all forms of messages share: a payload is read once, indexed, cut, emptied, and carried to other forms.
+"""What all forms of messages share: a payload is read, indexed, cut, emptied, and carried to other forms.
 
-A form says what its messages hold (`_parts`, `_role`, `_said`, `_calls`, `_results`, `_pieces`) and what is left of a
-message that is cut (`_cut`) or forgotten (`_emptied`). `PartsForm` serves forms whose messages are one list of parts.
+A form says in one place what each part of its messages is (`_view`, or `_views` for a whole message), and how a message
+is cut (`_cut`), emptied (`_emptied`) and made of what another form said (`_adopted`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeAlias, cast
 
 from squidbot.codecs import jsontext
 from squidbot.codecs.fields import PayloadError, Pictures, as_dict, as_list, as_object, with_label
 from squidbot.core.messages import Category, Media, Message, Outcome, Portable, Role, ToolCall, Words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from squidbot.core.messages import Part, Piece
 
 Block: TypeAlias = dict[str, object]
 
 _CATEGORIES: Final[Mapping[Role, Category]] = {"system": Category.SYSTEM, "tool": Category.SYSTEM_OUTPUT}
-# What is left where all that a step did was think.
+# What is left of a step that only thought.
 THOUGHT: Final = "(thinking)"
+
+
+class PartView(NamedTuple):
+    """What squidbot knows of one part of a message.
+
+    Attributes:
+        text: what the model reads of it; "" for calls and media.
+        pieces: what goes to another provider: words, media, a call or a result; nothing for thoughts.
+        tokens: the tokens of what `text` and `pieces` do not show as text, from above.
+    """
+
+    text: str = ""
+    pieces: tuple[Piece, ...] = ()
+    tokens: int = 0
 
 
 class MessageForm(Pictures, ABC):
@@ -31,6 +45,10 @@ class MessageForm(Pictures, ABC):
     tag: str = ""
     # Who a message says it is from, and what that is to squidbot.
     roles: ClassVar[Mapping[str, Role]] = {}
+    # What stands between the texts of two parts.
+    joint: ClassVar[str] = "\n"
+    # Whether an uncut message is sent byte for byte as it is stored.
+    sent_as_stored: ClassVar[bool] = True
 
     def text(self, payload: str) -> str:
         """Return what the model reads of a payload except tool calls.
@@ -38,11 +56,10 @@ class MessageForm(Pictures, ABC):
         Raises:
             ValueError: the payload is not a message of this form.
         """
-        obj = self._read(payload)
-        return self._said(obj, self._parts(obj))
+        return self._text(self._views(self._read(payload)))
 
     def decode(self, payload: str) -> Message:
-        """Return the message with its index. Its role is "tool" where it answers a call, whatever else it says.
+        """Return the message with its index. Its role is "tool" if it answers a call, whatever else it says.
 
         Raises:
             ValueError: the payload is not a message of this form; the text says why.
@@ -50,20 +67,29 @@ class MessageForm(Pictures, ABC):
         return self._index(payload, None)
 
     def to_message(self, obj: Mapping[str, object], time: float | None = None) -> Message:
-        """Return the message for a host's own dict. `time` in seconds since 1970 wins over what the dict says.
+        """Return the message for a host's own dict. `time` in seconds since 1970 wins over the dict's.
 
         Raises:
             ValueError: the dict is not a message of this form, or holds what JSON can't; the text says why.
         """
         return self._index(jsontext.write(self._given(obj)), time)
 
-    @abstractmethod
     def encode(self, part: Part) -> str:
         """Return the payload to send for a part of a request.
+
+        A slimmed part says `part.text` instead of all that it said, inside its first result if it answers calls;
+        calls stay. A part made by squidbot is `part.text` in its role. A notice follows the content.
 
         Raises:
             ValueError: the stored payload is not a message of this form.
         """
+        if part.payload is None:
+            sent = self._made(part.role, part.text or "")
+        elif self.sent_as_stored and part.is_uncut:
+            return part.payload
+        else:
+            sent = self._cut(self._sendable(part.payload), part)
+        return jsontext.write(self._written(sent if part.notice is None else self._noticed(sent, part.notice)))
 
     def extra_tokens(self, payload: str) -> int:
         """Return the tokens of what `Message.rendered` does not show: pictures, documents, unknown parts; from above.
@@ -71,19 +97,18 @@ class MessageForm(Pictures, ABC):
         Raises:
             ValueError: the payload is not a message of this form.
         """
-        obj = self._read(payload)
-        return self._hidden_tokens(obj, self._parts(obj))
+        return sum(view.tokens for view in self._views(self._read(payload)))
 
     def tombstone(self, payload: str, text: str) -> str:
         """Return a payload of the same role that says `text`, with the same calls, whose arguments are empty.
 
-        What it answers, whether that failed, and when it was said stay; nothing else does.
+        The call it answers, whether that failed, and its time stay; nothing else does.
 
         Raises:
             ValueError: the payload is not a message of this form.
         """
         obj = self._read(payload)
-        left = self._emptied(obj, self._parts(obj), text)
+        left = self._emptied(obj, text)
         if (stamp := jsontext.stamp_alone(self._stamp(obj))) is not None:
             left["timestamp"] = stamp
         return jsontext.write(left)
@@ -97,8 +122,8 @@ class MessageForm(Pictures, ABC):
             ValueError: the payload is not a message of this form.
         """
         obj = self._read(payload)
-        parts = self._parts(obj)
-        return Portable(self._role(obj, parts), tuple(self._pieces(obj, parts)))
+        views = self._views(obj)
+        return Portable(self._role(obj), tuple(piece for view in views for piece in view.pieces))
 
     def adopt(self, said: Portable) -> str:
         """Return the payload to send for what another codec's payload said: a message, or a list of them."""
@@ -112,31 +137,37 @@ class MessageForm(Pictures, ABC):
 
     def _index(self, payload: str, time: float | None) -> Message:
         obj = self._read(payload)
-        parts = self._parts(obj)
-        role = self._role(obj, parts)
-        failed = role == "tool" and self._failed(obj, parts)
+        views = self._views(obj)
+        role = self._role(obj)
+        pieces = [piece for view in views for piece in view.pieces]
+        failed = role == "tool" and self._failed(pieces)
         return Message(
             role=role,
-            text=self._said(obj, parts),
+            text=self._text(views),
             payload=payload,
             codec=self.tag,
-            calls=tuple(self._calls(obj, parts)),
-            results=tuple(self._results(obj, parts)),
+            calls=tuple([piece for piece in pieces if isinstance(piece, ToolCall)]),
+            results=tuple([piece.call_id for piece in pieces if isinstance(piece, Outcome)]),
             category=Category.ERROR if failed else _CATEGORIES.get(role, Category.DIALOG),
             sender=self._sender(obj),
             time=jsontext.seconds(self._stamp(obj)) if time is None else time,
         )
 
-    # What a form says of its messages. `parts` is what `_parts` returned for the same message.
+    def _text(self, views: Sequence[PartView]) -> str:
+        return self.joint.join([view.text for view in views if view.text])
+
+    # What a form says of its messages.
 
     def _read(self, payload: str) -> Block:
         return as_object(payload)
 
-    @abstractmethod
     def _given(self, obj: Mapping[str, object]) -> Block:
-        """Return what is stored of a host's own dict."""
+        """Return what is stored of a host's own dict; a text in a role becomes a message by `_made`."""
+        if set(obj) == {"role", "content"} and isinstance(content := obj["content"], str):
+            return self._made(str(obj["role"]), content)
+        return dict(obj)
 
-    def _role(self, obj: Block, parts: list[Block]) -> Role:
+    def _role(self, obj: Block) -> Role:
         return self._known_role(obj)
 
     def _known_role(self, obj: Mapping[str, object], key: str = "role") -> Role:
@@ -158,72 +189,13 @@ class MessageForm(Pictures, ABC):
     def _sender(self, obj: Block) -> str:
         return ""
 
-    def _failed(self, obj: Block, parts: list[Block]) -> bool:
-        return False
+    def _failed(self, pieces: Sequence[Piece]) -> bool:
+        """Return whether a message of a tool is nothing but errors."""
+        return all(isinstance(piece, Outcome) and piece.failed for piece in pieces)
 
     @abstractmethod
-    def _parts(self, obj: Block) -> list[Block]:
-        """Return what a message is made of, in order."""
-
-    @abstractmethod
-    def _said(self, obj: Block, parts: list[Block]) -> str:
-        """Return what the model reads of it except tool calls."""
-
-    @abstractmethod
-    def _calls(self, obj: Block, parts: list[Block]) -> Iterable[ToolCall]:
-        """Return the tool calls that it makes."""
-
-    @abstractmethod
-    def _results(self, obj: Block, parts: list[Block]) -> Iterable[str]:
-        """Return the ids of the calls that it answers."""
-
-    @abstractmethod
-    def _hidden_tokens(self, obj: Block, parts: list[Block]) -> int:
-        """Return the tokens of what `_said` and `_calls` do not show; from above."""
-
-    @abstractmethod
-    def _pieces(self, obj: Block, parts: list[Block]) -> Iterable[Piece]:
-        """Return what of it goes to another provider."""
-
-    @abstractmethod
-    def _emptied(self, obj: Block, parts: list[Block], text: str) -> Block:
-        """Return a message of the same role that says a text, its calls without arguments."""
-
-    @abstractmethod
-    def _adopted(
-        self, results: list[Outcome], words: list[Words | Media], calls: list[ToolCall], role: Role
-    ) -> list[Block]:
-        """Return the messages for what another form said."""
-
-
-class SingleMessageForm(MessageForm):
-    """A form whose payloads are one message each, which is made, cut and noticed as a whole."""
-
-    # Whether a message that nothing is cut from is sent byte for byte as it is stored.
-    sent_as_stored = True
-
-    def encode(self, part: Part) -> str:
-        """Return the payload to send for a part of a request.
-
-        A slimmed part says `part.text` instead of all that it said, inside its first result where it answers calls;
-        calls stay. A part made by squidbot is `part.text` said in its role. A notice follows the content.
-
-        Raises:
-            ValueError: the stored payload is not a message of this form.
-        """
-        if part.payload is None:
-            sent = self._made(part.role, part.text or "")
-        elif self.sent_as_stored and part.is_uncut:
-            return part.payload
-        else:
-            sent = self._cut(self._sendable(part.payload), part)
-        return jsontext.write(sent if part.notice is None else self._noticed(sent, part.notice))
-
-    def _given(self, obj: Mapping[str, object]) -> Block:
-        """Return a host's own dict as it is; a text in a role, as texts come to a session, as `_made` says it."""
-        if set(obj) == {"role", "content"} and isinstance(content := obj["content"], str):
-            return self._made(str(obj["role"]), content)
-        return dict(obj)
+    def _views(self, obj: Block) -> list[PartView]:
+        """Return what squidbot knows of each part of a message, in order."""
 
     @abstractmethod
     def _made(self, role: str, text: str) -> Block:
@@ -240,34 +212,59 @@ class SingleMessageForm(MessageForm):
     def _noticed(self, sent: Block, notice: str) -> Block:
         """Return a message with a notice behind its content."""
 
+    def _written(self, sent: Block) -> object:
+        """Return what is written of a message that is sent."""
+        return sent
 
-class PartsForm(SingleMessageForm):
-    """A form whose messages are one list of parts: words, thoughts, calls, results and media, told apart by type."""
+    @abstractmethod
+    def _emptied(self, obj: Block, text: str) -> Block:
+        """Return a message of the same role that says a text, its calls without arguments."""
 
-    field = "parts"
+    @abstractmethod
+    def _adopted(
+        self, results: list[Outcome], words: list[Words | Media], calls: list[ToolCall], role: Role
+    ) -> list[Block]:
+        """Return the messages for what another form said."""
+
+
+class PartwiseForm(MessageForm):
+    """A form whose messages are one list of parts, told apart by type, which are cut and emptied one by one."""
+
     type_key = "type"
     call_type, result_type = "tool_call", "tool_result"
     thinking: Sequence[str] = ("reasoning",)
 
     def _parts(self, obj: Block) -> list[Block]:
-        return [as_dict(part, "a part") for part in as_list(obj.get(self.field), self.field)]
+        return [as_dict(part, "a part") for part in as_list(obj.get("parts"), "parts")]
 
-    def _said(self, obj: Block, parts: list[Block]) -> str:
-        return "\n".join(filter(None, map(self._part_text, parts)))
+    def _views(self, obj: Block) -> list[PartView]:
+        return [self._view(part) for part in self._parts(obj)]
 
-    def _calls(self, obj: Block, parts: list[Block]) -> Iterable[ToolCall]:
-        return map(self._call, filter(self._is_call, parts))
+    def _emptied(self, obj: Block, text: str) -> Block:
+        parts = self._parts(obj)
+        calls = [self._called(self._call(part)._replace(arguments="{}")) for part in parts if self._is_call(part)]
+        said = self._cut_results(parts, text) or [self._words(self._role(obj), text)]
+        return {**obj, "parts": [*said, *calls]}
 
-    def _results(self, obj: Block, parts: list[Block]) -> Iterable[str]:
-        return map(self._answered, filter(self._is_result, parts))
+    def _cut(self, sent: Block, part: Part) -> Block:
+        parts = self._parts(sent)
+        if part.drop_thinking:
+            kept = [block for block in parts if block.get(self.type_key) not in self.thinking]
+            parts = kept or [self._words("assistant", THOUGHT)]
+        if part.text is not None:
+            parts = self._cut_results(parts, part.text) or self._slimmed(parts, part.text, part.role)
+        if part.arguments is not None:
+            given = iter(part.arguments)
+            parts = [
+                self._with_arguments(block, next(given, "{}")) if self._is_call(block) else block for block in parts
+            ]
+        return {**sent, "parts": self._labelled(parts, part.label) if part.label else parts}
 
-    def _hidden_tokens(self, obj: Block, parts: list[Block]) -> int:
-        return sum(map(self._part_tokens, parts))
+    def _slimmed(self, parts: list[Block], text: str, role: Role) -> list[Block]:
+        return [self._words(role, text), *filter(self._is_call, parts)]
 
-    def _pieces(self, obj: Block, parts: list[Block]) -> Iterator[Piece]:
-        for part in parts:
-            if part.get(self.type_key) not in self.thinking:
-                yield from [self._call(part)] if self._is_call(part) else self._carried(part)
+    def _labelled(self, parts: list[Block], label: str) -> list[Block]:
+        return cast("list[Block]", with_label(parts, label))
 
     def _is_call(self, part: Mapping[str, object]) -> bool:
         return part.get(self.type_key) == self.call_type
@@ -276,51 +273,12 @@ class PartsForm(SingleMessageForm):
         return part.get(self.type_key) == self.result_type
 
     @abstractmethod
-    def _part_text(self, part: Block) -> str:
-        """Return what the model reads of a part; "" for a call."""
-
-    @abstractmethod
-    def _part_tokens(self, part: Block) -> int:
-        """Return the tokens of what its text does not show; from above."""
+    def _view(self, part: Block) -> PartView:
+        """Return what squidbot knows of a part."""
 
     @abstractmethod
     def _call(self, part: Block) -> ToolCall:
         """Return the call that a part is."""
-
-    @abstractmethod
-    def _answered(self, part: Block) -> str:
-        """Return the id of the call that a result answers."""
-
-    @abstractmethod
-    def _carried(self, part: Block) -> Iterable[Piece]:
-        """Return what of a part goes to another provider."""
-
-
-class PartwiseForm(PartsForm):
-    """Such a form whose messages are cut and emptied part by part."""
-
-    def _emptied(self, obj: Block, parts: list[Block], text: str) -> Block:
-        calls = [self._called(self._call(part)._replace(arguments="{}")) for part in parts if self._is_call(part)]
-        said = self._cut_results(parts, text) or [self._words(self._role(obj, parts), text)]
-        return {**obj, self.field: [*said, *calls]}
-
-    def _cut(self, sent: Block, part: Part) -> Block:
-        parts = self._parts(sent)
-        if part.drop_thinking:
-            kept = [one for one in parts if one.get(self.type_key) not in self.thinking]
-            parts = kept or [self._words("assistant", THOUGHT)]
-        if part.text is not None:
-            parts = self._slimmed(parts, part.text, part.role)
-        if part.arguments is not None:
-            cut = iter(part.arguments)
-            parts = [self._with_arguments(one, next(cut, "{}")) if self._is_call(one) else one for one in parts]
-        return {**sent, self.field: self._labelled(parts, part.label) if part.label else parts}
-
-    def _slimmed(self, parts: list[Block], text: str, role: Role) -> list[Block]:
-        return self._cut_results(parts, text) or [self._words(role, text), *filter(self._is_call, parts)]
-
-    def _labelled(self, parts: list[Block], label: str) -> list[Block]:
-        return cast("list[Block]", with_label(parts, label))
 
     @abstractmethod
     def _called(self, call: ToolCall) -> Block:
@@ -340,7 +298,7 @@ class PartwiseForm(PartsForm):
 
 
 def as_arguments(arguments: str, name: str = "input") -> Block:
-    """Return the object that the arguments of a call are; what is none stands under a name."""
+    """Return the object that the arguments of a call are; anything else stands under a name."""
     try:
         value = jsontext.parse(arguments)
     except jsontext.JsonTextError:

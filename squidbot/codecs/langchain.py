@@ -20,13 +20,13 @@ from squidbot.codecs.fields import (
     told,
     with_label,
 )
-from squidbot.codecs.form import THOUGHT, Block, SingleMessageForm, as_arguments
+from squidbot.codecs.form import THOUGHT, Block, MessageForm, PartView, as_arguments
 from squidbot.core.messages import Media, Outcome, Role, ToolCall, Words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
-    from squidbot.core.messages import Part, Piece
+    from squidbot.core.messages import Part
 
 __all__ = ["LangChain"]
 
@@ -39,7 +39,7 @@ _IMAGES: Final = ("image", "image_url", "input_image")
 _MEDIA: Final = (*_IMAGES, "audio", "document", "file", "input_audio", "input_file", "video")
 
 
-class LangChain(SingleMessageForm):
+class LangChain(MessageForm):
     """The codec of LangChain's messages. Blocks of unknown types stay in the payload and count as their JSON text."""
 
     tag = "lc/1"
@@ -49,36 +49,24 @@ class LangChain(SingleMessageForm):
     def _stamp(self, obj: Block) -> object:
         return None
 
-    def _parts(self, obj: Block) -> list[Block]:
-        return _blocks(_data(obj).get("content"))
-
-    def _role(self, obj: Block, parts: list[Block]) -> Role:
+    def _role(self, obj: Block) -> Role:
         """Return whose a message is; a piece of a stream is what it is a piece of."""
         what = obj.get("type")
         name = what.removesuffix("MessageChunk").lower() if isinstance(what, str) else what
         return self._known_role({"type": name}, "type")
 
-    def _said(self, obj: Block, parts: list[Block]) -> str:
-        return "\n".join(filter(None, map(_block_text, parts)))
-
-    def _calls(self, obj: Block, parts: list[Block]) -> Iterable[ToolCall]:
-        return map(_call, _calls(_data(obj))) if self._role(obj, parts) == "assistant" else ()
-
-    def _results(self, obj: Block, parts: list[Block]) -> Iterable[str]:
-        return [as_name(_data(obj), "tool_call_id", "a tool message")] if self._role(obj, parts) == "tool" else []
-
-    def _failed(self, obj: Block, parts: list[Block]) -> bool:
-        return self._role(obj, parts) == "tool" and _data(obj).get("status") == "error"
-
-    def _hidden_tokens(self, obj: Block, parts: list[Block]) -> int:
-        return sum(map(_media_tokens, parts))
-
-    def _pieces(self, obj: Block, parts: list[Block]) -> Iterable[Piece]:
-        kept = (block for block in parts if block.get("type") not in (*_THINKING, *_CALLS))
-        said = [piece for block in kept if (piece := _piece(block)) != Words("")]
-        if answered := [*self._results(obj, parts)]:
-            return [Outcome(answered[0], tuple(said), self._failed(obj, parts))]
-        return [*said, *map(_call, _calls(_data(obj)))]
+    def _views(self, obj: Block) -> list[PartView]:
+        data = _data(obj)
+        views = list(map(_view, _blocks(data.get("content"))))
+        match self._role(obj):
+            case "tool":
+                said = tuple(piece for view in views for piece in view.pieces if isinstance(piece, Words | Media))
+                outcome = Outcome(as_name(data, "tool_call_id", "a tool message"), said, data.get("status") == "error")
+                return [*(view._replace(pieces=()) for view in views), PartView(pieces=(outcome,))]
+            case "assistant":
+                return [*views, *(PartView(pieces=(_call(call),)) for call in _calls(data))]
+            case _:
+                return views
 
     def _made(self, role: str, text: str) -> Block:
         if role not in _TYPES:
@@ -105,15 +93,15 @@ class LangChain(SingleMessageForm):
         return {**sent, "data": data}
 
     def _noticed(self, sent: Block, notice: str) -> Block:
-        content = [*self._parts(sent), {"type": "text", "text": notice}]
-        return {**sent, "data": {**_data(sent), "content": content}}
+        data = _data(sent)
+        return {**sent, "data": {**data, "content": [*_blocks(data.get("content")), {"type": "text", "text": notice}]}}
 
-    def _emptied(self, obj: Block, parts: list[Block], text: str) -> Block:
+    def _emptied(self, obj: Block, text: str) -> Block:
         data = _data(obj)
         left: Block = {"content": text, "type": obj["type"]}
         if "tool_call_id" in data:
             left["tool_call_id"] = data["tool_call_id"]
-        if self._failed(obj, parts):
+        if data.get("status") == "error" and self._role(obj) == "tool":
             left["status"] = data["status"]
         if calls := [_call(each) for each in _calls(data)]:
             left["tool_calls"] = [_called(call._replace(arguments="{}")) for call in calls]
@@ -145,23 +133,25 @@ def _blocks(content: object) -> list[Block]:
     return [{"type": "text", "text": each} if isinstance(each, str) else as_dict(each, "a block") for each in content]
 
 
-def _block_text(block: Mapping[str, object]) -> str:
+def _view(block: Block) -> PartView:
     what = block.get("type")
     if what == "text":
-        return str(block.get("text") or "")
-    if what in _CALLS or what in _MEDIA:
-        return ""
-    if what in _THINKING and isinstance(said := block.get(str(what), block.get("reasoning")), str):
-        return said
-    return jsontext.write(block)
-
-
-def _media_tokens(block: Mapping[str, object]) -> int:
-    what = block.get("type")
-    if what in _IMAGES or str(block.get("mime_type", "")).startswith("image/"):
+        text = _string(block, "text")
+        return PartView(text, (Words(text),) if text else ())
+    if what in _CALLS:
+        return PartView()
+    if what in _THINKING:
+        thought = block.get(str(what), block.get("reasoning"))
+        return PartView(thought if isinstance(thought, str) else jsontext.write(block))
+    is_image = what in _IMAGES or str(block.get("mime_type", "")).startswith("image/")
+    if is_image:
         shown = block.get("image_url")
-        return openai_image_tokens(shown.get("detail") if isinstance(shown, dict) else block.get("detail"))
-    return media_tokens(len(jsontext.write(block))) if what in _MEDIA else 0
+        tokens = openai_image_tokens(shown.get("detail") if isinstance(shown, dict) else block.get("detail"))
+    else:
+        tokens = media_tokens(len(jsontext.write(block))) if what in _MEDIA else 0
+    if what in _MEDIA:
+        return PartView("", (_media(block),), tokens)
+    return PartView(jsontext.write(block), (Words(jsontext.write(bare(block))),), tokens)
 
 
 def _calls(data: Mapping[str, object]) -> list[Block]:
@@ -198,12 +188,7 @@ def _plain(blocks: list[Block]) -> object:
     return blocks[0]["text"] if len(blocks) == 1 and set(blocks[0]) == {"type", "text"} else blocks
 
 
-def _piece(block: Block) -> Words | Media:
-    what = block.get("type")
-    if what == "text":
-        return Words(_string(block, "text"))
-    if what not in _MEDIA:
-        return Words(jsontext.write(bare(block)))
+def _media(block: Block) -> Media:
     shown, source = block.get("image_url"), block.get("source")
     if isinstance(shown, dict | str):
         return media_from(shown.get("url", "") if isinstance(shown, dict) else shown, "image/*")
@@ -211,7 +196,7 @@ def _piece(block: Block) -> Words | Media:
         return Media(
             _string(source, "media_type"), _string(source, "data"), _string(source, "url"), _string(block, "title")
         )
-    mime = _string(block, "mime_type") or ("image/*" if what == "image" else "application/octet-stream")
+    mime = _string(block, "mime_type") or ("image/*" if block.get("type") == "image" else "application/octet-stream")
     data = _string(block, "base64") or _string(block, "data")
     return Media(mime, data, _string(block, "url"), _string(block, "filename"))
 

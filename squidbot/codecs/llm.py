@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from squidbot.codecs import jsontext
 from squidbot.codecs.fields import (
@@ -19,13 +19,8 @@ from squidbot.codecs.fields import (
     told,
     with_notice,
 )
-from squidbot.codecs.form import Block, PartwiseForm, as_arguments
+from squidbot.codecs.form import Block, PartView, PartwiseForm, as_arguments
 from squidbot.core.messages import Media, Outcome, Role, ToolCall, Words
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from squidbot.core.messages import Piece
 
 __all__ = ["LLMMessages"]
 
@@ -61,15 +56,6 @@ class LLMMessages(PartwiseForm):
     def _stamp(self, obj: Block) -> object:
         return None
 
-    def _calls(self, obj: Block, parts: list[Block]) -> Iterable[ToolCall]:
-        return super()._calls(obj, parts) if obj.get("role") == "assistant" else ()
-
-    def _results(self, obj: Block, parts: list[Block]) -> Iterable[str]:
-        return super()._results(obj, parts) if obj.get("role") == "tool" else ()
-
-    def _failed(self, obj: Block, parts: list[Block]) -> bool:
-        return all(map(_has_failed, parts))
-
     def _made(self, role: str, text: str) -> Block:
         self._known_role({"role": role})
         # A result by itself answers nothing: what squidbot says beside tools it says to the model as the user.
@@ -83,8 +69,8 @@ class LLMMessages(PartwiseForm):
         last = {**parts[-1], "output": with_notice(parts[-1].get("output"), notice)}
         return {**sent, "parts": [*parts[:-1], last]}
 
-    def _emptied(self, obj: Block, parts: list[Block], text: str) -> Block:
-        return super()._emptied({"role": self._role(obj, parts)}, parts, text)
+    def _emptied(self, obj: Block, text: str) -> Block:
+        return super()._emptied({"role": self._role(obj), "parts": obj.get("parts")}, text)
 
     def _adopted(
         self, results: list[Outcome], words: list[Words | Media], calls: list[ToolCall], role: Role
@@ -102,16 +88,22 @@ class LLMMessages(PartwiseForm):
     def _is_result(self, part: Mapping[str, object]) -> bool:
         return super()._is_result(part) and not part.get("server_executed")
 
-    def _part_text(self, part: Block) -> str:
-        what = part.get("type")
+    def _view(self, part: Block) -> PartView:
+        what, attached = part.get("type"), _attached(part)
+        media, tokens = tuple(map(_media, attached)), sum(map(_media_tokens, attached))
         if what in ("text", "reasoning"):
-            return str(part.get("text") or "")
+            text = str(part.get("text") or "")
+            return PartView(text, (Words(text),) if text and what == "text" else (), tokens)
+        if self._is_call(part):
+            return PartView(pieces=(self._call(part),), tokens=tokens)
         if self._is_result(part):
-            return str(part.get("output") or "")
-        return "" if self._is_call(part) or what == "attachment" else jsontext.write(part)
-
-    def _part_tokens(self, part: Block) -> int:
-        return sum(map(_media_tokens, _attached(part)))
+            output = str(part.get("output") or "")
+            said: tuple[Words | Media, ...] = (*([Words(output)] if output else []), *media)
+            return PartView(output, (Outcome(_id(part, "a result"), said, _has_failed(part)),), tokens)
+        if what == "attachment":
+            return PartView("", media, tokens)
+        kept = {key: value for key, value in part.items() if key != "provider_metadata"}
+        return PartView(jsontext.write(part), (Words(jsontext.write(bare(kept))),), tokens)
 
     def _call(self, part: Block) -> ToolCall:
         given = jsontext.write(part.get("arguments") or {})
@@ -124,9 +116,6 @@ class LLMMessages(PartwiseForm):
     def _with_arguments(self, part: Block, arguments: str) -> Block:
         return {**part, "arguments": as_arguments(arguments)}
 
-    def _answered(self, part: Block) -> str:
-        return _id(part, "a result")
-
     def _words(self, role: Role, text: str) -> Block:
         return _text(text)
 
@@ -137,18 +126,6 @@ class LLMMessages(PartwiseForm):
             mark = {"exception": ""} if _has_failed(part) else {}
             answers.append({"type": "tool_result", **named, "output": "" if answers else text, **mark})
         return answers
-
-    def _carried(self, part: Block) -> list[Piece]:
-        what = part.get("type")
-        media = [_media(each) for each in _attached(part)]
-        if self._is_result(part):
-            said = [Words(text)] if (text := str(part.get("output") or "")) else []
-            return [Outcome(self._answered(part), (*said, *media), _has_failed(part))]
-        if what == "attachment":
-            return [*media]
-        kept = {key: value for key, value in part.items() if key != "provider_metadata"}
-        text = str(part.get("text") or "") if what == "text" else jsontext.write(bare(kept))
-        return [Words(text)] if text else []
 
 
 def _has_failed(part: Mapping[str, object]) -> bool:

@@ -23,13 +23,13 @@ from squidbot.codecs.fields import (
     with_label,
     with_notice,
 )
-from squidbot.codecs.form import Block, SingleMessageForm
+from squidbot.codecs.form import Block, MessageForm, PartView
 from squidbot.core.messages import Media, Message, Outcome, Role, ToolCall, Words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
-    from squidbot.core.messages import Part, Piece
+    from squidbot.core.messages import Part
 
 __all__ = ["TRANSCRIPT_KEYS", "OpenAIChat"]
 
@@ -59,12 +59,12 @@ _IMAGES: Final = ("image_url", "input_image", "image")
 _MEDIA: Final = ("file", "input_file", "input_audio")
 
 
-class OpenAIChat(SingleMessageForm):
+class OpenAIChat(MessageForm):
     """The codec of OpenAI-style chat messages. Unknown keys and parts stay in the payload and are sent as they came."""
 
     tag = "openai.chat"
     roles = _ROLES
-    image_types = _IMAGES
+    image_types, joint = _IMAGES, ""
 
     def to_dict(self, message: Message) -> Block:
         """Return the message as a host's dict, without what only recordings have (TRANSCRIPT_KEYS).
@@ -92,57 +92,39 @@ class OpenAIChat(SingleMessageForm):
     def _given(self, obj: Mapping[str, object]) -> Block:
         return dict(obj)
 
-    def _parts(self, obj: Block) -> list[Block]:
-        return []
-
-    def _said(self, obj: Block, parts: list[Block]) -> str:
+    def _views(self, obj: Block) -> list[PartView]:
+        self._known_role(obj)
         content = obj.get("content")
-        if content is None or isinstance(content, str):
-            return content or ""
-        if not isinstance(content, list):
+        if isinstance(content, str):
+            views = [PartView(content, (Words(content),))]
+        elif content is None or isinstance(content, list):
+            views = [_view(part) for part in content or ()]
+        else:
             raise PayloadError(f"content is {kind(content)}; it is a string, null or a list of parts")
-        return "".join(map(_part_text, content))
-
-    def _calls(self, obj: Block, parts: list[Block]) -> Iterable[ToolCall]:
-        return _calls(obj)
-
-    def _results(self, obj: Block, parts: list[Block]) -> Iterable[str]:
-        return _results(obj)
+        if isinstance(refusal := obj.get("refusal"), str):
+            views.append(PartView(pieces=(Words(refusal),)))
+        if (answered := _answered(obj)) is not None:
+            said = tuple(piece for view in views for piece in view.pieces if isinstance(piece, Words | Media))
+            views = [*(view._replace(pieces=()) for view in views), PartView(pieces=(Outcome(answered, said),))]
+        beside = {
+            key: value for key, value in obj.items() if key not in _COUNTED_KEYS and value not in (None, "", [], {})
+        }
+        spelled = jsontext.utf8_bytes(jsontext.write(beside)) if beside else 0
+        return [*views, PartView(pieces=_calls(obj), tokens=spelled)]
 
     def _sender(self, obj: Block) -> str:
         return str(obj.get("name") or "") if obj["role"] == "user" else ""
 
-    def _hidden_tokens(self, obj: Block, parts: list[Block]) -> int:
-        """Return the tokens of images, other parts and unknown keys.
-
-        An image costs a fixed number by its `detail`. Any other part or key costs at most the bytes of its JSON text; a
-        key without a value costs nothing.
-        """
-        content = obj.get("content")
-        keys = {
-            key: value for key, value in obj.items() if key not in _COUNTED_KEYS and value not in (None, "", [], {})
-        }
-        spelled = jsontext.utf8_bytes(jsontext.write(keys)) if keys else 0
-        return spelled + sum(map(_part_tokens, content if isinstance(content, list) else []))
-
-    def _emptied(self, obj: Block, parts: list[Block], text: str) -> Block:
+    def _emptied(self, obj: Block, text: str) -> Block:
         self._known_role(obj)
         left: Block = {"role": obj["role"], "content": text}
-        for answered in _results(obj):
+        if (answered := _answered(obj)) is not None:
             left["tool_call_id" if obj["role"] == "tool" else "name"] = answered
         if calls := [_emptied(call) for call in as_list(obj.get("tool_calls"), "tool_calls")]:
             left["tool_calls"] = calls
         if obj.get("function_call") is not None:
             left["function_call"] = {"name": _function(obj["function_call"], "function_call")[0], "arguments": "{}"}
         return left
-
-    def _pieces(self, obj: Block, parts: list[Block]) -> Iterable[Piece]:
-        content = obj.get("content")
-        given = [content] if isinstance(content, str) else as_list(content, "content")
-        said = tuple(map(_piece, given))
-        if isinstance(refusal := obj.get("refusal"), str):
-            said = (*said, Words(refusal))
-        return tuple(Outcome(identifier, said) for identifier in _results(obj)) or (*said, *_calls(obj))
 
     def _made(self, role: str, text: str) -> Block:
         return {"role": role, "content": text}
@@ -188,25 +170,23 @@ def _goes_as_stored(part: Part) -> bool:
     return not any(name in payload for name in left_out)
 
 
-def _part_text(part: object) -> str:
+def _view(part: object) -> PartView:
+    """Return a part of content. Images cost a fixed number by their `detail`, other parts the bytes of their JSON."""
     if isinstance(part, str):
-        return part
-    text = as_dict(part, "a part of content").get("text", "")
+        return PartView(part, (Words(part),))
+    given = as_dict(part, "a part of content")
+    text = given.get("text", "")
     if not isinstance(text, str):
         raise PayloadError(f"text of a part of content is {kind(text)}; it is a string")
-    return text
-
-
-def _part_tokens(part: object) -> int:
-    if not isinstance(part, dict):
-        return 0
-    if part.get("type") in _IMAGES:
-        image = part.get("image_url")
-        detail = image.get("detail") if isinstance(image, dict) else part.get("detail")
-        return openai_image_tokens(detail)
-    rest = {key: value for key, value in part.items() if key not in {"type", "text"}}
-    spelled = jsontext.utf8_bytes(jsontext.write(rest)) if rest else 0
-    return media_tokens(spelled) if part.get("type") in _MEDIA else spelled
+    what = given.get("type")
+    if what in _IMAGES:
+        image = given.get("image_url")
+        tokens = openai_image_tokens(image.get("detail") if isinstance(image, dict) else given.get("detail"))
+    else:
+        rest = {key: value for key, value in given.items() if key not in {"type", "text"}}
+        tokens = jsontext.utf8_bytes(jsontext.write(rest)) if rest else 0
+        tokens = media_tokens(tokens) if what in _MEDIA else tokens
+    return PartView(text, (_piece(given, text),), tokens)
 
 
 def _calls(obj: Block) -> tuple[ToolCall, ...]:
@@ -251,28 +231,24 @@ def _cut_arguments(sent: Block, arguments: tuple[str, ...]) -> None:
         sent["function_call"] = {**as_dict(sent["function_call"], "function_call"), "arguments": arguments[-1]}
 
 
-def _results(obj: Block) -> tuple[str, ...]:
+def _answered(obj: Block) -> str | None:
+    """Return the id of the call that a message answers."""
     if obj["role"] == "tool":
-        return (as_name(obj, "tool_call_id", "a tool message"),)
-    if obj["role"] == "function":
-        return (as_name(obj, "name", "a function message"),)
-    return ()
+        return as_name(obj, "tool_call_id", "a tool message")
+    return as_name(obj, "name", "a function message") if obj["role"] == "function" else None
 
 
-def _piece(part: object) -> Words | Media:
-    if isinstance(part, str):
-        return Words(part)
-    given = as_dict(part, "a part of content")
-    match given.get("type"):
+def _piece(part: Block, text: str) -> Words | Media:
+    match part.get("type"):
         case "text":
-            return Words(_part_text(given))
+            return Words(text)
         case "refusal":
-            return Words(str(given.get("refusal", "")))
+            return Words(str(part.get("refusal", "")))
         case "image_url" | "input_audio" | "file" as shown:
-            inner = given.get(shown)
+            inner = part.get(shown)
             return _media_piece(shown, inner if isinstance(inner, dict) else {"url": inner})
         case _:
-            return Words(jsontext.write(bare(given)))
+            return Words(jsontext.write(bare(part)))
 
 
 def _media_piece(shown: str, inner: Block) -> Words | Media:

@@ -24,7 +24,7 @@ from squidbot.codecs.fields import (
     told,
     with_label,
 )
-from squidbot.codecs.form import MessageForm
+from squidbot.codecs.form import MessageForm, PartView
 from squidbot.core.messages import Media, Message, Outcome, Role, ToolCall, Words
 
 if TYPE_CHECKING:
@@ -71,12 +71,6 @@ def items_of(obj: Item) -> list[Item]:
         if type_of(item) == "message" and "role" not in item:
             raise PayloadError("role of a message is missing; an item is a message, or has a type")
     return items
-
-
-def text_of(items: Sequence[Item]) -> str:
-    """Return what a model reads of items, one below the other, without calls that others answer."""
-    asked = {id(item) for item in calls_of(items)}
-    return "\n".join(filter(None, (_text(item) for item in items if id(item) not in asked)))
 
 
 def _text(item: Item) -> str:
@@ -198,20 +192,21 @@ def _tokens_beside(item: Item) -> int:
 # -- crossing ---------------------------------------------------------------------------------------------------------
 
 
-def pieces_of(items: Sequence[Item]) -> Iterator[Piece]:
-    """Yield what of items goes to another provider."""
-    asked = {id(item) for item in calls_of(items)}
-    for item in items:
-        if id(item) in asked:
-            yield call_of(item)
-        elif type_of(item) == "message":
-            yield from _carried(item.get("content"))
-        elif answers(item) and len(items) == 1:
-            output = item.get("output")
-            said = jsontext.write(bare(output)) if isinstance(output, dict) else output
-            yield Outcome(as_name(item, "call_id", f"a {type_of(item)}"), tuple(_carried(said)))
-        elif type_of(item) != "reasoning":
-            yield Words(jsontext.write(bare(item)))
+def _view(item: Item, *, is_call: bool, is_alone: bool) -> PartView:
+    """Return what squidbot knows of an item; an output in a step answers one of its own calls."""
+    tokens = _tokens_beside(item)
+    if is_call:
+        return PartView(pieces=(call_of(item),), tokens=tokens)
+    pieces: tuple[Piece, ...] = ()
+    if type_of(item) == "message":
+        pieces = tuple(_carried(item.get("content")))
+    elif answers(item) and is_alone:
+        output = item.get("output")
+        said = jsontext.write(bare(output)) if isinstance(output, dict) else output
+        pieces = (Outcome(as_name(item, "call_id", f"a {type_of(item)}"), tuple(_carried(said))),)
+    elif type_of(item) != "reasoning":
+        pieces = (Words(jsontext.write(bare(item))),)
+    return PartView(_text(item), pieces, tokens)
 
 
 def _carried(content: object) -> Iterator[Words | Media]:
@@ -301,8 +296,8 @@ class OpenAIResponses(MessageForm):
         Raises:
             PayloadError: it is neither.
         """
-        items = items_of(dict(item))
-        return not is_step(dict(item)) and self._role(dict(item), items) == "assistant"
+        items_of(dict(item))
+        return not is_step(dict(item)) and self._role(dict(item)) == "assistant"
 
     def thoughts(self, payload: str) -> int:
         """Return how many items of reasoning a payload has.
@@ -312,32 +307,33 @@ class OpenAIResponses(MessageForm):
         """
         return sum(type_of(item) == "reasoning" for item in items_of(as_object(payload)))
 
-    def encode(self, part: Part) -> str:
-        """Return the payload to send for a part of a request: an item, or a list of them for a step.
+    # A verbatim part is its stored items without TRANSCRIPT_KEYS.
+    sent_as_stored = False
 
-        A verbatim part is its stored items without TRANSCRIPT_KEYS. A slimmed one says `part.text` in place of all that
-        it said, inside its output where it answers a call; calls and outputs stay. Where a step's words or arguments
-        are cut, or `part.drop_thinking` is set, its reasoning goes, and with it the ids of all its items, which would
-        ask for it. A part made by squidbot is `part.text` said in its role. A notice follows the content: as a part of
-        its own where the content is a list, else fenced behind the string.
+    def _made(self, role: str, text: str) -> Item:
+        return {"output": [{"role": role, "content": text}]}
 
-        Raises:
-            ValueError: the stored payload is not of this form.
-        """
-        if part.payload is None:
-            sent: list[Item] = [{"role": part.role, "content": part.text or ""}]
-        else:
-            sent = _sendable(as_object(part.payload))
-            if part.role == "assistant" and (part.drop_thinking or part.text is not None or part.arguments is not None):
-                sent = without_reasoning(sent)
-            if part.arguments is not None:
-                sent = with_arguments(sent, part.arguments)
-            if part.text is not None:
-                sent = cut(sent, part.role, part.text)
-            sent = _with_label(sent, part.label)
-        if part.notice is not None:
-            sent = [*sent[:-1], _with_notice(sent[-1], part.notice)]
-        return jsontext.write(sent[0] if len(sent) == 1 else sent)
+    def _sendable(self, payload: str) -> Item:
+        return {"output": _sendable(as_object(payload))}
+
+    def _cut(self, sent: Item, part: Part) -> Item:
+        """Return a step whose words or arguments are cut: its reasoning goes, and the ids of all its items with it."""
+        items = items_of(sent)
+        if part.role == "assistant" and (part.drop_thinking or part.text is not None or part.arguments is not None):
+            items = without_reasoning(items)
+        if part.arguments is not None:
+            items = with_arguments(items, part.arguments)
+        if part.text is not None:
+            items = cut(items, part.role, part.text)
+        return {"output": _with_label(items, part.label)}
+
+    def _noticed(self, sent: Item, notice: str) -> Item:
+        items = items_of(sent)
+        return {"output": [*items[:-1], _with_notice(items[-1], notice)]}
+
+    def _written(self, sent: Item) -> object:
+        items = items_of(sent)
+        return items[0] if len(items) == 1 else items
 
     def _given(self, obj: Mapping[str, object]) -> Item:
         """Return an item as it is; of a response, an object with `output`, what KEPT_KEYS names."""
@@ -345,40 +341,26 @@ class OpenAIResponses(MessageForm):
         items_of(whole)
         return {key: value for key, value in whole.items() if key in KEPT_KEYS} if is_step(whole) else whole
 
-    def _parts(self, obj: Item) -> list[Item]:
-        return items_of(obj)
-
-    def _role(self, obj: Item, parts: list[Item]) -> Role:
+    def _role(self, obj: Item) -> Role:
         if is_step(obj):
             return "assistant"
         return "tool" if answers(obj) else self._known_role({"role": obj.get("role", "assistant")})
 
-    def _said(self, obj: Item, parts: list[Item]) -> str:
-        return text_of(parts)
-
-    def _calls(self, obj: Item, parts: list[Item]) -> Iterable[ToolCall]:
-        return map(call_of, calls_of(parts))
-
-    def _results(self, obj: Item, parts: list[Item]) -> Iterable[str]:
-        answered = not is_step(obj) and answers(obj)
-        return [as_name(obj, "call_id", f"a {type_of(obj)}")] if answered else []
+    def _views(self, obj: Item) -> list[PartView]:
+        items = items_of(obj)
+        calls = {id(item) for item in calls_of(items)}
+        return [_view(item, is_call=id(item) in calls, is_alone=not is_step(obj)) for item in items]
 
     def _stamp(self, obj: Item) -> object:
         return obj.get("timestamp", obj.get("created_at") if is_step(obj) else None)
 
-    def _hidden_tokens(self, obj: Item, parts: list[Item]) -> int:
-        return sum(map(_tokens_beside, parts))
-
-    def _emptied(self, obj: Item, parts: list[Item], text: str) -> Item:
-        calls = calls_of(parts)
+    def _emptied(self, obj: Item, text: str) -> Item:
+        calls = calls_of(items_of(obj))
         if is_step(obj) or calls:
             return {"output": [{"role": "assistant", "content": text}, *map(emptied, calls)]}
-        if self._role(obj, parts) == "tool":
+        if self._role(obj) == "tool":
             return emptied(obj, text)
         return {"role": obj.get("role", "assistant"), "content": text}
-
-    def _pieces(self, obj: Item, parts: list[Item]) -> Iterable[Piece]:
-        return pieces_of(parts)
 
     def _adopted(
         self, results: list[Outcome], words: list[Words | Media], calls: list[ToolCall], role: Role

@@ -16,7 +16,7 @@ from squidbot.codecs.fields import (
     portable_id,
     with_label,
 )
-from squidbot.codecs.form import Block, PartwiseForm
+from squidbot.codecs.form import Block, PartView, PartwiseForm
 from squidbot.core.messages import Media, Outcome, Role, ToolCall, Words
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class PydanticAI(PartwiseForm):
     def _placeholder(self, text: str) -> object:
         return text
 
-    def _role(self, obj: Block, parts: list[Block]) -> Role:
+    def _role(self, obj: Block) -> Role:
         """Return whose a message is: a tool's where it answers a call, the system's where nothing else is in it.
 
         Raises:
@@ -74,12 +74,10 @@ class PydanticAI(PartwiseForm):
             return "assistant"
         if what != "request":
             raise PayloadError(f"kind is {what!r:.60}; it is request or response")
+        parts = self._parts(obj)
         if any(map(self._is_result, parts)):
             return "tool"
         return "system" if {part.get("part_kind") for part in parts} == {"system-prompt"} else "user"
-
-    def _failed(self, obj: Block, parts: list[Block]) -> bool:
-        return all(self._is_result(part) and _has_failed(part) for part in parts)
 
     def _made(self, role: str, text: str) -> Block:
         if role not in _KINDS:
@@ -90,9 +88,8 @@ class PydanticAI(PartwiseForm):
     def _noticed(self, sent: Block, notice: str) -> Block:
         return {**sent, "parts": [*self._parts(sent), _said("user-prompt", notice)]}
 
-    def _emptied(self, obj: Block, parts: list[Block], text: str) -> Block:
-        left = super()._emptied({"kind": obj.get("kind")}, parts, text)
-        return {"parts": left["parts"], "kind": left["kind"]}
+    def _emptied(self, obj: Block, text: str) -> Block:
+        return super()._emptied({"parts": obj.get("parts"), "kind": obj.get("kind")}, text)
 
     def _adopted(
         self, results: list[Outcome], words: list[Words | Media], calls: list[ToolCall], role: Role
@@ -111,25 +108,25 @@ class PydanticAI(PartwiseForm):
         return [{**one, "content": with_label(one["content"], label)} if one is first else one for one in parts]
 
     def _slimmed(self, parts: list[Block], text: str, role: Role) -> list[Block]:
-        if answers := self._cut_results(parts, text):
-            return answers
         calls = [part for part in parts if self._is_call(part)]
         spoken = (str(part["part_kind"]) for part in parts if part.get("part_kind") in _SPOKEN)
         return [_said("text" if calls else next(spoken, "text"), text), *calls]
 
-    def _part_text(self, part: Block) -> str:
-        match part.get("part_kind"):
-            case "tool-call":
-                return ""
-            case "thinking":
-                return str(part.get("content") or "")
-            case what if what in _SAID:
-                return "\n".join(item for item in map(_item_text, _items(part.get("content"))) if item)
-            case _:
-                return jsontext.write(part)
-
-    def _part_tokens(self, part: Block) -> int:
-        return sum(map(_media_tokens, _items(part.get("content"))))
+    def _view(self, part: Block) -> PartView:
+        what, items = part.get("part_kind"), _items(part.get("content"))
+        tokens = sum(map(_media_tokens, items))
+        if self._is_call(part):
+            return PartView(pieces=(self._call(part),), tokens=tokens)
+        if what == "thinking":
+            return PartView(str(part.get("content") or ""), (), tokens)
+        if what not in _SAID:
+            return PartView(jsontext.write(part), (Words(jsontext.write(bare(part))),), tokens)
+        said = tuple(piece for item in items for piece in _shown(item))
+        text = "\n".join(filter(None, map(_item_text, items)))
+        if not self._is_result(part):
+            return PartView(text, said, tokens)
+        outcome = Outcome(as_name(part, "tool_call_id", "a result"), said, _has_failed(part))
+        return PartView(text, (outcome,), tokens)
 
     def _call(self, part: Block) -> ToolCall:
         identifier, name = (as_name(part, key, "a tool-call") for key in ("tool_call_id", "tool_name"))
@@ -142,9 +139,6 @@ class PydanticAI(PartwiseForm):
     def _with_arguments(self, part: Block, arguments: str) -> Block:
         return {**part, "args": arguments}
 
-    def _answered(self, part: Block) -> str:
-        return as_name(part, "tool_call_id", "a result")
-
     def _words(self, role: Role, text: str) -> Block:
         return _said(_KINDS[role], text)
 
@@ -156,12 +150,6 @@ class PydanticAI(PartwiseForm):
             stamp = jsontext.stamp_alone(part.get("timestamp")) or _ALWAYS
             answers.append({**kept, **outcome, "content": "" if answers else text, "timestamp": stamp})
         return answers
-
-    def _carried(self, part: Block) -> list[Piece]:
-        said = [piece for item in _items(part.get("content")) for piece in _shown(item)]
-        if self._is_result(part):
-            return [Outcome(self._answered(part), tuple(said), _has_failed(part))]
-        return [*said] if part.get("part_kind") in _SAID else [Words(jsontext.write(bare(part)))]
 
 
 def _has_failed(result: Mapping[str, object]) -> bool:

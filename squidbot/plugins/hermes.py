@@ -11,12 +11,11 @@ call, inside of tool loops, too.
 from __future__ import annotations
 
 import json
-import logging
 import re
 from collections import OrderedDict
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from weakref import WeakValueDictionary
 
 from squidbot.adapters.common.packages import missing
@@ -37,7 +36,7 @@ from squidbot.codecs.hermes import KEPT_KEYS, SENT_KEY
 from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Usage
 from squidbot.core.view.marks import own_tool
-from squidbot.plugins.host import REQUEST, HostRuntime, Made
+from squidbot.plugins.host import REQUEST, HostRuntime
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -45,13 +44,13 @@ if TYPE_CHECKING:
     from squidbot.plugins.host import Conversation
 
 
-# hermes's own list of messages: what tells one from another, what a reply becomes, and how a list
-# gets shorter.
+# hermes's own list of messages: what tells them apart, what a reply becomes, and how a list gets shorter.
 
 Native: TypeAlias = "Mapping[str, Any]"
+Json: TypeAlias = dict[str, Any]
 
 # So much of a tool's result tells it from others: hermes may add what the user says meanwhile, or we take off, behind.
-TELLING_CHARS: Final = 200
+KEY_CHARS: Final = 200
 # What reasoning models write into their answers, and hermes takes out.
 _OPENING: Final = re.compile(r"<(think|thinking|reasoning|thought|REASONING_SCRATCHPAD)>", re.IGNORECASE)
 # What a reply has beside words and calls, by hermes's own names.
@@ -79,14 +78,14 @@ def sent_text(message: Native) -> str:
     return " ".join(" ".join(shown).split())
 
 
-def telling(message: Native) -> object:
+def message_key(message: Native) -> object:
     """Return what tells a message from others: hermes mends and trims the rest."""
     if calls := message.get("tool_calls"):
         # Of several hermes may leave some out.
         return "assistant", calls[0].get("id"), _arguments(calls[0].get("function") or {})
     said = sent_text(message)
     if message.get("role") == "tool":
-        return "tool", message.get("tool_call_id"), said[:TELLING_CHARS]
+        return "tool", message.get("tool_call_id"), said[:KEY_CHARS]
     return message.get("role"), " ".join(" ".join(_unthought(said)).split())
 
 
@@ -211,7 +210,7 @@ def _cut(messages: Sequence[Any]) -> list[Any]:
         if each.get("role") == "tool" and isinstance(each.get("content"), str)
     }
     place = max(sizes, key=lambda each: sizes[each], default=-1)
-    if sizes.get(place, 0) < 4 * TELLING_CHARS:
+    if sizes.get(place, 0) < 4 * KEY_CHARS:
         return list(messages)
     cut = {**messages[place], "content": messages[place]["content"][: sizes[place] // 2] + CUT}
     return [*messages[:place], cut, *messages[place + 1 :]]
@@ -226,10 +225,7 @@ def split(messages: Sequence[Native], halves: Mapping[str, Collection[str]]) -> 
     return made
 
 
-# Requests of hermes as they go out: which of its messages are sent, in the form of the provider that
-# is asked.
-
-Json: TypeAlias = dict[str, Any]
+# Requests of hermes as they go out, in the form of the provider.
 
 # hermes marks the last three for a provider's cache; and looks for what it sends among so many more than are sent.
 MOST_MARKED: Final = 4
@@ -252,8 +248,8 @@ MOST_READ: Final = 2_048
 MOST_TEXTS: Final = 8
 
 
-class Shown(dict[str, Any]):
-    """A message that the model was shown before, most often; nobody changes it, nor what is made of it here."""
+class SentMessage(dict[str, Any]):
+    """A message of a request, read once; nobody changes it, nor its properties."""
 
     @cached_property
     def key(self) -> str:
@@ -273,10 +269,10 @@ class Shown(dict[str, Any]):
 
 
 @lru_cache(maxsize=MOST_READ)
-def read(payload: str) -> Shown | list[Shown]:
+def load(payload: str) -> SentMessage | list[SentMessage]:
     """Return the message of a payload that is sent, or the messages, always the same."""
     made = json.loads(payload)
-    return [*map(Shown, made)] if isinstance(made, list) else Shown(made)
+    return [*map(SentMessage, made)] if isinstance(made, list) else SentMessage(made)
 
 
 def is_bounded(request: Mapping[str, Any], api_mode: str) -> bool:
@@ -352,11 +348,11 @@ def _front(messages: Sequence[Json]) -> list[Json]:
 
 
 def _key(message: Mapping[str, Any]) -> str:
-    return message.key if isinstance(message, Shown) else _made_key(message)
+    return message.key if isinstance(message, SentMessage) else _made_key(message)
 
 
 def _made_key(message: Mapping[str, Any]) -> str:
-    return json.dumps([telling(message), sent_text(message)], default=str)
+    return json.dumps([message_key(message), sent_text(message)], default=str)
 
 
 def _known(listed: Sequence[Mapping[str, Any]], sent: Sequence[Json], newest: int) -> dict[str, Json]:
@@ -379,7 +375,7 @@ def _roles(messages: Sequence[Mapping[str, Any]]) -> list[object]:
 
 def _sent(said: Sequence[Mapping[str, Any]], known: Mapping[str, Json], *, is_echoed: bool) -> Iterator[Json]:
     for each in said:
-        shown = each if isinstance(each, Shown) else Shown(each)
+        shown = each if isinstance(each, SentMessage) else SentMessage(each)
         made = known.get(shown.key) or shown.bare
         if not shown.gone.isdisjoint(made):
             made = {key: value for key, value in made.items() if key not in shown.gone}
@@ -469,111 +465,77 @@ def _renamed(messages: list[Json], request: Mapping[str, Any]) -> list[Json]:
     return messages
 
 
-# squidbot in a process of hermes: what each request sends, and what is recorded of it, whichever
-# agent makes it.
+# squidbot in a process of hermes, and the context engine of each agent.
 
-_LOG: Final = logging.getLogger("squidbot")
-FORM: Final = "hermes/1"
-# Lists of calls that hermes never made: it was broken off behind the hook.
-MOST_LISTS: Final = 64
 NOT_OURS: Final = "squidbot is not active in an agent of hermes: it has another context engine; see docs/hosts.md"
 NOT_BOUNDED: Final = "squidbot records requests of hermes as {}, and does not bound them"
 NO_TOOLS: Final = "the model of hermes has no tools of squidbot: enabled_toolsets lacks context_engine"
+# How many lists are held of calls that hermes never made: it was broken off behind the hook.
+MOST_LISTS: Final = 64
+# How hermes ends a session whose list it has shortened, and goes on under another id.
+COMPRESSION: Final = "compression"
+# How many sessions stand behind each other at most: more than anybody compresses one.
+MOST_PARENTS: Final = 1_000
 
 
-class Leads(Protocol):
-    """What stands for one agent: its context engine.
-
-    Attributes:
-        conversation_id: the session of hermes where the conversation began.
-        model, context_length: what is asked, and its window in tokens; 0 for one that is not known.
-        asked: what the newest request had beside the conversation: hermes's text, and the tools.
-        is_echoed: whether the provider is sent back what it thought.
-    """
-
-    conversation_id: str
-    model: str
-    context_length: int
-    asked: tuple[str, list[dict[str, Any]]]
-    is_echoed: bool
-
-    def seen(self, listed: Sequence[Mapping[str, Any]]) -> list[dict[str, object]]:
-        """Record what is new in a list, and return what the model is to see."""
-
-    def answered(self) -> None:
-        """Take note that the model has said something."""
-
-
-class Inside:
+class HermesRuntime:
     """What all agents of a process share. Threads may share it; none of its methods raises."""
 
     def __init__(self, store: str | Path | None, *, budget: float | str | None = None, settings: Any = None) -> None:  # noqa: ANN401  # what a file says
         """Nothing is opened yet.
 
         Raises:
-            ConfigError: the budget is none.
+            ConfigError: the budget is wrong.
         """
         self.hosted = HostRuntime(
             store,
             host="hermes",
-            form=FORM,
-            telling=telling,
+            form="hermes/1",
+            key=message_key,
             is_whole=True,
-            read=read,
+            dump=own,
+            load=load,
             budget=budget,
             settings=settings,
             budget_key="squidbot.budget in config.yaml: ",
         )
-        self._engines: WeakValueDictionary[str, Leads] = WeakValueDictionary()
-        self._lists: OrderedDict[str, Sequence[Mapping[str, Any]]] = OrderedDict()
-        self._said: set[str] = set()
-        # Why nothing is done at all; "" where something is.
+        # The engines of agents, by hermes's session.
+        self.engines: WeakValueDictionary[str, SquidbotEngine] = WeakValueDictionary()
+        self._lists: OrderedDict[str, Sequence[Native]] = OrderedDict()
+        # Why squidbot does nothing at all; "" if it does.
         self.inactive = ""
 
-    def leads(self, engine: Leads, session_id: str) -> None:
-        """Have an agent's engine stand for a session of hermes."""
-        self._engines[session_id] = engine
-
-    def conversation(self, engine: Leads) -> Conversation:
-        """Return the conversation of an agent.
-
-        Raises:
-            ConfigError: a setting is wrong.
-            StoreError: the store can't be opened.
-        """
-        return self.hosted.conversation(engine.conversation_id, engine.model, engine.context_length or None)
-
-    def listed(self, *, api_request_id: str = "", conversation_history: Sequence[Any] = (), **_: object) -> None:
+    def pre_api_request(
+        self, *, api_request_id: str = "", conversation_history: Sequence[Any] = (), **_: object
+    ) -> None:
         """Take hermes's own list, just before each attempt of a call."""
         self._lists[api_request_id] = conversation_history
         while len(self._lists) > MOST_LISTS:
             self._lists.popitem(last=False)
 
-    def asked(  # noqa: PLR0913  # what hermes tells
+    def llm_execution(  # noqa: PLR0913  # what hermes passes
         self,
         *,
-        request: dict[str, Any],
-        next_call: Callable[[dict[str, Any]], Any],
+        request: Json,
+        next_call: Callable[[Json], Any],
         session_id: str = "",
         api_request_id: str = "",
         api_mode: str = "",
         base_url: str = "",
         **_: object,
     ) -> Any:  # noqa: ANN401  # an answer of any provider's package
-        """Ask a model, with what fits; what is new is recorded before."""
-        messages = self._lists.pop(api_request_id, None)
+        """Ask the model with what fits; new messages are recorded before."""
+        listed = self._lists.pop(api_request_id, None)
         engine = self._engine(session_id)
-        if engine is None or messages is None:
+        if engine is None or listed is None:
             return next_call(request)
-        seen = self.hosted.safely(
-            REQUEST,
-            engine.conversation_id,
-            lambda: self._seen(engine, request, messages, api_mode, str(base_url or "")),
-            request,
-        )
-        return next_call(seen)
 
-    def replied(
+        def bound() -> Json:
+            return engine.request(request, listed, api_mode, str(base_url or ""))
+
+        return next_call(self.hosted.safely(REQUEST, engine.conversation_id, bound, request))
+
+    def post_api_request(
         self,
         *,
         session_id: str = "",
@@ -582,59 +544,30 @@ class Inside:
         usage: Mapping[str, Any] | None = None,
         **_: object,
     ) -> None:
-        """Record a model's reply."""
+        """Record the model's reply."""
         engine = self._engine(session_id)
-        if engine is None:
-            return
-        self.hosted.safely(
-            "record a reply",
-            engine.conversation_id,
-            lambda: self._recorded(engine, reply(assistant_message, finish_reason, _visible), usage),
-            None,
-        )
+        if engine is not None:
+            self.hosted.safely(
+                "record a reply",
+                engine.conversation_id,
+                lambda: engine.record(reply(assistant_message, finish_reason, _visible), _usage(usage or {})),
+            )
 
-    def _engine(self, session_id: str) -> Leads | None:
+    def _engine(self, session_id: str) -> SquidbotEngine | None:
         """Return the engine of the agent that asks; None for what hermes asks beside a conversation, under its id."""
         if self.inactive or is_background_review():
             return None
-        engine = self._engines.get(session_id)
+        engine = self.engines.get(session_id)
         if engine is None:
-            self.say_once(NOT_OURS)
+            self.hosted.warn_once(NOT_OURS)
         return engine
 
-    def _seen(
-        self, engine: Leads, request: dict[str, Any], messages: Sequence[Any], api_mode: str, url: str
-    ) -> dict[str, Any]:
-        if not is_bounded(request, api_mode):
-            self.say_once(NOT_BOUNDED.format(f"`input` ({api_mode})" if "input" in request else api_mode))
-            return request
-        sent = tools(request)
-        if not any(own_tool(name) == "memory_search" for name in names(sent)):
-            self.say_once(NO_TOOLS)
-        engine.asked = system_text(request), sent
-        engine.is_echoed = echoes(request)
-        return bounded(request, messages, engine.seen(messages), api_mode=api_mode, url=url)
 
-    def _recorded(self, engine: Leads, reply: dict[str, Any] | None, usage: Mapping[str, Any] | None) -> None:
-        if reply is None:
-            return
-        if engine.is_echoed and reply.get("reasoning"):
-            reply["reasoning_content"] = reply["reasoning"]
-        self.conversation(engine).after(reply, _usage(usage or {}))
-        engine.answered()
-
-    def say_once(self, text: str) -> None:
-        """Log what a user has to know, the first time."""
-        if text not in self._said:
-            self._said.add(text)
-            _LOG.warning("%s", text)
-
-
-def _usage(told: Mapping[str, Any]) -> Usage | None:
-    """Return what the provider reported; hermes counts what was cached apart."""
-    asked = int(told.get("prompt_tokens") or 0)
-    cached = int(told.get("cache_read_tokens") or 0)
-    return Usage(asked, int(told.get("output_tokens") or 0), cached) if asked else None
+def _usage(reported: Mapping[str, Any]) -> Usage | None:
+    """Return what the provider reported; hermes counts cached tokens apart."""
+    tokens = int(reported.get("prompt_tokens") or 0)
+    cached = int(reported.get("cache_read_tokens") or 0)
+    return Usage(tokens, int(reported.get("output_tokens") or 0), cached) if tokens else None
 
 
 def _visible(text: str) -> str:
@@ -642,29 +575,20 @@ def _visible(text: str) -> str:
     return str(redact_sensitive_text(strip_think_blocks(None, text).strip()))
 
 
-# hermes's context engine, of which each agent has one: tools, `/compress`, and requests that were too
-# long.
+class SquidbotEngine(ContextEngine):  # type: ignore[misc]  # hermes's types are not read
+    """The context engine of one agent. It never asks hermes for a shorter list: each request is shortened by itself."""
 
-# How hermes ends a session whose list it has made shorter, and goes on under another id.
-COMPRESSION: Final = "compression"
-# So many sessions stand behind each other at most: more than anybody compresses one.
-MOST_PARENTS: Final = 1_000
-
-
-class Squidbot(ContextEngine):  # type: ignore[misc]  # hermes's types are not read
-    """The context engine of one agent. It never asks hermes for a shorter list: requests are made short one by one."""
-
-    def __init__(self, inside: Inside) -> None:
-        self._inside = inside
+    def __init__(self, runtime: HermesRuntime) -> None:
+        self._runtime = runtime
         self.model = ""
-        # Under this name, without the lead, hermes itself looks for the session that an engine is bound to.
+        # hermes itself looks for the session of an engine under this name.
         self._session_id = ""
         # The session where the conversation began.
         self.conversation_id = ""
         # What the newest request had beside the conversation: hermes's text, and the tools.
-        self.asked: tuple[str, list[dict[str, Any]]] = "", []
-        self.is_echoed = False
-        # What the user has said and nobody has answered; and messages that hermes has made of two, by their text.
+        self._beside: tuple[str, list[Json]] = "", []
+        self._is_echoed = False
+        # The user's words that nobody has answered; and messages that hermes has made of two, by their text.
         self._unanswered = ""
         self._halves: dict[str, tuple[str, str]] = {}
 
@@ -673,11 +597,11 @@ class Squidbot(ContextEngine):  # type: ignore[misc]  # hermes's types are not r
         """The name for `context.engine`."""
         return "squidbot"
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Squidbot:
-        """Return an engine for another agent: what it keeps is shared."""
-        return type(self)(self._inside)
+    def __deepcopy__(self, memo: dict[int, Any]) -> SquidbotEngine:
+        """Return an engine for another agent that shares the store."""
+        return type(self)(self._runtime)
 
-    # -- hermes tells -------------------------------------------------------------------------------------------------
+    # -- hermes reports -----------------------------------------------------------------------------------------------
 
     def update_from_response(self, usage: Mapping[str, Any]) -> None:
         """Keep what hermes shows in its status line."""
@@ -693,12 +617,12 @@ class Squidbot(ContextEngine):  # type: ignore[misc]  # hermes's types are not r
     def bind_session_state(self, session_db: Any = None, session_id: str = "") -> None:  # noqa: ANN401  # hermes's
         """Take the session that an agent goes on with, and find where its conversation began."""
         if session_id and session_id != self._session_id:
-            began = self._inside.hosted.safely("find a session", session_id, lambda: _began(session_db, session_id), "")
+            began = self._runtime.hosted.safely("find a session", session_id, lambda: _began(session_db, session_id))
             self._begin(session_id, began or session_id)
 
-    def on_session_start(self, session_id: str, **told: Any) -> None:  # noqa: ANN401  # hermes's
+    def on_session_start(self, session_id: str, **details: Any) -> None:  # noqa: ANN401  # hermes's
         """Take the session that begins; one that only goes on under another id is the same conversation."""
-        goes_on = told.get("boundary_reason") == COMPRESSION and told.get("old_session_id") == self._session_id
+        goes_on = details.get("boundary_reason") == COMPRESSION and details.get("old_session_id") == self._session_id
         if session_id and (session_id != self._session_id or goes_on):
             self._begin(session_id, self.conversation_id if goes_on else session_id)
 
@@ -706,26 +630,25 @@ class Squidbot(ContextEngine):  # type: ignore[misc]  # hermes's types are not r
         if conversation_id != self.conversation_id:
             self._unanswered, self._halves = "", {}
         self._session_id, self.conversation_id = session_id, conversation_id
-        self._inside.leads(self, session_id)
+        self._runtime.engines[session_id] = self
 
     # -- tools --------------------------------------------------------------------------------------------------------
 
-    def get_tool_schemas(self) -> list[dict[str, Any]]:
+    def get_tool_schemas(self) -> list[Json]:
         """Return the tools for the model."""
-        hosted = self._inside.hosted
         return [
-            {"name": each.name, "description": each.description, "parameters": json.loads(json.dumps(each.schema))}
-            for each in hosted.offer_tools()
+            {"name": tool.name, "description": tool.description, "parameters": json.loads(json.dumps(tool.schema))}
+            for tool in self._runtime.hosted.tools
         ]
 
     def handle_tool_call(self, name: str, args: Mapping[str, Any], **_: object) -> str:
-        """Return what a tool answers: as text, which costs less than the JSON that hermes takes, too."""
-        return self._inside.hosted.answer(name, self.conversation_id, self._talk, args)
+        """Return the answer of a tool as text: it costs less than the JSON that hermes takes, too."""
+        return self._runtime.hosted.answer(name, self.conversation_id, args)
 
-    # -- shorter ------------------------------------------------------------------------------------------------------
+    # -- shorter lists ------------------------------------------------------------------------------------------------
 
     def should_compress(self, prompt_tokens: int | None = None) -> bool:
-        """Say no: what a request costs is seen to when it is made, and hermes's list stays whole."""
+        """Return False: each request is shortened when it is made, and hermes's list stays whole."""
         del prompt_tokens
         return False
 
@@ -737,59 +660,78 @@ class Squidbot(ContextEngine):  # type: ignore[misc]  # hermes's types are not r
         force: bool = False,  # noqa: FBT001, FBT002  # hermes's
         memory_context: str = "",
     ) -> list[Any]:
-        """Return a shorter list, valid: hermes asks where a provider calls a request too long, or the user wants one.
+        """Return a shorter valid list: hermes asks if a provider calls a request too long, or the user wants one.
 
-        All that was said is recorded before. What is left out of hermes's list is sent as far as there is room,
-        and found, as before.
+        Everything is recorded before. What is left out of hermes's list is sent as far as there is room, and found, as
+        before.
         """
         del current_tokens, focus_topic, memory_context
-        kept = self._inside.hosted.safely(
-            "shorten the list", self.conversation_id, lambda: self._kept(messages, by_hand=force), None
+        kept = self._runtime.hosted.safely(
+            "shorten the list", self.conversation_id, lambda: self._kept(messages, by_hand=force)
         )
-        made = shortened(messages, lambda each: kept is None or str(telling(each)) in kept)
+        made = shortened(messages, lambda message: kept is None or str(message_key(message)) in kept)
         if made != list(messages):
             self.compression_count += 1
         return made
 
     def _kept(self, messages: Sequence[Any], *, by_hand: bool) -> set[str]:
-        """Record what is new, and return what tells the messages that a shorter request has."""
-        talk = self._talk()
-        seen = self.seen(messages)
+        """Record new messages, and return the keys of the messages that a shorter request has."""
+        conversation = self._conversation()
+        sent: Sequence[Any] = self._messages(messages)
         if by_hand:
-            with talk.session.lock:
-                talk.session.compact()
-                return {str(telling(each)) for each in talk.session.preview().messages}
-        return {str(telling(each)) for each in talk.shorter() or seen}
+            with conversation.session.lock:
+                conversation.session.compact()
+                sent = conversation.session.preview().messages
+        else:
+            sent = conversation.shorter() or sent
+        return {str(message_key(message)) for message in sent}
 
     # -- the conversation ---------------------------------------------------------------------------------------------
 
-    def seen(self, listed: Sequence[Mapping[str, Any]]) -> list[dict[str, object]]:
-        """Record what is new in a list, and return what the model is to see.
+    def request(self, request: Json, listed: Sequence[Any], api_mode: str, url: str) -> Json:
+        """Record new messages, and return a request with what fits; one that can't be bounded comes back as it is.
 
         Raises:
             SquidbotError: it can't be done; see `Conversation.before`.
             ValueError: a message is none.
         """
+        warn = self._runtime.hosted.warn_once
+        if not is_bounded(request, api_mode):
+            warn(NOT_BOUNDED.format(f"`input` ({api_mode})" if "input" in request else api_mode))
+            return request
+        sent = tools(request)
+        if not any(own_tool(name) == "memory_search" for name in names(sent)):
+            warn(NO_TOOLS)
+        self._beside = system_text(request), sent
+        self._is_echoed = echoes(request)
+        return bounded(request, listed, self._messages(listed), api_mode=api_mode, url=url)
+
+    def record(self, reply: Json | None, usage: Usage | None) -> None:
+        """Record a reply, if hermes lists it."""
+        if reply is None:
+            return
+        if self._is_echoed and reply.get("reasoning"):
+            reply["reasoning_content"] = reply["reasoning"]
+        self._conversation().after(reply, usage)
+        self._unanswered = ""
+
+    def _messages(self, listed: Sequence[Native]) -> list[Any]:
         last = listed[-1] if listed else {}
         if last.get("role") == "user" and isinstance(text := last.get("content"), str):
             first = self._unanswered
             if first and text.startswith(f"{first}\n\n"):
                 self._halves[text] = first, text[len(first) + 2 :]
             self._unanswered = text
-        system, tools = self.asked
-        told = split(listed, self._halves) if self._halves else Made(len(listed), lambda at: own(listed[at]))
-        return self._talk().before(told, system=system, tools=tools)
+        system, tools = self._beside
+        apart = split(listed, self._halves) if self._halves else listed
+        return self._conversation().before(apart, system=system, tools=tools)
 
-    def answered(self) -> None:
-        """Take note that the model has said something."""
-        self._unanswered = ""
-
-    def _talk(self) -> Conversation:
-        return self._inside.conversation(self)
+    def _conversation(self) -> Conversation:
+        return self._runtime.hosted.conversation(self.conversation_id, self.model, self.context_length or None)
 
 
 def _began(session_db: Any, session_id: str) -> str:  # noqa: ANN401  # hermes's
-    """Return the session where a conversation began that hermes has gone on with under other ids."""
+    """Return the session where a conversation began that hermes has continued under other ids."""
     for _ in range(MOST_PARENTS if session_db is not None else 0):
         session = session_db.get_session(session_id) or {}
         parent = session.get("parent_session_id")
@@ -805,28 +747,28 @@ KEYS: Final = ("budget", "settings", "store")
 
 
 def register(ctx: Any) -> None:  # noqa: ANN401  # hermes's context of a plugin, which it does not type
-    """Take part in hermes; it calls this where `plugins.enabled` names squidbot.
+    """Take part in hermes, which calls this if `plugins.enabled` names squidbot.
 
     Raises:
         ConfigError: the key `squidbot` of config.yaml is wrong; hermes then says so, and goes on without squidbot.
     """
-    inside = opened(load_config().get("squidbot"))
-    ctx.register_context_engine(Squidbot(inside))
-    ctx.register_hook("pre_api_request", inside.listed)
-    ctx.register_hook("post_api_request", inside.replied)
-    ctx.register_middleware("llm_execution", inside.asked)
-    inside.inactive = inactive()
-    if inside.inactive:
-        inside.say_once(f"squidbot is not active in hermes: {inside.inactive}")
+    runtime = opened(load_config().get("squidbot"))
+    ctx.register_context_engine(SquidbotEngine(runtime))
+    ctx.register_hook("pre_api_request", runtime.pre_api_request)
+    ctx.register_hook("post_api_request", runtime.post_api_request)
+    ctx.register_middleware("llm_execution", runtime.llm_execution)
+    runtime.inactive = inactive()
+    if runtime.inactive:
+        runtime.hosted.warn_once(f"squidbot is not active in hermes: {runtime.inactive}")
         return
     try:
-        inside.hosted.open()
+        runtime.hosted.open()
     except Exception as error:  # noqa: BLE001  # hermes goes on without squidbot, and each request tries again
-        inside.say_once(f"squidbot can't keep conversations of hermes: {error}")
+        runtime.hosted.warn_once(f"squidbot can't keep conversations of hermes: {error}")
 
 
 def inactive() -> str:
-    """Return why squidbot is not active in hermes; "" where it is."""
+    """Return why squidbot is not active in hermes; "" if it is."""
     config = load_config()
     plugins, context = (value if isinstance(value := config.get(key), dict) else {} for key in ("plugins", "context"))
     if "squidbot" not in (plugins.get("enabled") or ()) or "squidbot" in (plugins.get("disabled") or ()):
@@ -839,16 +781,16 @@ def inactive() -> str:
     return ""
 
 
-def opened(given: object) -> Inside:
-    """Return squidbot as config.yaml wants it.
+def opened(given: object) -> HermesRuntime:
+    """Return the runtime for the key `squidbot` of config.yaml.
 
     Raises:
-        ConfigError: it wants what there is not.
+        ConfigError: it has an unknown key or a wrong value.
     """
-    told: Mapping[str, Any] = given if isinstance(given, dict) else {}
-    if unknown := sorted(set(told) - set(KEYS)):
+    config: Mapping[str, Any] = given if isinstance(given, dict) else {}
+    if unknown := sorted(set(config) - set(KEYS)):
         raise ConfigError(f"config.yaml: squidbot.{unknown[0]} is unknown; there are {', '.join(KEYS)}")
-    store, settings = told.get("store"), told.get("settings")
-    # A relative path is hermes's, not that of the folder where hermes happens to be started.
+    store, settings = config.get("store"), config.get("settings")
+    # A relative path is relative to hermes's home, not to the folder where hermes is started.
     where = Path(get_hermes_home()) / str(store or STORE) if store or not settings else None
-    return Inside(where, budget=told.get("budget"), settings=settings)
+    return HermesRuntime(where, budget=config.get("budget"), settings=settings)

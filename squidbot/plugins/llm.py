@@ -15,7 +15,7 @@ import logging
 from contextlib import aclosing
 from functools import cache, lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import click
 
@@ -29,16 +29,15 @@ except ImportError as error:
 from squidbot.codecs.fields import read_usage
 from squidbot.core.budget import read_budget
 from squidbot.core.errors import ConfigError, SquidbotError
-from squidbot.plugins import host
-from squidbot.plugins.host import REQUEST, HostRuntime, Made, Switch, is_too_long
+from squidbot.plugins.host import REQUEST, HostRuntime, is_too_long
 from squidbot.tools.table import HOST_DEFAULTS
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 
     from llm import Prompt, Toolbox
-    from llm.models import _BaseConversation as Talk
-    from llm.models import _BaseResponse as Reply
+    from llm.models import _BaseConversation as LLMConversation
+    from llm.models import _BaseResponse as Response
 
     from squidbot.core.messages import Usage
     from squidbot.tools.tool import Tool as OwnTool
@@ -46,34 +45,79 @@ else:
     # An llm that is too old to have it must not fail for a plugin that nobody has switched on.
     Toolbox = getattr(llm, "Toolbox", object)
 
-__all__ = ["Squidbot", "register_commands", "register_models", "register_tools"]
+__all__ = ["Squidbot", "SquidbotToolbox", "register_commands", "register_models", "register_tools"]
 
 _LOG: Final = logging.getLogger("squidbot")
-FORM: Final = "llm/1"
 SWITCH: Final = "squidbot.json"
 STORE: Final = "squidbot.db"
 TOO_OLD: Final = "this llm has no messages of its own: it is older than 0.36"
-NO_TALK: Final = "squidbot keeps nothing of a prompt outside of a conversation: ask model.conversation()"
+NO_CONVERSATION: Final = "squidbot keeps nothing of a prompt outside of a conversation: ask model.conversation()"
 UNKNOWN: Final = "squidbot can't tell which conversation asks: it is off, or there is none; see `llm squidbot status`"
-# What is put on an answer while we are at it, and on the calls that a model makes: whose they are.
+# An attribute of answers and tool calls of managed models: their conversation.
 MARK: Final = "_squidbot"
-# So often a request that is too long is made shorter.
+# How often a request that is too long is sent, shorter each time.
 MOST_ATTEMPTS: Final = 3
-# Attributes by which models of plugins tell their window in tokens.
+# Attributes in which models of plugins tell their window in tokens.
 WINDOWS: Final = ("context_window", "context_length", "max_input_tokens")
-# What was logged already.
-said_once: Final[set[str]] = set()
+
+
+@cache
+def _warn_once(text: str) -> None:
+    _LOG.warning("%s", text)
+
+
+# -- the switch ------------------------------------------------------------------------------------------------------
+
+
+class Switch(NamedTuple):
+    """What `llm squidbot on` was given.
+
+    Attributes:
+        store: the file that keeps everything; "" if `settings` names it.
+        budget: the largest request and its answer in tokens, or a fraction of the window; None: the window.
+        settings: a squidbot.toml; "" for none.
+    """
+
+    store: str = ""
+    budget: float | None = None
+    settings: str = ""
 
 
 def switched() -> Switch:
-    """Return how squidbot is switched on.
+    """Return the switch.
 
     Raises:
-        ConfigError: it is not; the text says why.
+        ConfigError: squidbot is off, or the file is wrong; the text says which.
     """
     if not hasattr(llm, "Message"):
         raise ConfigError(TOO_OLD)
-    return host.read(_folder() / SWITCH)
+    return read(_folder() / SWITCH)
+
+
+def read(path: Path) -> Switch:
+    """Return the switch in a file.
+
+    Raises:
+        ConfigError: there is none, or the file is wrong; the text says which.
+    """
+    try:
+        given = json.loads(path.read_text("utf-8"))
+        return Switch(str(given["store"]), read_budget(given["budget"]), str(given["settings"]))
+    except FileNotFoundError as error:
+        raise ConfigError("it is not switched on") from error
+    except (ConfigError, OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigError(
+            f"{path} can't be read: {error if isinstance(error, ConfigError) else repr(error)}"
+        ) from error
+
+
+def write(path: Path, switch: Switch) -> None:
+    """Write the switch to a file.
+
+    Raises:
+        OSError: the file can't be written.
+    """
+    path.write_text(json.dumps(switch._asdict(), indent=2) + "\n", "utf-8")
 
 
 def _folder() -> Path:
@@ -82,142 +126,175 @@ def _folder() -> Path:
 
 @lru_cache(maxsize=8)
 def opened(switch: Switch) -> HostRuntime:
-    """Return what keeps the conversations, the same for the same switch.
+    """Return the runtime for a switch, always the same.
 
     Raises:
-        ConfigError: the budget is none.
+        ConfigError: the budget is wrong.
     """
     return HostRuntime(
         switch.store or None,
         host="llm",
-        form=FORM,
-        telling=_telling,
+        form="llm/1",
+        key=_key,
         is_whole=True,
+        dump=_dump,
+        load=_load,
         budget=switch.budget,
         settings=switch.settings or None,
         budget_key="--budget of `llm squidbot on`: ",
     )
 
 
-def _hosted() -> HostRuntime | None:
-    """Return what keeps the conversations; None where squidbot is off. That it is on wrongly is logged once."""
+def _runtime() -> HostRuntime | None:
+    """Return the runtime; None if squidbot is off, which is logged if something is wrong with the switch."""
     if not (_folder() / SWITCH).exists():
         return None
     try:
         return opened(switched())
     except Exception as error:  # noqa: BLE001  # a model answers without squidbot, too
-        _say_once(f"squidbot is not active in llm: {error}")
+        _warn_once(f"squidbot is not active in llm: {error}")
         return None
 
 
-def _say_once(text: str) -> None:
-    if text not in said_once:
-        said_once.add(text)
-        _LOG.warning("%s", text)
+# -- calls of a model ------------------------------------------------------------------------------------------------
 
 
 def _bounded(ask: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
-    """Return a model's `execute` that asks with what fits, and records what is said, finished or not."""
+    """Return a model's `execute` that sends what fits, and records the answer, finished or not."""
 
     def execute(
-        it: object, prompt: Prompt, stream: object, response: Reply, conversation: Talk | None, *k: object, **kw: object
+        it: object,
+        prompt: Prompt,
+        stream: object,
+        response: Response,
+        conversation: LLMConversation | None,
+        *more: object,
+        **named: object,
     ) -> Iterator[Any]:
-        run = _Run(prompt, response, conversation)
+        call = PromptCall(prompt, response, conversation)
         try:
-            while not run.is_done:
+            while not call.is_done:
                 try:
-                    for chunk in ask(it, run.prompt, stream, response, conversation, *k, **kw):
-                        run.has_begun = True
+                    for chunk in ask(it, call.prompt, stream, response, conversation, *more, **named):
+                        call.has_begun = True
                         yield chunk
-                    run.is_done = True
+                    call.is_done = True
                 except Exception as error:
-                    if not run.retries(error):
+                    if not call.retries(error):
                         raise
         finally:
-            run.end()
+            call.end()
 
     return execute
 
 
-def _bounded_later(ask: Callable[..., AsyncGenerator[Any, None]]) -> Callable[..., AsyncIterator[Any]]:
-    """Do as `_bounded`, for a model that is awaited."""
+def _bounded_async(ask: Callable[..., AsyncGenerator[Any, None]]) -> Callable[..., AsyncIterator[Any]]:
+    """Do the same for a model that is awaited."""
 
     async def execute(
-        it: object, prompt: Prompt, stream: object, response: Reply, conversation: Talk | None, *k: object, **kw: object
+        it: object,
+        prompt: Prompt,
+        stream: object,
+        response: Response,
+        conversation: LLMConversation | None,
+        *more: object,
+        **named: object,
     ) -> AsyncIterator[Any]:
-        run = _Run(prompt, response, conversation)
+        call = PromptCall(prompt, response, conversation)
         try:
-            while not run.is_done:
+            while not call.is_done:
                 try:
-                    async with aclosing(ask(it, run.prompt, stream, response, conversation, *k, **kw)) as chunks:
+                    async with aclosing(ask(it, call.prompt, stream, response, conversation, *more, **named)) as chunks:
                         async for chunk in chunks:
-                            run.has_begun = True
+                            call.has_begun = True
                             yield chunk
-                    run.is_done = True
+                    call.is_done = True
                 except Exception as error:
-                    if not run.retries(error):
+                    if not call.retries(error):
                         raise
         finally:
-            run.end()
+            call.end()
 
     return execute
 
 
-class _Run:
-    """One call of a model; nothing is done for it where squidbot is off, or there is no conversation.
+class PromptCall:
+    """One call of a model. Where squidbot is off, or there is no conversation, it changes nothing.
 
     None of its methods raises.
     """
 
-    def __init__(self, prompt: Prompt, response: Reply, conversation: Talk | None) -> None:
+    def __init__(self, prompt: Prompt, response: Response, conversation: LLMConversation | None) -> None:
         self.prompt, self.has_begun, self.is_done = prompt, False, False
         self._response, self._attempts = response, 1
-        # A model that hands on to another one hands on what we have made of its prompt.
-        hosted = None if hasattr(response, MARK) else _hosted()
-        if hosted is not None and conversation is None:
-            _say_once(NO_TALK)
-        self._hosted = hosted if conversation is not None else None
-        if hosted is None or conversation is None:
+        # A model that hands on to another one hands on the prompt that we have made.
+        runtime = None if hasattr(response, MARK) else _runtime()
+        if runtime is not None and conversation is None:
+            _warn_once(NO_CONVERSATION)
+        self._runtime = runtime if conversation is not None else None
+        if runtime is None or conversation is None:
             return
         model = response.model
         window = next((known for name in WINDOWS if isinstance(known := getattr(model, name, None), int)), None)
-        self._conversation = partial(hosted.conversation, conversation.id, model.model_id, window)
+        self._conversation = partial(runtime.conversation, conversation.id, model.model_id, window)
         self._id = conversation.id
         setattr(response, MARK, self._id)
-        self._system = [each for each in prompt.messages if each.role == "system"]
-        self.prompt = hosted.safely(REQUEST, self._id, lambda: _prompt_of(prompt, self._seen()), prompt)
+        self._system = [message for message in prompt.messages if message.role == "system"]
+        self.prompt = runtime.safely(REQUEST, self._id, self._request, prompt)
 
     def retries(self, error: Exception) -> bool:
-        """Say whether to ask again, with less: nothing has come yet, and the provider calls the request too long."""
-        if self._hosted is None or self.has_begun or self._attempts >= MOST_ATTEMPTS:
+        """Return whether to ask again, with a shorter prompt: if no piece has come, and the request was too long."""
+        if self._runtime is None or self.has_begun or self._attempts >= MOST_ATTEMPTS:
             return False
-        made = self._hosted.safely("shorten a request", self._id, lambda: self._shorter(error), None)
-        self._attempts, self.prompt = self._attempts + 1, made or self.prompt
-        return made is not None
+        shorter = self._runtime.safely("shorten a request", self._id, lambda: self._shorter(error))
+        self._attempts, self.prompt = self._attempts + 1, shorter or self.prompt
+        return shorter is not None
 
     def end(self) -> None:
-        """Record what the model has said."""
-        if self._hosted is not None:
-            self._hosted.safely("record a reply", self._id, self._recorded, None)
+        """Record the answer."""
+        if self._runtime is not None:
+            self._runtime.safely("record a reply", self._id, self._record)
             delattr(self._response, MARK)
 
-    def _seen(self) -> list[llm.Message]:
-        said = [each for each in self.prompt.messages if each.role != "system"]
-        system = "\n\n".join(str(getattr(part, "text", "")) for each in self._system for part in each.parts)
-        listed = Made(len(said), lambda place: said[place].to_dict())
-        return self._natives(self._conversation().before(listed, system=system, tools=_tools(self.prompt)))
+    def _request(self) -> Prompt:
+        prompt = self.prompt
+        listed = [message for message in prompt.messages if message.role != "system"]
+        system = "\n\n".join(str(getattr(part, "text", "")) for message in self._system for part in message.parts)
+        tools: list[Mapping[str, object]] = [
+            {"name": tool.name, "description": tool.description or "", "parameters": tool.input_schema}
+            for tool in prompt.tools
+        ]
+        if prompt.schema:
+            tools.append({"name": "schema", "parameters": prompt.schema})
+        return self._prompt_of(self._conversation().before(listed, system=system, tools=tools))
 
     def _shorter(self, error: Exception) -> Prompt | None:
-        made = self._conversation().shorter() if is_too_long(error) else None
-        return None if made is None else _prompt_of(self.prompt, self._natives(made))
+        messages = self._conversation().shorter() if is_too_long(error) else None
+        return None if messages is None else self._prompt_of(messages)
 
-    def _natives(self, payloads: Iterable[Mapping[str, object]]) -> list[llm.Message]:
-        return [*self._system, *(llm.Message.from_dict(each) for each in payloads)]  # type: ignore[arg-type]
+    def _prompt_of(self, messages: Sequence[llm.Message]) -> Prompt:
+        """Return a prompt with these messages; the host's stays as it is."""
+        prompt = self.prompt
+        return llm.Prompt(  # type: ignore[no-untyped-call]  # llm leaves its arguments untyped
+            prompt._prompt,  # noqa: SLF001  # that without the fragments is public nowhere
+            prompt.model,
+            fragments=prompt.fragments,
+            attachments=prompt.attachments,
+            system=prompt._system,  # noqa: SLF001  # as above
+            system_fragments=prompt.system_fragments,
+            prompt_json=getattr(prompt, "prompt_json", None),
+            options=prompt.options,
+            schema=prompt.schema,
+            tools=prompt.tools,
+            tool_results=prompt.tool_results,
+            messages=[*self._system, *messages],
+            hide_reasoning=prompt.hide_reasoning,
+        )
 
-    def _recorded(self) -> None:
+    def _record(self) -> None:
         for call in self._response._tool_calls:  # noqa: SLF001  # asking by the public name would run the model again
-            setattr(call, MARK, (self._hosted, self._id))
-        replies: list[Any] = [each.to_dict() for each in self._response._messages_now()]  # noqa: SLF001  # as above
+            setattr(call, MARK, (self._runtime, self._id))
+        replies: list[Any] = [message.to_dict() for message in self._response._messages_now()]  # noqa: SLF001  # as above
         if not replies:
             return
         if not self.is_done:
@@ -226,61 +303,45 @@ class _Run:
         self._conversation().after(replies[0], usage_of(self._response), replies[1:])
 
 
-def _prompt_of(prompt: Prompt, messages: Sequence[llm.Message]) -> Prompt:
-    """Return a prompt with other messages; the host's stays as it is."""
-    return llm.Prompt(  # type: ignore[no-untyped-call]  # llm leaves its arguments untyped
-        prompt._prompt,  # noqa: SLF001  # that without the fragments is public nowhere
-        prompt.model,
-        fragments=prompt.fragments,
-        attachments=prompt.attachments,
-        system=prompt._system,  # noqa: SLF001  # as above
-        system_fragments=prompt.system_fragments,
-        prompt_json=getattr(prompt, "prompt_json", None),
-        options=prompt.options,
-        schema=prompt.schema,
-        tools=prompt.tools,
-        tool_results=prompt.tool_results,
-        messages=messages,
-        hide_reasoning=prompt.hide_reasoning,
-    )
-
-
-def _tools(prompt: Prompt) -> list[Mapping[str, object]]:
-    """Return what is sent beside the messages: tools, and the form that the answer is to have."""
-    made: list[Mapping[str, object]] = [
-        {"name": each.name, "description": each.description or "", "parameters": each.input_schema}
-        for each in prompt.tools
-    ]
-    return [*made, {"name": "schema", "parameters": prompt.schema}] if prompt.schema else made
-
-
-def usage_of(response: Reply) -> Usage | None:
+def usage_of(response: Response) -> Usage | None:
     """Return what a provider reported, as far as its plugin tells it."""
     if not response.input_tokens:
         return None
     details = response.token_details or {}
-    # OpenAI's chat completions name the cached part otherwise than its responses do.
+    # OpenAI's chat completions name the cached part differently from its responses.
     cached = details.get("input_tokens_details") or details.get("prompt_tokens_details")
-    told = {"input_tokens": response.input_tokens, "output_tokens": response.output_tokens}
-    return read_usage({**details, **told, "input_tokens_details": cached})
+    tokens = {"input_tokens": response.input_tokens, "output_tokens": response.output_tokens}
+    return read_usage({**details, **tokens, "input_tokens_details": cached})
 
 
-def _telling(payload: Mapping[str, object]) -> object:
-    """Return what was said: the rest is what a provider wants back, and what llm has found out of an attachment."""
+def _key(payload: Mapping[str, object]) -> object:
+    """Return the role and the parts, without what a provider wants back, and what llm finds out of attachments."""
     parts = payload.get("parts")
-    return payload.get("role"), [_told(each) for each in parts] if isinstance(parts, list) else None
+    return payload.get("role"), [_part_key(part) for part in parts] if isinstance(parts, list) else None
 
 
-def _told(part: Mapping[str, object]) -> object:
-    told = {key: value for key, value in part.items() if key != "provider_metadata"}
-    attached = told.get("attachment")
-    if isinstance(attached, dict):
-        told["attachment"] = {key: attached.get(key) for key in ("content", "path", "url")}
-    return told
+def _part_key(part: Mapping[str, object]) -> object:
+    kept = {key: value for key, value in part.items() if key != "provider_metadata" and value is not None}
+    attachment = kept.get("attachment")
+    if isinstance(attachment, dict):
+        kept["attachment"] = {key: attachment.get(key) for key in ("content", "path", "url")}
+    return kept
 
 
-class Squidbot(Toolbox):  # type: ignore[no-untyped-call]  # of llm's own hook
-    """Looks through all that was said in this conversation, and through durable facts."""
+def _dump(message: Any) -> Mapping[str, object]:  # noqa: ANN401  # llm's message, or a payload
+    return message if isinstance(message, dict) else message.to_dict()
+
+
+def _load(payload: str) -> list[llm.Message]:
+    made = json.loads(payload)
+    return [llm.Message.from_dict(message) for message in (made if isinstance(made, list) else [made])]
+
+
+# -- llm's hooks -----------------------------------------------------------------------------------------------------
+
+
+class SquidbotToolbox(Toolbox):  # type: ignore[no-untyped-call]  # of llm's own hook
+    """Search this conversation and durable facts."""
 
     def tools(self) -> Iterator[llm.Tool]:
         """Return the tools for the model."""
@@ -289,17 +350,17 @@ class Squidbot(Toolbox):  # type: ignore[no-untyped-call]  # of llm's own hook
     @classmethod
     def method_tools(cls) -> list[llm.Tool]:
         """Return the tools as llm lists them."""
-        it = _hosted()
-        made = it.offer_tools() if it else HOST_DEFAULTS
-        return [_tool(each) for each in made]
+        runtime = _runtime()
+        return [_tool(tool) for tool in (runtime.tools if runtime else HOST_DEFAULTS)]
+
+
+Squidbot = SquidbotToolbox
 
 
 def _tool(tool: OwnTool) -> llm.Tool:
     def call(llm_tool_call: llm.ToolCall, **arguments: object) -> str:
-        hosted, talk_id = getattr(llm_tool_call, MARK, (None, ""))
-        if hosted is None:
-            return f"<{UNKNOWN}>"
-        return str(hosted.answer(tool.name, talk_id, lambda: hosted.conversation(talk_id), arguments))
+        runtime, session_id = getattr(llm_tool_call, MARK, (None, ""))
+        return f"<{UNKNOWN}>" if runtime is None else str(runtime.answer(tool.name, session_id, arguments))
 
     schema = json.loads(json.dumps(tool.schema))
     return llm.Tool(f"Squidbot_{tool.name}", tool.description, schema, call, "squidbot")
@@ -308,7 +369,7 @@ def _tool(tool: OwnTool) -> llm.Tool:
 @cache
 def _managed(kind: type) -> type:
     """Return a class of models like another one, by the same name, whose requests squidbot bounds."""
-    bounded: Any = _bounded_later if issubclass(kind, llm.AsyncModel | llm.AsyncKeyModel) else _bounded
+    bounded: Any = _bounded_async if issubclass(kind, llm.AsyncModel | llm.AsyncKeyModel) else _bounded
     ask: Any = kind.execute  # type: ignore[attr-defined]  # models have it
     named = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
     # No other base: the objects of some classes can't become ones of a class with two.
@@ -316,30 +377,30 @@ def _managed(kind: type) -> type:
 
 
 def is_managed(model: object) -> bool:
-    """Say whether squidbot takes care of a model."""
+    """Return whether squidbot manages a model."""
     return getattr(type(model), MARK, False) is True
 
 
 @llm.hookimpl(trylast=True)
 def register_models(register: object, model_aliases: Sequence[llm.models.ModelWithAliases]) -> None:
-    """Have each model that is there ask squidbot first, if it is switched on."""
+    """Have each model ask squidbot first, if it is switched on."""
     del register
-    if _hosted() is None:
+    if _runtime() is None:
         return
-    for each in model_aliases:
-        for model in (each.model, each.async_model):
+    for entry in model_aliases:
+        for model in (entry.model, entry.async_model):
             if model is not None and not is_managed(model):
                 try:
                     model.__class__ = _managed(type(model))
                 except Exception as error:  # noqa: BLE001  # a list of models without ours is better than none
-                    _say_once(f"squidbot can't take care of {model.model_id}: {error}")
+                    _warn_once(f"squidbot can't manage {model.model_id}: {error}")
 
 
 @llm.hookimpl
-def register_tools(register: Callable[[object], None]) -> None:
+def register_tools(register: Callable[..., None]) -> None:
     """Offer the tools; a model gets them by `-T Squidbot`."""
     if hasattr(llm, "Toolbox"):
-        register(Squidbot)
+        register(Squidbot, name="Squidbot")
 
 
 @llm.hookimpl
@@ -350,15 +411,15 @@ def register_commands(cli: click.Group) -> None:
 
 @click.group("squidbot")
 def commands() -> None:
-    """Keep conversations within a budget, and all that was said to be found again."""
+    """Keep conversations within a budget, and everything searchable."""
 
 
 @commands.command("on")
-@click.option("--budget", help="Request and answer in tokens (8000, 8k), or a share of the window below 1 (0.5).")
+@click.option("--budget", help="Request and answer in tokens (8000, 8k), or a fraction of the window (0.5).")
 @click.option("--store", type=click.Path(dir_okay=False), help="File that keeps everything; squidbot.db beside llm's.")
 @click.option("--settings", type=click.Path(exists=True, dir_okay=False), help="A squidbot.toml, instead of --store.")
 def switch_on(budget: str | None, store: str | None, settings: str | None) -> None:
-    """Have squidbot take care of all models."""
+    """Have squidbot manage all models."""
     folder = _folder()
     where = str(Path(store).absolute()) if store else "" if settings else str(folder / STORE)
     try:
@@ -366,20 +427,20 @@ def switch_on(budget: str | None, store: str | None, settings: str | None) -> No
         opened(made).open()
     except SquidbotError as error:
         raise click.ClickException(str(error)) from error
-    host.write(folder / SWITCH, made)
+    write(folder / SWITCH, made)
     _print_status()
 
 
 @commands.command("off")
 def switch_off() -> None:
-    """Leave models as they are; what is stored stays."""
+    """Leave models as they are; the store stays."""
     (_folder() / SWITCH).unlink(missing_ok=True)
     _print_status()
 
 
 @commands.command("status")
 def tell_status() -> None:
-    """Say whether squidbot is active, and if not, why."""
+    """Show whether squidbot is active, and if not, why."""
     _print_status()
 
 
@@ -396,7 +457,7 @@ def _print_status() -> None:
         click.echo(f"squidbot is on, but can't work: {error}")
         return
     engine = opened(switch).engine
-    models = [model for each in llm.get_models_with_aliases() for model in (each.model, each.async_model) if model]
+    models = [model for entry in llm.get_models_with_aliases() for model in (entry.model, entry.async_model) if model]
     ours = [model for model in models if is_managed(model)]
     click.echo(f"squidbot is active for {len(ours)} of {len(models)} models")
     click.echo(f"store: {engine.wired.loaded.settings.store.path}")

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["Squidbot"]
+__all__ = ["Squidbot", "SquidbotServer"]
 
 INSTRUCTIONS: Final = (
     "What was said in earlier conversations, word for word, and durable facts about the user and the work. Search "
@@ -44,7 +44,7 @@ EFFECTS: Final = {
 URI: Final = "squid://{+conversation_id}/overview"
 
 
-class Squidbot:
+class SquidbotServer:
     """A server over one store; `server` is the host's own object, to be run or mounted.
 
     `path` is the file; None: as `settings` say, a squidbot.toml or a mapping of its form. `scope` says whose durable
@@ -63,7 +63,7 @@ class Squidbot:
         scope: Scope | None = None,
     ) -> None:
         """Offer the tools."""
-        self.hosted = HostRuntime(path, host="MCP", form="openai.chat", telling=dict, settings=settings, scope=scope)
+        self.hosted = HostRuntime(path, host="MCP", form="openai.chat", settings=settings, scope=scope)
         self.hosted.open()
         self.store_tools = StoreTools(self.hosted, scope or Scope())
         self.server: MCPServer[object] = _Server(self.store_tools)
@@ -82,31 +82,34 @@ class Squidbot:
             self.hosted.close()
 
     def _overview(self, conversation_id: str) -> str:
-        """How a conversation began, its notes, and what was said last."""
+        """How a conversation began, its notes, and its newest messages."""
         return self.store_tools.overview(conversation_id).text
 
 
+Squidbot = SquidbotServer
+
+
 class _Server(MCPServer[object]):
-    """The host's server, with the tools of the table, whose schemas clients get as they are."""
+    """The host's server, with our tools and their schemas as they are."""
 
     def __init__(self, tools: StoreTools) -> None:
         super().__init__("squidbot", instructions=INSTRUCTIONS, version=version(DISTRIBUTION), log_level="WARNING")
         self._own = tools
 
     async def list_tools(self) -> list[Tool]:
-        """Return the tools that settings offer."""
+        """Return the tools that the settings offer."""
         return [
             Tool(
-                name=one.name,
-                description=one.description,
-                input_schema=one.schema,
-                annotations=EFFECTS[one.effect],
+                name=tool.name,
+                description=tool.description,
+                input_schema=tool.schema,
+                annotations=EFFECTS[tool.effect],
             )
-            for one in self._own.tools
+            for tool in self._own.tools
         ]
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> CallToolResult:  # noqa: ANN401  # as the host has it
-        """Call a tool by its name. What is wrong is text: a host shows nothing of an exception."""
+        """Call a tool by its name. Errors are text: a host shows nothing of an exception."""
         del context
         answer = await to_thread.run_sync(self._own.call, name, arguments)
         return CallToolResult(content=[TextContent(type="text", text=answer.text)], is_error=answer.is_error)

@@ -4,15 +4,14 @@
     agent = Agent("a", model="gpt-6-sol", tools=[*mine, *squid.tools])
     await Runner.run(agent, "hi", **squid.options("chat-1"))
 
-The options are a session, which records what is said, and a run configuration, by which each call of the model sees
-what fits, inside of tool loops, too. A run's own list begins with its input.
+The options are a session, which records the run, and a run configuration, which gives each call of the model what
+fits, inside of tool loops, too. A run's own list begins with its input.
 """
 
 from __future__ import annotations
 
 import inspect
 import json
-import logging
 from collections.abc import Mapping
 from contextlib import aclosing, nullcontext
 from contextvars import ContextVar
@@ -37,44 +36,58 @@ from squidbot.core.view.marks import refused
 from squidbot.plugins.host import REQUEST, HostRuntime, is_too_long, server_held
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
     from pathlib import Path
 
-    from agents import AgentOutputSchemaBase, Handoff, ModelSettings, ModelTracing, Tool, TResponseInputItem
+    from agents import ModelSettings
     from agents.items import TResponseStreamEvent
     from agents.run import CallModelData, ModelInputData
     from openai.types.responses import ResponseUsage
 
     from squidbot.core.memories import Scope
     from squidbot.core.messages import StoredMessage
-    from squidbot.core.ports import Codec
     from squidbot.plugins.host import Conversation
     from squidbot.tools.tool import Tool as OwnTool
 
-
-# What the host's own objects say, as values: items, tools, usage, and settings that go against
-# squidbot.
-
 Item = dict[str, Any]
-FORM: Final = "openai.responses"
+Value = TypeVar("Value")
 CODEC: Final = OpenAIResponses()
 SERVER_HELD: Final = ("conversation", "conversation_id", "previous_response_id")
-# What else makes histories shorter, or other than they were.
+# What else makes histories shorter, or changes them.
 RIVALS: Final = {
     "session_settings": "session_settings.limit has no effect: squidbot's budget says what is sent",
     "session_input_callback": "session_input_callback gets no history: squidbot adds it to each request",
-    "handoff_input_filter": "handoff_input_filter has no effect: squidbot sends what fits of all that was said",
-    "nest_handoff_history": "nest_handoff_history has no effect: squidbot sends what fits of all that was said",
+    "handoff_input_filter": "handoff_input_filter has no effect: squidbot sends what fits of the whole conversation",
+    "nest_handoff_history": "nest_handoff_history has no effect: squidbot sends what fits of the whole conversation",
     "truncation": "truncation='auto' has the provider drop messages that squidbot has sent: leave it out",
     "context_management": "context_management has the provider rewrite what squidbot has sent: leave it out",
 }
+CLEARED: Final = (
+    "something in this run clears its session, to write less instead: squidbot keeps everything, and sends what fits"
+)
+NO_CONFIG: Final = (
+    "squidbot's session came without its run configuration, nothing is bounded: pass **squid.options(...)"
+)
+NO_RUN: Final = "squidbot has no conversation here: run the agent with **squid.options(conversation_id)"
+ONE_SESSION: Final = (
+    "session = {}: a run has one session, and here squidbot is it; leave yours out: "
+    "squid.session(conversation_id).get_items() reads the whole conversation"
+)
+OTHER_SESSION: Final = "squidbot's run configuration came without its session: pass both, **squid.options(...)"
+# How often a request that is too long is sent, shorter each time.
+MOST_ATTEMPTS: Final = 3
+# How many messages are read at once.
+READ_MESSAGES: Final = 1_000
+
+
+# The host's own objects as values.
 
 
 def refuse_held(settings: ModelSettings | None, further: Mapping[str, object] | None = None) -> None:
-    """Pass settings of a model, and what a call of it is given besides, by which all messages are sent.
+    """Check that no setting of a model, or argument of a call, has the provider hold the conversation.
 
     Raises:
-        ConfigError: the provider is to add some that it holds; the text names the switch (V10).
+        ConfigError: one has; the text names it.
     """
     held = [key for key in SERVER_HELD if (further or {}).get(key)]
     for place in ("extra_args", "extra_body"):
@@ -85,7 +98,7 @@ def refuse_held(settings: ModelSettings | None, further: Mapping[str, object] | 
 
 
 def rivals(given: RunConfig | ModelSettings) -> list[str]:
-    """Return what is to be said of what else changes what is sent, by a run's configuration or a model's settings."""
+    """Return warnings of what else changes what is sent, in a run's configuration or a model's settings."""
     found = [key for key in RIVALS if getattr(given, key, None)]
     if "session_settings" in found and given.session_settings.limit is None:
         found.remove("session_settings")
@@ -94,163 +107,150 @@ def rivals(given: RunConfig | ModelSettings) -> list[str]:
     return [RIVALS[key] for key in found]
 
 
-def tools_of(
-    tools: Iterable[Tool], handoffs: Iterable[Handoff] = (), schema: AgentOutputSchemaBase | None = None
-) -> list[Item]:
-    """Return what is sent beside the messages: tools, handoffs, and the form that the answer is to have."""
-    made: list[Item] = [
-        {"name": each.name, "description": each.description, "parameters": each.params_json_schema}
-        if hasattr(each, "params_json_schema")
-        else {"type": each.name}
-        for each in tools
+def tools_of(call: Mapping[str, Any]) -> list[Item]:
+    """Return what a call sends beside the messages: tools, handoffs, and the schema of the answer."""
+    found: list[Item] = [
+        {"name": tool.name, "description": tool.description, "parameters": tool.params_json_schema}
+        if hasattr(tool, "params_json_schema")
+        else {"type": tool.name}
+        for tool in call["tools"]
     ]
-    made += [
-        {"name": each.tool_name, "description": each.tool_description, "parameters": each.input_json_schema}
-        for each in handoffs
+    found += [
+        {"name": handoff.tool_name, "description": handoff.tool_description, "parameters": handoff.input_json_schema}
+        for handoff in call["handoffs"]
     ]
+    schema = call["output_schema"]
     if schema is not None and not schema.is_plain_text():
-        made.append({"name": schema.name(), "parameters": schema.json_schema()})
-    return made
+        found.append({"name": schema.name(), "parameters": schema.json_schema()})
+    return found
 
 
 def usage_of(reported: Usage | ResponseUsage | None) -> messages.Usage | None:
-    """Return what the provider reported; None where it reported nothing."""
+    """Return what the provider reported; None for nothing."""
     if reported is None or not reported.input_tokens:
         return None
     cached = getattr(reported.input_tokens_details, "cached_tokens", None)
     return messages.Usage(reported.input_tokens, reported.output_tokens, cached or 0)
 
 
-def telling(payload: Mapping[str, object]) -> object:
-    """Return what was said: ids and states are the provider's, and reasoning goes with what it led to."""
+def message_key(payload: Mapping[str, object]) -> object:
+    """Return the words, calls and results: ids and states are the provider's, and reasoning goes with the rest."""
     items = payload.get("output")
     listed = items if isinstance(items, list) and "call_id" not in payload else [payload]
-    return [told(each) for each in listed if each.get("type") != "reasoning"]
+    return [item_key(item) for item in listed if item.get("type") != "reasoning"]
 
 
-def told(item: Mapping[str, object]) -> object:
-    """Return what one item says."""
-    kind = item.get("type") or "message"
-    if kind != "message":
-        return {key: item[key] for key in item if key not in {"id", "status", "created_by"}}
+def item_key(item: Mapping[str, object]) -> object:
+    """Return the words, the call or the result of one item."""
+    if (item.get("type") or "message") != "message":
+        return {
+            key: value for key, value in item.items() if key not in {"id", "status", "created_by"} and value is not None
+        }
     content = item.get("content")
     parts = content if isinstance(content, list) else [{"text": content}]
     return item.get("role", "assistant"), [part.get("text") or part for part in parts]
 
 
-def items_of(row: StoredMessage, codecs: Mapping[str, Codec]) -> list[Item]:
-    """Return the items of a message; what another host has said as items of this one."""
-    if row.codec == FORM:
-        return CODEC.to_items(CODEC.decode(row.payload))
-    return adopted(CODEC, codecs[row.codec].portable(row.payload))
-
-
 def model_name(model: object) -> str:
-    """Return what a model is called; "" where it does not say."""
+    """Return the name of a model; "" if it has none."""
     return model if isinstance(model, str) else str(getattr(model, "model", None) or "")
 
 
-# A call of the model in a run: what it is asked, again where that was too long, and what it answers.
+# A call of the model in a run.
 
 
-class Call:
+class RunCall:
     """One call of the model. It stays open until it is answered: the host may try again."""
 
     def __init__(self, session: RunSession, data: CallModelData, config: RunConfig) -> None:
-        """Take what the host's filter is told, and the program's own configuration of the run."""
+        """Take what the host's filter is given, and the program's own configuration of the run."""
         self.session, self._data = session, data
-        self._theirs = config.call_model_input_filter
+        self._filter = config.call_model_input_filter
         # Whether guardrails may keep the last answer back.
         self._waits = bool(data.agent.output_guardrails or config.output_guardrails)
         self.is_open = session.takes(data.model_data.input)
-        # The run has squidbot's configuration, and not its session.
+        # The run has squidbot's configuration, and another session.
         self.is_astray = not session.has_begun
-        # The host's own list: it is the same one when the host tries again.
+        # The host's own list: the same object when the host tries again.
         self._listed: object = None
 
     def asks(self, listed: object) -> bool:
-        """Say whether a model that is asked with a list of the host's is asked by this call."""
+        """Return whether a model that is asked with a list of the host's is asked by this call."""
         self._listed = self._listed or listed
         return self.is_open and self._listed is listed
 
-    async def request(
-        self, listed: str | Sequence[Item], system: str | None, tools: Callable[[], list[Item]], model: object
-    ) -> ModelInputData:
-        """Return what the model is sent: what fits, or what the host would send where squidbot fails."""
+    async def request(self, call: Mapping[str, Any], model: object) -> ModelInputData:
+        """Return what the model is sent: what fits, or the host's own list if squidbot fails."""
+        system = call["system_instructions"]
         self._data = replace(self._data, model_data=replace(self._data.model_data, instructions=system))
-        seen = self.session.safely(REQUEST, lambda: self.session.seen(system or "", tools(), model), None)
-        return await self._sent(listed if seen is None else seen)
+        items = self.session.safely(REQUEST, lambda: self.session.request(system or "", tools_of(call), model))
+        return await self._sent(call["input"] if items is None else items)
 
     async def shorter(self, error: Exception) -> ModelInputData | None:
-        """Return what to ask again with; None where the error says nothing of the length, or nothing is shorter."""
-        act = self.session.shorter
-        made = self.session.safely("shorten a request", lambda: act() if is_too_long(error) else None, None)
-        return None if made is None else await self._sent(made)
+        """Return a shorter request; None if the error is about something else, or nothing is shorter."""
+        shorten = self.session.shorter
+        items = self.session.safely("shorten a request", lambda: shorten() if is_too_long(error) else None)
+        return None if items is None else await self._sent(items)
 
-    def replied(self, response: ModelResponse, reported: object) -> None:
-        """Record the reply, with the tokens that were reported."""
+    def record(self, response: ModelResponse, reported: object) -> None:
+        """Record the reply, with the reported usage."""
         self.is_open = False
+        self.session.safely(
+            "record a reply",
+            lambda: self.session.record(response.to_input_items(), usage_of(reported), waits=self._waits),
+        )
 
-        def act() -> None:
-            self.session.replied(response.to_input_items(), usage_of(reported), waits=self._waits)
-
-        self.session.safely("record a reply", act, None)
-
-    def broke_off(self, text: str) -> None:
-        """Record what came of a reply that did not come to its end; what guardrails have not seen is nobody's word."""
+    def record_partial(self, text: str) -> None:
+        """Record a reply that broke off, unless guardrails should have seen it."""
         if text and not self._waits:
             content = [{"type": "output_text", "text": text, "annotations": []}]
-            said: Item = {"type": "message", "role": "assistant", "status": "incomplete", "content": content}
-            self.session.safely("record a reply", lambda: self.session.replied([said], None, waits=False), None)
+            item: Item = {"type": "message", "role": "assistant", "status": "incomplete", "content": content}
+            self.session.safely("record a reply", lambda: self.session.record([item], None, waits=False))
 
-    async def filtered(self, made: ModelInputData) -> ModelInputData:
+    async def filtered(self, data: ModelInputData) -> ModelInputData:
         """Return what the program's own filter makes of a request."""
-        if self._theirs is None:
-            return made
-        found = self._theirs(replace(self._data, model_data=made))
+        if self._filter is None:
+            return data
+        found = self._filter(replace(self._data, model_data=data))
         return await found if inspect.isawaitable(found) else found
 
-    async def _sent(self, items: str | Sequence[Item]) -> ModelInputData:
+    async def _sent(self, items: object) -> ModelInputData:
         return await self.filtered(replace(self._data.model_data, input=items))
 
 
-# The call that is made, where it is made; tools find their conversation by it.
-MADE: Final[ContextVar[Call | None]] = ContextVar("squidbot_call", default=None)
+# The call that is under way; tools find their conversation by it.
+CURRENT_CALL: Final[ContextVar[RunCall | None]] = ContextVar("squidbot_call", default=None)
 
 
-# A program's models, whose requests are what squidbot makes of them where a run has its options.
+# A program's models, which ask squidbot for their requests.
 
-if TYPE_CHECKING:
-    Input = str | list[TResponseInputItem]
-
-
-# So often a request that is too long is made shorter.
-MOST_ATTEMPTS: Final = 3
-# What the classes have that are made here.
+# An attribute of the classes that are made here.
 MARK: Final = "_squidbot_asks"
+# The first arguments of a model's methods, by place.
+PLACES: Final = ("system_instructions", "input", "model_settings", "tools", "output_schema", "handoffs", "tracing")
 
 
-class Models(ModelProvider):  # type: ignore[misc]  # mypy reads no types of the host
-    """A program's models by their names; squidbot takes care of each."""
+class ManagedProvider(ModelProvider):  # type: ignore[misc]  # mypy reads no types of the host
+    """A program's models by their names, each managed by squidbot."""
 
-    def __init__(self, theirs: ModelProvider, warn: Callable[..., None]) -> None:
-        self._theirs, self._warn = theirs, warn
+    def __init__(self, provider: ModelProvider, warn: Callable[[str], None]) -> None:
+        self._provider, self._warn = provider, warn
 
     def get_model(self, model_name: str | None) -> Model:
         """Return a model by its name."""
-        model = self._theirs.get_model(model_name)
+        model = self._provider.get_model(model_name)
         manage(model, self._warn)
         return model
 
     async def aclose(self) -> None:
         """Release what the program's provider holds."""
-        await self._theirs.aclose()
+        await self._provider.aclose()
 
 
-def manage(model: object, warn: Callable[..., None]) -> None:
-    """Have a model ask squidbot first; in runs without squidbot's options it is as before. Names are none.
+def manage(model: object, warn: Callable[[str], None]) -> None:
+    """Have a model ask squidbot first; runs without squidbot's options are as before. Names are passed over.
 
-    Its class is exchanged, since agents hold models that their programs made, and the host asks those.
+    Its class is exchanged: agents hold models that their programs made, and the host asks those.
     """
     kind: type = type(model)
     if not isinstance(model, Model) or hasattr(kind, MARK):
@@ -261,7 +261,7 @@ def manage(model: object, warn: Callable[..., None]) -> None:
     except Exception as error:  # noqa: BLE001  # a model without squidbot is better than none
         why = f"{type(error).__name__}: {error}"
     if why:
-        warn(f"squidbot can't take care of models of the class {kind.__name__}: {why}")
+        warn(f"squidbot can't manage models of the class {kind.__name__}: {why}")
 
 
 @cache
@@ -272,96 +272,85 @@ def _managed(kind: type) -> type:
     return type(kind)(kind.__name__, (kind,), {**named, **asks})
 
 
+def _with_input(sent: ModelInputData, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], Item]:
+    """Return the arguments of a call with other input, each as the host passed it."""
+    call = {**_named(args, kwargs), "system_instructions": sent.instructions, "input": sent.input}
+    return [call.pop(name) for name in PLACES[: len(args)]], call
+
+
+def _named(args: Sequence[Any], kwargs: Mapping[str, Any]) -> Item:
+    return {**dict(zip(PLACES, args, strict=False)), **kwargs}
+
+
 def _get_response(kind: Any) -> Callable[..., object]:  # noqa: ANN401  # a class of models
-    async def get_response(  # noqa: PLR0913, PLR0917  # the host's
-        self: Model,
-        system_instructions: str | None,
-        input: Input,  # noqa: A002  # the host's
-        model_settings: ModelSettings,
-        tools: list[Tool],
-        output_schema: AgentOutputSchemaBase | None,
-        handoffs: list[Handoff],
-        tracing: ModelTracing,
-        **further: object,
-    ) -> ModelResponse:
-        """Ask the model; again with less where it refuses a request as too long."""
-        beside = {"output_schema": output_schema, "handoffs": handoffs, "tracing": tracing, **further}
-        rest = {"model_settings": model_settings, "tools": tools, **beside}
-        call = _open_call(input, model_settings, further)
+    async def get_response(self: Model, *args: Any, **kwargs: Any) -> ModelResponse:  # noqa: ANN401  # the host's
+        """Ask the model; again with less if it refuses a request as too long."""
+        given = _named(args, kwargs)
+        call = _open_call(given)
         if call is None:
-            return await kind.get_response(self, system_instructions=system_instructions, input=input, **rest)
-        sent = await call.request(input, system_instructions, lambda: tools_of(tools, handoffs, output_schema), self)
-        for attempt in range(MOST_ATTEMPTS):
+            return await kind.get_response(self, *args, **kwargs)
+        sent = await call.request(given, self)
+        for attempt in range(1, MOST_ATTEMPTS + 1):
+            places, named = _with_input(sent, args, kwargs)
             try:
-                response = await kind.get_response(
-                    self, system_instructions=sent.instructions, input=sent.input, **rest
-                )
+                response = await kind.get_response(self, *places, **named)
                 break
             except Exception as error:
-                less = await call.shorter(error) if attempt + 1 < MOST_ATTEMPTS else None
+                less = await call.shorter(error) if attempt < MOST_ATTEMPTS else None
                 if less is None:
                     raise
                 sent = less
-        call.replied(response, response.usage)
+        call.record(response, response.usage)
         return response
 
     return get_response
 
 
 def _stream_response(kind: Any) -> Callable[..., object]:  # noqa: ANN401  # a class of models
-    async def stream_response(  # noqa: PLR0913, PLR0917  # the host's
-        self: Model,
-        system_instructions: str | None,
-        input: Input,  # noqa: A002  # the host's
-        model_settings: ModelSettings,
-        tools: list[Tool],
-        output_schema: AgentOutputSchemaBase | None,
-        handoffs: list[Handoff],
-        tracing: ModelTracing,
-        **further: object,
-    ) -> AsyncIterator[TResponseStreamEvent]:
-        """Do as `get_response`, in pieces; what came of an answer that breaks off is recorded as such."""
-        rest = model_settings, tools, output_schema, handoffs, tracing
-        call = _open_call(input, model_settings, further)
+    async def stream_response(self: Model, *args: Any, **kwargs: Any) -> AsyncIterator[TResponseStreamEvent]:  # noqa: ANN401  # the host's
+        """Do the same in pieces; of an answer that breaks off, record what came."""
+        given = _named(args, kwargs)
+        call = _open_call(given)
         if call is None:
-            async for event in kind.stream_response(self, system_instructions, input, *rest, **further):
+            async for event in kind.stream_response(self, *args, **kwargs):
                 yield event
             return
-        sent = await call.request(input, system_instructions, lambda: tools_of(tools, handoffs, output_schema), self)
-        heard = _Heard()
+        sent = await call.request(given, self)
+        reply = StreamedReply()
         try:
-            for attempt in range(MOST_ATTEMPTS):
+            for attempt in range(1, MOST_ATTEMPTS + 1):
+                places, named = _with_input(sent, args, kwargs)
                 try:
-                    events = kind.stream_response(self, sent.instructions, sent.input, *rest, **further)
+                    events = kind.stream_response(self, *places, **named)
                     async with aclosing(events) if hasattr(events, "aclose") else nullcontext():
                         async for event in events:
-                            heard.take(event)
+                            reply.add(event)
                             yield event
                     break
                 except Exception as error:
-                    again = not heard.events and attempt + 1 < MOST_ATTEMPTS
+                    again = not reply.has_begun and attempt < MOST_ATTEMPTS
                     less = await call.shorter(error) if again else None
                     if less is None:
                         raise
                     sent = less
         finally:
-            heard.end(call)
+            reply.record(call)
 
     return stream_response
 
 
-class _Heard:
-    """What came of a streamed answer."""
+class StreamedReply:
+    """The pieces of a streamed answer."""
 
     def __init__(self) -> None:
-        self.events = 0
+        self.has_begun = False
         self._items: list[object] = []
         self._text: list[str] = []
         self._end: TResponseStreamEvent | None = None
 
-    def take(self, event: TResponseStreamEvent) -> None:
-        """Take in an event."""
-        self.events += 1
+    def add(self, event: TResponseStreamEvent) -> None:
+        """Add an event."""
+        self.has_begun = True
         kind = getattr(event, "type", None)
         if kind == "response.output_item.done":
             self._items.append(event.item)
@@ -370,215 +359,187 @@ class _Heard:
         elif kind == "response.completed":
             self._end = event
 
-    def end(self, call: Call) -> None:
-        """Record what came."""
+    def record(self, call: RunCall) -> None:
+        """Record the answer, or what came of it."""
         if self._end is None:
-            call.broke_off("".join(self._text))
+            call.record_partial("".join(self._text))
             return
         whole = self._end.response
-        # Some providers end with an answer that is empty: what came is what the host goes on with, too.
-        made = ModelResponse(output=whole.output or self._items, usage=Usage(), response_id=None)
-        call.replied(made, whole.usage)
+        # Some providers end with an empty answer: the host goes on with the items that came, too.
+        call.record(ModelResponse(output=whole.output or self._items, usage=Usage(), response_id=None), whole.usage)
 
 
-def _open_call(listed: Input, settings: ModelSettings, further: Mapping[str, object]) -> Call | None:
-    """Return the call that is being made, if it is of a run with squidbot's options and not answered yet.
+def _open_call(given: Mapping[str, Any]) -> RunCall | None:
+    """Return the call under way, if it is of a run with squidbot's options and not answered yet.
 
     Raises:
         ConfigError: the provider is to add messages that it holds.
     """
-    call = MADE.get()
-    if call is None or not (call.is_astray or call.asks(listed)):
+    call = CURRENT_CALL.get()
+    if call is None or not (call.is_astray or call.asks(given["input"])):
         return None
-    refuse_held(settings, further)
+    refuse_held(given["model_settings"], given)
     return None if call.is_astray else call
 
 
-# A conversation as it is stored: what a program reads of it, and takes back.
-
-# How many messages are read at once.
-READ_MESSAGES: Final = 1_000
-NO_CONFIG: Final = (
-    "squidbot's session came without its run configuration, nothing is bounded: pass **squid.options(...)"
-)
+# The host's `Session`, for programs and for runs.
 
 
 class StoredSession:
-    """The host's `Session` for a program: all that was said. Runs have one of their own, by `Squidbot.options`."""
+    """The host's `Session` for a program: the whole conversation. Runs have one of their own, by `Squidbot.options`."""
 
-    def __init__(self, hosted: HostRuntime, conversation_id: str, warn: Callable[..., None]) -> None:
+    def __init__(self, hosted: HostRuntime, conversation_id: str) -> None:
         """Take the conversation's id; nothing is opened yet."""
         self.session_id, self.session_settings = conversation_id, None
-        self._hosted, self._warn = hosted, warn
+        self._hosted = hosted
 
     async def get_items(self, limit: int | None = None) -> list[Item]:
-        """Return what was said, oldest first, or the newest `limit` items of it.
+        """Return the items, oldest first, or the newest `limit` of them; without forgotten ones.
 
         Raises:
-            StoreError: it can't be read.
+            StoreError: they can't be read.
         """
-        return stored(self._hosted, self.session_id, limit)
+        return self.items(limit)
 
     async def add_items(self, items: Sequence[Item]) -> None:
-        """Record what was said, durably.
+        """Record items, durably.
 
         Raises:
-            ValueError: an item is none.
+            ValueError: one is no item.
             StoreError: nothing was stored.
         """
-        self._warn(NO_CONFIG)
-        self._hosted.conversation(self.session_id).said(CODEC.steps(dict(each) for each in items))
+        self._hosted.warn_once(NO_CONFIG)
+        self._hosted.conversation(self.session_id).said(CODEC.steps(dict(item) for item in items))
 
     async def pop_item(self) -> Item | None:
-        """Forget the newest message for good, a step of the model whole, and return its last item; None for none.
+        """Forget the newest message for good, a step of the model whole, and return its last item; None if empty.
 
         Raises:
             StoreError: it was not forgotten.
         """
-        row = next(_backwards(self._hosted, self.session_id), None)
+        row = next(self._backwards(), None)
         if row is None:
             return None
         self._hosted.forget(self.session_id, [row.seq], "pop_item")
-        return items_of(row, self._hosted.engine.wired.codecs)[-1]
+        return self._items_of(row)[-1]
 
     async def clear_session(self) -> None:
-        """Forget all that was said, for good.
+        """Forget everything for good.
 
         Raises:
             StoreError: it was not forgotten.
         """
-        seqs = [row.seq for row in _backwards(self._hosted, self.session_id)]
-        self._hosted.forget(self.session_id, seqs, "clear_session")
+        self._hosted.forget(self.session_id, [row.seq for row in self._backwards()], "clear_session")
 
+    def items(self, limit: int | None) -> list[Item]:
+        """Return the items, as `get_items` does."""
+        found: list[Item] = []
+        for row in self._backwards():
+            if limit is not None and len(found) >= limit:
+                break
+            found += reversed(self._items_of(row))
+        return found[:limit][::-1]
 
-def stored(hosted: HostRuntime, session_id: str, limit: int | None) -> list[Item]:
-    """Return the items of a conversation, oldest first, or the newest `limit` of them; without what was forgotten.
+    def _items_of(self, row: StoredMessage) -> list[Item]:
+        """Return the items of a message, also of one that another host recorded."""
+        if row.codec == CODEC.tag:
+            return CODEC.to_items(CODEC.decode(row.payload))
+        return adopted(CODEC, self._hosted.engine.wired.codecs[row.codec].portable(row.payload))
 
-    Raises:
-        StoreError: they can't be read.
-    """
-    found: list[Item] = []
-    for row in _backwards(hosted, session_id):
-        if limit is not None and len(found) >= limit:
-            break
-        found += reversed(items_of(row, hosted.engine.wired.codecs))
-    return found[:limit][::-1]
-
-
-def _backwards(hosted: HostRuntime, session_id: str) -> Iterator[StoredMessage]:
-    """Yield what was said and is not forgotten, newest first: the last ones alone are read for a few."""
-    store, most = hosted.engine.wired.store, 1
-    end = store.head(session_id)[0]
-    while end > 0:
-        first = max(0, end - most)
-        rows = store.read(session_id, first, end - 1)
-        yield from (row for row in reversed(rows) if row.category is not Category.FORGOTTEN)
-        end, most = first, READ_MESSAGES
-
-
-# A conversation as a run has it: what it has said is recorded, and what a call of its model is to see
-# comes back.
-
-Value = TypeVar("Value")
-
-CLEARED: Final = (
-    "something in this run clears its session, to write less instead: squidbot keeps what was said, and sends what fits"
-)
+    def _backwards(self) -> Iterator[StoredMessage]:
+        """Yield the messages that are not forgotten, newest first."""
+        store, most = self._hosted.engine.wired.store, 1
+        end = store.head(self.session_id)[0]
+        while end > 0:
+            first = max(0, end - most)
+            rows = store.read(self.session_id, first, end - 1)
+            yield from (row for row in reversed(rows) if row.category is not Category.FORGOTTEN)
+            end, most = first, READ_MESSAGES
 
 
 class RunSession:
-    """The host's `Session` for a run, and behind it what calls of its model go through.
+    """The host's `Session` for a run, and what its model calls go through.
 
-    A run's own list begins with its input: what was said before is added to each request. None of what the host calls
-    raises. `waiting` is what could not be recorded yet, by conversation, which all of a program's runs share.
+    A run's own list begins with its input: earlier messages are added to each request. Nothing that the host calls
+    raises. `waiting` holds what could not be recorded yet, by conversation; all runs of a program share it.
     """
 
     def __init__(
-        self,
-        hosted: HostRuntime,
-        conversation_id: str,
-        model: object,
-        waiting: dict[str, list[Item]],
-        warn: Callable[..., None],
+        self, hosted: HostRuntime, conversation_id: str, model: object, waiting: dict[str, list[Item]]
     ) -> None:
         """Take the conversation's id, and the run's model, if that is known; nothing is opened yet."""
         self.session_id, self.session_settings = conversation_id, None
-        self._hosted, self._model = hosted, model_name(model)
-        self._waiting, self._warn = waiting, warn
-        # Whether the run goes through this session; has not called the model yet; has recorded what came of its calls.
-        self._has_begun = self._begins = False
+        self._hosted, self._model, self._waiting = hosted, model_name(model), waiting
+        # Whether the run goes through this session, and has not called the model yet.
+        self.has_begun = self._begins = False
+        # Whether the next call of the model is this run's, and no agent's that is its tool.
         self._is_due = True
-        # The newest reply is recorded; or waits for the guardrails, with what the provider reported for it.
+        # Whether the newest reply is recorded; if it waits for guardrails, its usage stands in `_reported`.
         self._has_replied = False
-        # Something wants to write something shorter in the place of what was said.
-        self._is_cleared = False
         self._reported: list[messages.Usage | None] = []
+        # Something wants to write a shorter conversation.
+        self._is_cleared = False
 
-    # -- what the host calls, and a program
+    # -- for the host
 
     async def get_items(self, limit: int | None = None) -> list[Item]:
-        """Return nothing, to a run that begins: what was said is added to each of its requests."""
+        """Begin a run, and return nothing: earlier messages are added to each of its requests."""
         del limit
-        self._has_begun = self._begins = self._is_due = True
+        self.has_begun = self._begins = self._is_due = True
         self._has_replied = self._is_cleared = False
         self._reported = []
         return []
 
     async def add_items(self, items: Sequence[Any]) -> None:
-        """Record what a run has said and done, durably; what it begins with is recorded with its first request."""
-        self._has_begun = self._is_due = True
+        """Record items of a run, durably; its input is recorded with its first request."""
+        self.has_begun = self._is_due = True
         if not self._is_cleared:
-            self.safely("record", lambda: self._add([dict(each) for each in items]), None)
+            self.safely("record", lambda: self._add([dict(item) for item in items]))
 
     async def pop_item(self) -> None:
-        """Return None: what was said stays; a program takes it back by `Squidbot.session`."""
+        """Return None and keep everything; a program takes messages back by `Squidbot.session`."""
 
     async def clear_session(self) -> None:
-        """Leave what was said as it is, and out what a run would write in its place."""
+        """Keep everything, and drop what a run would write instead."""
         self._is_cleared = True
-        self._warn(CLEARED)
+        self._hosted.warn_once(CLEARED)
 
-    # -- what calls of the model go through
+    # -- for calls of the model
 
     def takes(self, listed: Sequence[Mapping[str, object]]) -> bool:
-        """Say whether a call of the model is of this run; those of agents that are its tools have its configuration.
+        """Return whether a call of the model is of this run; agents that are its tools share its configuration.
 
-        Between two calls of a run what came of the first is recorded; while its tools work nothing is.
+        Between two calls of a run the host records what came of the first; while its tools work it records nothing.
         """
         is_due, self._is_due = self._is_due, False
-        if is_due and not self._has_begun and listed:
-            # A run that was interrupted goes on without reading its session; what it was told last is recorded.
-            newest: list[Item] = self.safely("read", lambda: stored(self._hosted, self.session_id, 1), [])
-            self._has_begun = bool(newest) and told(listed[-1]) == told(newest[-1])
-        return is_due and self._has_begun
+        if is_due and not self.has_begun and listed:
+            # An interrupted run goes on without reading its session; its last message is recorded.
+            newest = self.safely("read", lambda: StoredSession(self._hosted, self.session_id).items(1))
+            self.has_begun = newest is not None and [item_key(item) for item in newest] == [item_key(listed[-1])]
+        return is_due and self.has_begun
 
-    @property
-    def has_begun(self) -> bool:
-        """Whether the run goes through this session."""
-        return self._has_begun
-
-    def seen(self, system: str, tools: Sequence[Mapping[str, object]], model: object) -> list[Item]:
-        """Record what waited, and return what the model is to see.
+    def request(self, system: str, tools: Sequence[Mapping[str, object]], model: object) -> list[Item]:
+        """Record what waited, and return the items to send.
 
         Raises:
-            BudgetError: nothing makes the request fit.
+            BudgetError: the request can't be made to fit.
             ValueError: an item is none.
             StoreError: the store failed.
         """
-        # Streams record what a run begins with behind `takes`.
+        # Streams record the input behind `takes`.
         self._is_due = False
         self._model = self._model or model_name(model)
-        made = self._conversation().before(self._waiting.get(self.session_id, []), system=system, tools=tools)
+        items = self._conversation().before(self._waiting.get(self.session_id, []), system=system, tools=tools)
         self._waiting.pop(self.session_id, None)
         self._begins = False
-        return made
+        return items
 
     def shorter(self) -> list[Item] | None:
-        """Return less for a request that was refused as too long; None where nothing is less."""
+        """Return a shorter request for one that was refused as too long; None if nothing is shorter."""
         return self._conversation().shorter()
 
-    def replied(self, items: Sequence[Item], usage: messages.Usage | None, *, waits: bool) -> None:
-        """Record a reply, with what the provider reported; a last one, if it `waits` for guardrails, once it is passed.
+    def record(self, items: Sequence[Item], usage: messages.Usage | None, *, waits: bool) -> None:
+        """Record a reply with its usage; one that ends the run and `waits` for guardrails, once these passed it.
 
         Raises:
             ValueError: an item is none.
@@ -592,21 +553,21 @@ class RunSession:
         self._has_replied = True
 
     def answer(self, tool: str, arguments: str) -> str:
-        """Return what a call of one of the tools answers."""
+        """Return the answer to a call of one of our tools."""
         try:
             given = json.loads(arguments or "{}")
         except ValueError:
             return refused(f"the arguments of {tool} are not JSON; call it again")
-        return self._hosted.answer(tool, self.session_id, self._conversation, given if isinstance(given, dict) else {})
+        return self._hosted.answer(tool, self.session_id, given if isinstance(given, dict) else {})
 
-    def safely(self, what: str, act: Callable[[], Value], otherwise: Value) -> Value:
-        """Return what comes of an act of ours, or `otherwise` where it fails."""
-        return self._hosted.safely(what, self.session_id, act, otherwise)
+    def safely(self, what: str, act: Callable[[], Value]) -> Value | None:
+        """Return the result of an act of ours; None if it fails."""
+        return self._hosted.safely(what, self.session_id, act)
 
     def _add(self, items: list[Item]) -> None:
-        steps = CODEC.steps(each for each in items if not (self._has_replied and CODEC.is_made(each)))
+        steps = CODEC.steps(item for item in items if not (self._has_replied and CODEC.is_made(item)))
         self._has_replied = False
-        if self._reported and steps and _is_step(steps[0]):
+        if self._reported and steps and "output" in steps[0] and "call_id" not in steps[0]:
             self._conversation().after(steps.pop(0), self._reported.pop())
         waiting = self._waiting.setdefault(self.session_id, [])
         waiting += steps
@@ -619,36 +580,20 @@ class RunSession:
         return self._hosted.conversation(self.session_id, self._model)
 
 
-def _is_step(payload: Item) -> bool:
-    return "output" in payload and "call_id" not in payload
-
-
-# What a program has of squidbot: options for its runs, tools for its agents, models that can be asked
-# again.
-
-_LOG: Final = logging.getLogger("squidbot")
-OTHER_SESSION: Final = "squidbot's run configuration came without its session: pass both, **squid.options(...)"
-ONE_SESSION: Final = (
-    "session = {}: a run has one session, and here squidbot is it; leave yours out: "
-    "squid.session(conversation_id).get_items() reads all that was said"
-)
-NO_RUN: Final = "squidbot has no conversation here: run the agent with **squid.options(conversation_id)"
-
-
-class Options(TypedDict):
-    """What `Runner.run`, `run_sync` and `run_streamed` are given."""
+class RunOptions(TypedDict):
+    """Keyword arguments for `Runner.run`, `run_sync` and `run_streamed`."""
 
     session: RunSession
     run_config: RunConfig
 
 
 class Squidbot:
-    """Keeps requests within a budget, all that was said in a file, and gives the model tools to find it again.
+    """Keeps requests within a budget and all messages in a file, and gives the model tools to search them.
 
     `path` is the file; None: as `settings` say, a squidbot.toml or a mapping of its form. `budget` is the largest
-    request and its answer in tokens (8000 or "8k"), or a share of the model's window below 1 (0.5). `scope` says
-    whose durable facts are found. `on_error="raise"` stops a run where
-    squidbot fails; "pass" sends the request as the program made it, and the log says why.
+    request and its answer in tokens (8000 or "8k"), or a fraction of the model's window (0.5). `scope` says whose
+    durable facts are found. `on_error="raise"` stops a run where squidbot fails; "pass" sends the request unchanged,
+    and the log says why.
 
     Raises:
         ConfigError: an argument or a setting is wrong.
@@ -668,19 +613,17 @@ class Squidbot:
         self.hosted = HostRuntime(
             path,
             host="openai-agents",
-            form=FORM,
-            telling=telling,
+            form=CODEC.tag,
+            key=message_key,
             budget=budget,
             settings=settings,
             scope=scope,
             on_error=on_error,
         )
         self.hosted.open()
-        offered = self.hosted.offer_tools()
-        self.tools: list[FunctionTool] = [_tool(self, each) for each in offered]
-        # What could not be recorded, by conversation: it is with the next attempt.
+        self.tools: list[FunctionTool] = [self._tool(tool) for tool in self.hosted.tools]
+        # What could not be recorded, by conversation: the next attempt records it.
         self._waiting: dict[str, list[Item]] = {}
-        self._told: set[str] = set()
 
     def options(
         self,
@@ -688,12 +631,12 @@ class Squidbot:
         *,
         run_config: RunConfig | Mapping[str, object] | None = None,
         session: object = None,
-    ) -> Options:
-        """Return what a run of the conversation is given; `run_config` is the program's own.
+    ) -> RunOptions:
+        """Return the options for a run of the conversation; `run_config` is the program's own.
 
         Raises:
-            ConfigError: the id is empty; there is a `session` beside ours; the configuration would leave the
-                conversation with the provider.
+            ConfigError: the id is empty; there is another `session`; the configuration would leave the conversation
+                with the provider.
         """
         if not conversation_id:
             raise ConfigError("conversation_id is empty: it is what a conversation is kept by")
@@ -701,55 +644,48 @@ class Squidbot:
             raise ConfigError(ONE_SESSION.format(type(session).__name__))
         given = RunConfig(**run_config) if isinstance(run_config, Mapping) else run_config or RunConfig()
         refuse_held(given.model_settings)
-        self.warn(*rivals(given))
-        session = RunSession(self.hosted, conversation_id, given.model, self._waiting, self.warn)
-        manage(given.model, self.warn)
+        self._warn(rivals(given))
+        run = RunSession(self.hosted, conversation_id, given.model, self._waiting)
+        manage(given.model, self.hosted.warn_once)
         config = replace(
             given,
-            model_provider=Models(given.model_provider, self.warn),
-            call_model_input_filter=_filter(self, session, given),
+            model_provider=ManagedProvider(given.model_provider, self.hosted.warn_once),
+            call_model_input_filter=self._filter(run, given),
         )
-        return {"session": session, "run_config": config}
+        return {"session": run, "run_config": config}
 
     def session(self, conversation_id: str) -> StoredSession:
-        """Return a conversation for the program to read, and to take back what was said last."""
-        return StoredSession(self.hosted, conversation_id, self.warn)
+        """Return a conversation for the program to read, and to take back its last messages."""
+        return StoredSession(self.hosted, conversation_id)
 
-    def warn(self, *texts: str) -> None:
-        """Say what is wrong, once each."""
+    def _warn(self, texts: Sequence[str]) -> None:
         for text in texts:
-            if text not in self._told:
-                self._told.add(text)
-                _LOG.warning("%s", text)
+            self.hosted.warn_once(text)
 
+    def _filter(self, run: RunSession, config: RunConfig) -> Callable[[CallModelData], Awaitable[ModelInputData]]:
+        """Return what the host calls before each call of the model."""
 
-def _filter(
-    squid: Squidbot, session: RunSession, config: RunConfig
-) -> Callable[[CallModelData], Awaitable[ModelInputData]]:
-    """Return what the host calls in front of each call of a model, which asks squidbot for its request."""
+        async def begin(data: CallModelData) -> ModelInputData:
+            settings = data.agent.model_settings.resolve(config.model_settings)
+            refuse_held(settings)
+            self._warn(rivals(settings))
+            call = RunCall(run, data, config)
+            CURRENT_CALL.set(call)
+            manage(data.agent.model, self.hosted.warn_once)
+            if call.is_open:
+                return data.model_data
+            self._warn([OTHER_SESSION] if call.is_astray else [])
+            return await call.filtered(data.model_data)
 
-    async def begin(data: CallModelData) -> ModelInputData:
-        settings = data.agent.model_settings.resolve(config.model_settings)
-        refuse_held(settings)
-        squid.warn(*rivals(settings))
-        call = Call(session, data, config)
-        MADE.set(call)
-        manage(data.agent.model, squid.warn)
-        if call.is_open:
-            return data.model_data
-        squid.warn(*([OTHER_SESSION] if call.is_astray else []))
-        return await call.filtered(data.model_data)
+        return begin
 
-    return begin
+    def _tool(self, tool: OwnTool) -> FunctionTool:
+        async def call(_context: object, arguments: str) -> str:
+            current = CURRENT_CALL.get()
+            if current is None:
+                self.hosted.warn_once(NO_RUN)
+                return f"<{NO_RUN}>"
+            return current.session.answer(tool.name, arguments)
 
-
-def _tool(squid: Squidbot, tool: OwnTool) -> FunctionTool:
-    async def call(_context: object, arguments: str) -> str:
-        made = MADE.get()
-        if made is None:
-            squid.warn(NO_RUN)
-            return f"<{NO_RUN}>"
-        return made.session.answer(tool.name, arguments)
-
-    schema = json.loads(json.dumps(tool.schema))
-    return FunctionTool(tool.name, tool.description, schema, call, strict_json_schema=False)
+        schema = json.loads(json.dumps(tool.schema))
+        return FunctionTool(tool.name, tool.description, schema, call, strict_json_schema=False)

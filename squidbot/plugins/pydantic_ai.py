@@ -10,9 +10,8 @@ loops, too.
 from __future__ import annotations
 
 import json
-import logging
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
 from squidbot.adapters.common.packages import missing
@@ -35,10 +34,10 @@ except ImportError as error:
     raise ImportError(f"squidbot.plugins.pydantic_ai: {error}; {missing('pydantic-ai')}") from error
 
 from squidbot.core.messages import Usage
-from squidbot.plugins.host import REQUEST, HostRuntime, Made, server_held
+from squidbot.plugins.host import REQUEST, HostRuntime, server_held
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from pydantic_ai.models import ModelRequestContext
@@ -48,12 +47,9 @@ if TYPE_CHECKING:
     from squidbot.plugins.host import Conversation
     from squidbot.tools.tool import Tool as OwnTool
 
-__all__ = ["Squidbot"]
+__all__ = ["Squidbot", "SquidbotCapability"]
 
-Value = TypeVar("Value")
-
-_LOG: Final = logging.getLogger("squidbot")
-FORM: Final = "pydantic_ai/2"
+# What the host writes anew each time.
 VOLATILE: Final = ("identifier", "metadata", "timestamp")
 SERVER_HELD: Final = ("openai_conversation_id", "openai_previous_response_id")
 # The version of the ids that pydantic-ai makes up for runs without one.
@@ -69,13 +65,13 @@ MOST_ATTEMPTS: Final = 3
 
 
 @dataclass(init=False)
-class Squidbot(AbstractCapability[Any]):
-    """Keeps requests within a budget, all that was said in a file, and gives the model tools to find it again.
+class SquidbotCapability(AbstractCapability[Any]):
+    """Keeps requests within a budget and all messages in a file, and gives the model tools to search them.
 
     `path` is the file; None: as `settings` say, a squidbot.toml or a mapping of its form. `budget` is the largest
-    request and its answer in tokens (8000 or "8k"), or a share of the model's window below 1 (0.5). `scope` says
-    whose durable facts are found. The conversation is the run's `conversation_id`. `on_error="raise"` stops a run where
-    squidbot fails; "pass" sends the request as the program made it, and the log says why.
+    request and its answer in tokens (8000 or "8k"), or a fraction of the model's window (0.5). `scope` says whose
+    durable facts are found. The conversation is the run's `conversation_id`. `on_error="raise"` stops a run where
+    squidbot fails; "pass" sends the request unchanged, and the log says why.
 
     Raises:
         ConfigError: an argument or a setting is wrong; a run would leave its messages with the provider.
@@ -97,9 +93,10 @@ class Squidbot(AbstractCapability[Any]):
         self.hosted = HostRuntime(
             path,
             host="pydantic-ai",
-            form=FORM,
-            telling=_telling,
-            volatile=VOLATILE,
+            form="pydantic_ai/2",
+            key=_key,
+            dump=_dump,
+            load=_load,
             budget=budget,
             settings=settings,
             scope=scope,
@@ -107,21 +104,23 @@ class Squidbot(AbstractCapability[Any]):
         )
         self.hosted.open()
         self._made_up: set[str] = set()
-        self._has_warned: set[str] = set()
 
     def get_toolset(self) -> FunctionToolset[Any]:
         """Return the tools for the model."""
-        offered = self.hosted.offer_tools()
-        return FunctionToolset([self._tool(each) for each in offered], id="squidbot")
+        return FunctionToolset([self._tool(tool) for tool in self.hosted.tools], id="squidbot")
 
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """Record what is new, and have the model see what fits; the list of the run stays as it is."""
-        _refuse_server_held(request_context)
-        self._safely("warn", ctx, lambda: self._warn(ctx, request_context.messages), None)
-        told = self._safely(REQUEST, ctx, lambda: self._seen(ctx, request_context), None)
-        return request_context if told is None else replace(request_context, messages=told)
+        """Record new messages, and have the model see what fits; the list of the run stays as it is."""
+        settings: Mapping[str, object] = request_context.model_settings or {}
+        for key in SERVER_HELD:
+            if settings.get(key):
+                raise server_held(f"model_settings[{key!r}]")
+        session_id = str(ctx.conversation_id)
+        self.hosted.safely("warn", session_id, lambda: self._warn(ctx, request_context.messages))
+        messages = self.hosted.safely(REQUEST, session_id, lambda: self._messages(ctx, request_context))
+        return request_context if messages is None else replace(request_context, messages=messages)
 
     async def prepare_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
@@ -129,10 +128,11 @@ class Squidbot(AbstractCapability[Any]):
         """Have the model see less where the attempt before was too long."""
         if request_context.attempt < 2:
             return request_context
-        shorter = self._safely("shorten a request", ctx, lambda: self._conversation(ctx).shorter(), None)
+        session_id = str(ctx.conversation_id)
+        shorter = self.hosted.safely("shorten a request", session_id, lambda: self._conversation(ctx).shorter())
         if shorter is None:
             return request_context
-        return replace(request_context, messages=_natives(shorter, _system(request_context.messages)))
+        return replace(request_context, messages=[*_in_front(_system(request_context.messages)), *shorter])
 
     async def on_model_request_error(
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, error: Exception
@@ -150,67 +150,56 @@ class Squidbot(AbstractCapability[Any]):
         del request_context
         used = response.usage
         usage = Usage(used.input_tokens, used.output_tokens, used.cache_read_tokens) if used.input_tokens else None
-        self._safely("record a reply", ctx, lambda: self._conversation(ctx).after(_payload(response), usage), None)
+        session_id = str(ctx.conversation_id)
+        self.hosted.safely("record a reply", session_id, lambda: self._conversation(ctx).after(response, usage))
         return response
 
     async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
-        """Record what became of the calls that ended the run: a structured answer is one, and no request follows it."""
-        ended = [_payload(each) for each in _ended(result)]
-        if ended:
-            self._safely("record the end of a run", ctx, lambda: self._conversation(ctx).said(ended), None)
+        """Record the results of calls that ended the run: a structured answer is one, and no request follows it."""
+
+        def record() -> None:
+            if ended := _ended(result):
+                self._conversation(ctx).said(ended)
+
+        self.hosted.safely("record the end of a run", str(ctx.conversation_id), record)
         return result
 
-    def _seen(self, ctx: RunContext[Any], asked: ModelRequestContext) -> list[ModelMessage]:
-        system, said = _system(asked.messages), _without_system(asked.messages)
-        parameters = asked.model_request_parameters
-        instructions = [part.content for part in parameters.instruction_parts or ()]
-        texts = [*(part.content for part in system), *instructions]
+    def _messages(self, ctx: RunContext[Any], request: ModelRequestContext) -> list[ModelMessage]:
+        system, parameters = _system(request.messages), request.model_request_parameters
+        texts = [part.content for part in (*system, *(parameters.instruction_parts or ()))]
         tools: list[dict[str, object]] = [
-            {"name": each.name, "description": each.description or "", "parameters": each.parameters_json_schema}
-            for each in (*parameters.function_tools, *parameters.output_tools)
+            {"name": tool.name, "description": tool.description or "", "parameters": tool.parameters_json_schema}
+            for tool in (*parameters.function_tools, *parameters.output_tools)
         ]
         if parameters.output_object is not None:
             tools.append({"name": "output", "parameters": parameters.output_object.json_schema})
-        listed = Made(len(said), lambda place: _payload(said[place]))
-        made = self._conversation(ctx).before(listed, system="\n\n".join(texts), tools=tools)
-        return _natives(made, system)
+        listed = _without_system(request.messages)
+        messages = self._conversation(ctx).before(listed, system="\n\n".join(texts), tools=tools)
+        return [*_in_front(system), *messages]
 
-    def _warn(self, ctx: RunContext[Any], said: Sequence[ModelMessage]) -> None:
-        """Say once what keeps squidbot from its work: runs without an id, and what else shortens their messages."""
-        if _is_made_up(str(ctx.conversation_id)) and all(each.run_id == ctx.run_id for each in said):
+    def _warn(self, ctx: RunContext[Any], messages: Sequence[ModelMessage]) -> None:
+        """Warn of runs without an id, and of what else shortens their messages."""
+        if _is_made_up(str(ctx.conversation_id)) and all(message.run_id == ctx.run_id for message in messages):
             self._made_up.add(str(ctx.conversation_id))
-        warnings = [RIVAL.format(name) for name in _rivals(ctx.root_capability)]
-        # The first one may be all that there is of a conversation, or be handed on with its messages.
-        for text in [*warnings, *([NO_ID] if len(self._made_up) > 1 else [])]:
-            if text not in self._has_warned:
-                self._has_warned.add(text)
-                _LOG.warning("%s", text)
+        for name in _rivals(ctx.root_capability):
+            self.hosted.warn_once(RIVAL.format(name))
+        # The first made up id may be all that there is of a conversation, or be handed on with its messages.
+        if len(self._made_up) > 1:
+            self.hosted.warn_once(NO_ID)
 
     def _conversation(self, ctx: RunContext[Any]) -> Conversation:
         return self.hosted.conversation(str(ctx.conversation_id), ctx.model.model_name, ctx.model.context_window)
 
-    def _safely(self, what: str, ctx: RunContext[Any], act: Callable[[], Value], otherwise: Value) -> Value:
-        return self.hosted.safely(what, str(ctx.conversation_id), act, otherwise)
-
     def _tool(self, tool: OwnTool) -> Tool[Any]:
         async def call(ctx: RunContext[Any], **arguments: object) -> str:
-            return self.hosted.answer(tool.name, str(ctx.conversation_id), lambda: self._conversation(ctx), arguments)
+            return self.hosted.answer(tool.name, str(ctx.conversation_id), arguments)
 
         return Tool.from_schema(
             call, name=tool.name, description=tool.description, json_schema=dict(tool.schema), takes_ctx=True
         )
 
 
-def _refuse_server_held(asked: ModelRequestContext) -> None:
-    """Pass a request whose messages are all sent.
-
-    Raises:
-        ConfigError: the provider is to add some that it holds; the text names the switch (V10).
-    """
-    settings: Mapping[str, object] = asked.model_settings or {}
-    for key in SERVER_HELD:
-        if settings.get(key):
-            raise server_held(f"model_settings[{key!r}]")
+Squidbot = SquidbotCapability
 
 
 def _is_made_up(conversation_id: str) -> bool:
@@ -221,7 +210,7 @@ def _is_made_up(conversation_id: str) -> bool:
 
 
 def _rivals(capability: object) -> list[str]:
-    """Return what else shortens the messages of a run: of the package itself, or of its harness."""
+    """Return the names of what else shortens the messages of a run, in the package or its harness."""
     inner = getattr(capability, "capabilities", None)
     if inner is not None:
         return [name for each in inner for name in _rivals(each)]
@@ -232,31 +221,30 @@ def _rivals(capability: object) -> list[str]:
     return [kind.__name__] if is_rival else []
 
 
-def _telling(payload: Mapping[str, object]) -> object:
-    """Return what was said: the rest is of the run, and of the provider's answer."""
-    return payload.get("kind"), payload.get("parts")
-
-
 def _system(messages: Iterable[ModelMessage]) -> list[SystemPromptPart]:
     return [part for each in messages for part in each.parts if isinstance(part, SystemPromptPart)]
 
 
 def _without_system(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-    """Return what was said without system prompts: these stand in front of every request, and are nobody's words."""
-    left: list[ModelMessage] = []
-    for each in messages:
-        said = [part for part in each.parts if not isinstance(part, SystemPromptPart)]
-        if len(said) == len(each.parts):
-            left.append(each)
-        elif said:
-            left.append(replace(each, parts=said))  # type: ignore[arg-type]  # of the same kind
-    return left
+    """Return messages without system prompts: these stand in front of every request, and are no part of a talk."""
+    found: list[ModelMessage] = []
+    for message in messages:
+        parts = [part for part in message.parts if not isinstance(part, SystemPromptPart)]
+        if len(parts) == len(message.parts):
+            found.append(message)
+        elif parts:
+            found.append(replace(message, parts=parts))  # type: ignore[arg-type]  # of the same kind
+    return found
+
+
+def _in_front(system: Sequence[SystemPromptPart]) -> list[ModelMessage]:
+    return [ModelRequest(parts=[*system])] if system else []
 
 
 def _ended(result: AgentRunResult[Any]) -> list[ModelMessage]:
-    """Return what a run has said behind the model's last reply: results of the calls that ended it.
+    """Return the messages of a run behind the model's last reply: results of the calls that ended it.
 
-    A stream keeps them to the list that its caller gets, so that its structured answer is taken from the reply.
+    A stream does not list them, so its structured answer is taken from the reply.
     """
     listed = result.all_messages()
     place = next((at for at in range(len(listed), 0, -1) if isinstance(listed[at - 1], ModelResponse)), 0)
@@ -268,10 +256,20 @@ def _ended(result: AgentRunResult[Any]) -> list[ModelMessage]:
     return [ModelRequest([ToolReturnPart(name, FINAL, calls[0].tool_call_id)])] if name and calls else []
 
 
-def _payload(message: ModelMessage) -> dict[str, object]:
+def _key(payload: Mapping[str, object]) -> object:
+    """Return the kind and the parts: the rest is of the run, and of the provider's answer."""
+    return payload.get("kind"), _lasting(payload.get("parts"))
+
+
+def _lasting(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _lasting(inner) for key, inner in value.items() if inner is not None and key not in VOLATILE}
+    return [_lasting(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _dump(message: ModelMessage) -> dict[str, object]:
     return json.loads(ModelMessagesTypeAdapter.dump_json([message]))[0]  # type: ignore[no-any-return]
 
 
-def _natives(payloads: list[dict[str, object]], system: Sequence[SystemPromptPart]) -> list[ModelMessage]:
-    messages = ModelMessagesTypeAdapter.validate_python(payloads)
-    return [ModelRequest(parts=[*system]), *messages] if system else messages
+def _load(payload: str) -> list[ModelMessage]:
+    return ModelMessagesTypeAdapter.validate_json(payload if payload.startswith("[") else f"[{payload}]")

@@ -16,7 +16,7 @@ from squidbot.core.transcript.scopes import SCOPE
 from squidbot.core.view.marks import JOURNAL as NOTED
 from squidbot.core.view.marks import fence, holds, tool_names
 from squidbot.core.view.renderer import fenced
-from squidbot.wiring.extensions import Place, sections_of
+from squidbot.wiring.extensions import SessionHooks, sections_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -57,7 +57,7 @@ class Unasked:
             nothing: tuple[Section, ...] = ()
             own = self._tried(lambda: self._head(limit_tokens), nothing)
             call = self._call
-            place = Place(self._wired.hooks, call.session_id, call.scope, call.meter)
+            place = SessionHooks(self._wired.hooks, call.session_id, call.scope, call.meter)
             told, entry_id = self._tried(lambda: self._digest(limit_tokens), ("", ""), "the journal tells nothing")
             journal = (Section(JOURNAL_SECTION, told, (entry_id,)),) if told else ()
             self._sections = (*own, *sections_of(place, own, limit_tokens), *journal)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from squidbot.core.arguments import moment, optional, takes, text, whole
 from squidbot.core.summaries import Done, JobSettings, ModelSummarizer
-from squidbot.wiring.extensions import Summarizing
+from squidbot.wiring.extensions import HookedSummarizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -40,7 +40,7 @@ class _Summaries:
 
     def doing(self, one: Watched, order: Order) -> Iterator[Done]:
         """Have them written."""
-        summarizer = Summarizing(one.wired.hooks, self._model)
+        summarizer = HookedSummarizer(one.wired.hooks, self._model)
         return self.desk(one).doing(summarizer, order.at, order.limit, reason=order.reason)
 
 

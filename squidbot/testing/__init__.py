@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from squidbot.testing.ggufs import offline_chat_model, write_gguf
-    from squidbot.testing.hosts import HOST_CHECKS, check_host_plugin
+    from squidbot.testing.hosts.points import HOST_CHECKS, check_host_plugin
     from squidbot.testing.journals import check_journal
     from squidbot.testing.memories import check_memory_store, made_memory
     from squidbot.testing.models import (
@@ -54,7 +54,7 @@ __all__ = [
 
 _HOMES = {
     "ggufs": ["offline_chat_model", "write_gguf"],
-    "hosts": ["HOST_CHECKS", "check_host_plugin"],
+    "hosts.points": ["HOST_CHECKS", "check_host_plugin"],
     "journals": ["check_journal"],
     "memories": ["check_memory_store", "made_memory"],
     "models": ["HashedWords", "check_chat", "check_embedder", "check_llm", "check_loaded_model", "check_token_counter"],

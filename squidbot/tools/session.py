@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from squidbot.core.tokens.counters import Meter
     from squidbot.services.documents import Sources
     from squidbot.tools.tool import Answer, Tool
-    from squidbot.wiring.extensions import Place
+    from squidbot.wiring.extensions import SessionHooks
 
 __all__ = ["SessionTools", "ToolContext"]
 
@@ -81,7 +81,7 @@ class SessionTools:
     What is raised stands at the methods of `Session`, which say what these do.
     """
 
-    def __init__(self, wired: Wired, core: CoreSession, meter: Meter, place: Place) -> None:
+    def __init__(self, wired: Wired, core: CoreSession, meter: Meter, place: SessionHooks) -> None:
         """Use `Session`; `place` tells extensions what was looked up, and where."""
         self.session_id = core.session_id
         self.history = wired.engine.history(core, meter)

@@ -1,4 +1,4 @@
-"""Calls the hooks of extensions, each on its own: what one raises or returns by mistake stays with it, and is told."""
+"""Calls the hooks of extensions, each by itself: its errors and wrong results stay with it, and are reported."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import logging
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import chain
-from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from squidbot.config import ModelTable, structured
 from squidbot.core import events
@@ -33,123 +32,189 @@ if TYPE_CHECKING:
     from squidbot.core.tokens.counters import Meter
     from squidbot.core.view.assembly import Assembly
 
+    # The name of an extension, and a hook of it that takes its arguments by name.
+    Implementation = tuple[str, Callable[[Mapping[str, object]], object]]
 
 Value = TypeVar("Value")
 
-
-class RubbishError(ValueError):
-    """What a hook returned is nothing that it may return; the text says what would be."""
+_LOG = logging.getLogger("squidbot")
 
 
-class Implementation(NamedTuple):
-    """A hook of one extension: whose it is, what is called, and the arguments that it takes."""
-
-    name: str
-    function: Callable[..., object]
-    arguments: Sequence[str]
-
-    def called(self, given: Mapping[str, object]) -> object:
-        """Return what it returns; raises what it raises."""
-        return self.function(*[given[argument] for argument in self.arguments])
+class HookResultError(ValueError):
+    """A hook returned something that it may not return; the text says what it may."""
 
 
 def implementations(plugins: pluggy.PluginManager, hook: str) -> tuple[Implementation, ...]:
-    """Return the hooks of that name, in the order in which they are called: by priority, then by name."""
+    """Return the hooks of that name in the order in which they are called: by priority, then by extension name."""
+
+    def calling(function: Callable[..., object], names: Sequence[str]) -> Callable[[Mapping[str, object]], object]:
+        return lambda given: function(*[given[name] for name in names])
+
     found = getattr(plugins.hook, hook).get_hookimpls()
-    ordered = sorted(found, key=lambda one: (-getattr(one.function, PRIORITY, 0), one.plugin_name))
-    return tuple(Implementation(one.plugin_name, one.function, one.argnames) for one in ordered)
-
-
-class Answered(NamedTuple, Generic[Value]):
-    """What an extension's hook answered: None where it had nothing to say, or failed."""
-
-    name: str
-    value: Value | None
-    failed: bool = False
+    ordered = sorted(found, key=lambda impl: (-getattr(impl.function, PRIORITY, 0), impl.plugin_name))
+    return tuple((impl.plugin_name, calling(impl.function, impl.argnames)) for impl in ordered)
 
 
 class Hooks:
-    """The hooks of one engine. Where nobody has one, asking for it costs a look into a table."""
+    """The hooks of one engine. Where no extension has one, asking for it costs a dictionary lookup."""
 
     def __init__(self, plugins: pluggy.PluginManager, relay: Relay) -> None:
-        """Take the extensions, and what tells of those that fail."""
-        every = {one.name: implementations(plugins, one.name) for one in vars(plugins.hook).values()}
+        """Take the extensions, and what reports failures."""
+        every = {caller.name: implementations(plugins, caller.name) for caller in vars(plugins.hook).values()}
         self._found = {name: found for name, found in every.items() if found}
         self._relay = relay
 
     def has(self, *hooks: str) -> bool:
-        """Return whether anybody has one of these hooks."""
-        return any(hook in self._found for hook in hooks)
+        """Return whether any extension has one of these hooks."""
+        return not self._found.keys().isdisjoint(hooks)
 
-    def answers(self, hook: str, check: Callable[[object], Value | None], **given: object) -> Iterator[Answered[Value]]:
-        """Yield what each extension's hook answers to what is given, in order; where it fails, nothing but that.
+    def answers(
+        self, hook: str, check: Callable[[Any], Value | None], given: Mapping[str, object]
+    ) -> Iterator[tuple[str, Value | None, bool]]:
+        """Yield the name of each extension with the hook, its checked answer, and whether it failed, in order.
 
-        What a hook raises, and what `check` refuses, is told as the event `degraded` of the `session_id` in `given`.
+        What a hook raises, and what `check` refuses, becomes the event `degraded` of the `session_id` in `given`.
         """
-        session_id = str(given.get("session_id", ""))
-        for one in self._found.get(hook, ()):
+        for name, call in self._found.get(hook, ()):
             try:
-                value = one.called(given)
-                answered = Answered(one.name, None if value is None else check(value))
-            except Exception as error:  # noqa: BLE001  # a stranger's failure never fails a turn (promise 10)
-                self._relay.degraded(one.name, hook, session_id, error)
-                answered = Answered(one.name, None, failed=True)
-            yield answered
+                answer = call(given)
+                checked = None if answer is None else check(answer)
+            except Exception as error:  # noqa: BLE001  # an extension's failure never fails a turn
+                self._relay.degraded(name, hook, str(given.get("session_id", "")), error)
+                yield name, None, True
+            else:
+                yield name, checked, False
 
-    def each(self, hook: str, check: Callable[[object], Value | None], **given: object) -> Iterator[tuple[str, Value]]:
-        """Yield what is answered and not None, each with whose it is."""
-        for one in self.answers(hook, check, **given):
-            if one.value is not None:
-                yield one.name, one.value
+    def each(self, hook: str, check: Callable[[Any], Value | None], **given: object) -> Iterator[tuple[str, Value]]:
+        """Yield the name of each extension with the hook, and its answer, if it has one."""
+        for name, value, _ in self.answers(hook, check, given):
+            if value is not None:
+                yield name, value
 
     def through(
         self, hook: str, check: Callable[[Value, object], Value], value: Value, argument: str, **given: object
     ) -> Value:
-        """Return a value that each hook in turn had as its `argument`; `check` makes the next of what it answers."""
-        session_id = str(given.get("session_id", ""))
-        for one in self._found.get(hook, ()):
-            try:
-                said = one.called({**given, argument: value})
-                value = value if said is None else check(value, said)
-            except Exception as error:  # noqa: BLE001  # as above
-                self._relay.degraded(one.name, hook, session_id, error)
-        return value
+        """Pass a value through each hook as its `argument`; `check` makes the next value of the answer."""
+        passed: dict[str, Any] = {**given, argument: value}
+        for _, changed, _ in self.answers(hook, lambda answer: check(passed[argument], answer), passed):
+            if changed is not None:
+                passed[argument] = changed
+        return passed[argument]  # type: ignore[no-any-return]
 
     def refuse(self, name: str, hook: str, session_id: str, why: str) -> None:
-        """Tell that what an extension's hook gave was not used."""
-        self._relay.degraded(name, hook, session_id, RubbishError(why))
+        """Report that the answer of an extension's hook was not used."""
+        self._relay.degraded(name, hook, session_id, HookResultError(why))
 
     def tell(self, hook: str, **given: object) -> None:
         """Call all listeners of a hook. Never raises an Exception."""
-        for _ in self.answers(hook, lambda _: None, **given):
+        for _ in self.answers(hook, lambda _: None, given):
             pass
 
 
-# What extensions say of sessions, their calls and their messages: asked once, checked, and within
-# what is free.
+# What a hook may return.
 
-# What a session may be, of all categories: the others are ours to say.
+# The categories of messages that only squidbot gives.
 OURS = frozenset({Category.RECALLED, Category.FORGOTTEN})
 # A section's name stands in a mark of ours.
 NAME = re.compile(r"[\w .,/+-]{1,60}")
-# The end of the year 9999: no calendar tells later times.
+# The end of the year 9999: no calendar has later times.
 LAST_SECOND = 253_402_300_799
 
 
-class Place(NamedTuple):
-    """Where extensions are asked: whose hooks, in which session, of whose scope, counted by what."""
+def _plain(value: object) -> str:
+    if not isinstance(value, str):
+        raise HookResultError(f"{type(value).__name__} is no text")
+    text = str.__str__(value)  # of no other class, whatever that does
+    text.encode()
+    return text
+
+
+def text_of(value: object) -> str | None:
+    """Return a text that may be sent; None if it is empty.
+
+    Raises:
+        HookResultError: it is no text, no UTF-8, or has marks in it that only squidbot makes.
+    """
+    text = _plain(value)
+    if "<squidbot " in text or "</squidbot " in text:
+        raise HookResultError("there are marks in it that only squidbot makes")
+    return text if text.strip() else None
+
+
+def _truth(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise HookResultError(f"{type(value).__name__} is neither True nor False")
+    return value
+
+
+def _names(value: object) -> list[str]:
+    if not isinstance(value, list | tuple | set | frozenset):
+        raise HookResultError(f"{type(value).__name__} is no list of names")
+    if not all(isinstance(name, str) for name in value):
+        raise HookResultError("not all of it are names")
+    return [_plain(name) for name in value]
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
+        raise HookResultError(f"{value!a:.40} is no number of tokens")
+    return int(value)
+
+
+def _category(value: object) -> Category:
+    category = Category(_plain(value))
+    if category in OURS:
+        raise HookResultError(f"{category} is not an extension's to say")
+    return category
+
+
+def _time(value: object) -> float | None:
+    """Return the time in index columns; None if they have none."""
+    if not isinstance(value, Mapping) or set(value) - {"time"}:
+        raise HookResultError("it is no mapping of index columns; that is: time")
+    seconds = value.get("time")
+    if seconds is None:
+        return None
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= LAST_SECOND:
+        raise HookResultError(f"{seconds!a:.40} is no time in seconds since 1970")
+    return float(seconds)
+
+
+def _sections(value: object) -> list[tuple[str, str]]:
+    if not isinstance(value, Mapping):
+        raise HookResultError(f"{type(value).__name__} is no mapping of texts by their names")
+    pairs = [(text_of(name), text_of(text)) for name, text in value.items()]
+    named = [(name, text) for name, text in pairs if name and text]
+    wrong = [name for name, _ in named if not NAME.fullmatch(name)]
+    if wrong:
+        raise HookResultError(f"{wrong[0]!a:.80} is no name of a section")
+    return named
+
+
+def _model(value: object) -> tuple[dict[str, object], ModelTable]:
+    if not isinstance(value, Mapping):
+        raise HookResultError(f"{type(value).__name__} is no mapping of the keys of a model")
+    keys = {str(key): setting for key, setting in value.items()}
+    return keys, structured(keys, ModelTable, "models")
+
+
+# Sessions and their calls.
+
+
+class SessionHooks(NamedTuple):
+    """The hooks of one session, with the scope and the meter that they are asked with."""
 
     hooks: Hooks
     session_id: str
     scope: Scope
     meter: Meter
 
-    def asking(self, now: float) -> Asking | None:
-        """Return what is asked for a call, made at `now`; None where nobody would say anything."""
-        return Asking(self, now) if self.hooks.has("contribute_tail", "should_compact", "represent") else None
+    def asking(self, now: float) -> CallHooks | None:
+        """Return the hooks of a call made at `now`; None if no extension has one."""
+        return CallHooks(self, now) if self.hooks.has("contribute_tail", "should_compact", "represent") else None
 
     def marked(self, message: Message) -> Message:
-        """Return a message with what extensions say of it: what it is for, and what it does not bring itself."""
+        """Return a message with the category and the time that extensions give it."""
         if not self.hooks.has("classify_message", "before_store"):
             return message
         given: dict[str, object] = {"session_id": self.session_id, "message": message}
@@ -163,108 +228,31 @@ class Place(NamedTuple):
         return message
 
     def compacted(self, plan: PlanRecord | None) -> PlanRecord | None:
-        """Show a plan that changes what is sent of the past to all who listen, and return it."""
+        """Show a plan that changes what is sent of the past to listeners, and return it."""
         if plan is not None:
             self.hooks.tell("compacted", session_id=self.session_id, plan=plan)
         return plan
 
     def recalled(self, tool: str, text: str) -> None:
-        """Show what was brought back to all who listen."""
+        """Show recalled text to listeners."""
         self.hooks.tell("recalled", session_id=self.session_id, tool=tool, text=text)
 
     def granted(self, alias: str, tools: tuple[str, ...]) -> tuple[str, ...]:
-        """Return those of our tools that every extension grants; one that fails to say grants none (C19)."""
-        left, given = tools, {"session_id": self.session_id, "alias": alias, "tools": tools}
-        for one in self.hooks.answers("grant_tools", _names, **given):
-            kept = () if one.failed else tools if one.value is None else one.value
+        """Return the tools that every extension grants; one that fails grants none."""
+        left = tools
+        given = {"session_id": self.session_id, "alias": alias, "tools": tools}
+        for _, names, failed in self.hooks.answers("grant_tools", _names, given):
+            kept = () if failed else tools if names is None else names
             left = tuple(tool for tool in left if tool in kept)
         return left
 
 
-# -- what may be returned ---------------------------------------------------------------------------------------------
+class CallHooks:
+    """`core.ports.Extended` for one call of one session. Each hook is asked once, except `represent`."""
 
-
-def _plain(value: object) -> str:
-    if not isinstance(value, str):
-        raise RubbishError(f"{type(value).__name__} is no text")
-    text = str.__str__(value)  # of no other class, whatever that does
-    text.encode()
-    return text
-
-
-def text_of(value: object) -> str | None:
-    """Return a text that may be sent; None where it is empty.
-
-    Raises:
-        RubbishError: it is no text, no UTF-8, or has marks in it that only squidbot makes.
-    """
-    text = _plain(value)
-    if "<squidbot " in text or "</squidbot " in text:
-        raise RubbishError("there are marks in it that only squidbot makes")
-    return text if text.strip() else None
-
-
-def _truth(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise RubbishError(f"{type(value).__name__} is neither True nor False")
-    return value
-
-
-def _names(value: object) -> list[str]:
-    if not isinstance(value, (list, tuple, set, frozenset)):
-        raise RubbishError(f"{type(value).__name__} is no list of names")
-    names = [one for one in value if isinstance(one, str)]
-    if len(names) != len(value):
-        raise RubbishError("not all of it are names")
-    return [_plain(one) for one in names]
-
-
-def _whole(value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
-        raise RubbishError(f"{value!a:.40} is no number of tokens")
-    return int(value)
-
-
-def _category(value: object) -> Category:
-    named = Category(_plain(value))
-    if named in OURS:
-        raise RubbishError(f"{named} is not an extension's to say")
-    return named
-
-
-def _time(value: object) -> float | None:
-    """Return the time of index columns; None where they have none."""
-    if not isinstance(value, Mapping) or set(value) - {"time"}:
-        raise RubbishError("it is no mapping of index columns; that is: time")
-    seconds = value.get("time")
-    if seconds is None:
-        return None
-    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 <= seconds <= LAST_SECOND:
-        raise RubbishError(f"{seconds!a:.40} is no time in seconds since 1970")
-    return float(seconds)
-
-
-def _texts(value: object) -> list[tuple[str, str]]:
-    """Return sections by their names."""
-    if not isinstance(value, Mapping):
-        raise RubbishError(f"{type(value).__name__} is no mapping of texts by their names")
-    pairs = [(text_of(name), text_of(text)) for name, text in value.items()]
-    named = [(name, text) for name, text in pairs if name and text]
-    wrong = [name for name, _ in named if not NAME.fullmatch(name)]
-    if wrong:
-        raise RubbishError(f"{wrong[0]!a:.80} is no name of a section")
-    return named
-
-
-# -- a call -----------------------------------------------------------------------------------------------------------
-
-
-class Asking:
-    """`core.extended.Extended` for one call of one session: nothing is asked again, but for what stands for a block."""
-
-    def __init__(self, place: Place, now: float) -> None:
-        """Take where it is asked, and when, in seconds since 1970."""
-        self._place = place
+    def __init__(self, session: SessionHooks, now: float) -> None:
+        """Take the session's hooks, and the time of the call in seconds since 1970."""
+        self._hooks, self._session_id, self._scope, self._meter = session
         self._now = now
         self._tails: dict[str, str | None] = {}
         self._verdicts: list[bool | None] = []
@@ -272,92 +260,73 @@ class Asking:
     def tail(self, prompt: str, limit_tokens: int) -> str | None:
         """Return text to freeze behind the user's newest message, of at most that cost as a bound; None for none."""
         if prompt not in self._tails:
-            self._tails[prompt] = self._tail(prompt, limit_tokens) if self._hooks.has("contribute_tail") else None
+            tail = ""
+            given = {"scope": self._scope, "prompt": prompt, "now": self._now, "limit_tokens": limit_tokens}
+            for name, text in self._each("contribute_tail", text_of, **given):
+                longer = f"{tail}\n{text}" if tail else text
+                if self._fits(name, "contribute_tail", longer, limit_tokens):
+                    tail = longer
+            self._tails[prompt] = tail or None
         return self._tails[prompt]
 
     def should_compact(self, fraction: float, *, due: bool) -> bool | None:
-        """Return whether history is to be shortened; a veto goes before all that ask."""
+        """Return whether to shorten history; a veto wins over all that ask for it."""
         if not self._verdicts:
-            said = self._said("should_compact", _truth, fraction=fraction, due=due)
-            found = [verdict for _, verdict in said]
+            found = [verdict for _, verdict in self._each("should_compact", _truth, fraction=fraction, due=due)]
             self._verdicts.append(all(found) if found else None)
         return self._verdicts[0]
 
     def represent(self, told: Summary, limit_tokens: int) -> str | None:
-        """Return a text to show for messages in the place of `told`, of at most that cost as a bound; None for none."""
-        for name, text in self._said("represent", text_of, summary=told, limit_tokens=limit_tokens):
+        """Return a text to show for messages instead of `told`, of at most that cost as a bound; None for none."""
+        for name, text in self._each("represent", text_of, summary=told, limit_tokens=limit_tokens):
             if self._fits(name, "represent", text, limit_tokens):
                 return text
         return None
 
-    @property
-    def _hooks(self) -> Hooks:
-        return self._place.hooks
-
-    def _tail(self, prompt: str, limit_tokens: int) -> str | None:
-        told = ""
-        given = {"scope": self._place.scope, "prompt": prompt, "now": self._now, "limit_tokens": limit_tokens}
-        for name, text in self._said("contribute_tail", text_of, **given):
-            more = f"{told}\n{text}" if told else text
-            if self._fits(name, "contribute_tail", more, limit_tokens):
-                told = more
-        return told or None
-
-    def _said(self, hook: str, check: Callable[[object], Value | None], **given: object) -> Iterator[tuple[str, Value]]:
-        session_id = self._place.session_id
-        return self._hooks.each(hook, check, session_id=session_id, **given)
+    def _each(self, hook: str, check: Callable[[Any], Value | None], **given: object) -> Iterator[tuple[str, Value]]:
+        return self._hooks.each(hook, check, session_id=self._session_id, **given)
 
     def _fits(self, name: str, hook: str, text: str, limit_tokens: int) -> bool:
-        tokens = self._place.meter.text(text).bound
+        tokens = self._meter.text(text).bound
         if tokens > limit_tokens:
-            self._hooks.refuse(name, hook, self._place.session_id, f"{tokens:,} of {limit_tokens:,} tokens")
+            self._hooks.refuse(name, hook, self._session_id, f"{tokens:,} of {limit_tokens:,} tokens")
         return tokens <= limit_tokens
 
 
-def sections_of(place: Place, before: Sequence[Section], limit_tokens: int) -> tuple[Section, ...]:
-    """Return what extensions give for the head of a request, beside the sections that memory has made for it."""
-    hooks, session_id, scope, meter = place
+def sections_of(session: SessionHooks, before: Sequence[Section], limit_tokens: int) -> tuple[Section, ...]:
+    """Return the sections of extensions for the head of a request, beside the sections of memory."""
+    hooks, session_id, scope, meter = session
     if not hooks.has("contribute_sections"):
         return ()
 
-    def cost(one: Section) -> int:
-        return meter.message(fenced(one.name, one.text)).bound
+    def cost(section: Section) -> int:
+        return meter.message(fenced(section.name, section.text)).bound
 
     left = limit_tokens - sum(map(cost, before))
-    given: dict[str, object] = {"scope": scope, "limit_tokens": max(0, left)}
+    given: dict[str, object] = {"session_id": session_id, "scope": scope, "limit_tokens": max(0, left)}
     kept: dict[str, Section] = {}
-    said = hooks.each("contribute_sections", _texts, session_id=session_id, **given)
-    for extension, name, text in chain.from_iterable([(one, *pair) for pair in pairs] for one, pairs in said):
-        section = Section(f"{EXTENDED}{name}", text)
-        tokens = cost(section)
-        if section.name in kept:
-            hooks.refuse(extension, "contribute_sections", session_id, f"there is a section {name} already")
-        elif tokens > left:
-            hooks.refuse(extension, "contribute_sections", session_id, f"{name}: {tokens:,} of {left:,} tokens")
-        else:
-            kept[section.name], left = section, left - tokens
+    for extension, pairs in hooks.each("contribute_sections", _sections, **given):
+        for name, text in pairs:
+            section = Section(f"{EXTENDED}{name}", text)
+            tokens = cost(section)
+            if section.name in kept:
+                hooks.refuse(extension, "contribute_sections", session_id, f"there is a section {name} already")
+            elif tokens > left:
+                hooks.refuse(extension, "contribute_sections", session_id, f"{name}: {tokens:,} of {left:,} tokens")
+            else:
+                kept[section.name], left = section, left - tokens
     return tuple(kept.values())
 
 
-# -- a session that is opened -----------------------------------------------------------------------------------------
-
-
 def learn_model(loaded: Loaded, hooks: Hooks, alias: str, check: Callable[[], object]) -> str:
-    """Take what extensions know of a model into the settings, unless these name it; return who did, "" for nobody.
+    """Add what an extension knows of a model to the settings, unless these name it; return its name, "" for none.
 
-    It is asked once. `check` raises a SquidbotError where it can't be used.
+    Extensions are asked once. `check` raises a SquidbotError if the model can't be used.
     """
     if not alias or alias in loaded.settings.models or not hooks.has("resolve_model"):
         return ""
-
-    def model_of(value: object) -> tuple[Mapping[str, object], ModelTable]:
-        if not isinstance(value, Mapping):
-            raise RubbishError(f"{type(value).__name__} is no mapping of the keys of a model")
-        keys = {str(key): one for key, one in value.items()}
-        return keys, structured(keys, ModelTable, "models")
-
     loaded.settings.models[alias] = ModelTable()
-    for name, (keys, model) in hooks.each("resolve_model", model_of, alias=alias):
+    for name, (keys, model) in hooks.each("resolve_model", _model, alias=alias):
         loaded.settings.models[alias] = model
         try:
             check()
@@ -371,9 +340,9 @@ def learn_model(loaded: Loaded, hooks: Hooks, alias: str, check: Callable[[], ob
 
 
 def window_of(hooks: Hooks, alias: str, found: Resolved, bounds: tuple[int, int | None]) -> tuple[int, str]:
-    """Return the window that extensions want for a model in the place of `found`, and whose it is; "" for nobody's.
+    """Return the window that an extension wants for a model, and its name; `found` and "" if none does.
 
-    It is at least the first of `bounds`, and at most the second.
+    The window is at least the first of `bounds`, and at most the second.
     """
     least, most = bounds
     given: dict[str, object] = {"alias": alias, "window_tokens": found.window_tokens, "source": found.source}
@@ -385,17 +354,17 @@ def window_of(hooks: Hooks, alias: str, found: Resolved, bounds: tuple[int, int 
     return found.window_tokens, ""
 
 
-# -- memories ---------------------------------------------------------------------------------------------------------
+# Memories and summaries.
 
 
 def chosen(hooks: Hooks, session_id: str) -> Callable[[str, Sequence[Memory]], list[Memory]] | None:
-    """Return what picks and orders the memories that a search has found; None where no extension does."""
+    """Return the function that picks and orders the memories a search has found; None if no extension does."""
     if not hooks.has("filter_memories"):
         return None
 
-    def kept(memories: tuple[Memory, ...], said: object) -> tuple[Memory, ...]:
-        found = {one.memory_id: one for one in memories}
-        return tuple(found[name] for name in dict.fromkeys(_names(said)) if name in found)
+    def kept(memories: tuple[Memory, ...], answer: object) -> tuple[Memory, ...]:
+        found = {memory.memory_id: memory for memory in memories}
+        return tuple(found[name] for name in dict.fromkeys(_names(answer)) if name in found)
 
     def choose(query: str, memories: Sequence[Memory]) -> list[Memory]:
         given = {"session_id": session_id, "query": query}
@@ -406,56 +375,47 @@ def chosen(hooks: Hooks, session_id: str) -> Callable[[str, Sequence[Memory]], l
 
 @dataclass(frozen=True)
 class HookedRedactor(Redactor):
-    """The built-in redaction, and behind it what extensions take out."""
+    """The built-in redaction, then that of extensions."""
 
     hooks: Hooks | None = None
 
     def redacted(self, text: str) -> str:
-        """Return a text in which a mark stands for each secret that either knows."""
+        """Return a text with a mark in place of each secret."""
         text = super().redacted(text)
-        return text if self.hooks is None else self.hooks.through("redact", lambda _, said: _plain(said), text, "text")
+        return text if self.hooks is None else self.hooks.through("redact", lambda _, new: _plain(new), text, "text")
 
 
-# -- jobs -------------------------------------------------------------------------------------------------------------
-
-
-class Summarizing:
-    """A summarizer in whose place extensions may write."""
+class HookedSummarizer:
+    """A summarizer that extensions may replace."""
 
     def __init__(self, hooks: Hooks, otherwise: Summarizer) -> None:
-        """Take who writes where no extension does."""
-        self._hooks = hooks
-        self._otherwise = otherwise
-        self._written = ""
+        """Take the summarizer for when no extension writes a summary."""
+        self._hooks, self._otherwise = hooks, otherwise
+        self._writer = ""
 
     @property
     def name(self) -> str:
         """Who wrote the newest summary."""
-        return self._written or self._otherwise.name
+        return self._writer or self._otherwise.name
 
     def summarize(self, job: Job, source: str, limit_tokens: int) -> str | Completion:
-        """Return the summary of a job: an extension's, which no model was paid for, or the model's.
+        """Return the summary of a job: an extension's, for which no model was paid, or the model's.
 
         Raises:
             SquidbotError: the model failed.
         """
         given: dict[str, object] = {"job": job, "source": source, "limit_tokens": limit_tokens}
         for name, text in self._hooks.each("summarize", text_of, **given):
-            self._written = name
+            self._writer = name
             return Completion(text, 0, 0)
-        self._written = ""
+        self._writer = ""
         return self._otherwise.summarize(job, source, limit_tokens)
 
 
-# Passes what happens to everybody who listens; what a listener raises never reaches the turn.
-
-_LOG = logging.getLogger("squidbot")
-
-
 class Relay:
-    """The core's Observer: hands each event, and each finished request, to named listeners in order.
+    """The core's Observer: passes each event, and each finished request, to named listeners in order.
 
-    Where a listener raises, the others are told by the event `degraded`, and the log gets a warning with the traceback.
+    If a listener raises, the others get the event `degraded`, and the log gets a warning with the traceback.
     """
 
     def __init__(
@@ -463,50 +423,45 @@ class Relay:
         on_event: Sequence[tuple[str, Callable[[Event], object]]] = (),
         assembled: Sequence[tuple[str, Callable[[Assembly], object]]] = (),
     ) -> None:
-        self._on_event = tuple(on_event)
-        self._assembled = tuple(assembled)
+        self._on_event, self._on_assembled = tuple(on_event), tuple(assembled)
 
     def listen(self, name: str, listener: Callable[[Event], object]) -> None:
-        """Have one more listen, behind all others."""
+        """Add a listener behind all others."""
         self._on_event = (*self._on_event, (name, listener))
 
     def notify(self, event: Event) -> None:
-        """Hand an event to everybody who listens. Never raises an Exception."""
+        """Pass an event to all listeners. Never raises an Exception."""
         for name, listen in self._on_event:
             try:
                 listen(event)
-            except Exception as error:  # noqa: BLE001  # observers never fail a turn (promise 10); it is told and logged
-                self._degraded(name, event, error)
+            except Exception as error:  # noqa: BLE001  # listeners never fail a turn; it is logged and reported
+                self._report(name, event, error)
 
     def assembled(self, assembly: Assembly) -> None:
-        """Show a finished request to everybody who listens. Never raises an Exception."""
-        for name, listen in self._assembled:
+        """Pass a finished request to all listeners. Never raises an Exception."""
+        for name, listen in self._on_assembled:
             try:
                 listen(assembly)
             except Exception as error:  # noqa: BLE001  # as above
                 window = assembly.window
-                made = Event("assembled", assembly.session_id, "", window.window_id, model=window.model)
-                self._degraded(name, made, error)
+                event = Event("assembled", assembly.session_id, "", window.window_id, model=window.model)
+                self._report(name, event, error)
 
     def degraded(self, failed: str, hook: str, session_id: str, error: Exception) -> None:
-        """Tell all others that an extension's hook has failed. Never raises an Exception."""
-        self._degraded(failed, Event(hook, session_id, ""), error)
+        """Report to all others that an extension's hook has failed. Never raises an Exception."""
+        self._report(failed, Event(hook, session_id, ""), error)
 
-    def _degraded(self, failed: str, event: Event, error: Exception) -> None:
+    def _report(self, failed: str, event: Event, error: Exception) -> None:
         _LOG.warning("%s failed at %s; the turn goes on", failed, event.name, exc_info=error)
-        cause = f"{failed} failed at {event.name}: {type(error).__name__}: {_said(error)}"
-        told = replace(event, name=events.DEGRADED, cause=cause, tokens_before=0, tokens_after=0, fraction=0.0)
+        try:
+            text = f"{error}"
+        except Exception:  # noqa: BLE001  # its own class may fail, too
+            text = "it can't say why"
+        cause = f"{failed} failed at {event.name}: {type(error).__name__}: {text}"
+        report = replace(event, name=events.DEGRADED, cause=cause, tokens_before=0, tokens_after=0, fraction=0.0)
         for name, listen in self._on_event:
             if name != failed:
                 try:
-                    listen(told)
-                except Exception as second:  # noqa: BLE001  # telling it again could go on for ever
-                    _LOG.warning("%s failed at %s", name, told.name, exc_info=second)
-
-
-def _said(error: Exception) -> str:
-    """Return an error's text; that of a stranger's own class may fail, too."""
-    try:
-        return f"{error}"
-    except Exception:  # noqa: BLE001  # as above
-        return "it can't say why"
+                    listen(report)
+                except Exception as second:  # noqa: BLE001  # reporting it again could go on for ever
+                    _LOG.warning("%s failed at %s", name, report.name, exc_info=second)

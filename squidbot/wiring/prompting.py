@@ -13,7 +13,7 @@ from squidbot.core.last_request import REQUEST, LastRequest, Mode
 from squidbot.core.prompts import MANDATES, MODES, OFF, OWN, PARAGRAPH, SANITY, Template, build_prompt
 from squidbot.core.text import stamp
 from squidbot.core.view.marks import own_tool, tool_names
-from squidbot.wiring.extensions import RubbishError
+from squidbot.wiring.extensions import HookResultError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -134,13 +134,13 @@ def allocate(prompts: Prompts, session_id: str, score: float, window: ContextWin
 
 def _share(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
-        raise RubbishError(f"{value!a:.40} is no score from 0 to 1")
+        raise HookResultError(f"{value!a:.40} is no score from 0 to 1")
     return round(float(value), 3)
 
 
 def _room(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise RubbishError(f"{value!a:.40} is no number of tokens")
+        raise HookResultError(f"{value!a:.40} is no number of tokens")
     return int(value)
 
 

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from squidbot.core.sizing.header import Definition
     from squidbot.core.vectors import VectorIndex
     from squidbot.hookspecs import Register, Store
-    from squidbot.wiring.extensions import Implementation
 
 
 # The sources of squidbot.wiring.gpus, which is imported where devices are looked for.
@@ -469,14 +468,14 @@ def collected(loaded: Loaded, extensions: Iterable[object] = ()) -> tuple[pluggy
     except pluggy.PluginValidationError as error:
         raise ConfigError(f"{error}; known hooks: {', '.join(_hooks())}") from error
     registry = Registry()
-    for one in implementations(plugins, "register_adapters"):
+    for name, call in implementations(plugins, "register_adapters"):
         try:
-            one.called({"register": registry})
+            call({"register": registry})
         except ConfigError:
             raise
         except Exception as error:
             said = f"{type(error).__name__}: {error}"
-            raise ConfigError(f"the extension {one.name} failed at register_adapters: {said}") from error
+            raise ConfigError(f"the extension {name} failed at register_adapters: {said}") from error
     return plugins, registry
 
 
@@ -555,11 +554,11 @@ def relay_of(plugins: pluggy.PluginManager, registry: Registry, loaded: Loaded) 
 
 def _listeners(plugins: pluggy.PluginManager, hook: str, argument: str) -> list[tuple[str, Callable[[object], object]]]:
     """Return what calls the hook of each extension alone, with the extension's name: each fails on its own."""
-    return [(one.name, _call(one, argument)) for one in implementations(plugins, hook)]
 
+    def listener(call: Callable[[Mapping[str, object]], object]) -> Callable[[object], object]:
+        return lambda value: call({argument: value})
 
-def _call(one: Implementation, argument: str) -> Callable[[object], object]:
-    return lambda value: one.called({argument: value})
+    return [(name, listener(call)) for name, call in implementations(plugins, hook)]
 
 
 # The token counters that settings name, or that models have, each made once; which of them counts,

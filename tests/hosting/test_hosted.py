@@ -28,7 +28,7 @@ REPLY = {"role": "assistant", "content": "In the harbour."}
 
 def hosted(path: Path, budget: float | str | None = 2_000) -> HostRuntime:
     """Return one whose host writes OpenAI's messages."""
-    return HostRuntime(path, host="a test", form="openai.chat", telling=dict, budget=budget)
+    return HostRuntime(path, host="a test", form="openai.chat", budget=budget)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_the_smaller_one_of_budget_and_window_counts(
     """Said once, with the argument; a window that the settings name is known, too."""
     known = {"models": {"small": {"context_window": 4_000}}}
     path = {"store": {"path": str(tmp_path / "mem.db")}}
-    one = HostRuntime(None, host="a test", form="openai.chat", telling=dict, budget=budget, settings={**known, **path})
+    one = HostRuntime(None, host="a test", form="openai.chat", budget=budget, settings={**known, **path})
     windows = [("a", "m", 8_000), ("b", "m", 9_000), ("c", "small", None), ("d", "m", None), ("e", "m", 400_000)]
     found = [one.conversation(*each).session.window.window_tokens for each in windows]
     assert found == [8_000, 9_000, 4_000, 200_000, 200_000]
@@ -152,7 +152,7 @@ def test_failures_that_differ_in_a_number_are_one_kind(tmp_path: Path, caplog: p
     assert len(caplog.records) == 1
     for number in range(600):
         failing(ValueError(chr(0x4E00 + number)))
-    assert len(one._told) <= 256
+    assert len(one._warned) <= 256
     one.close()
 
 
@@ -160,15 +160,13 @@ def test_failures_that_differ_in_a_number_are_one_kind(tmp_path: Path, caplog: p
 def test_a_path_that_is_none_is_refused(path: str) -> None:
     """Nothing is kept in memory alone that was to be kept."""
     with pytest.raises(ConfigError, match=r"^path = .*: name the file that keeps everything"):
-        HostRuntime(path, host="a test", form="openai.chat", telling=dict)
+        HostRuntime(path, host="a test", form="openai.chat")
 
 
 def test_a_file_of_settings_and_a_store_are_refused(tmp_path: Path) -> None:
     """Which of the two would say where?"""
     with pytest.raises(ConfigError, match="leave one out"):
-        HostRuntime(
-            tmp_path / "a.db", host="a test", form="openai.chat", telling=dict, settings=str(tmp_path / "squidbot.toml")
-        )
+        HostRuntime(tmp_path / "a.db", host="a test", form="openai.chat", settings=str(tmp_path / "squidbot.toml"))
 
 
 def test_a_turn_is_recorded_before_and_behind_the_call(tmp_path: Path) -> None:
@@ -198,7 +196,7 @@ def test_a_host_that_reads_payloads_itself_reads_each_once(tmp_path: Path) -> No
         read.append(payload)
         return json.loads(payload)
 
-    one = HostRuntime(tmp_path / "mem.db", host="a test", form="openai.chat", telling=dict, budget=2_000, read=reader)
+    one = HostRuntime(tmp_path / "mem.db", host="a test", form="openai.chat", budget=2_000, load=reader)
     talk = one.conversation("a")
     for place in range(3):
         asked = {**USER, "content": f"Where is boat {place}?"}
@@ -227,7 +225,7 @@ def test_nothing_is_recorded_of_a_reply_to_a_request_that_was_not_ours(tmp_path:
 
 def test_a_request_behind_a_broken_answer_ends_with_what_was_asked(tmp_path: Path) -> None:
     """A host that lists all that it knows has forgotten the answer, and asks again; nothing else comes twice."""
-    one = HostRuntime(tmp_path / "mem.db", host="a test", form="openai.chat", telling=dict, is_whole=True, budget=2_000)
+    one = HostRuntime(tmp_path / "mem.db", host="a test", form="openai.chat", is_whole=True, budget=2_000)
     talk = one.conversation("a")
     talk.before([USER])
     talk.after(REPLY, None, [{"role": "assistant", "content": "By the pier."}])
@@ -325,16 +323,16 @@ def test_a_user_who_would_rather_stop_gets_the_error(tmp_path: Path, caplog: pyt
     def fails() -> str:
         raise StoreError("the disk is full")
 
-    going = HostRuntime(tmp_path / "a.db", host="a test", form="openai.chat", telling=dict, on_error="pass")
+    going = HostRuntime(tmp_path / "a.db", host="a test", form="openai.chat", on_error="pass")
     assert [going.safely(what, "a", fails, "") for what in (REQUEST, "record a reply")] == ["", ""]
     assert [line.endswith('; to stop instead, pass on_error="raise"') for line in caplog.messages] == [True, False]
-    stopping = HostRuntime(tmp_path / "b.db", host="a test", form="openai.chat", telling=dict, on_error="raise")
+    stopping = HostRuntime(tmp_path / "b.db", host="a test", form="openai.chat", on_error="raise")
     for what in (REQUEST, "record a reply"):
         with pytest.raises(StoreError, match="the disk is full"):
             stopping.safely(what, "a", fails, "")
-    assert "out of order" in stopping.answer("history", "a", fails, {})  # type: ignore[arg-type]  # it fails
+    assert "out of order" in stopping.answer("no such tool", "a", {})
     with pytest.raises(ConfigError, match=r"on_error = 'rise': say 'pass' .* or 'raise' to stop"):
-        HostRuntime(tmp_path / "c.db", host="a test", form="openai.chat", telling=dict, on_error="rise")
+        HostRuntime(tmp_path / "c.db", host="a test", form="openai.chat", on_error="rise")
     going.close()
     stopping.close()
 
@@ -355,7 +353,6 @@ def test_a_message_that_is_too_large_is_said_with_what_the_user_wrote(
         tmp_path / "a.db",
         host="a test",
         form="openai.chat",
-        telling=dict,
         on_error="raise",
         budget=budget,
         settings=settings,
@@ -414,7 +411,7 @@ def test_many_conversations_are_held_some_at_a_time(tmp_path: Path) -> None:
 
 def test_what_stands_for_a_result_that_never_came_is_of_now(tmp_path: Path) -> None:
     """A form that has times in it: the made up result is not of 1970."""
-    one = HostRuntime(tmp_path / "mem.db", host="a test", form="pydantic_ai/2", telling=dict)
+    one = HostRuntime(tmp_path / "mem.db", host="a test", form="pydantic_ai/2")
     talk = one.conversation("a")
     asked = {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": "Look!"}]}
     call = {"part_kind": "tool-call", "tool_name": "look", "args": "{}", "tool_call_id": "c1"}
@@ -431,7 +428,7 @@ def test_what_stands_for_a_result_that_never_came_is_of_now(tmp_path: Path) -> N
 
 def test_what_a_host_hands_over_is_recorded_without_a_request(tmp_path: Path) -> None:
     """Once; calls stay open until something else than results is said, and each then has a result of its own."""
-    one = HostRuntime(tmp_path / "mem.db", host="a test", form="openai.responses", telling=dict, budget=2_000)
+    one = HostRuntime(tmp_path / "mem.db", host="a test", form="openai.responses", budget=2_000)
     talk = one.conversation("a")
     calls = [{"type": "function_call", "call_id": key, "name": "look", "arguments": "{}"} for key in ("c1", "c2", "c3")]
     done = {"type": "function_call_output", "call_id": "c1", "output": "a boat"}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from squidbot.core.errors import ConfigError
-from squidbot.plugins.host import Switch, read, write
+from squidbot.plugins.llm import Switch, read, write
 
 if TYPE_CHECKING:
     from pathlib import Path

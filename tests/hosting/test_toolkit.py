@@ -20,7 +20,7 @@ FACT = "The boat is called Heron."
 
 def full(path: Path) -> tuple[HostRuntime, Conversation]:
     """Return a conversation in which a model has just called a tool, with no room left for an answer."""
-    one = HostRuntime(path, host="a test", form="openai.chat", telling=dict, budget=BUDGET)
+    one = HostRuntime(path, host="a test", form="openai.chat", budget=BUDGET)
     talk = one.conversation("a")
     talk.session.record({"role": "user", "content": FACT}, {"role": "assistant", "content": "Noted."})
     number = 0
@@ -62,7 +62,7 @@ def test_what_is_wrong_with_a_call_makes_no_room(tmp_path: Path) -> None:
 
 def test_a_search_says_nothing_twice_and_nothing_that_hosts_have_no_tool_for(tmp_path: Path) -> None:
     """A wrong query is refused once; there is no tool that forgets, none that lists, and no further page."""
-    one = HostRuntime(tmp_path / "mem.db", host="a test", form="openai.chat", telling=dict)
+    one = HostRuntime(tmp_path / "mem.db", host="a test", form="openai.chat")
     session = one.conversation("a").session
     trap = "The heron says: forget takes an id; more: search offset 8."
     for number in range(12):

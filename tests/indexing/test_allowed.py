@@ -35,7 +35,7 @@ def test_tools_of_memory_are_there_as_settings_allow(tmp_path: Path, *, allowed:
     (tmp_path / "notes" / "a.md").write_text("The heron is blue.", encoding="utf-8")
     memory: dict[str, object] = {"index_paths": [f"{tmp_path}/notes"]}
     settings = {"memory": memory | ({} if allowed is None else {"allow_tools": allowed})}
-    hosted = HostRuntime(f"{tmp_path}/s.db", host="a test", form="openai.chat", telling=dict, settings=settings)
+    hosted = HostRuntime(f"{tmp_path}/s.db", host="a test", form="openai.chat", settings=settings)
     session = hosted.conversation("a").session
     assert names(session.tools) == there
     indexed = session.call(REINDEX, "")
@@ -58,7 +58,7 @@ def test_settings_that_cant_be_read_deny(tmp_path: Path) -> None:
     """P-11: nothing is answered, and the host goes on without it."""
     wrong = tmp_path / "squidbot.toml"
     wrong.write_text('[memory]\nallow_tools = "perhaps"\n', encoding="utf-8")
-    hosted = HostRuntime(None, host="a test", form="openai.chat", telling=dict, settings=wrong)
+    hosted = HostRuntime(None, host="a test", form="openai.chat", settings=wrong)
     with pytest.raises(ConfigError, match=r"memory.allow_tools"):
         _ = hosted.engine
     answer = StoreTools(hosted, Scope()).call("memory_list", {})

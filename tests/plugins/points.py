@@ -9,7 +9,7 @@ import pytest
 from squidbot.testing import HOST_CHECKS
 
 if TYPE_CHECKING:
-    from squidbot.testing.hosts import Host
+    from squidbot.testing.hosts import HostDriver
 
 __all__ = ["points_of"]
 
@@ -19,7 +19,7 @@ LONG: Final = frozenset({"300 steps", "C1 restart", "C8 fail open"})
 OTHERWISE: Final = frozenset({"C4 append-only", "C6 stream", "C9 failed or cancelled run", "C12 non-destructive"})
 
 
-def points_of(**hosts: Host) -> list[Any]:
+def points_of(**hosts: HostDriver) -> list[Any]:
     """Return a host with each point, set up in one way or several: the first at all in any run, others at some."""
     in_any_run = [HOST_CHECKS.keys() - LONG, *[OTHERWISE] * (len(hosts) - 1)]
     return [

@@ -21,7 +21,17 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from squidbot.plugins.langchain import Squidbot
-from squidbot.testing.hosts import Host, Request, ScriptedStep, Sent, Setting, Signed, ToolFailed, broken_off, to_json
+from squidbot.testing.hosts import (
+    HostDriver,
+    Request,
+    RequestMessage,
+    ScriptedStep,
+    Setting,
+    SignedReply,
+    ToolFailed,
+    broken_off,
+    to_json,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator, Sequence
@@ -34,13 +44,13 @@ if TYPE_CHECKING:
 ROLES: dict[str, Role] = {"human": "user", "ai": "assistant", "tool": "tool", "system": "system"}
 
 
-def sent(message: BaseMessage) -> Sent:
+def sent(message: BaseMessage) -> RequestMessage:
     """Return a message as a neutral one."""
     role = ROLES[message.type.removesuffix("MessageChunk").lower()]
     calls = [(call["id"] or "", call["name"], call["args"]) for call in getattr(message, "tool_calls", [])]
     results = (message.tool_call_id,) if isinstance(message, ToolMessage) else ()
     wire = to_json([role, message.content, calls, results])
-    return Sent(role, message.text, tuple(each[0] for each in calls), results, wire, _opaque(message))
+    return RequestMessage(role, message.text, tuple(each[0] for each in calls), results, wire, _opaque(message))
 
 
 def _opaque(message: BaseMessage) -> str:
@@ -231,7 +241,7 @@ class Program:
         """Return the state's messages."""
         return self.lists.get(conversation_id, [])
 
-    def listed(self, conversation_id: str) -> Sequence[Sent]:
+    def listed(self, conversation_id: str) -> Sequence[RequestMessage]:
         """Return the same, neutral."""
         return [sent(each) for each in self.lists.get(conversation_id, [])]
 
@@ -286,7 +296,7 @@ REPLY = AIMessage(
     response_metadata={"z": 1.5},
 )
 
-HOST = Host(
+HOST = HostDriver(
     name="LangChain",
     make=Program,
     origin="tests.plugins.program_langchain:HOST",
@@ -297,7 +307,7 @@ HOST = Host(
     server_held={"use_previous_response_id": holding},
     rivals={"SummarizationMiddleware": with_rival},
     inactive={"no thread_id": without_id},
-    signed=Signed(REPLY, _opaque(REPLY), to_json(REPLY.content[2:]).decode()),
+    signed=SignedReply(REPLY, _opaque(REPLY), to_json(REPLY.content[2:]).decode()),
 )
 KEEPING = replace(
     HOST,

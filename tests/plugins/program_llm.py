@@ -17,9 +17,18 @@ from llm.cli import cli
 from llm.parts import ReasoningPart, StreamEvent, TextPart, ToolCallPart, ToolResultPart
 from llm.plugins import load_plugins, pm
 
-from squidbot.plugins import host
 from squidbot.plugins import llm as plugin
-from squidbot.testing.hosts import Host, Otherwise, Request, ScriptedStep, Sent, Setting, Signed, broken_off, to_json
+from squidbot.testing.hosts import (
+    Exemption,
+    HostDriver,
+    Request,
+    RequestMessage,
+    ScriptedStep,
+    Setting,
+    SignedReply,
+    broken_off,
+    to_json,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
@@ -35,7 +44,7 @@ FOLDER = "LLM_USER_PATH"
 SYSTEM = "You are kind."
 
 
-def sent(message: llm.Message) -> Sent:
+def sent(message: llm.Message) -> RequestMessage:
     """Return a message as a neutral one."""
     calls = tuple(part.tool_call_id or "" for part in message.parts if isinstance(part, ToolCallPart))
     answers = [part for part in message.parts if isinstance(part, ToolResultPart)]
@@ -45,7 +54,7 @@ def sent(message: llm.Message) -> Sent:
     role: Role = message.role  # type: ignore[assignment]  # one of those
     thoughts = [part.to_dict() for part in message.parts if isinstance(part, ReasoningPart)]
     opaque = to_json(thoughts).decode() if thoughts else ""
-    return Sent(
+    return RequestMessage(
         role, text, calls, tuple(each.tool_call_id or "" for each in answers), to_json(message.to_dict()), opaque
     )
 
@@ -143,11 +152,11 @@ class Program:
         self.before = os.environ.get(FOLDER)
         os.environ[FOLDER] = str(setting.path.parent)
         plugin.opened.cache_clear()
-        plugin.said_once.clear()
+        plugin._warn_once.cache_clear()
         switch = setting.path.parent / plugin.SWITCH
         switch.unlink(missing_ok=True)
         if setting.has_squidbot:
-            host.write(switch, _switch(setting))
+            plugin.write(switch, _switch(setting))
         self.models = kind(self.mind), Waiting(self.mind)
         self.talks: dict[tuple[str, bool], Any] = {}
         load_plugins()  # type: ignore[no-untyped-call]  # as it is
@@ -213,7 +222,7 @@ class Program:
         last = self.talk(conversation_id).responses[-1]
         return [*last.prompt.messages, *last._messages_now()]
 
-    def listed(self, conversation_id: str) -> Sequence[Sent]:
+    def listed(self, conversation_id: str) -> Sequence[RequestMessage]:
         """Return the same, neutral."""
         return [sent(each) for each in self.history(conversation_id)]  # type: ignore[attr-defined]  # a list
 
@@ -229,17 +238,17 @@ class Program:
             os.environ[FOLDER] = self.before
 
 
-def _switch(setting: Setting) -> host.Switch:
+def _switch(setting: Setting) -> plugin.Switch:
     """Return how squidbot is switched on: by a file, or by a file of settings."""
     if not setting.settings:
-        return host.Switch(str(setting.path), float(setting.budget))
+        return plugin.Switch(str(setting.path), float(setting.budget))
     told: dict[str, Any] = {"store": {"path": str(setting.path)}, **setting.settings}
     lines = [
         f"[{table}]\n" + "\n".join(f"{key} = {json.dumps(told[table][key])}" for key in told[table]) for table in told
     ]
     made = setting.path.with_name("squidbot.toml")
     made.write_text("\n".join(lines), "utf-8")
-    return host.Switch("", float(setting.budget), str(made))
+    return plugin.Switch("", float(setting.budget), str(made))
 
 
 def command(*words: str) -> Result:
@@ -273,7 +282,7 @@ EVENTS = [StreamEvent("reasoning", "Hm.", provider_metadata=SIGNED), StreamEvent
 NO_SWITCH = "No model of llm's has its provider hold the conversation: there is no switch to refuse."
 NO_RIVAL = "llm shortens nothing by itself, and has no hook for others to: there is no rival to tell of."
 
-HOST = Host(
+HOST = HostDriver(
     name="llm",
     make=Program,
     origin="tests.plugins.program_llm:HOST",
@@ -283,8 +292,8 @@ HOST = Host(
     extra="llm",
     search="Squidbot_memory_search",
     inactive={"outside of a conversation": without_talk, "squidbot is not active in llm": wrongly_on},
-    signed=Signed(EVENTS, to_json([ReasoningPart("Hm.", provider_metadata=SIGNED).to_dict()]).decode()),
-    otherwise={"C11 server-held state": Otherwise(NO_SWITCH), "C16 rivals": Otherwise(NO_RIVAL)},
+    signed=SignedReply(EVENTS, to_json([ReasoningPart("Hm.", provider_metadata=SIGNED).to_dict()]).decode()),
+    otherwise={"C11 server-held state": Exemption(NO_SWITCH), "C16 rivals": Exemption(NO_RIVAL)},
 )
 KEYED = replace(
     HOST, name="llm with a key", make=partial(Program, kind=Keyed), origin="tests.plugins.program_llm:KEYED"

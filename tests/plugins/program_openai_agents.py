@@ -26,7 +26,16 @@ from openai.types.responses import (
 from openai.types.responses.response_usage import InputTokensDetails, OutputTokensDetails
 
 from squidbot.plugins.openai_agents import Squidbot
-from squidbot.testing.hosts import Host, Request, ScriptedStep, Sent, Setting, Signed, broken_off, to_json
+from squidbot.testing.hosts import (
+    HostDriver,
+    Request,
+    RequestMessage,
+    ScriptedStep,
+    Setting,
+    SignedReply,
+    broken_off,
+    to_json,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -43,22 +52,22 @@ MOST_TURNS = 100
 SIGNED = "signed_"
 
 
-def sent(item: Item) -> Sent:
+def sent(item: Item) -> RequestMessage:
     """Return an item as a neutral message."""
     kind = item.get("type") or "message"
     if kind == "function_call":
         wire = to_json([kind, item["name"], item["arguments"], item["call_id"]])
-        return Sent("assistant", "", (item["call_id"],), (), wire)
+        return RequestMessage("assistant", "", (item["call_id"],), (), wire)
     if kind == "function_call_output":
         text = str(item["output"])
-        return Sent("tool", text, (), (item["call_id"],), to_json([kind, text, item["call_id"]]))
+        return RequestMessage("tool", text, (), (item["call_id"],), to_json([kind, text, item["call_id"]]))
     if kind == "reasoning":
-        return Sent("assistant", "", (), (), to_json(item), to_json(item).decode())
+        return RequestMessage("assistant", "", (), (), to_json(item), to_json(item).decode())
     if kind != "message":
-        return Sent("assistant", "", (), (), to_json(item))
+        return RequestMessage("assistant", "", (), (), to_json(item))
     content = item["content"]
     text = content if isinstance(content, str) else "".join(part["text"] for part in content)
-    return Sent(item["role"], text, (), (), to_json([item["role"], text]))
+    return RequestMessage(item["role"], text, (), (), to_json([item["role"], text]))
 
 
 def faults(items: Sequence[Item]) -> tuple[str, ...]:
@@ -275,7 +284,7 @@ class Program:
         """Return what the run returned."""
         return self.lists.get(conversation_id, [])
 
-    def listed(self, conversation_id: str) -> Sequence[Sent]:
+    def listed(self, conversation_id: str) -> Sequence[RequestMessage]:
         """Return the same, neutral."""
         return [sent(item) for item in self.lists.get(conversation_id, [])]
 
@@ -332,7 +341,7 @@ REPLY = [
 ]
 OPAQUE = to_json(REPLY[0].model_dump(exclude_unset=True)).decode()
 
-HOST = Host(
+HOST = HostDriver(
     name="openai-agents",
     make=Program,
     origin="tests.plugins.program_openai_agents:HOST",
@@ -360,5 +369,5 @@ HOST = Host(
         "came without its session": lambda setting: turns(Program(setting), session=None),
         "has no conversation here": lambda setting: turns(Program(setting), session=None, run_config=UNTRACED),
     },
-    signed=Signed(REPLY, OPAQUE),
+    signed=SignedReply(REPLY, OPAQUE),
 )

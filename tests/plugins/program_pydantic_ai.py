@@ -25,7 +25,17 @@ from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_ai.usage import RequestUsage, UsageLimits
 
 from squidbot.plugins.pydantic_ai import Squidbot
-from squidbot.testing.hosts import Host, Request, ScriptedStep, Sent, Setting, Signed, ToolFailed, broken_off, to_json
+from squidbot.testing.hosts import (
+    HostDriver,
+    Request,
+    RequestMessage,
+    ScriptedStep,
+    Setting,
+    SignedReply,
+    ToolFailed,
+    broken_off,
+    to_json,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -38,7 +48,7 @@ if TYPE_CHECKING:
 UNBOUNDED = UsageLimits(request_limit=None)
 
 
-def sent(message: ModelMessage) -> list[Sent]:
+def sent(message: ModelMessage) -> list[RequestMessage]:
     """Return a message as neutral ones: system prompts, results, and what the user says behind them."""
     if isinstance(message, ModelResponse):
         calls = tuple(part.tool_call_id for part in message.parts if isinstance(part, ToolCallPart))
@@ -53,9 +63,9 @@ def sent(message: ModelMessage) -> list[Sent]:
 
 def _one(
     role: Role, parts: Sequence[object], calls: tuple[str, ...] = (), results: tuple[str, ...] = (), opaque: str = ""
-) -> Sent:
+) -> RequestMessage:
     text = "\n".join(filter(None, map(_text, parts)))
-    return Sent(role, text, calls, results, to_json([role, *map(_shown, parts)]), opaque)
+    return RequestMessage(role, text, calls, results, to_json([role, *map(_shown, parts)]), opaque)
 
 
 def _text(part: object) -> str:
@@ -218,7 +228,7 @@ class Program:
         """Return what the run returned."""
         return self.lists.get(conversation_id, [])
 
-    def listed(self, conversation_id: str) -> Sequence[Sent]:
+    def listed(self, conversation_id: str) -> Sequence[RequestMessage]:
         """Return the same, neutral."""
         return [each for message in self.lists.get(conversation_id, []) for each in sent(message)]
 
@@ -262,7 +272,7 @@ def without_id(setting: Setting) -> object:
 THOUGHT = ThinkingPart("Hm.", id="t1", signature="c2lnbmVk", provider_name="anthropic", provider_details={"x": [1]})
 REPLY = ModelResponse([THOUGHT, TextPart("Yes.", provider_details={"y": None})], provider_details={"z": 1.5})
 
-HOST = Host(
+HOST = HostDriver(
     name="pydantic-ai",
     make=Program,
     origin="tests.plugins.program_pydantic_ai:HOST",
@@ -273,7 +283,7 @@ HOST = Host(
     server_held={f"'{key}'": held_by(key) for key in ("openai_previous_response_id", "openai_conversation_id")},
     rivals={"ProcessHistory": with_rival},
     inactive={"no conversation_id is passed": without_id},
-    signed=Signed(REPLY, _opaque(REPLY)),
+    signed=SignedReply(REPLY, _opaque(REPLY)),
 )
 KEEPING = replace(
     HOST,

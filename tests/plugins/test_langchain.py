@@ -17,8 +17,7 @@ from squidbot.core.errors import ConfigError
 from squidbot.core.transcript.scopes import MODEL
 from squidbot.plugins.langchain import Squidbot
 from squidbot.testing import check_host_plugin
-from squidbot.testing.hosts import Model, Setting
-from squidbot.testing.hosts.program import CHAT, opened, rows
+from squidbot.testing.hosts import CHAT, Model, Setting, opened, rows
 
 from .points import points_of
 from .program_langchain import HOST, KEEPING, Program
@@ -27,11 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from squidbot.testing.hosts import Host
+    from squidbot.testing.hosts import HostDriver
 
 
 @pytest.mark.parametrize(("host", "point"), points_of(bare=HOST, checkpointer=KEEPING))
-def test_the_plugin_conforms(host: Host, point: str, tmp_path: Path) -> None:
+def test_the_plugin_conforms(host: HostDriver, point: str, tmp_path: Path) -> None:
     """Whether the graph keeps its messages itself, too, or the thread is all that is known."""
     check_host_plugin(host, tmp_path, point)
 

@@ -17,8 +17,20 @@ from llm.plugins import pm
 
 from squidbot.plugins import llm as plugin
 from squidbot.testing import check_host_plugin
-from squidbot.testing.hosts import FACT, SAID, Call, Model, ScriptedStep, Setting
-from squidbot.testing.hosts.program import BUDGET, CHAT, Opened, opened, rows
+from squidbot.testing.hosts import (
+    BUDGET,
+    CHAT,
+    FACT,
+    SAID,
+    Model,
+    OpenProgram,
+    ScriptedCall,
+    ScriptedStep,
+    Setting,
+    once,
+    opened,
+    rows,
+)
 
 from .points import points_of
 from .program_llm import HOST, KEYED, ROOT, Plain, Program, command
@@ -27,11 +39,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from squidbot.testing.hosts import Host
+    from squidbot.testing.hosts import HostDriver
 
 
 @pytest.mark.parametrize(("host", "point"), points_of(plain=HOST, keyed=KEYED))
-def test_the_plugin_conforms(host: Host, point: str, tmp_path: Path) -> None:
+def test_the_plugin_conforms(host: HostDriver, point: str, tmp_path: Path) -> None:
     """Where it is switched on; for models with a key and without."""
     check_host_plugin(host, tmp_path, point)
 
@@ -56,7 +68,7 @@ class Simple:
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Iterator[Opened]:
+def run(tmp_path: Path) -> Iterator[OpenProgram]:
     """Return a program with squidbot switched on."""
     with opened(HOST, tmp_path / plugin.STORE) as made:
         if "squidbot" not in cli.commands:
@@ -65,7 +77,7 @@ def run(tmp_path: Path) -> Iterator[Opened]:
 
 
 @pytest.fixture
-def off(tmp_path: Path) -> Iterator[Opened]:
+def off(tmp_path: Path) -> Iterator[OpenProgram]:
     """Return a program with squidbot installed, and not switched on."""
     with opened(HOST, tmp_path / plugin.STORE, has_squidbot=False) as made:
         if "squidbot" not in cli.commands:
@@ -73,12 +85,12 @@ def off(tmp_path: Path) -> Iterator[Opened]:
         yield made
 
 
-def words(run: Opened, name: str = CHAT) -> list[str]:
+def words(run: OpenProgram, name: str = CHAT) -> list[str]:
     """Return all that is recorded."""
     return [text for _, text in rows(run.path, name)]
 
 
-def test_the_command_goes_on_with_what_its_logs_keep(run: Opened) -> None:
+def test_the_command_goes_on_with_what_its_logs_keep(run: OpenProgram) -> None:
     """`llm`, `llm -c` and `-T Squidbot`: the conversation is llm's own."""
     runner = CliRunner()
     first = runner.invoke(cli, ["-m", "fake", "-s", "You are kind.", FACT])
@@ -90,7 +102,7 @@ def test_the_command_goes_on_with_what_its_logs_keep(run: Opened) -> None:
     assert (len(words(run, found)), length) == (6, 6)
 
 
-def test_a_turn_that_llm_forgets_is_kept_and_added_once(run: Opened) -> None:
+def test_a_turn_that_llm_forgets_is_kept_and_added_once(run: OpenProgram) -> None:
     """C6, C9: an answer left off, a prompt that failed; the next turns add nothing twice, whatever llm lists."""
     run.say(FACT)
     run.program.stream("And the seal?", CHAT, pieces=1)
@@ -98,7 +110,7 @@ def test_a_turn_that_llm_forgets_is_kept_and_added_once(run: Opened) -> None:
     run.say("And the cat?")
     run.say("And the dog?")
     assert words(run)[4:] == ["And the cat?", SAID, "And the dog?", SAID]
-    run.scripted(lambda _heard: ScriptedStep(error="failed"))
+    run.scripted(lambda _request: ScriptedStep(error="failed"))
     assert run.fails("Look!")
     run.unscripted()
     for text in ("What now?", "Look!"):
@@ -106,9 +118,9 @@ def test_a_turn_that_llm_forgets_is_kept_and_added_once(run: Opened) -> None:
     assert words(run)[8:] == ["Look!", "What now?", SAID, "Look!", SAID]
 
 
-def test_a_tool_that_is_broken_off_by_a_person_leaves_a_valid_conversation(run: Opened) -> None:
+def test_a_tool_that_is_broken_off_by_a_person_leaves_a_valid_conversation(run: OpenProgram) -> None:
     """C3, C9: by Ctrl-C, where nothing is awaited: its call gets a result that says so, and the next run goes on."""
-    run.scripted(lambda heard: ScriptedStep(calls=(Call("look", {"at": -1}, "c1"),)) if heard.number == 1 else None)
+    run.scripted(once(ScriptedStep(calls=(ScriptedCall("look", {"at": -1}, "c1"),))))
     with pytest.raises(KeyboardInterrupt):
         run.say("Wait!")
     run.program.talks.clear()  # type: ignore[attr-defined]  # it is ours
@@ -116,28 +128,28 @@ def test_a_tool_that_is_broken_off_by_a_person_leaves_a_valid_conversation(run: 
     assert b"cancelled" in run.whole()
 
 
-def test_an_awaited_request_that_is_too_long_is_made_shorter(run: Opened) -> None:
+def test_an_awaited_request_that_is_too_long_is_made_shorter(run: OpenProgram) -> None:
     """C13: asked again with less in the same step, and nothing else is recorded."""
     for number in range(4):
         asyncio.run(run.program.arun(f"{number}: {FACT} " * 9, CHAT))
     before = len(words(run))
-    run.scripted(lambda heard: ScriptedStep(error="too_long") if heard.number == 1 else None)
+    run.scripted(once(ScriptedStep(error="too_long")))
     assert asyncio.run(run.program.arun("Once more.", CHAT)) == SAID
     refused, taken = run.model.requests[-2:]
     assert taken.tokens < refused.tokens
     assert words(run)[before:] == ["Once more.", SAID]
 
 
-def test_an_answer_of_two_messages_stays_two(run: Opened) -> None:
+def test_an_answer_of_two_messages_stays_two(run: OpenProgram) -> None:
     """As providers give that run tools themselves; the next turn adds none of them again."""
     events = [StreamEvent("text", "One."), StreamEvent("text", "Two.", message_index=1)]
-    run.scripted(lambda heard: ScriptedStep(native=events) if heard.number == 1 else None)
+    run.scripted(once(ScriptedStep(native=events)))
     run.say(FACT)
     run.say("And?")
     assert words(run) == [FACT, "One.", "Two.", "And?", SAID]
 
 
-def test_reported_usage_is_recorded(run: Opened) -> None:
+def test_reported_usage_is_recorded(run: OpenProgram) -> None:
     """C15: with what was read from a cache, as OpenAI and Anthropic tell it."""
     response = llm.get_model("fake").prompt("Hi")
     response.input_tokens, response.output_tokens = 100, 7
@@ -159,7 +171,7 @@ def test_reported_usage_is_recorded(run: Opened) -> None:
     ["{", "[]", '{"store": "x", "budget": "much", "settings": ""}', '{"store": "x", "budget": -1, "settings": ""}'],
 )
 def test_a_switch_that_says_nothing_of_use_is_told_once(
-    off: Opened, told: str, caplog: pytest.LogCaptureFixture
+    off: OpenProgram, told: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """C17, C8: models are as without squidbot, the log and `status` say why."""
     (off.path.parent / plugin.SWITCH).write_text(told)
@@ -171,7 +183,7 @@ def test_a_switch_that_says_nothing_of_use_is_told_once(
     assert not off.path.exists()
 
 
-def test_nothing_changes_until_it_is_switched_on(off: Opened) -> None:
+def test_nothing_changes_until_it_is_switched_on(off: OpenProgram) -> None:
     """H4, C17: installed alone it swaps no class and opens no file; `status` says why, and the tools do."""
     program: Any = off.program
     program.tools = [plugin.Squidbot()]
@@ -190,7 +202,7 @@ def test_nothing_changes_until_it_is_switched_on(off: Opened) -> None:
     assert len(words(off)) == 6, "while it was off nothing was recorded"
 
 
-def test_every_model_of_llms_own_and_of_plugins_is_taken_care_of(run: Opened) -> None:
+def test_every_model_of_llms_own_and_of_plugins_is_taken_care_of(run: OpenProgram) -> None:
     """However its class is made."""
     simple = Simple()
     pm.register(simple)
@@ -206,7 +218,9 @@ def test_every_model_of_llms_own_and_of_plugins_is_taken_care_of(run: Opened) ->
         pm.unregister(simple)
 
 
-def test_a_model_whose_class_can_t_be_swapped_stays_as_it_is(off: Opened, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_model_whose_class_can_t_be_swapped_stays_as_it_is(
+    off: OpenProgram, caplog: pytest.LogCaptureFixture
+) -> None:
     """C17, H1: the others are taken care of, and the log says which is not."""
 
     class Stubborn(Plain):
@@ -219,11 +233,11 @@ def test_a_model_whose_class_can_t_be_swapped_stays_as_it_is(off: Opened, caplog
         assert "is active for" in command("on").output
         assert off.say(FACT) == SAID
     assert type(program.models[0]) is Stubborn
-    assert [record.getMessage() for record in caplog.records] == ["squidbot can't take care of fake: no heirs"]
+    assert [record.getMessage() for record in caplog.records] == ["squidbot can't manage fake: no heirs"]
     assert plugin.is_managed(program.models[1])
 
 
-def test_settings_and_wrong_ones_are_said(off: Opened) -> None:
+def test_settings_and_wrong_ones_are_said(off: OpenProgram) -> None:
     """A budget that is none is refused; a file of settings says where everything is kept."""
     for budget, says in (("10", "256 tokens are the least"), ("much", "a number of tokens")):
         assert says in command("on", "--budget", budget).output
@@ -243,7 +257,7 @@ def test_settings_and_wrong_ones_are_said(off: Opened) -> None:
     assert (made.exit_code, "broken.db" in made.output) == (1, True), "and a store that can't be opened"
 
 
-def test_a_window_that_the_model_tells_is_taken(off: Opened) -> None:
+def test_a_window_that_the_model_tells_is_taken(off: OpenProgram) -> None:
     """H8: a share is of it."""
     off.program.models[0].context_length = 40_000  # type: ignore[attr-defined]  # as models of plugins have it
     assert "0.25" in command("on", "--budget", "0.25").output

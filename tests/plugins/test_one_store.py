@@ -8,8 +8,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from squidbot.plugins.mcp import Squidbot
-from squidbot.testing.hosts import FACT, FILLER, SAID, Call, ScriptedStep
-from squidbot.testing.hosts.program import CHAT, broken_prefixes, home, opened, rows, watched
+from squidbot.testing.hosts import (
+    CHAT,
+    FACT,
+    FILLER,
+    SAID,
+    ScriptedCall,
+    ScriptedStep,
+    broken_prefixes,
+    home,
+    opened,
+    rows,
+    watched,
+)
 
 from . import program_langchain, program_llm, program_openai_agents, program_pydantic_ai
 from .test_mcp import call, over
@@ -19,7 +30,7 @@ if TYPE_CHECKING:
 
     from mcp import Client
 
-    from squidbot.testing.hosts.program import Opened
+    from squidbot.testing.hosts import OpenProgram
 
 PROGRAMS = (program_pydantic_ai, program_langchain, program_llm, program_openai_agents)
 HOSTS = {program.HOST.name: program.HOST for program in PROGRAMS}
@@ -32,15 +43,15 @@ PAIRS = [
 FORMS = {"pydantic-ai": "pydantic_ai/2", "LangChain": "lc/1", "llm": "llm/1", "openai-agents": "openai.responses"}
 
 
-def look_about(run: Opened, prefix: str) -> None:
+def look_about(run: OpenProgram, prefix: str) -> None:
     """Run a turn with two calls at once, and one behind them."""
 
     def step(number: int) -> ScriptedStep | None:
-        made = [[Call("look", {"at": 1}, f"{prefix}1"), Call("look", {"at": 2}, f"{prefix}2")]]
-        made += [[Call("look", {"at": 3}, f"{prefix}3")]]
+        made = [[ScriptedCall("look", {"at": 1}, f"{prefix}1"), ScriptedCall("look", {"at": 2}, f"{prefix}2")]]
+        made += [[ScriptedCall("look", {"at": 3}, f"{prefix}3")]]
         return ScriptedStep(calls=tuple(made[number - 1])) if number <= 2 else ScriptedStep(SAID)
 
-    run.scripted(lambda heard: step(heard.number))
+    run.scripted(lambda request: step(request.number))
     run.say(f"Look about, {prefix}!")
     run.unscripted()
 

@@ -14,8 +14,20 @@ from squidbot.core.errors import ConfigError
 from squidbot.plugins.host import Conversation
 from squidbot.plugins.openai_agents import Squidbot
 from squidbot.testing import check_host_plugin
-from squidbot.testing.hosts import FACT, FILLER, SAID, Call, Model, ScriptedStep, Setting
-from squidbot.testing.hosts.program import CHAT, listening, opened, rows
+from squidbot.testing.hosts import (
+    CHAT,
+    FACT,
+    FILLER,
+    SAID,
+    Model,
+    ScriptedCall,
+    ScriptedStep,
+    Setting,
+    listening,
+    once,
+    opened,
+    rows,
+)
 
 from .points import points_of
 from .program_openai_agents import HOST, UNTRACED, Fake, Program
@@ -23,11 +35,11 @@ from .program_openai_agents import HOST, UNTRACED, Fake, Program
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from squidbot.testing.hosts import Host
+    from squidbot.testing.hosts import HostDriver
 
 
 @pytest.mark.parametrize(("host", "point"), points_of(agents=HOST))
-def test_the_plugin_conforms(host: Host, point: str, tmp_path: Path) -> None:
+def test_the_plugin_conforms(host: HostDriver, point: str, tmp_path: Path) -> None:
     """In whatever way the agent is run."""
     check_host_plugin(host, tmp_path, point)
 
@@ -37,8 +49,8 @@ def test_items_come_back_byte_for_byte(tmp_path: Path) -> None:
     theirs = SQLiteSession(CHAT)
     with opened(HOST, tmp_path / "mem.db") as run, opened(HOST, tmp_path / "none.db", has_squidbot=False) as bare:
         for each in (run, bare):
-            each.model.script = lambda heard: (
-                ScriptedStep(calls=(Call("look", {"at": 1}, "c1"),)) if "Look" in heard.text else None
+            each.model.script = lambda request: (
+                ScriptedStep(calls=(ScriptedCall("look", {"at": 1}, "c1"),)) if "Look" in request.text else None
             )
         for text in ("Hello!", "Look!", "And now?"):
             run.say(text)
@@ -162,7 +174,7 @@ def test_models_are_found_by_their_names(way: str, tmp_path: Path) -> None:
     for model in (None, "of the run"):
         config = RunConfig(tracing_disabled=True, model_provider=provider, model=model)
         program = Program(Setting(tmp_path / f"{model}.db", mind), config=config, agent={"model": "of the agent"})
-        mind.script = lambda heard: ScriptedStep(error="too_long") if heard.number % 5 == 4 else None
+        mind.script = lambda request: ScriptedStep(error="too_long") if request.number % 5 == 4 else None
         turn = program.run if way == "run" else program.stream
         assert [turn(text, CHAT) for text in (FACT, FILLER, FILLER, FILLER)] == [SAID] * 4
         talk = program.squidbot.hosted.conversation(CHAT)  # type: ignore[union-attr]  # it has one
@@ -202,8 +214,8 @@ def test_what_could_not_be_recorded_is_recorded_with_the_next_request(
         raise RuntimeError("a bug of ours")
 
     with opened(HOST, tmp_path / "mem.db", budget=None) as run:
-        run.model.script = lambda heard: (
-            ScriptedStep(calls=(Call("look", {"at": 1}, "c1"),)) if "Look" in heard.text else None
+        run.model.script = lambda request: (
+            ScriptedStep(calls=(ScriptedCall("look", {"at": 1}, "c1"),)) if "Look" in request.text else None
         )
         with monkeypatch.context() as patch:
             for name in ("before", "said", "after"):
@@ -230,7 +242,7 @@ def test_a_tool_without_arguments_to_read_says_so(tmp_path: Path) -> None:
     """A model that writes no JSON does not end its run."""
     with opened(HOST, tmp_path / "mem.db") as run:
         native = _calls("memory_search", "no JSON")
-        run.scripted(lambda heard: ScriptedStep("", native=native) if heard.number == 1 else None)
+        run.scripted(once(ScriptedStep("", native=native)))
         assert "the arguments of memory_search are not JSON; call it again" in run.say("Hello!")
 
 

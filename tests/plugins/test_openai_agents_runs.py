@@ -22,8 +22,7 @@ from agents import (
 )
 from openai.types.responses import ResponseFunctionToolCall
 
-from squidbot.testing.hosts import FACT, SAID, Call, Model, ScriptedStep, Setting
-from squidbot.testing.hosts.program import CHAT, listening, said
+from squidbot.testing.hosts import CHAT, FACT, SAID, Model, ScriptedCall, ScriptedStep, Setting, listening, said
 
 from .program_openai_agents import UNTRACED, Fake, Program
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from squidbot.testing.hosts import Heard
+    from squidbot.testing.hosts import Request
 
 
 class Led:
@@ -74,21 +73,23 @@ def leads(tmp_path: Path) -> Iterator[Any]:
         each.close()
 
 
-def once(number: int, *calls: Call) -> Any:
+def once(number: int, *calls: ScriptedCall) -> Any:
     """Return a script that makes calls at one request, and says the usual at the others."""
-    return lambda heard: ScriptedStep(calls=calls) if heard.number == number else None
+    return lambda request: ScriptedStep(calls=calls) if request.number == number else None
 
 
 WAYS = pytest.mark.parametrize("way", ["run", "stream"])
-LOOK = Call("look", {"at": 1}, "c1")
+LOOK = ScriptedCall("look", {"at": 1}, "c1")
 
 
 @WAYS
 def test_agents_that_are_tools_have_requests_of_their_own(way: str, leads: Any) -> None:
     """They inherit the run's configuration: nothing of theirs is recorded as said in the conversation."""
     inner = Model(4_000)
-    inner.script = lambda heard: ScriptedStep("I know it.") if heard.results else ScriptedStep(calls=(_search(heard),))
-    one = leads(once(2, Call("expert", {"input": FACT}, "c1")))
+    inner.script = lambda request: (
+        ScriptedStep("I know it.") if request.results else ScriptedStep(calls=(_search(request),))
+    )
+    one = leads(once(2, ScriptedCall("expert", {"input": FACT}, "c1")))
     expert = Agent("expert", model=Fake(inner), tools=one.program.tools)
     one.program.agent.tools.append(expert.as_tool("expert", "It knows."))
     one.run(FACT, way)
@@ -99,8 +100,8 @@ def test_agents_that_are_tools_have_requests_of_their_own(way: str, leads: Any) 
     assert one.run("And now?", way) == SAID
 
 
-def _search(heard: Heard) -> Call:
-    return Call("memory_search", {"query": "walrus"}, f"s{heard.number}")
+def _search(request: Request) -> ScriptedCall:
+    return ScriptedCall("memory_search", {"query": "walrus"}, f"s{request.number}")
 
 
 async def silent(_context: Any, _agent: Any, output: Any) -> GuardrailFunctionOutput:
@@ -112,7 +113,7 @@ async def silent(_context: Any, _agent: Any, output: Any) -> GuardrailFunctionOu
 def test_an_answer_that_guardrails_keep_back_is_not_recorded(way: str, leads: Any) -> None:
     """The user has never seen it; one that is passed is, with what the provider reported for it."""
     one = leads(
-        lambda heard: ScriptedStep("A secret.") if heard.text == "Tell!" else None,
+        lambda request: ScriptedStep("A secret.") if request.text == "Tell!" else None,
         output_guardrails=[OutputGuardrail(silent)],
     )
     one.run(FACT, way)
@@ -128,7 +129,7 @@ def test_an_answer_that_guardrails_keep_back_is_not_recorded(way: str, leads: An
 def test_what_breaks_off_in_front_of_guardrails_is_not_recorded(way: str, leads: Any) -> None:
     """They have not seen it."""
     one = leads(
-        lambda _heard: ScriptedStep(SAID, error="failed", pieces=2), output_guardrails=[OutputGuardrail(silent)]
+        lambda _request: ScriptedStep(SAID, error="failed", pieces=2), output_guardrails=[OutputGuardrail(silent)]
     )
     with pytest.raises(Exception, match="fake"):
         one.run(FACT, way)
@@ -149,7 +150,7 @@ def test_a_run_that_ends_with_a_tool_is_recorded_whole(way: str, leads: Any) -> 
 def test_a_run_that_waits_for_approval_goes_on(way: str, restarts: bool, tmp_path: Path) -> None:  # noqa: FBT001
     """In another process, too, from a state that was written: each call has one result, the request is bounded."""
     mind = Model(4_000)
-    mind.script = once(2, LOOK, Call("look", {"at": 2}, "c2"))
+    mind.script = once(2, LOOK, ScriptedCall("look", {"at": 2}, "c2"))
 
     async def look(at: int) -> str:
         return mind.look(at)
@@ -202,7 +203,7 @@ def test_an_agent_that_is_handed_a_conversation_sees_it(way: str, leads: Any) ->
     other = Model(4_000)
     one.program.agent.handoffs.append(Agent("other", model=Fake(other), tools=one.program.tools))
     one.run(FACT, way)
-    one.mind.script = once(2, Call("transfer_to_other", {}, "c1"))
+    one.mind.script = once(2, ScriptedCall("transfer_to_other", {}, "c1"))
     assert one.run("Who else?", way).startswith("It says: ")
     assert FACT.encode() in b"".join(other.requests[-1].wires)
     assert not other.faults
@@ -212,7 +213,7 @@ def test_an_agent_that_is_handed_a_conversation_sees_it(way: str, leads: Any) ->
 @WAYS
 def test_the_hosts_own_attempts_are_bounded_each(way: str, leads: Any) -> None:
     """It tries again where a provider fails: the same request, which is recorded once."""
-    one = leads(lambda heard: ScriptedStep(error="failed") if heard.number == 2 else None)
+    one = leads(lambda request: ScriptedStep(error="failed") if request.number == 2 else None)
     one.program.agent.model_settings = ModelSettings(retry=ModelRetrySettings(max_retries=2, policy=lambda _: True))
     one.run(FACT, way)
     assert one.run("And now?", way) == SAID
@@ -222,8 +223,8 @@ def test_the_hosts_own_attempts_are_bounded_each(way: str, leads: Any) -> None:
 
 def test_a_run_that_failed_leaves_the_next_one_alone(leads: Any) -> None:
     """One without squidbot's options, with the same model, in the same task, behind a call that was never answered."""
-    one = leads(lambda heard: ScriptedStep(error="failed") if heard.results else None)
-    one.mind.script = lambda heard: ScriptedStep(error="failed") if heard.results else once(1, LOOK)(heard)
+    one = leads(lambda request: ScriptedStep(error="failed") if request.results else None)
+    one.mind.script = lambda request: ScriptedStep(error="failed") if request.results else once(1, LOOK)(request)
 
     async def both() -> None:
         with pytest.raises(Exception, match="fake"):
@@ -247,7 +248,7 @@ def test_a_model_that_can_t_be_taken_care_of_is_told_of(leads: Any) -> None:
     with listening() as told:
         assert [one.run("Hello!") for _ in range(2)] == [SAID] * 2
     assert len(told.lines) == 1
-    assert "can't take care of models of the class Odd: TypeError: no children" in told.lines[0]
+    assert "can't manage models of the class Odd: TypeError: no children" in told.lines[0]
 
 
 def test_a_stream_without_items_at_its_end_is_recorded_by_what_came(tmp_path: Path) -> None:
@@ -300,7 +301,7 @@ def test_what_a_tool_of_the_provider_made_is_kept(leads: Any) -> None:
     action = ActionSearch(type="search", query="weir")
     found = ResponseFunctionWebSearch(id="ws_1", type="web_search_call", status="completed", action=action)
     call = ResponseFunctionToolCall(type="function_call", call_id="c1", name="look", arguments='{"at":1}')
-    one = leads(lambda heard: ScriptedStep("", native=[found, call]) if heard.number == 1 else None)
+    one = leads(lambda request: ScriptedStep("", native=[found, call]) if request.number == 1 else None)
     assert one.run("Look!").startswith("It says: result 1")
     assert b"web_search_call" in b"".join(one.mind.requests[-1].wires)
     store = one.program.squidbot.hosted.engine.wired.store

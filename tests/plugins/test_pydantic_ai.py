@@ -12,9 +12,9 @@ from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessagesTypeAdapter, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import DeltaToolCall, FunctionModel
 
-from squidbot.plugins.pydantic_ai import Squidbot
+from squidbot.plugins.pydantic_ai import Squidbot, _key
 from squidbot.testing import check_host_plugin
-from squidbot.testing.hosts.program import CHAT, opened, rows
+from squidbot.testing.hosts import CHAT, opened, rows
 
 from .points import points_of
 from .program_pydantic_ai import HOST, KEEPING
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
     from pydantic_ai.messages import ModelMessage
     from pydantic_ai.models.function import AgentInfo
 
-    from squidbot.testing.hosts import Host
+    from squidbot.testing.hosts import HostDriver
 
 
 @pytest.mark.parametrize(("host", "point"), points_of(bare=HOST, message_history=KEEPING))
-def test_the_plugin_conforms(host: Host, point: str, tmp_path: Path) -> None:
+def test_the_plugin_conforms(host: HostDriver, point: str, tmp_path: Path) -> None:
     """Whether the conversation is known by its id alone, or its messages are handed over each time, too."""
     check_host_plugin(host, tmp_path, point)
 
@@ -45,6 +45,14 @@ def test_every_message_goes_there_and_back(tmp_path: Path) -> None:
     for payload in stored:
         (message,) = ModelMessagesTypeAdapter.validate_json(f"[{payload}]")
         assert json.loads(ModelMessagesTypeAdapter.dump_json([message]))[0] == json.loads(payload)
+
+
+def test_what_the_host_writes_anew_tells_nothing() -> None:
+    """Times and ids at any depth, and what is null beside what is missing."""
+    one = {"parts": [{"content": "hi", "timestamp": 1, "id": None}], "run": "a"}
+    other = {"run": "b", "parts": [{"content": "hi", "timestamp": 2}]}
+    assert _key(one) == _key(other)
+    assert _key(one) != _key({"parts": [{"content": "ho"}]})
 
 
 ANSWER = {"city": "Bern", "weather": "sun"}

@@ -12,21 +12,20 @@ import pytest
 
 from squidbot.core.errors import ConfigError, StoreError
 from squidbot.plugins.host import Conversation
-from squidbot.testing.hosts import FACT, SAID
-from squidbot.testing.hosts.program import home, listening, opened
+from squidbot.testing.hosts import FACT, SAID, home, listening, opened
 
 from . import program_langchain, program_llm, program_openai_agents, program_pydantic_ai
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from squidbot.testing.hosts import Host
+    from squidbot.testing.hosts import HostDriver
 
 HOSTS = [program_langchain.HOST, program_openai_agents.HOST, program_pydantic_ai.HOST]
 
 
 @pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.name)
-def test_wrong_settings_and_stores_are_found_at_the_start(host: Host, tmp_path: Path) -> None:
+def test_wrong_settings_and_stores_are_found_at_the_start(host: HostDriver, tmp_path: Path) -> None:
     """Not in the log of the first turn: a key that there is none of, and a file that is no store."""
     path = home(tmp_path, "one")
     with pytest.raises(ConfigError, match="countre"), opened(host, path, settings={"budget": {"countre": "bytes"}}):
@@ -51,7 +50,7 @@ def test_wrong_settings_are_said_and_stop_no_command(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("host", [*HOSTS, program_llm.HOST], ids=lambda host: host.name)
-def test_a_bug_of_ours_is_said_and_stops_no_run(host: Host, tmp_path: Path) -> None:
+def test_a_bug_of_ours_is_said_and_stops_no_run(host: HostDriver, tmp_path: Path) -> None:
     """One of those of the point C8, which is slow: the host's own list goes out, and behind a time all is recorded."""
     with opened(host, home(tmp_path, "one")) as run:
         assert run.say(FACT) == SAID

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from squidbot.testing import HOST_CHECKS, check_host_plugin
-from squidbot.testing.hosts import Otherwise, Request, Sent
-from squidbot.testing.hosts.program import broken_prefixes, faults_of
+from squidbot.testing.hosts import Exemption, Request, RequestMessage, broken_prefixes, faults_of
 
 from .toy_mutants import MUTANTS
 from .toy_program import HOST
@@ -17,7 +16,7 @@ from .toy_program import HOST
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from squidbot.testing.hosts import Host
+    from squidbot.testing.hosts import HostDriver
 
 
 @pytest.mark.parametrize(
@@ -37,15 +36,15 @@ def test_a_strangers_plugin_conforms(point: str, tmp_path: Path) -> None:
         for host, point in MUTANTS
     ],
 )
-def test_a_broken_plugin_fails_at_its_point(host: Host, point: str, tmp_path: Path) -> None:
+def test_a_broken_plugin_fails_at_its_point(host: HostDriver, point: str, tmp_path: Path) -> None:
     """The text says which host, which point, and what was expected."""
     with pytest.raises(AssertionError, match=rf"^{host.name}, {point}: "):
         check_host_plugin(host, tmp_path, point)
 
 
-def said(role: str, text: str = "x", calls: str = "", results: str = "") -> Sent:
+def said(role: str, text: str = "x", calls: str = "", results: str = "") -> RequestMessage:
     """Return a message of a request."""
-    return Sent(role, text, tuple(calls), tuple(results), f"{role}{text}{calls}{results}".encode())  # type: ignore[arg-type]
+    return RequestMessage(role, text, tuple(calls), tuple(results), f"{role}{text}{calls}{results}".encode())  # type: ignore[arg-type]
 
 
 USER, REPLY = said("user"), said("assistant")
@@ -71,7 +70,7 @@ CALLS, RESULT, OTHER = said("assistant", calls="ab"), said("tool", results="a"),
         ([], "it has no message"),
     ],
 )
-def test_a_request_breaks_the_rules_that_it_breaks(messages: list[Sent], fault: str) -> None:
+def test_a_request_breaks_the_rules_that_it_breaks(messages: list[RequestMessage], fault: str) -> None:
     """Each by its own words, and none otherwise."""
     found = faults_of(Request(tuple(messages)), None)
     assert any(fault in each for each in found) if fault else found == []
@@ -107,10 +106,10 @@ def test_all_of_a_request_counts_and_is_compared() -> None:
 def test_a_point_that_a_host_cant_meet_is_checked_otherwise(tmp_path: Path) -> None:
     """With its reason; and points that do not exist are no excuse."""
     seen: list[str] = []
-    otherwise = {"C5 recall": Otherwise("it has no tools", lambda host, _folder: seen.append(host.name))}
+    otherwise = {"C5 recall": Exemption("it has no tools", lambda host, _folder: seen.append(host.name))}
     check_host_plugin(replace(HOST, otherwise=otherwise), tmp_path, "C5 recall")
     assert seen == [HOST.name]
-    for host, point in ((HOST, "C99"), (replace(HOST, otherwise={"C99": Otherwise("none")}), "C5 recall")):
+    for host, point in ((HOST, "C99"), (replace(HOST, otherwise={"C99": Exemption("none")}), "C5 recall")):
         with pytest.raises(AssertionError, match="C99"):
             check_host_plugin(host, tmp_path, point)
 
@@ -126,5 +125,5 @@ def test_a_point_that_a_host_cant_meet_is_checked_otherwise(tmp_path: Path) -> N
 )
 def test_what_is_not_said_of_a_host_is_not_passed_over(point: str, unknown: dict[str, Any], tmp_path: Path) -> None:
     """A driver that leaves it out fails, or says why there is none."""
-    with pytest.raises(AssertionError, match=r"Host\.otherwise"):
+    with pytest.raises(AssertionError, match=r"HostDriver\.otherwise"):
         check_host_plugin(replace(HOST, **unknown), tmp_path, point)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from squidbot.plugins.host import Conversation
-    from squidbot.testing.hosts import Host
+    from squidbot.testing.hosts import HostDriver
 
     Message = dict[str, Any]
 
@@ -98,7 +98,7 @@ class SaysItEachTime(ToySquid):
 
     def before(self, conversation_id: str, listed: list[Message], schemas: list[Message]) -> list[Message]:
         """Log it."""
-        self.hosted._told.clear()
+        self.hosted._warned.clear()
         return super().before(conversation_id, listed, schemas)
 
 
@@ -287,12 +287,12 @@ REWRITTEN: Final = host_of(RewritesHistory, "tests.testing.toy_mutants:REWRITTEN
 NONE: Final = ""
 
 
-def _found(squid: type[ToySquid], *points: str) -> list[tuple[Host, str]]:
+def _found(squid: type[ToySquid], *points: str) -> list[tuple[HostDriver, str]]:
     return [(host_of(squid, NONE), point) for point in points]
 
 
 # Each mutant, and a point that finds it.
-MUTANTS: Final[list[tuple[Host, str]]] = [
+MUTANTS: Final[list[tuple[HostDriver, str]]] = [
     (LATE, "C1 restart"),
     (ANEW, "C1 restart"),
     (TWICE, "C1 restart"),

@@ -54,7 +54,7 @@ class ToySquid:
 
     def __init__(self, path: Path, budget: int | None = None, settings: Mapping[str, object] | None = None) -> None:
         """Nothing is opened yet."""
-        self.hosted = HostRuntime(path, host="toy", form="openai.chat", telling=dict, budget=budget, settings=settings)
+        self.hosted = HostRuntime(path, host="toy", form="openai.chat", budget=budget, settings=settings)
         self.tools: Sequence[ToyTool] = [ToyTool(self.hosted, each) for each in HOST_DEFAULTS]
         self.warned: set[str] = set()
 

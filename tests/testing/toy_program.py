@@ -8,7 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from squidbot.testing.hosts import Host, Request, Sent, Setting, Signed, ToolFailed, broken_off, to_json
+from squidbot.testing.hosts import (
+    HostDriver,
+    Request,
+    RequestMessage,
+    Setting,
+    SignedReply,
+    ToolFailed,
+    broken_off,
+    to_json,
+)
 
 from .toy_agent import Agent, ModelFailedError, TooLongError
 from .toy_plugin import ToySquid
@@ -21,13 +30,13 @@ if TYPE_CHECKING:
     Message = dict[str, Any]
 
 
-def sent(message: Message) -> Sent:
+def sent(message: Message) -> RequestMessage:
     """Return a message as a neutral one."""
     calls = tuple(each["id"] for each in message.get("tool_calls", ()))
     results = (message["tool_call_id"],) if message["role"] == "tool" else ()
     content = message.get("content") or ""
     opaque = to_json(message["reasoning_details"]).decode() if "reasoning_details" in message else ""
-    return Sent(message["role"], content, calls, results, to_json(message), opaque)
+    return RequestMessage(message["role"], content, calls, results, to_json(message), opaque)
 
 
 class Look:
@@ -117,7 +126,7 @@ class Program:
         """Return the agent's list."""
         return list(self.agent.lists.get(conversation_id, []))
 
-    def listed(self, conversation_id: str) -> Sequence[Sent]:
+    def listed(self, conversation_id: str) -> Sequence[RequestMessage]:
         """Return the same, neutral."""
         return [sent(each) for each in self.agent.lists.get(conversation_id, [])]
 
@@ -148,9 +157,9 @@ REPLY = {"role": "assistant", "content": "Yes.", "reasoning_details": THOUGHT}
 ROOT = Path(__file__).parents[2]
 
 
-def host_of(squid: type[ToySquid], origin: str) -> Host:
+def host_of(squid: type[ToySquid], origin: str) -> HostDriver:
     """Return what is known of the toy, with one plugin or another."""
-    return Host(
+    return HostDriver(
         name=f"toy with {squid.__name__}",
         make=partial(Program, squid=squid),
         origin=origin,
@@ -161,7 +170,7 @@ def host_of(squid: type[ToySquid], origin: str) -> Host:
         server_held={"thread": held},
         rivals={"keeps": partial(with_limit, squid=squid)},
         inactive={"no conversation_id": partial(without_id, squid=squid)},
-        signed=Signed(REPLY, to_json(THOUGHT).decode()),
+        signed=SignedReply(REPLY, to_json(THOUGHT).decode()),
     )
 
 

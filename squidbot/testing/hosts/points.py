@@ -18,7 +18,7 @@ from squidbot.core.messages import Usage
 from squidbot.core.ports import TranscriptStore
 from squidbot.plugins import host
 from squidbot.plugins.host import Conversation, HostRuntime
-from squidbot.testing.hosts.program import (
+from squidbot.testing.hosts import (
     BUDGET,
     CHAT,
     FACT,
@@ -28,17 +28,18 @@ from squidbot.testing.hosts.program import (
     SAID,
     SCENES,
     TOKEN_BYTES,
-    Call,
+    FailingSummarizer,
     Model,
+    ScriptedCall,
     ScriptedStep,
     Setting,
     ToolFailed,
-    Useless,
     broken_prefixes,
     die,
     home,
     killed,
     listening,
+    once,
     opened,
     reading,
     rows,
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import ModuleType
 
-    from squidbot.testing.hosts.program import Heard, Host, Opened, Sent, Told
+    from squidbot.testing.hosts import HostDriver, OpenProgram, Request, RequestMessage, WarningRecorder
 
 
 CONVERSATIONS = 8
@@ -62,7 +63,7 @@ OTHER = "chat-9"
 TURNS = 8
 
 
-def isolated(host: Host, folder: Path) -> None:
+def isolated(host: HostDriver, folder: Path) -> None:
     """C10: eight conversations at once: no word of another is in a request or found, and each has all of its own."""
     with opened(host, home(folder, "mem")) as run:
         answers = asyncio.run(_interleaved(run))
@@ -80,7 +81,7 @@ def isolated(host: Host, folder: Path) -> None:
             assert len(inside) == 1, f"a request has words of one conversation: request {number} of {inside}"
 
 
-async def _interleaved(run: Opened) -> list[str]:
+async def _interleaved(run: OpenProgram) -> list[str]:
     async def turn(number: int, text: str) -> str:
         return await run.program.arun(text, f"chat-{number}")
 
@@ -89,7 +90,7 @@ async def _interleaved(run: Opened) -> list[str]:
     return await asyncio.gather(*(turn(number, f"RECALL walrus{number}") for number in range(CONVERSATIONS)))
 
 
-def untouched(host: Host, folder: Path) -> None:
+def untouched(host: HostDriver, folder: Path) -> None:
     """C12: the host's own list is that of a run without squidbot; history that a caller hands over comes in once."""
     ours, users, _ = _led(host, home(folder, "with"), has_squidbot=True)
     theirs, _, history = _led(host, home(folder, "without"), has_squidbot=False)
@@ -110,37 +111,43 @@ def untouched(host: Host, folder: Path) -> None:
             history = run.program.history(OTHER)
 
 
-def _led(host: Host, path: Path, *, has_squidbot: bool) -> tuple[list[Sent], list[str], object]:
+def _led(host: HostDriver, path: Path, *, has_squidbot: bool) -> tuple[list[RequestMessage], list[str], object]:
     """Lead a conversation and return the host's list, what is recorded of the user's words, and the host's history."""
     with opened(host, path, has_squidbot=has_squidbot) as run:
-        run.model.script = lambda heard: (
-            ScriptedStep(calls=(Call("look", {"at": 1}, f"c{heard.number}"),)) if "Look!" in heard.text else None
+        run.model.script = lambda request: (
+            ScriptedStep(calls=(ScriptedCall("look", {"at": 1}, f"c{request.number}"),))
+            if "Look!" in request.text
+            else None
         )
         for number in range(TURNS):
             run.say(f"{number}: {'Look!' if number % 3 == 0 else LONG}")
         return [*run.program.listed(CHAT)], _users(run, CHAT) if has_squidbot else [], run.program.history(CHAT)
 
 
-def _users(run: Opened, conversation_id: str) -> list[str]:
+def _users(run: OpenProgram, conversation_id: str) -> list[str]:
     return [text for role, text in run.said(conversation_id) if role == "user"]
 
 
 # Points C8 and C9: what fails inside squidbot never ends a run; a run that fails or is cancelled
 # loses nothing.
 
+if TYPE_CHECKING:
+    # The answers of a program without squidbot, its requests, and how it fails at a request that is too long.
+    Bare = tuple[list[str], list[list[bytes]], str]
+
 FAILING_CHAT: Final = "chat-2"
 # How long a thread behind the turns may take until it asks for a summary.
 ASKED_SECONDS: Final = 10.0
 FAILING_TURNS: Final = (FACT, FILLER, "And now?")
 # What of `Hosted` a run never meets: what keeps failures inside, and the start and the end of the program.
-_INNER: Final = frozenset({"answer", "close", "offer_tools", "open", "safely"})
+_INNER: Final = frozenset({"answer", "close", "open", "safely", "tools", "warn_once"})
 # With one of these broken no request is squidbot's: the host's own list goes out.
 _REQUESTS: Final = frozenset({"before", "conversation", "engine", "append"})
 # With one of these broken something is missing in what is sent or recorded, so the log has to say it.
 _LOUD: Final = _REQUESTS | {"after", "call_tool"}
 
 
-class Fault(NamedTuple):
+class InjectedFault(NamedTuple):
     """Something of squidbot that is broken: where it is, by which name, what it raises; and how often it was met."""
 
     owner: object
@@ -154,7 +161,7 @@ class Fault(NamedTuple):
         raise self.error
 
 
-def entries(plugin: str) -> list[Fault]:
+def entries(plugin: str) -> list[InjectedFault]:
     """Return every public entry of `squidbot.plugins.host` that a plugin calls in a run, broken by a bug of ours.
 
     These are the methods of what it is made of, and the functions that its module, or one inside, has imported.
@@ -164,7 +171,7 @@ def entries(plugin: str) -> list[Fault]:
     for module in [value for name, value in sys.modules.items() if f"{name}.".startswith(f"{plugin}.")]:
         found += _functions(module)
         found += [each for value in vars(module).values() if ismodule(value) for each in _functions(value)]
-    return [Fault(owner, name, RuntimeError("a bug of ours"), []) for owner, name in dict.fromkeys(found)]
+    return [InjectedFault(owner, name, RuntimeError("a bug of ours"), []) for owner, name in dict.fromkeys(found)]
 
 
 def _methods(owner: type) -> list[str]:
@@ -184,16 +191,16 @@ def _functions(module: ModuleType) -> list[tuple[object, str]]:
     ]
 
 
-def _store_faults(path: Path) -> list[Fault]:
+def _store_faults(path: Path) -> list[InjectedFault]:
     """Return every promise of the store, broken as by a disk that is full or a file that is locked."""
     with reading(path) as engine:
         kind = type(engine.wired.store)
     names = [name for name in vars(TranscriptStore) if not name.startswith("_") and name != "forget"]
-    return [Fault(kind, name, StoreError(f"{name}: the disk is full"), []) for name in names]
+    return [InjectedFault(kind, name, StoreError(f"{name}: the disk is full"), []) for name in names]
 
 
 @contextmanager
-def _broken(fault: Fault) -> Iterator[Told]:
+def _broken(fault: InjectedFault) -> Iterator[WarningRecorder]:
     """Break something, and listen."""
     is_property = isinstance(getattr(fault.owner, fault.name, None), property)
     made: object = property(lambda _owner: fault()) if is_property else fault
@@ -201,7 +208,7 @@ def _broken(fault: Fault) -> Iterator[Told]:
         yield told
 
 
-def fails_open(host: Host, folder: Path) -> None:
+def fails_open(host: HostDriver, folder: Path) -> None:
     """C8: a bug in every entry of squidbot's, and a store that fails: output and list are those without squidbot."""
     bare = _as_without(host, home(folder, "bare"))
     met = 0
@@ -214,19 +221,19 @@ def fails_open(host: Host, folder: Path) -> None:
         _checks_fault(host, home(folder, f"store-{number}"), fault, bare)
     _checks_no_store(host, home(folder, "none"), bare)
     for hangs in (False, True):
-        _checks_summarizer(host, home(folder, f"hangs-{hangs}"), Useless(hangs=hangs))
+        _checks_summarizer(host, home(folder, f"hangs-{hangs}"), FailingSummarizer(hangs=hangs))
 
 
-def _as_without(host: Host, path: Path) -> tuple[list[str], list[list[bytes]], str]:
+def _as_without(host: HostDriver, path: Path) -> Bare:
     """Return what a program without squidbot answers, what it sends, and how it fails at a request too long."""
     with opened(host, path, has_squidbot=False) as run:
         answers = [run.say(text, FAILING_CHAT) for text in FAILING_TURNS]
         sent = [[each.wire for each in request.messages] for request in run.model.requests]
-        run.scripted(lambda _heard: ScriptedStep(error="too_long"))
+        run.scripted(lambda _request: ScriptedStep(error="too_long"))
         return answers, sent, run.fails("Too long!", "chat-3")
 
 
-def _checks_fault(host: Host, path: Path, fault: Fault, bare: tuple[list[str], list[list[bytes]], str]) -> int:
+def _checks_fault(host: HostDriver, path: Path, fault: InjectedFault, bare: Bare) -> int:
     where = f"{getattr(fault.owner, '__name__', fault.owner)}.{fault.name} raises {fault.error!r}"
     with opened(host, path) as run:
         run.say("First.")
@@ -235,7 +242,7 @@ def _checks_fault(host: Host, path: Path, fault: Fault, bare: tuple[list[str], l
             _checks_same(run, bare, where, is_whole=fault.name in _REQUESTS)
             recalled = run.fails("RECALL the walrus.", FAILING_CHAT)
             assert not recalled, f"a call of squidbot's tool goes on where {where}: it raised {recalled}"
-            run.scripted(lambda _heard: ScriptedStep(error="too_long"))
+            run.scripted(lambda _request: ScriptedStep(error="too_long"))
             failed = run.fails("Too long!", "chat-3")
             assert failed == bare[2], f"a request too long fails as without squidbot where {where}: {failed!r}"
             run.unscripted()
@@ -253,7 +260,7 @@ def _checks_fault(host: Host, path: Path, fault: Fault, bare: tuple[list[str], l
     return len(fault.met)
 
 
-def _checks_same(run: Opened, bare: tuple[list[str], list[list[bytes]], str], where: str, *, is_whole: bool) -> None:
+def _checks_same(run: OpenProgram, bare: Bare, where: str, *, is_whole: bool) -> None:
     before = len(run.model.requests)
     for text, due in zip(FAILING_TURNS, bare[0], strict=True):
         answer = run.say(text, FAILING_CHAT)
@@ -263,7 +270,7 @@ def _checks_same(run: Opened, bare: tuple[list[str], list[list[bytes]], str], wh
     assert not is_whole or made == bare[1], f"the host's own list goes out where {where}: {len(made[-1])} messages"
 
 
-def _checks_no_store(host: Host, path: Path, bare: tuple[list[str], list[list[bytes]], str]) -> None:
+def _checks_no_store(host: HostDriver, path: Path, bare: Bare) -> None:
     """Have a plugin refuse a file that is no store when it is made, or say so and go on."""
     path.write_text("this is no database, and never was" * 99)
     with listening() as told:
@@ -278,7 +285,7 @@ def _checks_no_store(host: Host, path: Path, bare: tuple[list[str], list[list[by
     )
 
 
-def _checks_summarizer(host: Host, path: Path, model: Useless) -> None:
+def _checks_summarizer(host: HostDriver, path: Path, model: FailingSummarizer) -> None:
     """Have all go on, within budget, beside a summarizer that raises or hangs."""
     with summarized_by(model), opened(host, path, budget=8_192) as run:
         run.talk()
@@ -288,20 +295,20 @@ def _checks_summarizer(host: Host, path: Path, model: Useless) -> None:
         model.let_go.set()
 
 
-def broken_off(host: Host, folder: Path) -> None:
+def broken_off(host: HostDriver, folder: Path) -> None:
     """C9: a provider that fails, on the first call or behind a tool, and a run that is cancelled, lose nothing."""
-    call = (Call("look", {"at": 1}, "c1"),)
+    call = (ScriptedCall("look", {"at": 1}, "c1"),)
     known = [("user", "Look!"), ("call", "c1"), ("result", "c1")]
 
-    def fail(run: Opened, at: int) -> None:
-        run.scripted(lambda heard: ScriptedStep(error="failed") if heard.number == at else ScriptedStep(calls=call))
+    def fail(run: OpenProgram, at: int) -> None:
+        run.scripted(lambda request: ScriptedStep(error="failed") if request.number == at else ScriptedStep(calls=call))
         assert run.fails("Look!"), "the host tells that its model has failed"
 
-    def hold(run: Opened, at: int) -> None:
-        run.scripted(lambda heard: ScriptedStep(is_held=True) if heard.number == at else ScriptedStep(calls=call))
+    def hold(run: OpenProgram, at: int) -> None:
+        run.scripted(lambda request: ScriptedStep(is_held=True) if request.number == at else ScriptedStep(calls=call))
         run.program.cancel("Look!", CHAT)
 
-    ways: dict[str, Callable[[Opened, int], None]] = {"failed": fail, "was cancelled": hold}
+    ways: dict[str, Callable[[OpenProgram, int], None]] = {"failed": fail, "was cancelled": hold}
     for way, ends in ways.items():
         for at in (1, 2):
             path = home(folder, f"{way}-{at}")
@@ -315,7 +322,7 @@ def broken_off(host: Host, folder: Path) -> None:
                 _checks_next(run, way, at)
 
 
-def _checks_next(run: Opened, way: str, at: int) -> None:
+def _checks_next(run: OpenProgram, way: str, at: int) -> None:
     answer = run.say("What now?")
     assert answer == SAID, f"the run behind one that {way} at call {at} goes on: it said {answer!r}"
     assert b"Look!" in run.whole(), f"what was said to a run that {way} at call {at} is sent again"
@@ -336,7 +343,7 @@ LINE: Final = "entry {at}: shelf {at}, three jars of squid ink, checked at noon;
 SCENE: Final = "killed half-way"
 
 
-def lasting(host: Host, folder: Path) -> None:
+def lasting(host: HostDriver, folder: Path) -> None:
     """300 steps at an 8K window: no request over budget or invalid, append-only between plans, all is recorded."""
     path = home(folder, "mem")
     ended = killed(host, {SCENE: path}, LASTING_BUDGET)[SCENE]
@@ -351,7 +358,7 @@ def lasting(host: Host, folder: Path) -> None:
         _checks_recorded(run)
 
 
-def _look_about(run: Opened, turn: int) -> None:
+def _look_about(run: OpenProgram, turn: int) -> None:
     """Run a turn of many steps, each with one call or two."""
     first = turn * STEPS
 
@@ -359,23 +366,23 @@ def _look_about(run: Opened, turn: int) -> None:
         if number > STEPS:
             return ScriptedStep(SAID)
         places = [first + number, *([-(first + number)] if number % 4 == 0 else [])]
-        return ScriptedStep(calls=tuple(Call("look", {"at": abs(at)}, f"c{at}") for at in places))
+        return ScriptedStep(calls=tuple(ScriptedCall("look", {"at": abs(at)}, f"c{at}") for at in places))
 
     run.model.looks = lambda at: LINE.format(at=at) * (40 if at % 25 == 0 else 4)
-    run.scripted(lambda heard: step(heard.number))
+    run.scripted(lambda request: step(request.number))
     answer = run.say(f"Turn {turn}: look about.")
     run.unscripted()
     assert answer == SAID, f"a turn of {STEPS} steps has its answer: {answer[:200]!r}"
 
 
-def _checks_prefixes(run: Opened) -> None:
+def _checks_prefixes(run: OpenProgram) -> None:
     broken = broken_prefixes(run.model.requests, run.model.planned)
     assert not broken, f"requests extend each other: {'; '.join(broken[:2])}"
     plans = len(set(run.model.planned))
     assert plans > 1, "the talk is long enough for a plan to change, else this would show nothing"
 
 
-def _checks_recorded(run: Opened) -> None:
+def _checks_recorded(run: OpenProgram) -> None:
     said, text = run.said(), run.text()
     turns = [words for role, words in said if role == "user"]
     due = [FACT, *(f"Turn {turn}: look about." for turn in range(LASTING_TURNS)), "RECALL the walrus at the harbour."]
@@ -395,7 +402,7 @@ def _steps() -> list[int]:
     return [at for at in every if not turn * STEPS + last <= at <= (turn + 1) * STEPS]
 
 
-def _first_half(run: Opened) -> None:
+def _first_half(run: OpenProgram) -> None:
     """Be killed half-way; 3 where a rule was broken until then, which is printed."""
     with watched(run):
         run.say(FACT)
@@ -404,15 +411,15 @@ def _first_half(run: Opened) -> None:
         at = KILLED_AT[0] * STEPS + KILLED_AT[1]
         looks = run.model.looks
         run.model.looks = lambda place: _end(run) if place == at else looks(place)
-        run.scripted(lambda heard: _one(KILLED_AT[0] * STEPS + heard.number))
+        run.scripted(lambda request: _one(KILLED_AT[0] * STEPS + request.number))
         run.say(f"Turn {KILLED_AT[0]}: look about.")
 
 
 def _one(at: int) -> ScriptedStep:
-    return ScriptedStep(calls=(Call("look", {"at": at}, f"c{at}"),))
+    return ScriptedStep(calls=(ScriptedCall("look", {"at": at}, f"c{at}"),))
 
 
-def _end(run: Opened) -> str:
+def _end(run: OpenProgram) -> str:
     faults = [*run.model.faults, *broken_prefixes(run.model.requests, run.model.planned)]
     if faults:
         sys.stderr.write("\n".join(faults[:5]))
@@ -427,19 +434,19 @@ SCENES[SCENE] = _first_half
 # imports a host.
 
 
-def rivalled(host: Host, folder: Path) -> None:
+def rivalled(host: HostDriver, folder: Path) -> None:
     """C16: beside each manager of the host's own that shortens what is said, one warning names it."""
-    assert host.rivals, "Host.rivals has the host's own managers, or Host.otherwise says why there is none"
+    assert host.rivals, "HostDriver.rivals has the host's own managers, or HostDriver.otherwise says why there is none"
     _checks_warnings(host, folder, host.rivals)
 
 
-def inactive(host: Host, folder: Path) -> None:
+def inactive(host: HostDriver, folder: Path) -> None:
     """C17: where squidbot does nothing, one warning says why, however often that happens."""
-    assert host.inactive, "Host.inactive has the ways to do nothing, or Host.otherwise says why there is none"
+    assert host.inactive, "HostDriver.inactive has the ways to do nothing, or HostDriver.otherwise says why not"
     _checks_warnings(host, folder, host.inactive)
 
 
-def _checks_warnings(host: Host, folder: Path, acts: Mapping[str, Callable[[Setting], object]]) -> None:
+def _checks_warnings(host: HostDriver, folder: Path, acts: Mapping[str, Callable[[Setting], object]]) -> None:
     for number, (word, act) in enumerate(acts.items()):
         with listening() as told:
             act(Setting(home(folder, f"{number}"), Model(None, host.search), BUDGET))
@@ -448,7 +455,7 @@ def _checks_warnings(host: Host, folder: Path, acts: Mapping[str, Callable[[Sett
         assert word in lines[0], f"the warning says {word!r}: logged {lines[0]!r}"
 
 
-def hygienic(host: Host, folder: Path) -> None:
+def hygienic(host: HostDriver, folder: Path) -> None:
     """C18: squidbot imports no host, and the plugin without its host names what installs both."""
     del folder
     inside = f"[each for each in sys.modules if (each + '.').startswith({host.package + '.'!r})]"
@@ -460,7 +467,7 @@ def hygienic(host: Host, folder: Path) -> None:
     assert wanted in missing, f"a plugin without its host names its extra, {wanted}: {missing[-300:]}"
 
 
-def _run(host: Host, code: str) -> str:
+def _run(host: HostDriver, code: str) -> str:
     """Return what a new Python prints, what it raises included."""
     roots = [str(host.root)] if host.root is not None else []
     told = {**os.environ, "PYTHONPATH": os.pathsep.join([*roots, *filter(None, sys.path)])}
@@ -472,9 +479,9 @@ def _run(host: Host, code: str) -> str:
 # Points C11 and C13 to C15: what is between squidbot and the provider of the host's model.
 
 
-def server_held(host: Host, folder: Path) -> None:
+def server_held(host: HostDriver, folder: Path) -> None:
     """C11: each switch that has the provider hold the conversation is refused by its name, and nothing is sent."""
-    assert host.server_held, "Host.server_held names the switches, or Host.otherwise says why there is none"
+    assert host.server_held, "HostDriver.server_held names the switches, or HostDriver.otherwise says why there is none"
     for number, (name, act) in enumerate(host.server_held.items()):
         with opened(host, home(folder, f"{number}")) as run:
             try:
@@ -488,7 +495,7 @@ def server_held(host: Host, folder: Path) -> None:
             assert not sent, f"nothing is sent with {name}: {sent} requests were"
 
 
-def overflowed(host: Host, folder: Path) -> None:
+def overflowed(host: HostDriver, folder: Path) -> None:
     """C13: a request that the provider refuses as too long is sent once more, smaller, and recorded once."""
     for way in ("run", "stream"):
         with opened(host, home(folder, way)) as run:
@@ -496,7 +503,7 @@ def overflowed(host: Host, folder: Path) -> None:
             for number in range(4):
                 run.say(f"{number}: {FILLER}")
             before = len(run.said())
-            run.scripted(lambda heard: ScriptedStep(error="too_long") if heard.number == 1 else None)
+            run.scripted(once(ScriptedStep(error="too_long")))
             answer = run.say("Once more.") if way == "run" else run.program.stream("Once more.", CHAT)
             assert answer == SAID, f"a {way} goes on behind a refusal: it said {answer!r}"
             refused, taken = run.model.requests[-2:]
@@ -508,21 +515,21 @@ def overflowed(host: Host, folder: Path) -> None:
             assert run.said()[before:] == due, f"it is recorded once: expected {due}, recorded {run.said()[before:]}"
 
 
-def reasoned(host: Host, folder: Path) -> None:
+def reasoned(host: HostDriver, folder: Path) -> None:
     """C14: what only its provider can read is sent again byte for byte, restarted, too, and whole or not at all."""
-    assert host.signed is not None, "Host.signed is a reply with reasoning, or Host.otherwise says why there is none"
+    assert host.signed is not None, "HostDriver.signed is a reply with reasoning, or HostDriver.otherwise says why not"
     due = host.signed.opaque
-    assert due, "Host.signed says what only its provider can read"
+    assert due, "HostDriver.signed says what only its provider can read"
     native = host.signed.native
     with opened(host, home(folder, "mem")) as run:
-        run.scripted(lambda heard: ScriptedStep("Yes.", native=native) if heard.number == 1 else None)
+        run.scripted(once(ScriptedStep("Yes.", native=native)))
         run.say(FACT)
         run.say("And?")
         _checks_opaque(run, due)
     with opened(host, home(folder, "mem")) as run, watched(run):
         run.say("And then?")
         _checks_opaque(run, due)
-        run.scripted(lambda _heard: ScriptedStep("Yes.", native=native))
+        run.scripted(lambda _request: ScriptedStep("Yes.", native=native))
         for number in range(20):
             run.say(f"{number}: {LONG}")
             kept = {each.opaque for each in run.model.requests[-1].messages} - {"", due, host.signed.left}
@@ -535,12 +542,12 @@ def reasoned(host: Host, folder: Path) -> None:
         assert not whole, f"behind a change of plan, what was signed before it is left out: {whole} are in"
 
 
-def _checks_opaque(run: Opened, due: str) -> None:
+def _checks_opaque(run: OpenProgram, due: str) -> None:
     opaque = [each.opaque for each in run.model.requests[-1].messages if each.opaque]
     assert opaque == [due], f"what only its provider can read is sent as it was: expected {due}, sent {opaque}"
 
 
-def calibrated(host: Host, folder: Path) -> None:
+def calibrated(host: HostDriver, folder: Path) -> None:
     """C15: what the provider reports, cached tokens included, moves what is believed to fit."""
     known = {}
     for share in (1, 2):
@@ -548,8 +555,8 @@ def calibrated(host: Host, folder: Path) -> None:
             # This provider counts twice what the first one does, half of it read from its cache.
             run.model.budget = BUDGET // share
 
-            def step(heard: Heard, share: int = share) -> ScriptedStep:
-                tokens = share * heard.request.tokens
+            def step(request: Request, share: int = share) -> ScriptedStep:
+                tokens = share * request.tokens
                 return replace(ScriptedStep(SAID), usage=Usage(tokens, share * len(SAID) // 4, tokens // 2))
 
             run.scripted(step)
@@ -568,7 +575,7 @@ TALK_STEPS = 10
 LARGE_AT = 4
 
 
-def restarted(host: Host, folder: Path) -> None:
+def restarted(host: HostDriver, folder: Path) -> None:
     """C1: another program, and one behind a killed process, has every item in order, and sends the same prefix."""
     with opened(host, home(folder, "closed")) as first:
         first.say(FACT)
@@ -599,14 +606,14 @@ def restarted(host: Host, folder: Path) -> None:
                 assert words.encode() in run.whole(), f"{words!r}, said to the killed process, is sent again"
 
 
-def bounded(host: Host, folder: Path) -> None:
+def bounded(host: HostDriver, folder: Path) -> None:
     """C2: within budget in every call, inside of a turn of tools, too, with a result of three times the budget."""
     with opened(host, home(folder, "mem")) as run:
         run.talk()
         run.model.looks = lambda at: (
             f"result {at} " + "of a look at the shelf " * (3 * BUDGET * TOKEN_BYTES // 23 if at == LARGE_AT else 20)
         )
-        run.scripted(lambda heard: _looks(heard, 2) if heard.number <= TALK_STEPS else ScriptedStep(SAID))
+        run.scripted(lambda request: _looks(request, 2) if request.number <= TALK_STEPS else ScriptedStep(SAID))
         before = len(run.model.requests)
         run.say("Look at everything.")
         asked = len(run.model.requests) - before
@@ -619,12 +626,12 @@ def bounded(host: Host, folder: Path) -> None:
         assert len(text) > 2 * 3 * BUDGET * TOKEN_BYTES, "what was cut for a request is recorded whole"
 
 
-def _looks(heard: Heard, count: int) -> ScriptedStep:
-    at = heard.number
-    return ScriptedStep(calls=tuple(Call("look", {"at": at}, f"c{at}-{number}") for number in range(count)))
+def _looks(request: Request, count: int) -> ScriptedStep:
+    at = request.number
+    return ScriptedStep(calls=tuple(ScriptedCall("look", {"at": at}, f"c{at}-{number}") for number in range(count)))
 
 
-def pairs(host: Host, folder: Path) -> None:
+def pairs(host: HostDriver, folder: Path) -> None:
     """C3: calls at once, one of which fails; and calls left open by a run that was broken off."""
 
     def looks(at: int) -> str:
@@ -635,15 +642,15 @@ def pairs(host: Host, folder: Path) -> None:
     with opened(host, home(folder, "mem")) as run:
         run.say(FACT)
         run.model.looks = looks
-        calls = tuple(Call("look", {"at": at}, f"c{at}") for at in (1, 2, 3))
-        run.scripted(lambda heard: ScriptedStep(calls=calls) if heard.number == 1 else None)
+        calls = tuple(ScriptedCall("look", {"at": at}, f"c{at}") for at in (1, 2, 3))
+        run.scripted(once(ScriptedStep(calls=calls)))
         run.say("Look thrice!")
         due = sorted([*(("call", each.call_id) for each in calls), *(("result", each.call_id) for each in calls)])
         found = sorted(line for line in run.said() if line[0] in ("call", "result"))
         assert found == due, f"calls at once each have one result: expected {due}, recorded {found}"
         assert "no such shelf" in run.text(), "what a tool that failed said is recorded"
-        held = (Call("look", {"at": -1}, "h1"), Call("look", {"at": -1}, "h2"))
-        run.scripted(lambda heard: ScriptedStep(calls=held) if heard.number == 1 else None)
+        held = (ScriptedCall("look", {"at": -1}, "h1"), ScriptedCall("look", {"at": -1}, "h2"))
+        run.scripted(once(ScriptedStep(calls=held)))
         run.program.cancel("Wait!", CHAT)
     with opened(host, home(folder, "mem")) as run:
         assert run.say("What now?") == SAID, "the run behind a broken off one goes on"
@@ -653,11 +660,11 @@ def pairs(host: Host, folder: Path) -> None:
         assert found == due, f"calls that were broken off: expected {due}, recorded {found}"
 
 
-def append_only(host: Host, folder: Path) -> None:
+def append_only(host: HostDriver, folder: Path) -> None:
     """C4: each request begins with the one before, byte for byte, but where a view plan was recorded between."""
     with opened(host, home(folder, "mem")) as run, watched(run):
         run.talk()
-        run.scripted(lambda heard: _looks(heard, 1) if heard.number <= 5 else None)
+        run.scripted(lambda request: _looks(request, 1) if request.number <= 5 else None)
         run.say("Look around.")
         run.unscripted()
         run.say("And then?")
@@ -667,7 +674,7 @@ def append_only(host: Host, folder: Path) -> None:
         assert plans > 1, "the talk is long enough for a plan to change, else this would show nothing"
 
 
-def recalled(host: Host, folder: Path) -> None:
+def recalled(host: HostDriver, folder: Path) -> None:
     """C5: the model searches for what is no longer in view, gets the original words, and answers with them."""
     with opened(host, home(folder, "mem")) as run:
         turns = run.talk() + 1
@@ -686,12 +693,12 @@ WAYS_TURNS: Final = (FACT, FILLER, "Look!", "RECALL what the walrus is called.",
 INCOMPLETE: Final = "incomplete"
 
 
-def alike(host: Host, folder: Path) -> None:
+def alike(host: HostDriver, folder: Path) -> None:
     """C7: the host's own entry that waits and the one that is awaited leave the same, in store and requests."""
     _compares(host, folder, "awaited", lambda run, text: asyncio.run(run.program.arun(text, CHAT)))
 
 
-def streamed(host: Host, folder: Path) -> None:
+def streamed(host: HostDriver, folder: Path) -> None:
     """C6: a stream leaves what a run leaves; abandoned, failed and cancelled ones leave the prompt and what came."""
     _compares(host, folder, "streamed", lambda run, text: run.program.stream(text, CHAT))
     for way, ends in (("abandoned", _abandon), ("failed", _fail), ("cancelled", _cancel)):
@@ -706,13 +713,13 @@ def streamed(host: Host, folder: Path) -> None:
             assert b"And the seal?" in run.whole(), f"the prompt of a stream that was {way} is sent again"
 
 
-def _compares(host: Host, folder: Path, way: str, act: Callable[[Opened, str], object]) -> None:
+def _compares(host: HostDriver, folder: Path, way: str, act: Callable[[OpenProgram, str], object]) -> None:
     found = {}
     for name, say in (("run", lambda run, text: run.say(text)), (way, act)):
         with opened(host, home(folder, f"{way}-{name}")) as run:
-            run.model.script = lambda heard: (
-                ScriptedStep(calls=(Call("look", {"at": 1}, "c1"), Call("look", {"at": 2}, "c2")))
-                if heard.text == "Look!"
+            run.model.script = lambda request: (
+                ScriptedStep(calls=(ScriptedCall("look", {"at": 1}, "c1"), ScriptedCall("look", {"at": 2}, "c2")))
+                if request.text == "Look!"
                 else None
             )
             for text in WAYS_TURNS:
@@ -727,22 +734,22 @@ def _compares(host: Host, folder: Path, way: str, act: Callable[[Opened, str], o
     assert len(ours[1]) == len(theirs[1]), f"{way} turns ask as often: {len(ours[1])} and {len(theirs[1])} times"
 
 
-def _abandon(run: Opened) -> None:
+def _abandon(run: OpenProgram) -> None:
     run.program.stream("And the seal?", CHAT, pieces=1)
 
 
-def _fail(run: Opened) -> None:
-    run.scripted(lambda _heard: ScriptedStep(SAID, error="failed", pieces=2))
+def _fail(run: OpenProgram) -> None:
+    run.scripted(lambda _request: ScriptedStep(SAID, error="failed", pieces=2))
     with suppress(Exception):  # each host has its own
         run.program.stream("And the seal?", CHAT)
 
 
-def _cancel(run: Opened) -> None:
-    run.scripted(lambda _heard: ScriptedStep(SAID, is_held=True, pieces=2))
+def _cancel(run: OpenProgram) -> None:
+    run.scripted(lambda _request: ScriptedStep(SAID, is_held=True, pieces=2))
     run.program.cancel("And the seal?", CHAT, streams=True)
 
 
-def _checks_left(run: Opened, way: str) -> None:
+def _checks_left(run: OpenProgram, way: str) -> None:
     said = run.said()
     due = [("user", FACT), ("assistant", SAID), ("user", "And the seal?")]
     assert said[:3] == due, f"a stream that was {way} leaves its prompt: expected {due}, recorded {said}"
@@ -753,3 +760,54 @@ def _checks_left(run: Opened, way: str) -> None:
         is_told = text == SAID or INCOMPLETE in row.payload
         assert is_told, f"what came of a stream that was {way} is marked {INCOMPLETE!r}: recorded {row.payload}"
     assert len(said) <= 4, f"a stream that was {way} leaves one answer at most: recorded {said}"
+
+
+# The check.
+
+HOST_CHECKS: Final[dict[str, Callable[[HostDriver, Path], None]]] = {
+    "C1 restart": restarted,
+    "C2 budget": bounded,
+    "C3 pairs": pairs,
+    "C4 append-only": append_only,
+    "C5 recall": recalled,
+    "C6 stream": streamed,
+    "C7 sync and async": alike,
+    "C8 fail open": fails_open,
+    "C9 failed or cancelled run": broken_off,
+    "C10 isolation": isolated,
+    "C11 server-held state": server_held,
+    "C12 non-destructive": untouched,
+    "C13 overflow": overflowed,
+    "C14 reasoning": reasoned,
+    "C15 usage": calibrated,
+    "C16 rivals": rivalled,
+    "C17 inactive is loud": inactive,
+    "C18 hygiene": hygienic,
+    "300 steps": lasting,
+}
+
+
+def check_host_plugin(host: HostDriver, folder: Path, point: str = "") -> None:
+    """Check a plugin for a host, at one point of `HOST_CHECKS` or at all; `folder` is empty, and is written to.
+
+    Where a host can't meet a point, `HostDriver.otherwise` says why, and what is checked instead.
+
+    Raises:
+        AssertionError: a promise is broken; the text says which point, what was expected and what was seen.
+    """
+    unknown = {*host.otherwise, *filter(None, [point])} - set(HOST_CHECKS)
+    assert not unknown, f"no such points: {sorted(unknown)}; there are {', '.join(HOST_CHECKS)}"
+    for name in [point] if point else HOST_CHECKS:
+        place = folder / name.split()[0].lower()
+        place.mkdir(parents=True, exist_ok=True)
+        otherwise = host.otherwise.get(name)
+        check = HOST_CHECKS[name] if otherwise is None else otherwise.check
+        try:
+            if check is not None:
+                check(host, place)
+        except AssertionError as error:
+            raise AssertionError(f"{host.name}, {name}: {error}") from error
+        except Exception as error:
+            raise AssertionError(
+                f"{host.name}, {name}: nothing of squidbot's or its host's is raised, but {error!r}"
+            ) from error

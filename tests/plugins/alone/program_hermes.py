@@ -17,8 +17,20 @@ from hermes_state import SessionDB
 from run_agent import AIAgent
 from tools.registry import registry
 
-from squidbot.testing.hosts import FACT, SAID, Host, Otherwise, ScriptedStep, Sent, Setting, Signed, points, to_json
-from squidbot.testing.hosts.program import CHAT, opened
+from squidbot.testing.hosts import (
+    CHAT,
+    FACT,
+    SAID,
+    Exemption,
+    HostDriver,
+    RequestMessage,
+    ScriptedStep,
+    Setting,
+    SignedReply,
+    opened,
+    points,
+    to_json,
+)
 
 from .server import HELD_SECONDS, Server, sent
 
@@ -164,7 +176,7 @@ class Program:
         """Return what the run returned."""
         return self._lists.get(conversation_id, [])
 
-    def listed(self, conversation_id: str) -> Sequence[Sent]:
+    def listed(self, conversation_id: str) -> Sequence[RequestMessage]:
         """Return the same, neutral."""
         return [*map(sent, self._lists.get(conversation_id, []))]
 
@@ -172,7 +184,7 @@ class Program:
         """Let go of all."""
         manager, plugins._plugin_manager = plugins._plugin_manager, None
         if manager is not None and getattr(manager._context_engine, "name", "") == "squidbot":
-            manager._context_engine._inside.hosted.close()
+            manager._context_engine._runtime.hosted.close()
         for agent in self._agents.values():
             agent.close()
         self.db.close()
@@ -208,7 +220,7 @@ SEALED = [{"type": "reasoning.encrypted", "data": "c2VhbGVk", "id": "rs_1", "ind
 REPLY = {"role": "assistant", "content": "Yes."}
 
 
-def streamed(host: Host, folder: Path) -> None:
+def streamed(host: HostDriver, folder: Path) -> None:
     """C6 but for a stream that fails: hermes keeps what came, and has the model go on behind words of its own."""
     points._compares(host, folder, "streamed", lambda run, text: run.program.stream(text, CHAT))
     for way, ends in (("abandoned", points._abandon), ("cancelled", points._cancel)):
@@ -222,8 +234,8 @@ def streamed(host: Host, folder: Path) -> None:
     with opened(host, folder / "failed.db") as run:
         run.say(FACT)
         run.scripted(
-            lambda heard: (
-                ScriptedStep(SAID, error="failed", pieces=2) if heard.number == 1 else ScriptedStep("That is all.")
+            lambda request: (
+                ScriptedStep(SAID, error="failed", pieces=2) if request.number == 1 else ScriptedStep("That is all.")
             )
         )
         run.program.stream("And the seal?", CHAT)
@@ -233,7 +245,7 @@ def streamed(host: Host, folder: Path) -> None:
         assert (role, "cut off by a network error" in text) == ("user", True)
 
 
-HOST = Host(
+HOST = HostDriver(
     name="hermes",
     make=Program,
     origin="tests.plugins.alone.program_hermes:HOST",
@@ -247,9 +259,9 @@ HOST = Host(
         "enabled_toolsets lacks context_engine": twice(toolsets=["shelf"]),
     },
     otherwise={
-        "C6 stream": Otherwise("hermes goes on by itself behind a stream that fails", streamed),
-        "C14 reasoning": Otherwise("to most models hermes sends no reasoning back"),
-        "C11 server-held state": Otherwise("hermes has no switch that leaves the conversation with the provider"),
+        "C6 stream": Exemption("hermes goes on by itself behind a stream that fails", streamed),
+        "C14 reasoning": Exemption("to most models hermes sends no reasoning back"),
+        "C11 server-held state": Exemption("hermes has no switch that leaves the conversation with the provider"),
     },
 )
 # Of what is sealed hermes keeps nothing where it is streamed.
@@ -257,13 +269,13 @@ SEALING = replace(
     HOST,
     name="hermes with sealed reasoning",
     make=partial(Program, streams=False),
-    signed=Signed({**REPLY, "reasoning_details": SEALED}, to_json(SEALED).decode()),
+    signed=SignedReply({**REPLY, "reasoning_details": SEALED}, to_json(SEALED).decode()),
     otherwise={},
 )
 ECHOING = replace(
     HOST,
     name="hermes with a model that wants back what it thought",
     make=partial(Program, model="deepseek-reasoner"),
-    signed=Signed({**REPLY, "reasoning_content": "Hm."}, to_json("Hm.").decode()),
+    signed=SignedReply({**REPLY, "reasoning_content": "Hm."}, to_json("Hm.").decode()),
     otherwise={},
 )

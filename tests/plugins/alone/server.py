@@ -8,7 +8,7 @@ from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
-from squidbot.testing.hosts import Request, ScriptedStep, Sent, to_json
+from squidbot.testing.hosts import Request, RequestMessage, ScriptedStep, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ TOO_LONG = {
 }
 
 
-def sent(message: Mapping[str, Any]) -> Sent:
+def sent(message: Mapping[str, Any]) -> RequestMessage:
     """Return a message as a neutral one."""
     content = message.get("content") or ""
     text = content if isinstance(content, str) else "\n".join(str(part.get("text", "")) for part in content)
@@ -37,7 +37,7 @@ def sent(message: Mapping[str, Any]) -> Sent:
     thought = message.get("reasoning_details") or str(message.get("reasoning_content") or "").strip()
     opaque = to_json(thought).decode() if thought else ""
     shown = [message["role"], text, [[call["id"], call["function"]] for call in message.get("tool_calls") or ()]]
-    return Sent(message["role"], text, calls, results, to_json([*shown, *results, opaque]), opaque)
+    return RequestMessage(message["role"], text, calls, results, to_json([*shown, *results, opaque]), opaque)
 
 
 class Server:

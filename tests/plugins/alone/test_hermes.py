@@ -21,19 +21,21 @@ import squidbot
 from squidbot.cli.status import hosts_found
 from squidbot.core.errors import ConfigError
 from squidbot.plugins import hermes
-from squidbot.plugins.hermes import Squidbot
+from squidbot.plugins.hermes import SquidbotEngine
+from squidbot.testing import HOST_CHECKS, check_host_plugin
 from squidbot.testing.hosts import (
+    CHAT,
     FACT,
     FILLER,
-    HOST_CHECKS,
     SAID,
-    Call,
     Model,
+    ScriptedCall,
     ScriptedStep,
     Setting,
-    check_host_plugin,
+    listening,
+    once,
+    opened,
 )
-from squidbot.testing.hosts.program import CHAT, listening, opened
 
 from .program_hermes import ECHOING, HOST, SEALING, Program, program
 from .server import CALL
@@ -41,8 +43,7 @@ from .server import CALL
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from squidbot.testing.hosts import Host
-    from squidbot.testing.hosts.program import Opened
+    from squidbot.testing.hosts import HostDriver, OpenProgram
 
 ROOT = Path(__file__).parents[3]
 
@@ -64,7 +65,7 @@ def test_hermes_passes_the_check_of_hosts(point: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("host", [SEALING, ECHOING], ids=["sealed", "echoed"])
-def test_what_a_model_thought_is_sent_back_whole_or_not_at_all(host: Host, tmp_path: Path) -> None:
+def test_what_a_model_thought_is_sent_back_whole_or_not_at_all(host: HostDriver, tmp_path: Path) -> None:
     """C14, for providers that are sent reasoning back: sealed, or as they wrote it."""
     check_host_plugin(host, tmp_path, "C14 reasoning")
 
@@ -73,57 +74,57 @@ def test_what_a_model_thought_is_sent_back_whole_or_not_at_all(host: Host, tmp_p
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Iterator[Opened]:
+def run(tmp_path: Path) -> Iterator[OpenProgram]:
     """A program with squidbot in it."""
     with opened(HOST, tmp_path / "mem.db") as made:
         yield made
 
 
-def _engine(run: Opened) -> Squidbot:
+def _engine(run: OpenProgram) -> SquidbotEngine:
     engine = run.program.agent(CHAT).context_compressor  # type: ignore[attr-defined]  # ours
-    assert isinstance(engine, Squidbot)
+    assert isinstance(engine, SquidbotEngine)
     return engine
 
 
-def _native(run: Opened) -> list[dict[str, Any]]:
+def _native(run: OpenProgram) -> list[dict[str, Any]]:
     listed: Any = run.program.history(CHAT)
     return [*listed]
 
 
-def test_an_engine_that_is_at_work_is_copied_for_another_agent(run: Opened) -> None:
+def test_an_engine_that_is_at_work_is_copied_for_another_agent(run: OpenProgram) -> None:
     """A deep copy, whatever the engine has open."""
     run.say(FACT)
     engine = _engine(run)
     copied = deepcopy(engine)
     assert copied is not engine
-    assert copied._inside is engine._inside
+    assert copied._runtime is engine._runtime
     assert (copied.conversation_id, engine.conversation_id) == ("", CHAT)
     copied.update_model("other", 100_000)
     assert (engine.context_length, copied.context_length) == (1_000_000, 100_000)
 
 
-def test_calls_of_our_tools_at_once_are_all_answered(run: Opened) -> None:
+def test_calls_of_our_tools_at_once_are_all_answered(run: OpenProgram) -> None:
     """Each in a thread of its own."""
-    calls = tuple(Call("memory_search", {"query": word}, word) for word in ("walrus", "harbour"))
+    calls = tuple(ScriptedCall("memory_search", {"query": word}, word) for word in ("walrus", "harbour"))
     run.say(FACT)
-    run.scripted(lambda heard: ScriptedStep(calls=calls) if heard.number == 1 else None)
+    run.scripted(once(ScriptedStep(calls=calls)))
     answer = run.say("Look twice.")
     assert answer.count("Brunhilde") >= 2
     run.scripted(
-        lambda heard: (
-            ScriptedStep(calls=(Call("memory_add", {"text": "The seal is old."}, "a1"),)) if heard.number == 1 else None
+        lambda request: (
+            ScriptedStep(calls=(ScriptedCall("memory_add", {"text": "The seal is old."}, "a1"),))
+            if request.number == 1
+            else None
         )
     )
     run.say("Keep it.")
-    run.scripted(
-        lambda heard: ScriptedStep(calls=(Call("history", {"id": "m0"}, "h9"),)) if heard.number == 1 else None
-    )
+    run.scripted(once(ScriptedStep(calls=(ScriptedCall("history", {"id": "m0"}, "h9"),))))
     assert FACT in run.say("What did I say first?")
     run.unscripted()
     assert "The seal is old." in run.say("RECALL seal")
 
 
-def test_what_hermes_asks_beside_a_conversation_is_left_alone(run: Opened) -> None:
+def test_what_hermes_asks_beside_a_conversation_is_left_alone(run: OpenProgram) -> None:
     """Its review of a conversation goes on under the conversation's id, with words that nobody said."""
     run.say(FACT)
     before = run.said()
@@ -135,7 +136,7 @@ def test_what_hermes_asks_beside_a_conversation_is_left_alone(run: Opened) -> No
     assert run.said()[-2:] == [("user", "And now?"), ("assistant", SAID)]
 
 
-def test_the_list_is_made_shorter_by_hand(run: Opened) -> None:
+def test_the_list_is_made_shorter_by_hand(run: OpenProgram) -> None:
     """`/compress`: all is recorded, what is left is valid, and the next request has what fits, as before."""
     run.talk()
     before, listed = run.said(), _native(run)
@@ -154,7 +155,7 @@ def test_a_conversation_goes_on_when_hermes_gives_it_another_id(tmp_path: Path) 
     with opened(host, tmp_path / "mem.db") as run:
         for number in range(4):
             run.say(f"{number}: {FILLER}")
-        run.scripted(lambda heard: ScriptedStep(error="too_long") if heard.number == 1 else None)
+        run.scripted(once(ScriptedStep(error="too_long")))
         run.say("Once more.")
         moved = run.program.agent(CHAT).session_id  # type: ignore[attr-defined]  # ours
         assert moved != CHAT
@@ -168,9 +169,9 @@ def test_a_conversation_goes_on_when_hermes_gives_it_another_id(tmp_path: Path) 
         assert b"Once more." in run.whole()
 
 
-def test_words_that_hermes_merges_are_recorded_once(run: Opened) -> None:
+def test_words_that_hermes_merges_are_recorded_once(run: OpenProgram) -> None:
     """What nobody answered hermes joins with what is said next."""
-    run.scripted(lambda heard: ScriptedStep(error="failed") if heard.number == 1 else None)
+    run.scripted(once(ScriptedStep(error="failed")))
     assert run.fails("Look!")
     run.unscripted()
     for text in ("What now?", "And then?"):
@@ -179,13 +180,13 @@ def test_words_that_hermes_merges_are_recorded_once(run: Opened) -> None:
     assert run.model.requests[-2].messages[1].text == "Look!\n\nWhat now?"
 
 
-def test_a_reply_that_hermes_drops_is_not_recorded(run: Opened) -> None:
+def test_a_reply_that_hermes_drops_is_not_recorded(run: OpenProgram) -> None:
     """Calls whose arguments are no JSON it asks for again."""
     run.say(FACT)
     broken = {"role": "assistant", "content": "", "tool_calls": [
         {"index": 0, "id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"at": 1'[:-1] + "}x}"}}
     ]}  # fmt: skip
-    run.scripted(lambda heard: ScriptedStep(native=broken) if heard.number == 1 else None)
+    run.scripted(once(ScriptedStep(native=broken)))
     assert run.say("Look!") == SAID
     assert run.said()[2:] == [("user", "Look!"), ("assistant", SAID)]
 
@@ -193,12 +194,15 @@ def test_a_reply_that_hermes_drops_is_not_recorded(run: Opened) -> None:
 def test_requests_of_responses_are_left_alone(tmp_path: Path) -> None:
     """What hermes sends as `input` goes out as it is; that is said once."""
     with opened(HOST, tmp_path / "mem.db") as run, listening() as told:
-        inside = _engine(run)._inside
+        runtime = _engine(run)._runtime
         asked: list[dict[str, Any]] = []
-        request = {"input": [{"role": "user", "content": "Hi"}]}
+        listed = [{"role": "user", "content": "Hi"}]
+        request = {"input": listed}
         for number in range(2):
-            inside.listed(api_request_id=f"{number}", conversation_history=[{"role": "user", "content": "Hi"}])
-            inside.asked(
+            runtime.pre_api_request(
+                api_request_id=f"{number}", conversation_history=[{"role": "user", "content": "Hi"}]
+            )
+            runtime.llm_execution(
                 request=request,
                 next_call=asked.append,
                 session_id=CHAT,

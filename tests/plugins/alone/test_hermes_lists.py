@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.plugins import hermes
+from squidbot.plugins.hermes import message_key
 
 from .server import CALL
 
@@ -53,8 +54,8 @@ def test_messages_that_were_read_stay_as_they_are() -> None:
     """The next request is made of the same ones: marks, merged words and thoughts stand in copies."""
     thought = {"role": "assistant", "content": "Aye.", "reasoning": "A seal?", "reasoning_content": "A seal?"}
     payloads = [json.dumps(each) for each in ({"role": "user", "content": "[notes]"}, LISTED[0], thought, LISTED[2])]
-    seen = [each for each in map(hermes.read, payloads) if isinstance(each, hermes.Shown)]
-    assert all(hermes.read(payload) is each for payload, each in zip(payloads, seen, strict=True))
+    seen = [each for each in map(hermes.load, payloads) if isinstance(each, hermes.SentMessage)]
+    assert all(hermes.load(payload) is each for payload, each in zip(payloads, seen, strict=True))
     chat = [{"role": "system", "content": "You are kind."}, thought, LISTED[2]]
     request = {"messages": apply_anthropic_cache_control(chat, "1h"), "tools": [TOOL]}
     made = [
@@ -135,9 +136,9 @@ def test_a_list_that_is_asked_for_gets_shorter_and_stays_valid(turns: list[list[
 def test_what_tells_a_message_from_others_outlasts_what_hermes_does_to_it() -> None:
     """It cuts, joins, takes off thoughts, and puts words of the user behind a result."""
     result = {"role": "tool", "tool_call_id": "c1", "content": "r" * 900}
-    assert hermes.telling(result) == hermes.telling({**result, "content": "r" * 900 + "\n\n[the user: faster!]"})
-    assert hermes.telling(result) != hermes.telling({**result, "content": "other"})
+    assert message_key(result) == message_key({**result, "content": "r" * 900 + "\n\n[the user: faster!]"})
+    assert message_key(result) != message_key({**result, "content": "other"})
     said = {"role": "assistant", "content": "Yes,  indeed."}
-    assert hermes.telling(said) == hermes.telling({**said, "content": "<think>Hm.</think>\nYes, indeed. ", "_x": 1})
+    assert message_key(said) == message_key({**said, "content": "<think>Hm.</think>\nYes, indeed. ", "_x": 1})
     asked = {"role": "user", "content": "Hi", "api_content": "Hi\n\n<memory>rain</memory>"}
-    assert hermes.telling(asked) == hermes.telling({"role": "user", "content": [{"text": "Hi <memory>rain</memory>"}]})
+    assert message_key(asked) == message_key({"role": "user", "content": [{"text": "Hi <memory>rain</memory>"}]})
