@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from squidbot.core.own_words import Sentence
 
 from squidbot.core.memory.facts import (
-    Candidate,
+    FactCandidate,
     Utterance,
     ahead,
     conjugated,
@@ -438,14 +438,14 @@ _LEAST_ASKED = 2
 _NO_REDACTOR: Final = Redactor()
 
 
-def extract(said: Iterable[Utterance], redactor: Redactor = _NO_REDACTOR) -> list[Candidate]:
+def extract(said: Iterable[Utterance], redactor: Redactor = _NO_REDACTOR) -> list[FactCandidate]:
     """Return what may be remembered of utterances, in order; the same from the same. Linear in what was said.
 
     Each candidate says which message it is from and by which rule. Secrets are taken out; a fact that is nothing else
     is left out. What users say may be of any category, what the assistant says is background; tools say nothing. Said
     again it is the same fact, as it was said first; changed and changed back, it is a new one.
     """
-    found: list[Candidate] = []
+    found: list[FactCandidate] = []
     for one in said:
         for candidate in islice(_of_one(one), MOST_FACTS):
             kept = _without_secrets(candidate, redactor)
@@ -454,12 +454,12 @@ def extract(said: Iterable[Utterance], redactor: Redactor = _NO_REDACTOR) -> lis
     return found
 
 
-def _is_said(candidate: Candidate, found: Sequence[Candidate]) -> bool:
+def _is_said(candidate: FactCandidate, found: Sequence[FactCandidate]) -> bool:
     same = [one.text for one in found if one.slot == candidate.slot]
     return candidate.text in (same[-1:] if candidate.slot else same)
 
 
-def _without_secrets(candidate: Candidate, redactor: Redactor) -> Candidate | None:
+def _without_secrets(candidate: FactCandidate, redactor: Redactor) -> FactCandidate | None:
     text = safe(redactor.redacted(candidate.text), MARKED_CHARS)
     if redactor.mark not in text or redactor.mark in candidate.text:
         return replace(candidate, text=text, sentence=safe(redactor.redacted(candidate.sentence), MARKED_CHARS))
@@ -469,7 +469,7 @@ def _without_secrets(candidate: Candidate, redactor: Redactor) -> Candidate | No
     return left_over if len(left) >= _LEAST_WORDS else None
 
 
-def _of_one(said: Utterance) -> Iterator[Candidate]:
+def _of_one(said: Utterance) -> Iterator[FactCandidate]:
     """Yield what one message says."""
     if said.role not in ("user", "assistant"):
         return
@@ -487,7 +487,7 @@ def _of_one(said: Utterance) -> Iterator[Candidate]:
             yield from (one for one in found if is_alone or not one.trait)
 
 
-def trait_in(said: Utterance, sentence: str, redactor: Redactor = _NO_REDACTOR) -> Candidate | None:
+def trait_in(said: Utterance, sentence: str, redactor: Redactor = _NO_REDACTOR) -> FactCandidate | None:
     """Return the trait that a sentence is, where the same sentence stands among a user's own words; None else.
 
     It need not stand alone: somebody has chosen it, who may have been talked into it, so the words have to be there.
@@ -500,7 +500,7 @@ def trait_in(said: Utterance, sentence: str, redactor: Redactor = _NO_REDACTOR) 
     return None
 
 
-def _of_sentence(sentence: Sentence, said: Utterance) -> Iterator[Candidate]:
+def _of_sentence(sentence: Sentence, said: Utterance) -> Iterator[FactCandidate]:
     spaced = " ".join(sentence.text.split())
     text = _LEAD.sub("", spaced, count=1) if _LEAD.match(spaced) else spaced
     asked = _ASKED.match(text) if said.role == "user" else None
@@ -510,7 +510,7 @@ def _of_sentence(sentence: Sentence, said: Utterance) -> Iterator[Candidate]:
         yield from _of_clauses(text, said, spaced)
 
 
-def _asked_for(asked: re.Match[str], said: Utterance) -> Iterator[Candidate]:
+def _asked_for(asked: re.Match[str], said: Utterance) -> Iterator[FactCandidate]:
     """Yield what a user asks to be remembered: by the rules, if one knows it, else in the user's words."""
     what, how = trimmed(asked["x"]), asked["how"].strip().lower()
     known = [] if _OPEN.search(what) else list(_of_clauses(what, said, what))
@@ -536,7 +536,7 @@ def _is_plain(what: str, how: str) -> bool:
     return how.endswith(("that", ":")) or (_NOT_ASKED.match(what) is None and _SAYS.search(what) is not None)
 
 
-def _of_clauses(text: str, said: Utterance, whole: str) -> Iterator[Candidate]:
+def _of_clauses(text: str, said: Utterance, whole: str) -> Iterator[FactCandidate]:
     is_passing = _TODAY.search(text) is not None
     changes = _CHANGES.search(whole) is not None
     for piece in _CLAUSE.split(text):
@@ -548,7 +548,7 @@ def _of_clauses(text: str, said: Utterance, whole: str) -> Iterator[Candidate]:
 
 
 class _Found(NamedTuple):
-    candidate: Candidate
+    candidate: FactCandidate
     lasts: bool
 
 
@@ -581,9 +581,9 @@ def _by(rule: Rule, clause: str, said: Utterance) -> _Found | None:
     return _Found(candidate, rule.lasts)
 
 
-def _made(said: Utterance, reason: str) -> Candidate:
+def _made(said: Utterance, reason: str) -> FactCandidate:
     trust: Trust = "user" if said.role == "user" else "assistant"
-    return Candidate("", "background", trust, said.seq, said.seq, said.time, said.speaker, reason=reason)
+    return FactCandidate("", "background", trust, said.seq, said.seq, said.time, said.speaker, reason=reason)
 
 
 def _subject(said: Utterance) -> str:

@@ -208,7 +208,7 @@ class Utterance(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class FactCandidate:
     """A fact that may be remembered.
 
     Attributes:
@@ -253,7 +253,7 @@ def utterances(rows: Iterable[StoredMessage], codecs: Mapping[str, Codec]) -> li
     ]
 
 
-def memory_of(candidate: Candidate, scope: Scope, session_id: str, now: float, supersedes: str = "") -> Memory:
+def memory_of(candidate: FactCandidate, scope: Scope, session_id: str, now: float, supersedes: str = "") -> Memory:
     """Return the memory that a candidate becomes; `now`, in seconds since 1970, where it has no time of its own."""
     sources = (Source(session_id, candidate.first_seq, candidate.last_seq),)
     tags = (

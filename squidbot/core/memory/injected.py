@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.memories import CARDS, CATEGORIES, Passage
 from squidbot.core.memory.facts import TRAIT
-from squidbot.core.memory.search import CANDIDATES, Candidate, Query, prepared, score
+from squidbot.core.memory.search import CANDIDATES, PreparedPassage, Query, prepared, score
 from squidbot.core.memory.text import COUNTED, Teller, Told, counted, framed, safe, within
 from squidbot.core.memory.words import kin
 from squidbot.core.messages import Category
@@ -307,7 +307,7 @@ class Turns:
         terms = [term for word in read_query(query).words for alternative in word for term in alternative]
         passages = list(_passages(rows, texts, terms))
         asked = Query.of(query, now, {each.speaker for each in passages})
-        candidates = [Candidate(each, prepared(each)) for each in passages]
+        candidates = [PreparedPassage(each, prepared(each)) for each in passages]
         known = _Known(candidates, having, self.transcripts.head(self.session_id)[0])
         hits = [(int(hit.key), hit.score) for hit in score(asked, candidates, known)]
         return sorted(hits, key=lambda hit: (-hit[1], -hit[0]))
@@ -331,7 +331,7 @@ class _Known:
     Those that were read only for standing beside others are a sample of all: how common a word is, is told by them.
     """
 
-    def __init__(self, candidates: Sequence[Candidate], having: set[int], messages: int) -> None:
+    def __init__(self, candidates: Sequence[PreparedPassage], having: set[int], messages: int) -> None:
         self.passages = messages
         self.average_terms = max(1.0, sum(len(each.prepared.terms) for each in candidates) / max(1, len(candidates)))
         sample = [each for each in candidates if int(each.passage.key) not in having]
@@ -349,7 +349,7 @@ class _Known:
         return min(self.passages, max(self._found[term], about))
 
 
-def _counts(candidates: Iterable[Candidate]) -> dict[str, int]:
+def _counts(candidates: Iterable[PreparedPassage]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for each in candidates:
         for term in set(each.prepared.terms):

@@ -360,7 +360,7 @@ BEST_OF_GROUP = 3  # passages by which groups are compared
 MANY_NAMES = 3
 
 
-class Candidate(NamedTuple):
+class PreparedPassage(NamedTuple):
     """A passage that may answer, and what was prepared of it."""
 
     passage: Passage
@@ -421,7 +421,7 @@ class Scene(NamedTuple):
     places: dict[tuple[str, int], int]
 
 
-def signals(query: Query, candidates: Sequence[Candidate], statistics: Statistics) -> tuple[list[Signals], float]:
+def signals(query: Query, candidates: Sequence[PreparedPassage], statistics: Statistics) -> tuple[list[Signals], float]:
     """Return what speaks for each candidate, in order, and the share of the query that the best of them has, 0 to 1.
 
     The neighbours of a passage, and its group, count as far as they are among the candidates.
@@ -449,7 +449,7 @@ def signals(query: Query, candidates: Sequence[Candidate], statistics: Statistic
     return found, max(best_around, REACH_OF_DAYS * best_then)
 
 
-def _strangers(query: Query, candidates: Sequence[Candidate]) -> set[str]:
+def _strangers(query: Query, candidates: Sequence[PreparedPassage]) -> set[str]:
     """Return those who speak while others are asked about; whoever has no name is nobody's stranger."""
     if not query.named:
         return set()
@@ -462,7 +462,7 @@ def _group(passage: Passage) -> tuple[str, str]:
     return (passage.group, "") if passage.group else ("", passage.key)
 
 
-def _scene(query: Query, candidates: Sequence[Candidate], statistics: Statistics) -> Scene:
+def _scene(query: Query, candidates: Sequence[PreparedPassage], statistics: Statistics) -> Scene:
     vocabulary = dict.fromkeys(term for each in candidates for term in each.prepared.terms)
     weights = weights_of(query, vocabulary, statistics)
     had = [strengths(each.prepared.terms, weights, statistics.average_terms) for each in candidates]
@@ -481,7 +481,7 @@ def _weighed(shares: Sequence[float], had: Sequence[float]) -> float:
     return sum([share * each for share, each in zip(shares, had, strict=True)])
 
 
-def _beside(scene: Scene, candidates: Sequence[Candidate], number: int, steps: int) -> tuple[int, float]:
+def _beside(scene: Scene, candidates: Sequence[PreparedPassage], number: int, steps: int) -> tuple[int, float]:
     """Return the number of a neighbour, and how far it counts: 0 where there is none among the candidates."""
     passage = candidates[number].passage
     other = scene.places.get((passage.group, passage.position + steps), -1) if passage.group else -1
@@ -490,12 +490,12 @@ def _beside(scene: Scene, candidates: Sequence[Candidate], number: int, steps: i
     return other, _turn(candidates[number]) * _turn(candidates[other])
 
 
-def _turn(candidate: Candidate) -> float:
+def _turn(candidate: PreparedPassage) -> float:
     """Return how much of a turn of talk a passage is by its length: 1 for one, nearer to 0 the longer it is."""
     return min(1.0, TURN_TERMS / max(1, len(candidate.prepared.terms)))
 
 
-def _around(scene: Scene, candidates: Sequence[Candidate], number: int) -> float:
+def _around(scene: Scene, candidates: Sequence[PreparedPassage], number: int) -> float:
     had = list(scene.had[number])
     for steps in (-1, 1):
         other, share = _beside(scene, candidates, number, steps)
@@ -504,7 +504,7 @@ def _around(scene: Scene, candidates: Sequence[Candidate], number: int) -> float
     return _weighed(scene.shares, had)
 
 
-def _groups(scene: Scene, candidates: Sequence[Candidate]) -> dict[tuple[str, str], tuple[float, float]]:
+def _groups(scene: Scene, candidates: Sequence[PreparedPassage]) -> dict[tuple[str, str], tuple[float, float]]:
     """Return what each group has of the query in all, and the mean of its best; what is in no group is its own."""
     members: dict[tuple[str, str], list[int]] = {}
     for number, each in enumerate(candidates):
@@ -519,7 +519,7 @@ def _groups(scene: Scene, candidates: Sequence[Candidate]) -> dict[tuple[str, st
     return found
 
 
-def _with_neighbours(scene: Scene, candidates: Sequence[Candidate], number: int, shape: Signals) -> Signals:
+def _with_neighbours(scene: Scene, candidates: Sequence[PreparedPassage], number: int, shape: Signals) -> Signals:
     (before, share), (second, second_share), (after, after_share) = (
         _beside(scene, candidates, number, steps) for steps in (-1, -2, 2)
     )
@@ -531,7 +531,7 @@ def _with_neighbours(scene: Scene, candidates: Sequence[Candidate], number: int,
     )
 
 
-def _shape(query: Query, candidate: Candidate, *, is_stranger: bool) -> Signals:
+def _shape(query: Query, candidate: PreparedPassage, *, is_stranger: bool) -> Signals:
     """Return what a passage shows by itself."""
     terms, spoken_of, asks, own_fraction, names, counts = candidate.prepared
     length = len(terms)
@@ -607,7 +607,7 @@ class Likeness(NamedTuple):
     before: float = 0.0
 
 
-def likenesses(candidates: Sequence[Candidate], similar: Mapping[str, float]) -> list[Likeness]:
+def likenesses(candidates: Sequence[PreparedPassage], similar: Mapping[str, float]) -> list[Likeness]:
     """Return what vectors say for each candidate, in order, by the cosines of passages, by their keys.
 
     A passage that has no vector yet is taken for the mean, and so is what would stand before the first of a group.
@@ -627,7 +627,7 @@ def likenesses(candidates: Sequence[Candidate], similar: Mapping[str, float]) ->
     return found
 
 
-def standing_out(candidates: Sequence[Candidate], similar: Mapping[str, float]) -> float:
+def standing_out(candidates: Sequence[PreparedPassage], similar: Mapping[str, float]) -> float:
     """Return the cosine of the nearest candidate above the mean of the others', -2 to 2; 0 where none has a cosine.
 
     What is alone stands above 0: to an embedder's eyes most texts have nothing to do with each other.
@@ -706,7 +706,7 @@ SCORE_DIGITS = 6  # a score survives being written down, and what differs by les
 
 
 def score(
-    query: Query, candidates: Sequence[Candidate], statistics: Statistics, meaning: Meaning | None = None
+    query: Query, candidates: Sequence[PreparedPassage], statistics: Statistics, meaning: Meaning | None = None
 ) -> list[Hit]:
     """Return all candidates with their scores, best first, ties newest first, then by key.
 
@@ -726,13 +726,13 @@ def score(
     return [hit for hit, _ in sorted(hits, key=lambda pair: order(*pair))]
 
 
-def _is_enough(candidates: Sequence[Candidate], meaning: Meaning) -> bool:
+def _is_enough(candidates: Sequence[PreparedPassage], meaning: Meaning) -> bool:
     known = sum(each.passage.key in meaning.similar for each in candidates)
     return known >= ENOUGH_FRACTION * len(candidates)
 
 
 def _meant(
-    values: Sequence[float], base: float, among: tuple[Sequence[Candidate], int], meaning: Meaning
+    values: Sequence[float], base: float, among: tuple[Sequence[PreparedPassage], int], meaning: Meaning
 ) -> tuple[list[float], float]:
     """Return the values of candidates with what vectors say, and what is to be added to make a score of them.
 
@@ -782,7 +782,7 @@ class Index:
 
     def __init__(self, passages: Iterable[Passage] = ()) -> None:
         """Take in passages."""
-        self._candidates: dict[str, Candidate] = {}
+        self._candidates: dict[str, PreparedPassage] = {}
         self._postings: dict[str, dict[str, int]] = {}
         self._families: dict[str, set[str]] = {}
         self._places: dict[tuple[str, int], str] = {}
@@ -821,7 +821,7 @@ class Index:
         """Take in passages; one whose key is known takes the place of the former."""
         for passage in passages:
             self.remove((passage.key,))
-            candidate = Candidate(passage, prepared(passage))
+            candidate = PreparedPassage(passage, prepared(passage))
             self._candidates[passage.key] = candidate
             for term in candidate.prepared.terms:
                 counts = self._postings.setdefault(term, {})
@@ -880,7 +880,9 @@ class Index:
             meaning = meaning._replace(similar={**known, **more})
         return score(query, found, self, meaning)[: max(0, limit)]
 
-    def candidates(self, query: Query, limit: int = 0, similar: Mapping[str, float] | None = None) -> list[Candidate]:
+    def candidates(
+        self, query: Query, limit: int = 0, similar: Mapping[str, float] | None = None
+    ) -> list[PreparedPassage]:
         """Return what is ranked: the best by words, their neighbours, what is of the days asked about, and the nearest.
 
         Of the best there are at least as many as are asked for, if so many have any of the words, and of the nearest by
