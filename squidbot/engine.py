@@ -409,9 +409,9 @@ class Engine:
         """Do the jobs that are due, at most `limit`, and return what became of each; waits for the models.
 
         Those of a session, or (None) of all that were recorded in by this engine: messages are read for facts
-        (`LearningResult`), then summaries are written (`Done`) where the settings name a model for them, then entries of
-        the journal (`Kept`) where it is switched on. `reason` "schedule"
-        adds blocks before a pause that no event is near to, "request" all that are closed, and what rests after a
+        (`LearningResult`), then summaries are written (`Done`) where the settings name a model, then entries of the
+        journal (`Kept`) where it is switched on. `reason` "schedule" adds blocks before a pause that no event is near
+        to, "request" all that are closed, and what rests after a
         failure. Nobody has to call it where `summary.scheduler` is not "none".
 
         Raises:
