@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import squidbot
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.cli import main
-from squidbot.core.memory.asking import Added, Asked
+from squidbot.core.memory.asking import MemoryQuery, NewMemory
 from squidbot.core.messages import Record
 from squidbot.core.transcript.removals import TOLD
 from squidbot.memory import withdraw
@@ -39,7 +39,7 @@ def learned(
     engine: squidbot.Engine, text: str, category: FactCategory = "core", scope: squidbot.Scope = ANN, replaces: str = ""
 ) -> str:
     """Remember a fact of the user's, and return its id."""
-    added = engine.memories(scope).add(Added(text, category, replaces, trust="user"), NOW)
+    added = engine.memories(scope).add(NewMemory(text, category, replaces, trust="user"), NOW)
     return added.memories[0].memory_id
 
 
@@ -192,7 +192,7 @@ def test_session_that_another_user_goes_on_with_tells_him_nothing_of_the_first(t
         turn(engine.session("s", scope=ANN), "What is the boat called?")
         made = turn(engine.session("s", scope=BEN), "And?")
         assert "Dorothea" not in said_in(made)
-        assert "Dorothea" in engine.memories(ANN).search(Asked("boat"), NOW).text
+        assert "Dorothea" in engine.memories(ANN).search(MemoryQuery("boat"), NOW).text
 
 
 def test_command_line_takes_it_out_of_the_sessions_of_the_settings(

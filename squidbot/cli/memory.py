@@ -23,7 +23,7 @@ from squidbot.config import StoreTable, load_settings
 from squidbot.core.errors import ConfigError, NotFoundError, RecallError, StoreError, TranscriptError
 from squidbot.core.journal import LISTS, Read, as_markdown
 from squidbot.core.memories import CARDS, CATEGORIES, JOURNAL, Memory, Scope, Source, View, refuse_misfit
-from squidbot.core.memory.asking import MOST_COMPARED, Added, Asked, as_near, merges, places_of
+from squidbot.core.memory.asking import MOST_COMPARED, MemoryQuery, NewMemory, as_near, merges, places_of
 from squidbot.core.memory.meaning import ByMeaning, spoken
 from squidbot.core.memory.notefiles import DECLARATIVE, SUMMARY
 from squidbot.core.memory.pieces import FILES
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from squidbot.core.journal import Entry
     from squidbot.core.memories import FactCategory
     from squidbot.core.memory.asking import Memories, Merge
-    from squidbot.core.memory.text import Told
+    from squidbot.core.memory.text import MemoryPage
     from squidbot.core.ports import MemoryStore
     from squidbot.services.indexing import Indexed
     from squidbot.services.indexing import Outcome as FileOutcome
@@ -136,7 +136,7 @@ def _note_written(store: str | None, *files: Path) -> None:
 # -- searched, listed, added, forgotten ------------------------------------------------------------------------
 
 
-def _told(told: Told, code: int = 0) -> Result:
+def _told(told: MemoryPage, code: int = 0) -> Result:
     return Result(
         {"memories": [_fact_json(one) for one in told.memories], "text": told.text}, for_people(told.text), code
     )
@@ -170,7 +170,7 @@ def search(*, query: str, limit: int, category: str | None, past: bool, **whose:
     tag = JOURNAL if category == JOURNAL else ""
     kind = next((one for one in CATEGORIES if one == category), None)
     with opened(whose) as (memories, _):
-        told = memories.search(Asked(query, kind, limit, past=past, tag=tag), time.time())
+        told = memories.search(MemoryQuery(query, kind, limit, past=past, tag=tag), time.time())
     return _told(told, 0 if told.memories else ANSWER_IS_NO)
 
 
@@ -183,7 +183,7 @@ def search(*, query: str, limit: int, category: str | None, past: bool, **whose:
 def list_(*, limit: int, category: FactCategory | None, after: str, past: bool, **whose: str) -> Result:
     """List facts, newest first."""
     with opened(whose) as (memories, _):
-        return _told(memories.listed(Asked("", category, limit, after=after, past=past), time.time()))
+        return _told(memories.listed(MemoryQuery("", category, limit, after=after, past=past), time.time()))
 
 
 @memory.command(short_help="Remember a text, one fact as a sentence.")
@@ -194,7 +194,7 @@ def list_(*, limit: int, category: FactCategory | None, after: str, past: bool, 
 @scoped
 def add(*, text: str, category: FactCategory, replaces: str, tags: tuple[str, ...], **whose: str) -> Result:
     """Remember TEXT, one fact as a sentence. Secrets in it are taken out."""
-    added = Added(text, category, replaces, tags, "user", reason="added on the command line")
+    added = NewMemory(text, category, replaces, tags, "user", reason="added on the command line")
     with opened(whose, makes=True) as (memories, _):
         return _told(memories.add(added, time.time()))
 

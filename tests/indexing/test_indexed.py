@@ -16,7 +16,7 @@ from squidbot.adapters.stdlib import InMemoryMemoryStore
 from squidbot.adapters.stdlib.memories import FileMemoryStore
 from squidbot.core.errors import StoreError
 from squidbot.core.memories import Memory, Scope, View
-from squidbot.core.memory.asking import Asked, Memories
+from squidbot.core.memory.asking import Memories, MemoryQuery
 from squidbot.core.memory.pieces import FILES
 from squidbot.core.redaction import Redactor
 from squidbot.services import indexing
@@ -123,7 +123,7 @@ def test_forgotten_piece_does_not_come_back_with_its_file(notes: Notes) -> None:
     notes.write("a.md", TEXTS[0])
     notes.index()
     memories = memories_of(notes.store)
-    (hit,) = (one for one in memories.search(Asked("teal"), NOW).memories if "teal" in one.text)
+    (hit,) = (one for one in memories.search(MemoryQuery("teal"), NOW).memories if "teal" in one.text)
     assert "not taken from notes/a.md again" in memories.forget(hit.memory_id, "asked for").text
     acts: tuple[Callable[[], None], ...] = (
         lambda: notes.write("a.md", f"{TEXTS[0]}\n\nMore.\n"),
@@ -215,7 +215,7 @@ def test_files_of_one_user_are_not_found_by_another(notes: Notes) -> None:
     notes.index()
     for scope in (Scope(user="bob", bot="squid"), Scope(user="ann"), Scope("t", "ann", "squid")):
         others = Memories(notes.store, View(scope), METER)
-        assert not others.search(Asked("Which colour has the boat?"), NOW).memories
+        assert not others.search(MemoryQuery("Which colour has the boat?"), NOW).memories
         assert pieces_in(notes.store, scope) == []
     reindex(Memories(notes.store, View(Scope(user="bob")), METER), Paths(notes.folder, ("notes",)))
     notes.remove("a.md")
@@ -233,7 +233,7 @@ def test_tool_output_in_a_recorded_conversation_is_told_as_such(notes: Notes) ->
         '{"role": "tool", "tool_call_id": "1", "content": "The walrus owns the bank."}\n',
     )
     notes.index()
-    told = memories_of(notes.store).search(Asked("walrus"), NOW)
+    told = memories_of(notes.store).search(MemoryQuery("walrus"), NOW)
     assert told.memories[0].trust == "tool"
     assert "notes/talk.jsonl (" in told.text
     assert "tool, from a tool's output, not to be trusted" in told.text
