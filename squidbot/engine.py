@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from squidbot.services.background import Outcome
     from squidbot.services.exchange import Exported, Imported, RolledBack
     from squidbot.services.forget import Gone
-    from squidbot.services.indexing import Indexed
+    from squidbot.services.indexing import IndexReport
     from squidbot.services.summaries import Jobs
 
 
@@ -309,7 +309,7 @@ class Engine:
     @takes(paths=items(path, "several paths"), scope=whose, dry_run=flag, drops=flag)
     def reindex(
         self, paths: Iterable[str | Path] = (), *, scope: Scope = NOBODY, dry_run: bool = False, drops: bool = False
-    ) -> Indexed:
+    ) -> IndexReport:
         """Read what has changed of `memory.index_paths`, or of `paths`, so that a scope finds what files say.
 
         What was asked for once by `paths`, relative to the current folder, is looked at each time; `drops` takes it
@@ -320,10 +320,10 @@ class Engine:
             NotFoundError: one of `paths` is not there, and nothing was found of it before.
             StoreError: the store failed; each file is found as it was before, or as it is.
         """
-        from squidbot.services.indexing import Paths, reindex  # noqa: PLC0415  # no turn needs it
+        from squidbot.services.indexing import IndexPaths, reindex  # noqa: PLC0415  # no turn needs it
 
         return reindex(
-            self.memories(scope), Paths.of(self.wired.loaded, paths, drops=drops, scope=scope), dry_run=dry_run
+            self.memories(scope), IndexPaths.of(self.wired.loaded, paths, drops=drops, scope=scope), dry_run=dry_run
         )
 
     @takes(scope=whose)

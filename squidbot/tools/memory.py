@@ -92,11 +92,11 @@ def _search_all(context: ToolContext, query: str) -> str:
 
 def _reindex(context: ToolContext) -> str:
     """Look at the files of the settings, and at the journal of the scope."""
-    from squidbot.services.indexing import Became, Paths, reindex  # noqa: PLC0415  # few sessions index anything
+    from squidbot.services.indexing import Became, IndexPaths, reindex  # noqa: PLC0415  # few sessions index anything
 
     if not context.wired.loaded.settings.memory.allow_tools:
         raise _denied()
-    done = reindex(_memories(context, writes=False), Paths.of(context.wired.loaded, scope=context.scope))
+    done = reindex(_memories(context, writes=False), IndexPaths.of(context.wired.loaded, scope=context.scope))
     became = ", ".join(f"{done.count(one)} {one}" for one in get_args(Became) if done.count(one))
     return f"[files looked at: {became + ', ' if became else ''}{done.unchanged} as they were]"
 

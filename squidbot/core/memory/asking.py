@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from squidbot.core.arguments import a_moment, flag, instance, items, number, optional, parts, takes, text, whole
 from squidbot.core.errors import BudgetError, NotFoundError, RecallError
 from squidbot.core.memories import CARDS, CATEGORIES, FactCategory, Memory, Source, memory_id_of
+from squidbot.core.memory.chunks import FILES
 from squidbot.core.memory.facts import about, is_negation, rank, words_of
 from squidbot.core.memory.meaning import ByMeaning
-from squidbot.core.memory.pieces import FILES
 from squidbot.core.memory.search import BLOCK, distinct, weighed
 from squidbot.core.memory.text import COUNTED, MemoryFormatter, MemoryPage, counted, framed, read_id, safe, when
 from squidbot.core.redaction import Redactor

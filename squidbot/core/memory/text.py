@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.memories import CATEGORIES, JOURNAL
-from squidbot.core.memory.pieces import JOINT
+from squidbot.core.memory.chunks import JOINT
 from squidbot.core.recall.history import named
 from squidbot.core.text import ago, clip, one_line
 from squidbot.core.view.marks import MEMORIES, fence

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from squidbot.core.memories import CATEGORIES, View
 from squidbot.core.memory.asking import Memories
+from squidbot.core.memory.chunks import DocumentCard
 from squidbot.core.memory.facts import TRAIT
 from squidbot.core.memory.injected import INDEX, InjectionLimits, cold_start, index, overview, profile, sections, traits
-from squidbot.core.memory.pieces import Card
 from squidbot.core.memory.text import COUNTED
 from squidbot.core.view.renderer import fenced
 
@@ -63,13 +63,13 @@ def test_index_of_many_says_that_there_are_more() -> None:
 
 def test_index_says_how_many_files_are_indexed_and_names_none() -> None:
     """Else nobody looks for what they say; of who has files alone, too."""
-    cards = [Card(f"notes/{number}.md", "d", "", NOW).memory(ANN) for number in range(2)]
+    cards = [DocumentCard(f"notes/{number}.md", "d", "", NOW).memory(ANN) for number in range(2)]
     told = index(overview(shelf(*cards), View(ANN)), METER)
     assert told is not None
     assert told.text.endswith("background: 0\nfiles: 2")
     assert told.memories == ()
     assert index(overview(shelf(*cards), View(BEN)), METER) is None
-    many = [Card(f"{number}.md", "d", "", NOW).memory(ANN) for number in range(COUNTED + 1)]
+    many = [DocumentCard(f"{number}.md", "d", "", NOW).memory(ANN) for number in range(COUNTED + 1)]
     assert f"files: {COUNTED}+" in str(index(overview(shelf(*many), View(ANN)), METER))
 
 
