@@ -132,7 +132,7 @@ class Engine:
             ConfigError: the settings name a language model that can't be made.
         """
         self.wired = wired
-        wired.remembering.work_behind()
+        wired.remembering.work_in_background()
         self._behind: EngineJobs | None = None
         self._lock = threading.Lock()
         self._is_closed = False

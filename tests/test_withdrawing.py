@@ -18,7 +18,7 @@ from squidbot.cli import main
 from squidbot.core.memory.asking import MemoryQuery, NewMemory
 from squidbot.core.messages import Record
 from squidbot.core.transcript.removals import TOLD
-from squidbot.memory import withdraw
+from squidbot.memory import retract
 from squidbot.testing import made_message
 from squidbot.wiring.extensions import Relay
 
@@ -301,7 +301,7 @@ def test_only_sessions_that_were_told_of_a_fact_are_looked_at() -> None:
             """List them."""
             return store.sessions()
 
-    assert withdraw(store, ["f-one", "f-two"], look, Relay()) == []
+    assert retract(store, ["f-one", "f-two"], look, Relay()) == []
     assert looked == ["s"]
-    withdraw(Lists(), ["f-one"], look, Relay())
+    retract(Lists(), ["f-one"], look, Relay())
     assert looked == ["s", "s", "t"]

@@ -31,7 +31,7 @@ def test_turn_is_a_piece_and_what_a_tool_printed_is_not_trusted() -> None:
     ]
 
 
-def test_long_turn_is_several_chunks_and_secrets_are_taken_out_before() -> None:
+def test_long_turn_is_several_pieces_and_secrets_are_taken_out_before() -> None:
     """A secret that a cut would tear is still seen whole."""
     long = " ".join(f"Sentence {number} says little." for number in range(200))
     found = list(talk("", [Message("user", long, "{}", "c")], lambda text: text.replace("199 says", "[redacted]")))
