@@ -1,8 +1,8 @@
-"""Facts found by rule in what was said: few, and only what its author plainly says of himself or of the work.
+"""Facts found in messages by rule: few, and only those that people plainly state about themselves or the work.
 
-Questions, conditions, reports of what others said, quotations, code, pasted texts and made-up scenes say nothing, and
-how the assistant is to be is said by a sentence that stands alone. Tools say nothing, whatever stands in their output.
-The assistant says decisions, as background, and marks none.
+Questions, conditions, reports of others' words, quotations, code, pasted texts and made-up scenes are no facts. Traits
+of the assistant come from sentences that stand alone. The output of tools has no facts; of the assistant's messages
+only decisions count, as background.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from squidbot.core.redaction import Redactor
 from squidbot.core.transcript.markers import marked_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from squidbot.core.memories import FactCategory, Trust
     from squidbot.core.own_words import Sentence
@@ -37,10 +37,9 @@ from squidbot.core.memory.facts import (
     words_of,
 )
 
-# The rules by which a clause says something that lasts: a pattern, what it comes to, and what it is
-# about.
+# The rules: a pattern of a clause, the fact that it states, and what that is about.
 
-# Counted up with every change of what is found by rule: it stands with how far messages were read.
+# Count it up with every change of the rules: it stands in the mark of each session.
 VERSION: Final = "1"
 
 
@@ -406,25 +405,22 @@ _LEAST_ASKED = 2
 _NO_REDACTOR: Final = Redactor()
 
 
-def extract(said: Iterable[Utterance], redactor: Redactor = _NO_REDACTOR) -> list[FactCandidate]:
-    """Return what may be remembered of utterances, in order; the same from the same. Linear in what was said.
+def extract(messages: Iterable[Utterance], redactor: Redactor = _NO_REDACTOR) -> list[FactCandidate]:
+    """Return the facts in messages, in order; the same from the same. Linear in the length of the messages.
 
-    Each candidate says which message it is from and by which rule. Secrets are taken out; a fact that is nothing else
-    is left out. What users say may be of any category, what the assistant says is background; tools say nothing. Said
-    again it is the same fact, as it was said first; changed and changed back, it is a new one.
+    Each names its message and its rule. Secrets are removed; a fact that is nothing else is left out. Facts of users
+    may have any category, those of the assistant are background; tools have none. A repeated fact is kept once, as it
+    was said first; changed and changed back, it is a new one.
     """
     found: list[FactCandidate] = []
-    for one in said:
-        for candidate in islice(_of_one(one), MOST_FACTS):
+    for message in messages:
+        for candidate in islice(_of_message(message), MOST_FACTS):
             kept = _without_secrets(candidate, redactor)
-            if kept is not None and not _is_said(kept, found):
-                found.append(kept)
+            if kept is not None:
+                same = [one.text for one in found if one.slot == kept.slot]
+                if kept.text not in (same[-1:] if kept.slot else same):
+                    found.append(kept)
     return found
-
-
-def _is_said(candidate: FactCandidate, found: Sequence[FactCandidate]) -> bool:
-    same = [one.text for one in found if one.slot == candidate.slot]
-    return candidate.text in (same[-1:] if candidate.slot else same)
 
 
 def _without_secrets(candidate: FactCandidate, redactor: Redactor) -> FactCandidate | None:
@@ -433,70 +429,68 @@ def _without_secrets(candidate: FactCandidate, redactor: Redactor) -> FactCandid
         return replace(candidate, text=text, sentence=safe(redactor.redacted(candidate.sentence), MARKED_CHARS))
     # A slot is made of the words of its fact, so it would hold the secret, too.
     left = text.replace(redactor.mark, " ").split()
-    left_over = replace(candidate, text=text, slot="", ends=(), sentence=text)
-    return left_over if len(left) >= _LEAST_WORDS else None
+    return replace(candidate, text=text, slot="", ends=(), sentence=text) if len(left) >= _LEAST_WORDS else None
 
 
-def _of_one(said: Utterance) -> Iterator[FactCandidate]:
-    """Yield what one message says."""
-    if said.role not in ("user", "assistant"):
+def _of_message(message: Utterance) -> Iterator[FactCandidate]:
+    if message.role not in ("user", "assistant"):
         return
     # An assistant may have read a marked line anywhere.
-    marks = own_marks(said.text) if said.role == "user" else []
+    marks = own_marks(message.text) if message.role == "user" else []
     for line in marked_lines("\n".join(marks)):
         if line.marker in _MARKED:
             category, importance = _MARKED[line.marker]
-            made = replace(_made(said, f"marked [{line.marker}]"), text=sentence_of(line.said))
-            yield replace(made, category=category, importance=importance)
-    is_alone = stands_alone(said.text)
-    for sentence in sentences(own_words(said.text)):
+            draft = replace(_draft(message, f"marked [{line.marker}]"), text=sentence_of(line.said))
+            yield replace(draft, category=category, importance=importance)
+    is_alone = stands_alone(message.text)
+    for sentence in sentences(own_words(message.text)):
         if QUOTED not in sentence.text and not sentence.text.startswith("["):
-            found = _of_sentence(sentence, said)
-            yield from (one for one in found if is_alone or not one.trait)
+            yield from (fact for fact in _of_sentence(sentence, message) if is_alone or not fact.trait)
 
 
-def trait_in(said: Utterance, sentence: str, redactor: Redactor = _NO_REDACTOR) -> FactCandidate | None:
-    """Return the trait that a sentence is, where the same sentence stands among a user's own words; None else.
+def trait_in(message: Utterance, sentence: str, redactor: Redactor = _NO_REDACTOR) -> FactCandidate | None:
+    """Return the trait that a sentence is, if the same sentence stands among a user's own words; otherwise `None`.
 
-    It need not stand alone: somebody has chosen it, who may have been talked into it, so the words have to be there.
+    It need not stand alone: a model has chosen it, and may have been talked into it, so the words have to be there.
     """
     wanted = words_of(sentence)
-    for one in sentences(own_words(said.text)) if said.role == "user" else ():
-        if wanted == words_of(one.text) and QUOTED not in one.text:
-            found = (_without_secrets(each, redactor) for each in _of_sentence(one, said) if each.trait)
+    for own in sentences(own_words(message.text)) if message.role == "user" else ():
+        if wanted == words_of(own.text) and QUOTED not in own.text:
+            found = (_without_secrets(fact, redactor) for fact in _of_sentence(own, message) if fact.trait)
             return next(filter(None, found), None)
     return None
 
 
-def _of_sentence(sentence: Sentence, said: Utterance) -> Iterator[FactCandidate]:
+def _of_sentence(sentence: Sentence, message: Utterance) -> Iterator[FactCandidate]:
     spaced = " ".join(sentence.text.split())
     text = _LEAD.sub("", spaced, count=1) if _LEAD.match(spaced) else spaced
-    asked = _ASKED.match(text) if said.role == "user" else None
+    asked = _ASKED.match(text) if message.role == "user" else None
     if asked and not _OTHERS.search(text) and (not sentence.asks or _POLITE.match(text)):
-        yield from _asked_for(asked, said)
+        yield from _asked_for(asked, message)
     elif not sentence.asks and not _OPEN.search(text) and not _REPORTED.search(text):
-        yield from _of_clauses(text, said, spaced)
+        yield from _of_clauses(text, message, spaced)
 
 
-def _asked_for(asked: re.Match[str], said: Utterance) -> Iterator[FactCandidate]:
-    """Yield what a user asks to be remembered: by the rules, if one knows it, else in the user's words."""
+def _asked_for(asked: re.Match[str], message: Utterance) -> Iterator[FactCandidate]:
+    """Yield what a user asks to be remembered: by a rule if one matches, otherwise in the user's words."""
     what, how = trimmed(asked["x"]), asked["how"].strip().lower()
-    known = [] if _OPEN.search(what) else list(_of_clauses(what, said, what))
-    for one in known:
-        yield replace(one, importance=max(0.8, one.importance), reason=f"{one.reason}; asked to remember")
+    known = [] if _OPEN.search(what) else list(_of_clauses(what, message, what))
+    for fact in known:
+        yield replace(fact, importance=max(0.8, fact.importance), reason=f"{fact.reason}; asked to remember")
     if known or not _is_plain(what, how):
         return
-    made = replace(_made(said, "asked to remember"), importance=0.8)
+    draft = replace(_draft(message, "asked to remember"), importance=0.8)
     if how == "to":
-        yield replace(made, text=f"To do, as asked: {turned(what)}.", category="concerns", importance=0.6)
+        yield replace(draft, text=f"To do, as asked: {turned(what)}.", category="concerns", importance=0.6)
     elif _FIRST_PERSON.search(what):
-        yield replace(made, text=f"{_subject(said)} asked to remember: {sentence_of(what)}", category="core")
+        speaker = message.speaker or "The user"
+        yield replace(draft, text=f"{speaker} asked to remember: {sentence_of(what)}", category="core")
     else:
-        yield replace(made, text=sentence_of(what), category="background")
+        yield replace(draft, text=sentence_of(what))
 
 
 def _is_plain(what: str, how: str) -> bool:
-    """Return whether it is plain that a user asks to remember words, and neither recalls something nor gives advice."""
+    """Return whether a user plainly asks to remember words, and neither recalls something nor gives advice."""
     if len(what.split()) < _LEAST_ASKED or how == ",":
         return False
     if how == "to":
@@ -504,24 +498,23 @@ def _is_plain(what: str, how: str) -> bool:
     return how.endswith(("that", ":")) or (_NOT_ASKED.match(what) is None and _SAYS.search(what) is not None)
 
 
-def _of_clauses(text: str, said: Utterance, whole: str) -> Iterator[FactCandidate]:
+def _of_clauses(text: str, message: Utterance, whole: str) -> Iterator[FactCandidate]:
     is_passing = _TODAY.search(text) is not None
     changes = _CHANGES.search(whole) is not None
     for piece in _CLAUSE.split(text):
-        clause = _LEAD.sub("", piece, count=1) if _LEAD.match(piece) else piece
-        rules = (rule for rule in RULES if said.role == "user" or rule.name == "decision")
-        found = next(filter(None, (_by(rule, ahead(clause).strip(), said) for rule in rules)), None)
-        if found is not None and (found.lasts or not is_passing):
-            yield replace(found.candidate, changes=changes or found.candidate.changes, sentence=whole)
+        clause = ahead(_LEAD.sub("", piece, count=1) if _LEAD.match(piece) else piece).strip()
+        for rule in RULES:
+            if message.role != "user" and rule.name != "decision":
+                continue
+            candidate = _by(rule, clause, message)
+            if candidate is not None:
+                if rule.lasts or not is_passing:
+                    yield replace(candidate, changes=changes or candidate.changes, sentence=whole)
+                break
 
 
-class _Found(NamedTuple):
-    candidate: FactCandidate
-    lasts: bool
-
-
-def _by(rule: Rule, clause: str, said: Utterance) -> _Found | None:
-    """Return what a rule makes of a clause; None where it is not about that."""
+def _by(rule: Rule, clause: str, message: Utterance) -> FactCandidate | None:
+    """Return the fact that a rule finds in a clause; `None` if the clause is not about that."""
     match = rule.pattern.match(clause)
     if match is None:
         return None
@@ -531,28 +524,24 @@ def _by(rule: Rule, clause: str, said: Utterance) -> _Found | None:
         return None
     third = turned(x)
     parts = {
-        "S": _subject(said), "s": said.speaker.casefold() or "user", "o": x, "x": third, "vx": conjugated(third),
-        "y": turned(y) if y.lower() != "os" else "OS", "Y": y.capitalize(), "kx": key_of(x), "ky": key_of(y),
-        "jy": "".join(key_of(y).split()),
+        "S": message.speaker or "The user", "s": message.speaker.casefold() or "user", "o": x, "x": third,
+        "vx": conjugated(third), "y": turned(y) if y.lower() != "os" else "OS", "Y": y.capitalize(), "kx": key_of(x),
+        "ky": key_of(y), "jy": "".join(key_of(y).split()),
     }  # fmt: skip
-    ends = tuple(one.format(**parts) for one in rule.ends if parts["ky"] or "{ky}" not in one)
-    candidate = replace(
-        _made(said, f"rule {rule.name!r}"),
+    return replace(
+        _draft(message, f"rule {rule.name!r}"),
         text=sentence_of(rule.text.format(**parts)),
-        category=rule.category if said.role == "user" else "background",
+        category=rule.category if message.role == "user" else "background",
         importance=rule.importance,
         slot=rule.slot.format(**parts),
-        ends=ends,
+        ends=tuple(end.format(**parts) for end in rule.ends if parts["ky"] or "{ky}" not in end),
         changes=rule.changes,
         trait=rule.trait,
     )
-    return _Found(candidate, rule.lasts)
 
 
-def _made(said: Utterance, reason: str) -> FactCandidate:
-    trust: Trust = "user" if said.role == "user" else "assistant"
-    return FactCandidate("", "background", trust, said.seq, said.seq, said.time, said.speaker, reason=reason)
-
-
-def _subject(said: Utterance) -> str:
-    return said.speaker or "The user"
+def _draft(message: Utterance, reason: str) -> FactCandidate:
+    trust: Trust = "user" if message.role == "user" else "assistant"
+    return FactCandidate(
+        "", "background", trust, message.seq, message.seq, message.time, message.speaker, reason=reason
+    )
