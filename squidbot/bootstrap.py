@@ -18,7 +18,7 @@ from squidbot.core.events import Event
 from squidbot.core.removal import Facts
 from squidbot.core.settings import HistorySettings, strategy
 from squidbot.core.tokens.counters import Meter, builtin_counter
-from squidbot.memory import NOBODY, Remembering, Vectors, withdraw
+from squidbot.memory import NOBODY, MemoryService, VectorFactories, retract
 from squidbot.models import PLAIN_SOURCES, Catalog, LearnedWindows, learned_for, refused
 from squidbot.wiring.extensions import Hooks, learn_model, window_of
 from squidbot.wiring.journal import Journals
@@ -77,7 +77,9 @@ class Wired:
         self.learned = LearnedWindows(self.store, relay)
         # Where turns are written for who looks for a fault; None for nowhere.
         self.turn_log: TurnLog | None = None
-        self.remembering = Remembering(loaded, registry, Vectors(self.embedder, self.vector_index), relay, hooks)
+        self.remembering = MemoryService(
+            loaded, registry, VectorFactories(self.embedder, self.vector_index), relay, hooks
+        )
         self.journals = Journals(loaded, relay)
         self.engine = ContextEngine(self.store, self.store, registry.codecs, relay, retention, wait)
         if loaded.settings.debug.turn_log:
@@ -313,7 +315,7 @@ class Wired:
         """
         facts = Facts(frozenset(memory_ids), frozenset({replaced_by} - {""}), reason, time.time())
         out_of = partial(self.engine.withdraw, meter=self.meter(), facts=facts)
-        return withdraw(self.store, facts.memories | facts.quoting, out_of, self.relay)
+        return retract(self.store, facts.memories | facts.quoting, out_of, self.relay)
 
     def close(self) -> None:
         """Close the models that are open, and the store, if it is one that can be closed."""

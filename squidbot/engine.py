@@ -84,7 +84,7 @@ if TYPE_CHECKING:
     from squidbot.services.background import Outcome
     from squidbot.services.exchange import Exported, Imported, RolledBack
     from squidbot.services.forget import Gone
-    from squidbot.services.indexing import Indexed
+    from squidbot.services.indexing import IndexReport
     from squidbot.services.summaries import Jobs
 
 
@@ -132,7 +132,7 @@ class Engine:
             ConfigError: the settings name a language model that can't be made.
         """
         self.wired = wired
-        wired.remembering.work_behind()
+        wired.remembering.work_in_background()
         self._behind: EngineJobs | None = None
         self._lock = threading.Lock()
         self._is_closed = False
@@ -309,7 +309,7 @@ class Engine:
     @takes(paths=items(path, "several paths"), scope=whose, dry_run=flag, drops=flag)
     def reindex(
         self, paths: Iterable[str | Path] = (), *, scope: Scope = NOBODY, dry_run: bool = False, drops: bool = False
-    ) -> Indexed:
+    ) -> IndexReport:
         """Read what has changed of `memory.index_paths`, or of `paths`, so that a scope finds what files say.
 
         What was asked for once by `paths`, relative to the current folder, is looked at each time; `drops` takes it
@@ -320,10 +320,10 @@ class Engine:
             NotFoundError: one of `paths` is not there, and nothing was found of it before.
             StoreError: the store failed; each file is found as it was before, or as it is.
         """
-        from squidbot.services.indexing import Paths, reindex  # noqa: PLC0415  # no turn needs it
+        from squidbot.services.indexing import IndexPaths, reindex  # noqa: PLC0415  # no turn needs it
 
         return reindex(
-            self.memories(scope), Paths.of(self.wired.loaded, paths, drops=drops, scope=scope), dry_run=dry_run
+            self.memories(scope), IndexPaths.of(self.wired.loaded, paths, drops=drops, scope=scope), dry_run=dry_run
         )
 
     @takes(scope=whose)
@@ -409,9 +409,9 @@ class Engine:
         """Do the jobs that are due, at most `limit`, and return what became of each; waits for the models.
 
         Those of a session, or (None) of all that were recorded in by this engine: messages are read for facts
-        (`Studied`), then summaries are written (`Done`) where the settings name a model for them, then entries of the
-        journal (`Kept`) where it is switched on. `reason` "schedule"
-        adds blocks before a pause that no event is near to, "request" all that are closed, and what rests after a
+        (`LearningResult`), then summaries are written (`Done`) where the settings name a model, then entries of the
+        journal (`Kept`) where it is switched on. `reason` "schedule" adds blocks before a pause that no event is near
+        to, "request" all that are closed, and what rests after a
         failure. Nobody has to call it where `summary.scheduler` is not "none".
 
         Raises:

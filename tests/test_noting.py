@@ -17,7 +17,7 @@ from squidbot.cli import main
 from squidbot.core.errors import ConfigError, SquidbotError, StoreError
 from squidbot.core.journal import Entry
 from squidbot.core.memories import Scope
-from squidbot.core.memory.asking import Added, Asked
+from squidbot.core.memory.asking import MemoryQuery, NewMemory
 from squidbot.services.exchange import read_notes, write_notes
 
 if TYPE_CHECKING:
@@ -49,15 +49,15 @@ def taken(engine: Engine, folder: Path, scope: Scope | None = None) -> Noted:
 
 def facts(engine: Engine, scope: Scope | None = None) -> str:
     """Return the facts of a scope as text."""
-    return engine.memories(scope or Scope()).listed(Asked(limit=20), time.time()).text
+    return engine.memories(scope or Scope()).listed(MemoryQuery(limit=20), time.time()).text
 
 
 def test_notes_come_back_as_facts_and_entries(tmp_path: Path) -> None:
     """P-12: written by one engine, read by another, whose requests say nothing of it unasked; once."""
     with opened(tmp_path / "a") as engine:
         memories = engine.memories()
-        memories.add(Added("The user is called Ann.", "core", trust="user"), NOW)
-        memories.add(Added("The boat: it's 7 m long — yes\n# no heading", "background"), NOW)
+        memories.add(NewMemory("The user is called Ann.", "core", trust="user"), NOW)
+        memories.add(NewMemory("The boat: it's 7 m long — yes\n# no heading", "background"), NOW)
         engine.journal().append(Entry(NOW, "Moved the facts.\n---\nGreen.", tags=("store", "db")))
         assert written(engine, tmp_path / "notes") == (2, 1, 0)
         with pytest.raises(SquidbotError, match=r"declarative_notes.yml: exists; nothing is overwritten"):

@@ -88,7 +88,7 @@ CALLED_BY = dict.fromkeys(
     (
         *("adapters.yaml._Dumper", "adapters.yaml._Loader", "adapters.yaml._class"),
         "core.memory.extract.RULES",
-        *("core.memory.pieces._FENCE", "core.memory.pieces._TABLE", "core.memory.pieces._ITEM"),
+        *("core.memory.chunks._FENCE", "core.memory.chunks._TABLE", "core.memory.chunks._ITEM"),
     ),
     "match",
 )

@@ -21,7 +21,7 @@ from squidbot.cli.texts import ANSWER_IS_NO, INTERRUPTED, USAGE
 from squidbot.core.errors import ConfigError
 from squidbot.core.memories import Isolation, Scope
 from squidbot.engine import load
-from squidbot.memory import Lists
+from squidbot.memory import SessionLister
 from squidbot.services.forget import Wrote, note_written
 from squidbot.wiring.registry import OPEN_FILES, RUNTIMES
 
@@ -150,7 +150,7 @@ def _numbers(store: Store, first: str) -> Iterator[int]:
     called = re.compile(
         rf"{re.escape(first)}(?:-([1-9][0-9]{{0,8}}))?(?:@(?:{'|'.join(get_args(Isolation))}):.*)?", re.DOTALL
     )
-    for session_id, _ in store.sessions() if isinstance(store, Lists) else ():
+    for session_id, _ in store.sessions() if isinstance(store, SessionLister) else ():
         if found := called.fullmatch(session_id):
             yield int(found[1] or 1)
 

@@ -24,7 +24,7 @@ from squidbot.core import events
 from squidbot.core.budget import level_of, reliability
 from squidbot.core.errors import BudgetError, SquidbotError
 from squidbot.core.journal import question_of
-from squidbot.core.memory.asking import Asked
+from squidbot.core.memory.asking import MemoryQuery
 from squidbot.core.messages import Category, Words
 from squidbot.core.notes.extract import extract
 from squidbot.core.transcript.bookkeeping import CUT
@@ -210,7 +210,7 @@ def _entries(talk: Talk, tag: str) -> Sequence[Entry]:
 
 def _memory(talk: Talk, rest: str) -> None:
     memories, now = talk.setup.engine.memories(talk.setup.scope), time.time()
-    found = memories.search(Asked(rest), now) if rest else memories.listed(Asked(), now)
+    found = memories.search(MemoryQuery(rest), now) if rest else memories.listed(MemoryQuery(), now)
     paper = Printer()
     for one in for_people(found.text).splitlines():
         hanging = "  " if one.startswith("- ") else ""

@@ -10,7 +10,7 @@ from squidbot.cli.output import Result, ResultCommand, limit
 from squidbot.cli.printer import bar
 from squidbot.cli.texts import ANSWER_IS_NO, USAGE, count, exit_code, shorter, span
 from squidbot.core.errors import ConfigError, LLMError, SquidbotError
-from squidbot.core.memory.learning import MODEL, RULES, Studied, Unread
+from squidbot.core.memory.learning import MODEL, RULES, LearningResult, UnreadMessages
 from squidbot.core.transcript.scopes import SCOPE
 from squidbot.services.background import ByModel, ByRules, Order, Worker, reader_of, study_of
 from squidbot.services.summaries import Jobs
@@ -42,7 +42,7 @@ class DueWork(NamedTuple):
         missing: how to name a language model, where the settings name none.
     """
 
-    unread: list[Unread]
+    unread: list[UnreadMessages]
     sessions: dict[str, SeenSession]
     jobs: list[Job]
     every: int
@@ -102,7 +102,7 @@ def _due(place: OpenStore, session_id: str | None, reason: str, limit: int) -> D
     return due._replace(jobs=due.jobs[:limit], every=len(due.jobs))
 
 
-def _unread(place: OpenStore, session_id: str) -> Iterator[Unread]:
+def _unread(place: OpenStore, session_id: str) -> Iterator[UnreadMessages]:
     """Yield what each reader has to read of a session; nothing of one that belongs to nobody."""
     wired, messages = place.wired, place.length(session_id)
     memory = wired.loaded.settings.memory
@@ -113,7 +113,7 @@ def _unread(place: OpenStore, session_id: str) -> Iterator[Unread]:
     # Where nothing is kept yet, no place for it is made.
     is_begun = wired.remembering.kept() is not None
     for reader in (RULES, MODEL) if by_model else (RULES,):
-        whole = Unread(session_id, reader, 0, messages - 1)
+        whole = UnreadMessages(session_id, reader, 0, messages - 1)
         one = study_of(wired, session_id).unread(reader) if is_begun else whole
         if one is not None:
             yield one
@@ -140,13 +140,13 @@ class _NoModel:
         raise LLMError("unreachable", "what is due is listed, and not done")
 
 
-def _read_facts(place: OpenStore, due: DueWork, reason: str) -> list[Studied]:
+def _read_facts(place: OpenStore, due: DueWork, reason: str) -> list[LearningResult]:
     """Have messages read for facts, and return what became of each portion; a session that fails is noted.
 
     Raises:
         ConfigError: the language model of the settings can't be made.
     """
-    read: list[Studied] = []
+    read: list[LearningResult] = []
     if not due.unread:
         return read
     model = reader_of(place.wired)
@@ -155,7 +155,7 @@ def _read_facts(place: OpenStore, due: DueWork, reason: str) -> list[Studied]:
     with bar("reading") as tick:
 
         def told(one: Outcome) -> None:
-            if isinstance(one, Studied):
+            if isinstance(one, LearningResult):
                 read.append(one)
                 tick(sum(_messages(each.unread) for each in read), every)
 
@@ -186,11 +186,11 @@ def _summarize(place: OpenStore, due: DueWork, reason: str) -> list[Done]:
     return done
 
 
-def _messages(one: Unread) -> int:
+def _messages(one: UnreadMessages) -> int:
     return one.last_seq - one.first_seq + 1
 
 
-def _code(due: DueWork, read: list[Studied] | None, done: list[Done] | None) -> int:
+def _code(due: DueWork, read: list[LearningResult] | None, done: list[Done] | None) -> int:
     """Return the exit code of the worst that happened."""
     unwritten = done is not None and sum(one.summary is not None for one in done) < len(due.jobs)
     unread = any(one.why for one in read or ())
@@ -198,7 +198,7 @@ def _code(due: DueWork, read: list[Studied] | None, done: list[Done] | None) -> 
     return max(ANSWER_IS_NO if unwritten or unread else 0, usage, *map(exit_code, due.failed.values()), 0)
 
 
-def _wrong(due: DueWork, read: list[Studied] | None, done: list[Done] | None) -> Iterator[str]:
+def _wrong(due: DueWork, read: list[LearningResult] | None, done: list[Done] | None) -> Iterator[str]:
     yield from (f"{name}: {error}" for name, error in due.failed.items())
     for one in read or ():
         if one.why:
@@ -214,12 +214,12 @@ def _wrong(due: DueWork, read: list[Studied] | None, done: list[Done] | None) ->
         yield f"{count(left, 'job')} left: another process works there, or the model rests"
 
 
-def _unread_json(one: Unread) -> dict[str, object]:
+def _unread_json(one: UnreadMessages) -> dict[str, object]:
     said = {"session": one.session_id, "first": span(one.first_seq), "last": span(one.last_seq)}
     return {**said, "reader": one.reader}
 
 
-def _read_json(one: Studied) -> dict[str, object]:
+def _read_json(one: LearningResult) -> dict[str, object]:
     learned = [memory.memory_id for memory in one.memories]
     return {**_unread_json(one.unread), "learned": learned, "passed": len(one.passed), "why": one.why or None}
 
@@ -242,7 +242,7 @@ def _done_json(one: Done) -> dict[str, object]:
     return {**_job_json(one.job), "summary": one.summary.summary_id if one.summary else None, "why": one.why or None}
 
 
-def _put(out: Printer, due: DueWork, read: list[Studied] | None, done: list[Done] | None) -> None:
+def _put(out: Printer, due: DueWork, read: list[LearningResult] | None, done: list[Done] | None) -> None:
     if read:
         messages = sum(_messages(one.unread) for one in read if one.succeeded)
         learned = sum(len(one.memories) for one in read)
@@ -265,7 +265,7 @@ def _put(out: Printer, due: DueWork, read: list[Studied] | None, done: list[Done
         out.say(due.missing, "dim")
 
 
-def _short(one: Job | Unread) -> str:
+def _short(one: Job | UnreadMessages) -> str:
     return shorter(one.session_id, ID_CHARS)
 
 

@@ -23,15 +23,15 @@ from squidbot.config import StoreTable, load_settings
 from squidbot.core.errors import ConfigError, NotFoundError, RecallError, StoreError, TranscriptError
 from squidbot.core.journal import LISTS, Read, as_markdown
 from squidbot.core.memories import CARDS, CATEGORIES, JOURNAL, Memory, Scope, Source, View, refuse_misfit
-from squidbot.core.memory.asking import MOST_COMPARED, Added, Asked, as_near, merges, places_of
+from squidbot.core.memory.asking import MOST_COMPARED, MemoryQuery, NewMemory, as_near, merges, places_of
+from squidbot.core.memory.chunks import FILES
 from squidbot.core.memory.meaning import ByMeaning, spoken
 from squidbot.core.memory.notefiles import DECLARATIVE, SUMMARY
-from squidbot.core.memory.pieces import FILES
 from squidbot.core.memory.text import when
 from squidbot.memory import provider_of
 from squidbot.services.exchange import read_notes, write_notes
 from squidbot.services.forget import Wrote, note_written
-from squidbot.services.indexing import Paths
+from squidbot.services.indexing import IndexPaths
 from squidbot.services.indexing import reindex as index_files
 from squidbot.wiring.journal import journal_of, timed_rules
 
@@ -43,10 +43,9 @@ if TYPE_CHECKING:
     from squidbot.core.journal import Entry
     from squidbot.core.memories import FactCategory
     from squidbot.core.memory.asking import Memories, Merge
-    from squidbot.core.memory.text import Told
+    from squidbot.core.memory.text import MemoryPage
     from squidbot.core.ports import MemoryStore
-    from squidbot.services.indexing import Indexed
-    from squidbot.services.indexing import Outcome as FileOutcome
+    from squidbot.services.indexing import FileChange, IndexReport
 
 __all__ = ["for_people", "from_lines", "memory", "put_entries", "similar"]
 
@@ -136,7 +135,7 @@ def _note_written(store: str | None, *files: Path) -> None:
 # -- searched, listed, added, forgotten ------------------------------------------------------------------------
 
 
-def _told(told: Told, code: int = 0) -> Result:
+def _told(told: MemoryPage, code: int = 0) -> Result:
     return Result(
         {"memories": [_fact_json(one) for one in told.memories], "text": told.text}, for_people(told.text), code
     )
@@ -170,7 +169,7 @@ def search(*, query: str, limit: int, category: str | None, past: bool, **whose:
     tag = JOURNAL if category == JOURNAL else ""
     kind = next((one for one in CATEGORIES if one == category), None)
     with opened(whose) as (memories, _):
-        told = memories.search(Asked(query, kind, limit, past=past, tag=tag), time.time())
+        told = memories.search(MemoryQuery(query, kind, limit, past=past, tag=tag), time.time())
     return _told(told, 0 if told.memories else ANSWER_IS_NO)
 
 
@@ -183,7 +182,7 @@ def search(*, query: str, limit: int, category: str | None, past: bool, **whose:
 def list_(*, limit: int, category: FactCategory | None, after: str, past: bool, **whose: str) -> Result:
     """List facts, newest first."""
     with opened(whose) as (memories, _):
-        return _told(memories.listed(Asked("", category, limit, after=after, past=past), time.time()))
+        return _told(memories.listed(MemoryQuery("", category, limit, after=after, past=past), time.time()))
 
 
 @memory.command(short_help="Remember a text, one fact as a sentence.")
@@ -194,7 +193,7 @@ def list_(*, limit: int, category: FactCategory | None, after: str, past: bool, 
 @scoped
 def add(*, text: str, category: FactCategory, replaces: str, tags: tuple[str, ...], **whose: str) -> Result:
     """Remember TEXT, one fact as a sentence. Secrets in it are taken out."""
-    added = Added(text, category, replaces, tags, "user", reason="added on the command line")
+    added = NewMemory(text, category, replaces, tags, "user", reason="added on the command line")
     with opened(whose, makes=True) as (memories, _):
         return _told(memories.add(added, time.time()))
 
@@ -483,7 +482,7 @@ def reindex(*, paths: tuple[str, ...], drop: bool, dry_run: bool, anew: bool, **
     PATH is a file, a folder or a pattern; without one it is all of memory.index_paths, and earlier PATHs.
     """
     with opened(whose, makes=not dry_run) as (memories, loaded):
-        wanted = Paths.of(loaded, paths, drops=drop, scope=memories.view.scope)
+        wanted = IndexPaths.of(loaded, paths, drops=drop, scope=memories.view.scope)
         with bar("reading files") as tick:
             done = index_files(memories, wanted, dry_run=dry_run, tick=tick, wait=_patient())
         made = RemadeIndex() if dry_run else _remade(memories.store, anew=anew)
@@ -542,12 +541,12 @@ def _made_lines(made: RemadeIndex) -> Iterator[str]:
         yield f"vectors: {vectors} by {made.model}{left}"
 
 
-def _file_lines(done: Indexed, paths: Sequence[str], *, dry_run: bool) -> Iterator[str]:
+def _file_lines(done: IndexReport, paths: Sequence[str], *, dry_run: bool) -> Iterator[str]:
     width = min(60, max((len(one.path) for one in done.outcomes), default=0))
     for one in done.outcomes:
         yield f"{one.became:<8} {line(one.path):<{width}}  {line(_about(one))}".rstrip()
     said = _counts(done)
-    new, old = sum(one.new_pieces for one in done.outcomes), sum(one.old_pieces for one in done.outcomes)
+    new, old = sum(one.new_chunks for one in done.outcomes), sum(one.old_chunks for one in done.outcomes)
     if said and len(done.outcomes) == done.count("skipped") and not old:
         yield f"nothing has changed: {said}"
     elif said:
@@ -558,20 +557,20 @@ def _file_lines(done: Indexed, paths: Sequence[str], *, dry_run: bool) -> Iterat
         yield "there is nothing to read: name files or folders, or set memory.index_paths in ./squidbot.toml"
 
 
-def _counts(done: Indexed) -> str:
+def _counts(done: IndexReport) -> str:
     counts = [(done.count(kind), str(kind)) for kind in ("new", "changed", "renamed", "removed", "skipped")]
     return ", ".join(f"{number} {kind}" for number, kind in (*counts, (done.unchanged, "as before")) if number)
 
 
-def _about(one: FileOutcome) -> str:
+def _about(one: FileChange) -> str:
     """Return what became of a file beside its name."""
     if one.became == "new":
-        return count(one.new_pieces, "piece")
+        return count(one.new_chunks, "piece")
     if one.became == "renamed":
         return f"was {one.reason}"
     if one.became == "skipped":
-        return one.reason + (f"; {count(one.old_pieces, 'piece')} of it went" if one.old_pieces else "")
-    pieces = [f"{one.new_pieces} new" if one.new_pieces else "", f"{one.old_pieces} gone" if one.old_pieces else ""]
+        return one.reason + (f"; {count(one.old_chunks, 'piece')} of it went" if one.old_chunks else "")
+    pieces = [f"{one.new_chunks} new" if one.new_chunks else "", f"{one.old_chunks} gone" if one.old_chunks else ""]
     return ", ".join(filter(None, pieces))
 
 

@@ -33,7 +33,7 @@ from squidbot.cli.texts import (
 )
 from squidbot.core.errors import BudgetError, DamagedStoreError
 from squidbot.core.last_request import REQUEST, LastRequest
-from squidbot.core.memory.injected import Turns
+from squidbot.core.memory.injected import MessageSearch
 from squidbot.core.messages import BEHIND_SCENES, Kind
 from squidbot.core.plan import PlanRecord
 from squidbot.core.recall.history import hits_of, in_view, resolve
@@ -435,7 +435,7 @@ def search(place: OpenStore, name: str, *, query: str, limit: int, offset: int) 
     try:
         words = read_query(query)
         shown = in_view(place.session(name).room().standing)
-        every = hits_of(Turns(place.store, name, place.codec).found(query, now), words, place.codec, shown)
+        every = hits_of(MessageSearch(place.store, name, place.codec).found(query, now), words, place.codec, shown)
         hits = list(islice(every, offset, end + 1))
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="QUERY") from error

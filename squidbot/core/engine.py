@@ -80,10 +80,10 @@ class ContextEngine:
 
     def history(self, session: Session, meter: Meter) -> History:
         """Return what brings back what was said in a session of this engine; `meter` as the session has it."""
-        from squidbot.core.memory.injected import Turns  # noqa: PLC0415
+        from squidbot.core.memory.injected import MessageSearch  # noqa: PLC0415
         from squidbot.core.recall.history import History  # noqa: PLC0415 - a third of the core, which no turn needs
 
-        turns = Turns(self._transcripts, session.session_id, self._codecs.__getitem__)
+        turns = MessageSearch(self._transcripts, session.session_id, self._codecs.__getitem__)
         return History(session, self._shelf(session.session_id, meter), self._observer, turns.found)
 
     def withdraw(self, session_id: str, meter: Meter, facts: Facts) -> Withdrawn | None:

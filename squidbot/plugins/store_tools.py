@@ -16,7 +16,7 @@ from squidbot.core.transcript.bookkeeping import Keys
 from squidbot.core.view.current import SessionContext
 from squidbot.core.view.marks import Hints, fence, harmless, refused
 from squidbot.core.view.renderer import Renderer
-from squidbot.memory import Lists
+from squidbot.memory import SessionLister
 from squidbot.plugins.host import overview, told_of
 from squidbot.session import Session
 from squidbot.tools.goals import GOAL, change_goal
@@ -238,7 +238,7 @@ class StoreTools:
     def _sessions(self) -> list[tuple[str, int]]:
         """Return every conversation with how many messages it has, oldest first."""
         store: object = self._wired.store
-        if not isinstance(store, Lists):
+        if not isinstance(store, SessionLister):
             raise RecallError("this store can't list its conversations; name one")
         return [(name, count) for name, count in store.sessions() if count]
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from squidbot.bootstrap import Wired
     from squidbot.core.engine import Session as CoreSession
     from squidbot.core.memories import Scope
-    from squidbot.core.memory.learning import ModelReader, Rests, Studied, Study
+    from squidbot.core.memory.learning import Backoff, FactReader, LearningResult, ModelReader
     from squidbot.core.messages import Completion, ContextWindow, StoredMessage
     from squidbot.core.ports import LLM
     from squidbot.core.settings import HistorySettings
@@ -369,17 +369,19 @@ def failed(one: Watched, error: Exception) -> None:
 # their messages.
 
 
-def study_of(wired: Wired, session_id: str, model: ModelReader | None = None, rests: Rests | None = None) -> Study:
+def study_of(
+    wired: Wired, session_id: str, model: ModelReader | None = None, rests: Backoff | None = None
+) -> FactReader:
     """Return what reads a session for facts.
 
     Raises:
         ConfigError: memory is switched off, or its settings are wrong.
         StoreError: the store of facts can't be opened.
     """
-    from squidbot.core.memory.learning import Rests, Study  # noqa: PLC0415  # as the head of this file says, and below
+    from squidbot.core.memory.learning import Backoff, FactReader  # noqa: PLC0415  # as the head of this file says, and below
 
     memory, remembering = wired.loaded.settings.memory, wired.remembering
-    return Study(
+    return FactReader(
         session_id,
         wired.store,
         wired.codecs,
@@ -388,7 +390,7 @@ def study_of(wired: Wired, session_id: str, model: ModelReader | None = None, re
         remembering.redactor,
         anonymous=memory.extract is not None,
         model=model,
-        rests=rests or Rests(),
+        rests=rests or Backoff(),
         observer=wired.relay,
     )
 
@@ -416,7 +418,7 @@ class ByRules:
         """Return whether messages are unread."""
         return study_of(one.wired, one.session_id).unread() is not None
 
-    def doing(self, one: Watched, order: Order) -> Iterator[Studied]:
+    def doing(self, one: Watched, order: Order) -> Iterator[LearningResult]:
         """Read them."""
         for done in study_of(one.wired, one.session_id).by_rules(order.at):
             _merge(one.wired, done)
@@ -430,17 +432,17 @@ class ByModel:
 
     def __init__(self, model: ModelReader, backoff_seconds: float) -> None:
         """Take the model, and how long a session rests after a failure."""
-        from squidbot.core.memory.learning import Rests  # noqa: PLC0415
+        from squidbot.core.memory.learning import Backoff  # noqa: PLC0415
 
         self._model = model
-        self._rests = Rests(backoff_seconds)
+        self._rests = Backoff(backoff_seconds)
 
     def waits(self, one: Watched, order: Order) -> bool:
         """Return whether messages are unread, and the session does not rest; for "request" none rests."""
         rests = order.reason != "request" and self._rests.rests(one.session_id, order.at)
         return not rests and study_of(one.wired, one.session_id).unread("model") is not None
 
-    def doing(self, one: Watched, order: Order) -> Iterator[Studied]:
+    def doing(self, one: Watched, order: Order) -> Iterator[LearningResult]:
         """Read them; with a reason turns that are not ended, too."""
         if order.reason == "request":
             self._rests.worked(one.session_id)
@@ -468,7 +470,7 @@ def forget_with(wired: Wired, session_id: str, seqs: Sequence[int]) -> tuple[str
     return tuple(ids)
 
 
-def _merge(wired: Wired, done: Studied) -> None:
+def _merge(wired: Wired, done: LearningResult) -> None:
     """Where the settings want it, have one fact stand for others that say nearly the same as what was just learned.
 
     Raises:

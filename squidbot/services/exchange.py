@@ -22,7 +22,7 @@ from squidbot.core.budget import score_complexity
 from squidbot.core.errors import DamagedStoreError, SquidbotError, StoreError, TranscriptError
 from squidbot.core.journal import Entry
 from squidbot.core.memories import CATEGORIES
-from squidbot.core.memory.asking import Added
+from squidbot.core.memory.asking import NewMemory
 from squidbot.core.memory.notefiles import DECLARATIVE, SUMMARY, Note, as_values, notes_in
 from squidbot.core.messages import Category, Media
 from squidbot.core.transcript.bookkeeping import BROUGHT, ImportBatch, ImportedPiece, known, pieces_of
@@ -904,7 +904,7 @@ def _is_new(memories: Memories, note: Note, now: float) -> bool:
     """Add a note as a fact, and return whether it was not known."""
     category: FactCategory = next((one for one in CATEGORIES if one == note.category), "background")
     tags = (note.category,) if note.category and category != note.category else ()
-    added = Added(note.text, category, "", tags, "import", reason="a declarative note was taken over")
+    added = NewMemory(note.text, category, "", tags, "import", reason="a declarative note was taken over")
     return any(one.time == now for one in memories.add(added, now).memories)
 
 

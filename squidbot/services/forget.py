@@ -480,10 +480,10 @@ def _reindex(wired: Wired, scope: Scope) -> None:
         cause = "memory is switched off: what it has indexed of the journal stays until it is on and indexes that anew"
         wired.relay.notify(Event(events.DEGRADED, "", cause))
         return
-    from squidbot.services.indexing import Paths, reindex  # noqa: PLC0415  # most forget nothing that is indexed
+    from squidbot.services.indexing import IndexPaths, reindex  # noqa: PLC0415  # most forget nothing that is indexed
 
     memories = wired.memories(wired.meter(), scope)
-    paths = Paths.of(wired.loaded, [wired.journals.place(scope)], scope=scope)
+    paths = IndexPaths.of(wired.loaded, [wired.journals.place(scope)], scope=scope)
     looked = reindex(memories, paths, dry_run=True)
     if looked.count("changed") or looked.count("removed"):
         reindex(memories, paths)

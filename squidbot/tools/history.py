@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from squidbot.core.errors import ConfigError, RecallError
-from squidbot.core.memory.injected import Turns
+from squidbot.core.memory.injected import MessageSearch
 from squidbot.core.recall.history import HITS, Asked, Maker, hits_of, listed, named, resolve, within
 from squidbot.core.transcript.lineage import ancestors, shown
 from squidbot.core.view.current import SessionContext
@@ -84,7 +84,7 @@ def found_in(context: ToolContext, session_id: str, query: str, offset: int) -> 
 def hits_in(context: ToolContext, session_id: str, query: str, words: Query) -> Iterator[Hit]:
     """Yield what of a session that is not open answers a query, best first."""
     codec = partial(codec_of, context.wired)
-    return hits_of(Turns(context.wired.store, session_id, codec).found(query, context.now), words, codec, {})
+    return hits_of(MessageSearch(context.wired.store, session_id, codec).found(query, context.now), words, codec, {})
 
 
 def codec_of(wired: Wired, tag: str) -> Codec:

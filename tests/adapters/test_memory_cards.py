@@ -14,10 +14,10 @@ from squidbot.adapters.sqlite3.memory.store import holding
 from squidbot.adapters.stdlib import ExactIndex, FileMemoryStore, InMemoryMemoryStore
 from squidbot.core.memories import CARDS, Scope, View
 from squidbot.core.memory.asking import Memories
+from squidbot.core.memory.chunks import FILES
 from squidbot.core.memory.meaning import ByMeaning
-from squidbot.core.memory.pieces import FILES
 from squidbot.core.tokens.counters import Meter, builtin_counter
-from squidbot.services.indexing import Paths, reindex
+from squidbot.services.indexing import IndexPaths, reindex
 from squidbot.testing import HashedWords, made_memory
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def test_files_that_are_indexed_have_vectors_of_their_pieces_alone(store: Vector
     embedder = Asked()
     meaning = ByMeaning(store, lambda: embedder, ExactIndex)
     memories = Memories(meaning, View(ANN), Meter(builtin_counter("classes")))
-    reindex(memories, Paths(tmp_path, ("boat.md",)))
+    reindex(memories, IndexPaths(tmp_path, ("boat.md",)))
     assert meaning.embed()
     assert embedder.texts == ["Boat\nIt is teal."]
     hits = meaning.search("teal", View(ANN._replace(shelf=FILES)), now=0.0)

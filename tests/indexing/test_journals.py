@@ -12,7 +12,7 @@ import squidbot
 from squidbot.cli import main
 from squidbot.core.journal import Entry
 from squidbot.core.memories import Scope
-from squidbot.core.memory.asking import Asked
+from squidbot.core.memory.asking import MemoryQuery
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,6 +71,6 @@ def test_journal_of_another_user_and_the_page_are_found_by_nobody(tmp_path: Path
         for scope, mine, others in ((Scope(), "Nobody's heron", "of ann"), (ann, "Heron of ann", "Nobody's")):
             paths = [one.path for one in engine.reindex(scope=scope).outcomes]
             assert not any("daily_summary" in one for one in paths)
-            told = engine.memories(scope).search(Asked("heron", tag="journal"), time.time()).text
+            told = engine.memories(scope).search(MemoryQuery("heron", tag="journal"), time.time()).text
             assert mine in told
             assert others not in told

@@ -38,8 +38,8 @@ from squidbot.core.memory.search import (
     CANDIDATES,
     NEIGHBOURS_OF,
     OF_DAYS,
-    Candidate,
     Meaning,
+    PreparedPassage,
     Query,
     is_sought,
     prepared,
@@ -319,7 +319,7 @@ def searched(connection: sqlite3.Connection, wanted: Wanted, meant: Meant | None
     # Who of these speaks is known only now: a name in the query may be a speaker's.
     query = Query.of(wanted.query, wanted.now, {passage.speaker for passage in found.values()})
     with index_errors():
-        ranked = score(query, [Candidate(each, prepared(each)) for each in found.values()], counted, meaning)
+        ranked = score(query, [PreparedPassage(each, prepared(each)) for each in found.values()], counted, meaning)
     return ranked[: wanted.limit]
 
 
