@@ -216,7 +216,7 @@ def _fill(store: SqliteMemoryStore, making: Making, count: int) -> None:
         batch = [made_memory(f"{number}", ANN if number % BOBS else BOB, time=float(number)) for number in numbers]
         with store._writing as connection:  # noqa: SLF001  # the quick way in
             for key, memory in enumerate(batch, rows.next_key(connection)):
-                rows.insert(connection, key, memory)
+                rows.write(connection, key, memory)
         store.put_vectors(MODEL, DIMENSIONS, {memory.memory_id: next(vectors) for memory in batch})
 
 

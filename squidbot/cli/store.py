@@ -34,7 +34,7 @@ from squidbot.services.forget import Wrote, note_written
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from squidbot.adapters.sqlite3.doctor import Health, Repaired, SessionHealth
+    from squidbot.adapters.sqlite3.doctor import Health, RepairedCopy, SessionHealth
     from squidbot.bootstrap import Wired
     from squidbot.cli.open_store import OpenStore
     from squidbot.cli.printer import Printer
@@ -80,7 +80,7 @@ def doctor(*, repair: str | None, store: str | None) -> Result:
     )
 
 
-def _put_health(out: Printer, health: Health, repaired: Repaired | None, unread: dict[str, list[str]]) -> None:
+def _put_health(out: Printer, health: Health, repaired: RepairedCopy | None, unread: dict[str, list[str]]) -> None:
     stored = f"{count(len(health.sessions), 'session')}, {count(health.messages, 'message')}"
     if health.memories:
         stored += f", {_memories(health.memories)}"

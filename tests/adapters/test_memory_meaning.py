@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from squidbot.adapters.sqlite3.memory.index import Counted, Lists
+    from squidbot.adapters.sqlite3.memory.index import TermLists, TermStatistics
     from squidbot.core.memory.search import Query
     from squidbot.core.ports import MemoryStore
 
@@ -219,7 +219,7 @@ def test_forgotten_memory_is_in_no_file_when_the_process_was_killed_behind_forge
     assert run(path, dies="").returncode == 0
     (file,) = tmp_path.glob("*.vectors")
     with SqliteMemoryStore(path) as store:
-        vectors = [each.vector for each in store.vectors("hashed-words")]
+        vectors = [each.vector for each in store.vectors_of("hashed-words", 64).behind(0, 99)]
     assert vectors[1] in file.read_bytes()
     other = tmp_path / "others.db"
     assert run(other, dies="forgetting").returncode == -signal.SIGKILL
@@ -297,7 +297,7 @@ def test_many_memories_are_found_by_fewer_words_and_by_all_that_is_near(
     asked: list[int] = []
     near: list[list[int]] = []
 
-    def looked(lists: Lists, query: Query, limit: int) -> tuple[list[int], Counted]:
+    def looked(lists: TermLists, query: Query, limit: int) -> tuple[list[int], TermStatistics]:
         asked.append(limit)
         return candidates(lists, query, limit)
 

@@ -19,7 +19,7 @@ from squidbot.core.recall.search import RULES, UNSEARCHED, best, payload_terms
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from squidbot.adapters.sqlite3.rows import Session
+    from squidbot.adapters.sqlite3.rows import SessionRow
     from squidbot.core.messages import Found, StoredMessage
     from squidbot.core.recall.search import Query, Word
 
@@ -176,7 +176,7 @@ class Batch(NamedTuple):
     name: str
 
 
-def pending(connection: sqlite3.Connection, session: Session, at_most: int = ADDED_MESSAGES) -> Batch:
+def pending(connection: sqlite3.Connection, session: SessionRow, at_most: int = ADDED_MESSAGES) -> Batch:
     """Return the next messages to be indexed, the oldest first; none where all are.
 
     Raises:
@@ -192,7 +192,7 @@ def pending(connection: sqlite3.Connection, session: Session, at_most: int = ADD
     return Batch(first, last, texts, session.messages - last, name)
 
 
-def add(connection: sqlite3.Connection, session: Session, batch: Batch) -> None:
+def add(connection: sqlite3.Connection, session: SessionRow, batch: Batch) -> None:
     """Index messages, within a transaction; nothing, if another process was faster.
 
     Raises:
@@ -212,7 +212,7 @@ def _cells(texts: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     return ((key, " ".join(payload_terms(text))) for key, text in texts)
 
 
-def held(connection: sqlite3.Connection, session: Session) -> Iterator[tuple[int, str]]:
+def due_terms(connection: sqlite3.Connection, session: SessionRow) -> Iterator[tuple[int, str]]:
     """Yield what the index has to hold of a session, by its rows: the key and the terms of each message that is in it.
 
     Raises:
@@ -225,7 +225,7 @@ def held(connection: sqlite3.Connection, session: Session) -> Iterator[tuple[int
         yield from _cells(_texts(connection, session.first_key + first, session.first_key + last))
 
 
-def keep_up(connection: sqlite3.Connection, before: int, session: Session, chars: int) -> None:
+def keep_up(connection: sqlite3.Connection, before: int, session: SessionRow, chars: int) -> None:
     """Index what has gathered, within the transaction of an append, if it is time to.
 
     `before`: how many messages there were; `chars`: characters of the payloads that came. An append pays for its own
@@ -246,7 +246,7 @@ def keep_up(connection: sqlite3.Connection, before: int, session: Session, chars
             left = left - ADDED_MESSAGES if batch.left else 0
 
 
-def remove(connection: sqlite3.Connection, session: Session, messages: Iterable[StoredMessage]) -> None:
+def remove(connection: sqlite3.Connection, session: SessionRow, messages: Iterable[StoredMessage]) -> None:
     """Take messages out of the index, within a transaction: as they were, whatever stands in their rows now.
 
     FTS5 would keep the words of what was removed until its parts are merged, so they are, all of them: two seconds at
@@ -271,7 +271,7 @@ def remove(connection: sqlite3.Connection, session: Session, messages: Iterable[
         flush(connection)
 
 
-def settle(connection: sqlite3.Connection, session: Session, last_seq: int) -> None:
+def settle(connection: sqlite3.Connection, session: SessionRow, last_seq: int) -> None:
     """Index messages as far as one that has just been replaced, within the same transaction.
 
     Another process may have read its former text to index it: it comes too late now.
@@ -290,7 +290,7 @@ def settle(connection: sqlite3.Connection, session: Session, last_seq: int) -> N
             add(connection, session, pending(connection, session, last_seq + 1 - indexed))
 
 
-def leave(connection: sqlite3.Connection, session: Session) -> None:
+def leave(connection: sqlite3.Connection, session: SessionRow) -> None:
     """Take a session out of what says how far each is indexed, within a transaction; its messages were removed."""
     with index_errors(all_of_them=True):
         if OF_MESSAGES.all(connection):
@@ -304,7 +304,7 @@ def are_several(connection: sqlite3.Connection) -> bool:
 
 
 def search(
-    connection: sqlite3.Connection, session: Session, query: Query, limit: int, after: Found | None
+    connection: sqlite3.Connection, session: SessionRow, query: Query, limit: int, after: Found | None
 ) -> list[Found]:
     """Return the indexed messages that answer a query, as `ranking.best` does.
 
@@ -324,7 +324,7 @@ def search(
 class _Postings:
     """The indexed messages of a session: `ranking.Postings`."""
 
-    def __init__(self, connection: sqlite3.Connection, name: str, session: Session) -> None:
+    def __init__(self, connection: sqlite3.Connection, name: str, session: SessionRow) -> None:
         self._connection = connection
         self._first_key = session.first_key
         self._newest = (
@@ -378,7 +378,7 @@ def _match(words: Sequence[Word]) -> str:
     )
 
 
-def _indexed(connection: sqlite3.Connection, name: str, session: Session) -> int:
+def _indexed(connection: sqlite3.Connection, name: str, session: SessionRow) -> int:
     """Return how many messages of a session are in.
 
     Raises:

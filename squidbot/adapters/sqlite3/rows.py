@@ -308,7 +308,7 @@ LAST_KEY = "SELECT max(key) FROM messages WHERE key BETWEEN ? AND ?"
 SESSIONS = "SELECT id, messages FROM sessions ORDER BY no"
 
 
-class Session(NamedTuple):
+class SessionRow(NamedTuple):
     """A session's row. `no` is 0 for one that has none yet; `records` is JSON text: how many of each kind."""
 
     session_id: str
@@ -339,7 +339,7 @@ def named(session_id: str) -> str:
     return shown if len(shown) <= 80 else f"{shown[:60]}... ({len(session_id)} characters)"
 
 
-def find(connection: sqlite3.Connection, session_id: str) -> Session:
+def find(connection: sqlite3.Connection, session_id: str) -> SessionRow:
     """Return a session's row, empty for an unknown one.
 
     Raises:
@@ -351,17 +351,17 @@ def find(connection: sqlite3.Connection, session_id: str) -> Session:
     cell, data = stored_text(session_id)
     row = connection.execute(FIND, (cell,)).fetchone()
     if row is None and (data,) not in connection.execute(FIND_BY_HASH, (crc32(data),)).fetchall():
-        return Session(session_id, 0, 0, b"{}")
+        return SessionRow(session_id, 0, 0, b"{}")
     # An index that lost the id must not look like a new conversation, nor one that began between the looks like that.
     if (row := row or connection.execute(FIND, (cell,)).fetchone()) is None:
         raise DamagedRowError(f"the index entry of session {named(session_id)}")
     no, stored, check, noted = row
     if session_checksum(no, stored, data, noted) != check:
         raise DamagedRowError(f"the row of session {named(session_id)}")
-    return Session(session_id, no, stored, noted)
+    return SessionRow(session_id, no, stored, noted)
 
 
-def find_damaged(connection: sqlite3.Connection, session_id: str) -> Session:
+def find_damaged(connection: sqlite3.Connection, session_id: str) -> SessionRow:
     """Return a session's row; where that is damaged, with as many messages as there are rows of it.
 
     Raises:
@@ -371,13 +371,13 @@ def find_damaged(connection: sqlite3.Connection, session_id: str) -> Session:
         return find(connection, session_id)
     except DamagedRowError:
         no = connection.execute(FIND, (stored_text(session_id)[0],)).fetchone()[0]
-        session = Session(session_id, no, 0, b"{}")
+        session = SessionRow(session_id, no, 0, b"{}")
         first_key = session.first_key
         last_key = connection.execute(LAST_KEY, (first_key, first_key + (1 << SEQ_BITS) - 1)).fetchone()[0]
         return session if last_key is None else session._replace(messages=last_key - first_key + 1)
 
 
-def add(connection: sqlite3.Connection, session: Session) -> Session:
+def add(connection: sqlite3.Connection, session: SessionRow) -> SessionRow:
     """Return the session, with a row of its own from now on."""
     if session.no:
         return session
@@ -387,7 +387,7 @@ def add(connection: sqlite3.Connection, session: Session) -> Session:
     return added
 
 
-def save(connection: sqlite3.Connection, session: Session) -> None:
+def save(connection: sqlite3.Connection, session: SessionRow) -> None:
     """Write what a session's row says now."""
     check = session_checksum(session.no, session.messages, stored_text(session.session_id)[1], session.records)
     connection.execute(GROW, (session.messages, check, cell(session.records), session.no))
@@ -421,8 +421,8 @@ def warm(connection: sqlite3.Connection, session_id: str) -> None:
 
 
 def append(
-    connection: sqlite3.Connection, session: Session, messages: Sequence[StoredMessage], records: Sequence[Record]
-) -> Session:
+    connection: sqlite3.Connection, session: SessionRow, messages: Sequence[StoredMessage], records: Sequence[Record]
+) -> SessionRow:
     """Insert rows behind the last one, and return the session as it is then.
 
     Raises:
@@ -446,7 +446,7 @@ def append(
     return grown
 
 
-def messages(connection: sqlite3.Connection, session: Session, first_seq: int, last_seq: int) -> list[StoredMessage]:
+def messages(connection: sqlite3.Connection, session: SessionRow, first_seq: int, last_seq: int) -> list[StoredMessage]:
     """Return the messages first_seq..last_seq as far as there are any.
 
     Raises:
@@ -460,7 +460,7 @@ def messages(connection: sqlite3.Connection, session: Session, first_seq: int, l
     return _decoded(session, found, range(first_seq, last_seq + 1))
 
 
-def _decoded(session: Session, found: Sequence[MessageRow], wanted: Sequence[int]) -> list[StoredMessage]:
+def _decoded(session: SessionRow, found: Sequence[MessageRow], wanted: Sequence[int]) -> list[StoredMessage]:
     """Return the messages in rows, which must be those wanted, in order.
 
     Raises:
@@ -477,7 +477,7 @@ def _decoded(session: Session, found: Sequence[MessageRow], wanted: Sequence[int
     return decoded
 
 
-def picked(connection: sqlite3.Connection, session: Session, seqs: Iterable[int]) -> list[StoredMessage]:
+def picked(connection: sqlite3.Connection, session: SessionRow, seqs: Iterable[int]) -> list[StoredMessage]:
     """Return the named messages in order, each once.
 
     Raises:
@@ -486,7 +486,7 @@ def picked(connection: sqlite3.Connection, session: Session, seqs: Iterable[int]
     return list(each_picked(connection, session, seqs))
 
 
-def each_picked(connection: sqlite3.Connection, session: Session, seqs: Iterable[int]) -> Iterator[StoredMessage]:
+def each_picked(connection: sqlite3.Connection, session: SessionRow, seqs: Iterable[int]) -> Iterator[StoredMessage]:
     """Yield what `picked` returns."""
     first_key = session.first_key
     wanted = sorted({seq for seq in seqs if 0 <= seq < session.messages})
@@ -496,7 +496,7 @@ def each_picked(connection: sqlite3.Connection, session: Session, seqs: Iterable
         yield from _decoded(session, connection.execute(PICKED[len(keys)], keys).fetchall(), some)
 
 
-def first_past(connection: sqlite3.Connection, session: Session, budget_tokens: int) -> int:
+def first_past(connection: sqlite3.Connection, session: SessionRow, budget_tokens: int) -> int:
     """Return the seq at which the bounds, summed from the newest message on, pass the budget; 0 where they don't.
 
     Reads two small columns of each row.
@@ -524,7 +524,7 @@ def first_past(connection: sqlite3.Connection, session: Session, budget_tokens: 
 
 
 def intact_messages(
-    connection: sqlite3.Connection, session: Session, first_seq: int, last_seq: int
+    connection: sqlite3.Connection, session: SessionRow, first_seq: int, last_seq: int
 ) -> tuple[list[StoredMessage], list[int]]:
     """Return the messages of a range that are whole, and the seqs of the others."""
     found: list[StoredMessage] = []
@@ -546,7 +546,7 @@ def intact_messages(
 
 
 def _whole(
-    connection: sqlite3.Connection, session: Session, first_seq: int, last_seq: int
+    connection: sqlite3.Connection, session: SessionRow, first_seq: int, last_seq: int
 ) -> list[StoredMessage] | None:
     try:
         return messages(connection, session, first_seq, last_seq)
@@ -556,7 +556,7 @@ def _whole(
         return None
 
 
-def opening(connection: sqlite3.Connection, session: Session, kinds: Sequence[str]) -> Opening:
+def opening(connection: sqlite3.Connection, session: SessionRow, kinds: Sequence[str]) -> Opening:
     """Return how much a session holds, and the newest record of each of these kinds that it has.
 
     Raises:
@@ -569,7 +569,7 @@ def opening(connection: sqlite3.Connection, session: Session, kinds: Sequence[st
     return Opening(session.messages, sum(counts.values()), newest)
 
 
-def records(connection: sqlite3.Connection, session: Session, kind: str, first_number: int) -> list[Record]:
+def records(connection: sqlite3.Connection, session: SessionRow, kind: str, first_number: int) -> list[Record]:
     """Return a session's records of a kind from `first_number` on, in order of number.
 
     Raises:
@@ -579,7 +579,7 @@ def records(connection: sqlite3.Connection, session: Session, kind: str, first_n
 
 
 def _records(
-    connection: sqlite3.Connection, session: Session, kind: str, stored: int, first_number: int
+    connection: sqlite3.Connection, session: SessionRow, kind: str, stored: int, first_number: int
 ) -> list[Record]:
     found = [
         decode_record(session.no, kind, row)
@@ -592,7 +592,7 @@ def _records(
     return found
 
 
-def last_record(connection: sqlite3.Connection, session: Session, kind: str) -> Record | None:
+def last_record(connection: sqlite3.Connection, session: SessionRow, kind: str) -> Record | None:
     """Return the newest record of a kind, or None where there is none.
 
     Raises:
@@ -633,7 +633,7 @@ def add_summary(connection: sqlite3.Connection, summary: Summary) -> None:
     connection.execute(INSERT_SUMMARY, encode_summary(session.no, summary))
 
 
-def by_id(connection: sqlite3.Connection, session: Session, summary_ids: Sequence[str]) -> list[Summary]:
+def by_id(connection: sqlite3.Connection, session: SessionRow, summary_ids: Sequence[str]) -> list[Summary]:
     """Return the named summaries in the order asked for; unknown ones are left out.
 
     Raises:
@@ -648,7 +648,7 @@ def by_id(connection: sqlite3.Connection, session: Session, summary_ids: Sequenc
     return [found[data] for _, data in names if data in found]
 
 
-def in_range(connection: sqlite3.Connection, session: Session, first_seq: int, last_seq: int) -> list[Summary]:
+def in_range(connection: sqlite3.Connection, session: SessionRow, first_seq: int, last_seq: int) -> list[Summary]:
     """Return the summaries wholly inside first_seq..last_seq, by first seq, then id.
 
     Raises:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from squidbot.core.memories import Memory
     from squidbot.core.vectors import Meant
 
-__all__ = ["ExactIndex", "InMemoryVectors", "Spaces"]
+__all__ = ["ExactIndex", "InMemoryVectors", "VectorSpaces"]
 
 
 class ExactIndex:
@@ -215,7 +215,7 @@ class InMemoryVectors:
         return [each.place for each in self.picked(places) if each.holds]
 
 
-class Spaces:
+class VectorSpaces:
     """Vectors of memories by the model that made them, each in a space of its own."""
 
     def __init__(self) -> None:

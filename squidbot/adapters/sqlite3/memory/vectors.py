@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from squidbot.adapters.sqlite3.memory import rows
@@ -38,11 +38,6 @@ MODELS = "SELECT name, dimension FROM memory_models ORDER BY no"
 ADD_MODEL = "INSERT INTO memory_models(name, dimension) VALUES(?, ?)"
 REMOVE_MODEL = "DELETE FROM memory_models WHERE no = ?"
 PUT = "REPLACE INTO memory_vectors(key, digest, checksum, vector) VALUES(?, ?, ?, ?)"
-READ = (
-    "SELECT memory_vectors.key, memories.id, digest, memory_vectors.checksum, vector FROM memory_vectors "
-    "JOIN memories ON memories.key = memory_vectors.key & ? "
-    "WHERE memory_vectors.key > ? AND memory_vectors.key < ? ORDER BY memory_vectors.key LIMIT ?"
-)
 REMOVE_RANGE = "DELETE FROM memory_vectors WHERE key > ? AND key < ?"
 REMOVE = "DELETE FROM memory_vectors WHERE key = ?"
 KEPT = "SELECT digest, checksum, vector FROM memory_vectors WHERE key = ?"
@@ -67,14 +62,6 @@ BARE_CARDS = (
     f"SELECT count(*) FROM memories INDEXED BY {CARDS_INDEX} WHERE {IS_CARD} "  # noqa: S608
     "AND NOT EXISTS (SELECT 1 FROM memory_vectors WHERE memory_vectors.key = ? + memories.key)"
 )
-
-
-class Vector(NamedTuple):
-    """A vector of a memory: 32-bit floats, little-endian; `digest` is that of the text that it was made from."""
-
-    memory_id: str
-    digest: bytes
-    vector: bytes
 
 
 def models(connection: sqlite3.Connection) -> dict[str, int]:
@@ -128,25 +115,6 @@ def _model(connection: sqlite3.Connection, model: str, dimension: int) -> int:
             "model's vectors first, or give the model another name"
         )
     return int(found[0]) << MEMORY_BITS
-
-
-def read(connection: sqlite3.Connection, model: str, after: str, limit: int) -> list[Vector]:
-    """Return a model's vectors in the order in which their memories came, at most `limit` behind that of `after`.
-
-    Raises:
-        DamagedMemoryError: one does not match its checksum, or is of another text than its memory has.
-    """
-    found = connection.execute(MODEL, (stored_text(model)[0],)).fetchone()
-    if found is None:
-        return []
-    first = found[0] << MEMORY_BITS
-    last = first + rows.keys_of(connection, [after]).get(after, 0) if after else first
-    cells = (MEMORY_KEYS, last, first + (1 << MEMORY_BITS), limit)
-    vectors = []
-    for row in connection.execute(READ, cells).fetchall():
-        refuse_damage(row, found[1])
-        vectors.append(Vector(plain(row[1]), row[2], row[4]))
-    return vectors
 
 
 def refuse_damage(row: tuple[int, bytes, bytes, int, bytes], dimension: int) -> None:
@@ -293,8 +261,8 @@ AT = f"place IN ({', '.join('?' * PICKED_ROWS)})"
 PICKED_PLACES = ENTRY + f"WHERE {AT} AND +memory_vector_places.key BETWEEN ? AND ?"
 
 # As `ENTRY`.
-HELD = "CROSS JOIN memories ON memories.key = memory_vector_places.key & ? WHERE superseded_by IS NULL "
-HOLDING = f"SELECT place FROM memory_vector_places {HELD} AND {AT}"  # noqa: S608
+HOLDING_MEMORY = "CROSS JOIN memories ON memories.key = memory_vector_places.key & ? WHERE superseded_by IS NULL "
+HOLDING = f"SELECT place FROM memory_vector_places {HOLDING_MEMORY} AND {AT}"  # noqa: S608
 KEYS_AT = f"SELECT key FROM memory_vector_places WHERE {AT}"  # noqa: S608
 
 
