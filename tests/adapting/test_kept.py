@@ -8,7 +8,7 @@ import pytest
 
 from squidbot.adapters.common.embeddings import KeptIndex, UnusableError, lists_for
 from squidbot.core.errors import StoreError
-from squidbot.core.vectors import Near
+from squidbot.core.vectors import Entry, Near
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,9 +28,18 @@ class Places(KeptIndex):
 
     def put(self, place: int) -> None:
         """Take one in."""
-        self.places.append(place)
-        self._stamp = self._stamp.plus([place])
-        self._last, self._dirty = place, True
+        self.add([Entry(place, place, "", (1,), b"")])
+
+    def _known(self, places: Sequence[int]) -> list[int]:
+        return [place for place in places if place in self.places]
+
+    def _put(self, entries: Sequence[Entry]) -> None:
+        self.places += [entry.place for entry in entries]
+
+    def _drop(self, places: Sequence[int]) -> list[int]:
+        gone = self._known(places)
+        self.places = [place for place in self.places if place not in gone]
+        return gone
 
     def _empty(self) -> None:
         super()._empty()

@@ -13,7 +13,7 @@ from squidbot.core.errors import StoreError
 from squidbot.core.vectors import Stamp, dot, unit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from squidbot.core.ports import Embedder
     from squidbot.core.vectors import Entry, Near
@@ -27,7 +27,7 @@ SENTENCE: Final = "The squid is deep in the sea."
 SAME_COSINE: Final = 0.96
 
 
-class Known(NamedTuple):
+class MeasuredModel(NamedTuple):
     """A model whose cosines were measured.
 
     Attributes:
@@ -43,7 +43,7 @@ class Known(NamedTuple):
 
 # all-MiniLM-L6-v2. Fitted with the numbers of `core.memory.search.ranking` on questions that belong and others, .26 to
 # .28 where one of four kinds of texts was left out; a little above these: a guess that is told costs more.
-MINILM: Final = Known(
+MINILM: Final = MeasuredModel(
     0.29,
     384,
     (-52, 36, 40, -11, -71, -70, -7, -41, 12, -22, -3, -140, -29, 71, 59, -29, 30, -50, -18, -61, 44, 85, -30, -45),
@@ -123,6 +123,38 @@ class KeptIndex(ABC):
         """Return what it holds."""
         return self._stamp
 
+    def add(self, entries: Sequence[Entry]) -> None:
+        """Take entries in, all or nothing. A place that is there stays as it is.
+
+        Raises:
+            StoreError: nothing was taken in: a vector has another number of dimensions, or a number is not finite.
+        """
+        with self._lock:
+            new = {entry.place: entry for entry in entries}
+            for place in self._known(list(new)):
+                del new[place]
+            if new:
+                self._put(list(new.values()))
+                self._stamp = self._stamp.plus(entry.mark for entry in new.values())
+                self._last = max(self._last, *new)
+                self._dirty = True
+                self._grown()
+
+    def remove(self, places: Sequence[int]) -> int:
+        """Take entries out, and return how many were there."""
+        with self._lock:
+            marks = self._drop(places)
+            if marks:
+                self._stamp = self._stamp.minus(marks)
+                self._dirty = True
+                self._grown()
+            return len(marks)
+
+    def clear(self, expected: int = 0) -> None:  # noqa: ARG002  # for indexes that are laid out by it
+        """Take all out. `expected`: how many are about to be taken in."""
+        with self._lock:
+            self._empty()
+
     def search(self, vector: Sequence[float], limit: int, view: int) -> list[Near]:
         """Return the nearest that a view sees, best first, ties newest place first, at most `limit`.
 
@@ -187,6 +219,21 @@ class KeptIndex(ABC):
         self._stamp = self._stamp._replace(vectors=0, digest=0)
         self._last = 0
         self._dirty = True
+
+    def _grown(self) -> None:  # noqa: B027  # not every index has more to do
+        """Do what is due after entries came or went."""
+
+    @abstractmethod
+    def _known(self, places: Sequence[int]) -> Iterable[int]:
+        """Return those of some places that are there, each once."""
+
+    @abstractmethod
+    def _put(self, entries: Sequence[Entry]) -> None:
+        """Take in entries that are not there; raises as `add`."""
+
+    @abstractmethod
+    def _drop(self, places: Sequence[int]) -> list[int]:
+        """Take entries out, and return the marks of those that were there."""
 
     @abstractmethod
     def _take(self, path: Path) -> None:
