@@ -15,14 +15,14 @@ from zlib import crc32
 import faiss
 import numpy as np
 
-from squidbot.adapters.common.embeddings import OUTGROWN, VIEWS, KeptIndex, UnusableError, lists_for, misfit
 from squidbot.adapters.common.files import has_name, lock, open_own, sync
-from squidbot.core.vectors import Near
+from squidbot.adapters.common.indexes import OUTGROWN, VIEWS, BaseIndex, UnusableError, lists_for, misfit
+from squidbot.core.vectors import IndexHit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from squidbot.core.vectors import Entry
+    from squidbot.core.vectors import VectorEntry
 
 
 # Whose vector is which: for each row of a FAISS index its place, its mark, and the views that see it.
@@ -54,7 +54,7 @@ class VectorRows:
         """The mark of each row; 0 for an empty one."""
         return self._table[1, : self.size]
 
-    def add(self, entries: Sequence[Entry]) -> None:
+    def add(self, entries: Sequence[VectorEntry]) -> None:
         """Put rows behind the last one."""
         end = self.size + len(entries)
         if end > self._table.shape[1]:
@@ -221,14 +221,12 @@ ADDED_ROWS = 50_000
 SHARED_ROWS = 1_000
 
 
-class FaissIndex(KeptIndex):
+class FaissIndex(BaseIndex):
     """VectorIndex in memory, with a file that `save` writes; threads may share one, processes each have their own.
 
     A view's vectors are compared alone, so that as many as are wanted are found in a small view of a large store.
     What is taken out leaves the memory at once, and the file at the next `save`.
     """
-
-    kept_as = "file"
 
     def __init__(
         self, path: str | Path | None, model: str, dimensions: int, *, exact_vectors: int = EXACT_VECTORS
@@ -265,7 +263,7 @@ class FaissIndex(KeptIndex):
         found: list[int] = self._rows.places[self._rows.found(places)].tolist()
         return found
 
-    def _put(self, entries: Sequence[Entry]) -> None:
+    def _put(self, entries: Sequence[VectorEntry]) -> None:
         vectors = self._matrix(entries)
         with _alone() if len(vectors) < SHARED_ROWS else nullcontext():
             if self._lists:
@@ -295,7 +293,7 @@ class FaissIndex(KeptIndex):
             self._empty()
             self._expected = expected
 
-    def _found(self, asked: Sequence[float], limit: int, view: int) -> list[Near]:
+    def _found(self, asked: Sequence[float], limit: int, view: int) -> list[IndexHit]:
         seen, count = self._rows.seen(view)
         wanted = min(limit, count)
         if not wanted:
@@ -344,7 +342,7 @@ class FaissIndex(KeptIndex):
         self._stamp = self._stamp.plus(int(mark) for mark in rows.marks[live])
         self._dirty = False
 
-    def _matrix(self, entries: Sequence[Entry]) -> np.ndarray:
+    def _matrix(self, entries: Sequence[VectorEntry]) -> np.ndarray:
         """Return vectors as rows of one matrix.
 
         Raises:
@@ -360,7 +358,7 @@ class FaissIndex(KeptIndex):
             wrong = entries[int(np.argmin(whole))]
         raise misfit(wrong, self._stamp.dimensions)
 
-    def _nearest(self, asked: np.ndarray, wanted: int, seen: np.ndarray, probes: int) -> list[Near]:
+    def _nearest(self, asked: np.ndarray, wanted: int, seen: np.ndarray, probes: int) -> list[IndexHit]:
         selector = faiss.IDSelectorBitmap(seen)
         if self._lists:
             how = faiss.SearchParametersIVF(sel=selector, nprobe=probes)
@@ -370,7 +368,7 @@ class FaissIndex(KeptIndex):
             cosines, rows = self._index.search(asked, wanted, params=how)
         places = self._rows.places
         return [
-            Near(int(places[row]), max(-1.0, min(1.0, float(cosine))))
+            IndexHit(int(places[row]), max(-1.0, min(1.0, float(cosine))))
             for row, cosine in zip(rows[0], cosines[0], strict=True)
             if row >= 0
         ]

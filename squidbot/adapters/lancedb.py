@@ -20,15 +20,15 @@ import numpy as np
 import pyarrow as pa
 from lancedb.index import IvfFlat
 
-from squidbot.adapters.common.embeddings import FAILURES, VIEWS, KeptIndex, UnusableError, lists_for, misfit
 from squidbot.adapters.common.files import OWN_FILE, OWN_FOLDER, lock, make_folder, open_own, sync
+from squidbot.adapters.common.indexes import FAILURES, VIEWS, BaseIndex, UnusableError, lists_for, misfit
 from squidbot.core.errors import StoreError
-from squidbot.core.vectors import Near
+from squidbot.core.vectors import IndexHit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from squidbot.core.vectors import Entry, Stamp
+    from squidbot.core.vectors import VectorEntry, VectorStamp
 
 
 # LanceDB warns of partitions that hold nothing, which is usual, in the user's terminal.
@@ -56,7 +56,7 @@ EXACT_VECTORS = 5_000
 MOST_GONE = 1_000
 
 
-class LanceIndex(KeptIndex):
+class LanceIndex(BaseIndex):
     """VectorIndex in a folder; threads may share one, processes each have their own.
 
     Vectors stay in the folder's files, which are read where a search needs them. What came or has gone since it was
@@ -91,7 +91,7 @@ class LanceIndex(KeptIndex):
         """In how many lists the vectors of the folder lie; 0 where every one is compared."""
         return self._saved.lists if self._saved else 0
 
-    def stamp(self) -> Stamp:
+    def stamp(self) -> VectorStamp:
         """Return what it holds; of a table that somebody has deleted nothing any more."""
         with self._lock:
             if self._path and self._saved and not (self._path / self._saved.table).exists():
@@ -114,7 +114,7 @@ class LanceIndex(KeptIndex):
         self._views = np.zeros((0, VIEWS), np.int64)
         self._seen: dict[int, int] = {}  # how many of its vectors a view sees
         # What came, and what of the table has gone, since it was saved.
-        self._held: dict[int, Entry] = {}
+        self._held: dict[int, VectorEntry] = {}
         self._held_matrix: np.ndarray | None = None
         self._gone: set[int] = set()
 
@@ -127,7 +127,7 @@ class LanceIndex(KeptIndex):
     def _known(self, places: Sequence[int]) -> list[int]:
         return [place for place in places if place in self._held or self._row(place) is not None]
 
-    def _put(self, entries: Sequence[Entry]) -> None:
+    def _put(self, entries: Sequence[VectorEntry]) -> None:
         self._matrix(entries)
         self._held.update((entry.place, entry) for entry in entries)
         self._held_matrix = None
@@ -150,7 +150,7 @@ class LanceIndex(KeptIndex):
             with suppress(StoreError):
                 self.save()
 
-    def _matrix(self, entries: Sequence[Entry]) -> np.ndarray:
+    def _matrix(self, entries: Sequence[VectorEntry]) -> np.ndarray:
         dimensions = self._stamp.dimensions
         vectors = np.zeros((len(entries), dimensions), np.float32)
         for row, entry in enumerate(entries):
@@ -163,7 +163,7 @@ class LanceIndex(KeptIndex):
 
     # -- searching --
 
-    def _found(self, asked: Sequence[float], limit: int, view: int) -> list[Near]:
+    def _found(self, asked: Sequence[float], limit: int, view: int) -> list[IndexHit]:
         """Search; where another process has replaced the table, search what lies in the folder now."""
         vector = np.array(asked, np.float32)
         for _ in range(2):
@@ -174,14 +174,14 @@ class LanceIndex(KeptIndex):
         self._empty()
         return []
 
-    def _nearest_held(self, vector: np.ndarray, view: int) -> list[Near]:
+    def _nearest_held(self, vector: np.ndarray, view: int) -> list[IndexHit]:
         if self._held_matrix is None:
             self._held_matrix = self._matrix(list(self._held.values()))
         seen = [(row, entry.place) for row, entry in enumerate(self._held.values()) if view in entry.views]
         cosines = self._held_matrix[[row for row, _ in seen]] @ vector if seen else ()
-        return [Near(place, float(cosine)) for (_, place), cosine in zip(seen, cosines, strict=True)]
+        return [IndexHit(place, float(cosine)) for (_, place), cosine in zip(seen, cosines, strict=True)]
 
-    def _nearest_saved(self, vector: np.ndarray, limit: int, view: int) -> list[Near]:
+    def _nearest_saved(self, vector: np.ndarray, limit: int, view: int) -> list[IndexHit]:
         if view not in self._seen:
             self._seen[view] = int((self._views == view).any(axis=1).sum())
         there = self._seen[view]
@@ -194,14 +194,14 @@ class LanceIndex(KeptIndex):
             found = self._query(vector, wanted, view, 0)
         return [near for near in found if near.place not in self._gone]
 
-    def _query(self, vector: np.ndarray, limit: int, view: int, probes: int) -> list[Near]:
+    def _query(self, vector: np.ndarray, limit: int, view: int, probes: int) -> list[IndexHit]:
         """Ask LanceDB for the nearest that a view sees; `probes`: in how many lists, 0 for a comparison with all."""
         query = self._table.search(vector, vector_column_name="vector").distance_type("dot")
         query = query.nprobes(probes) if probes else query.bypass_vector_index()
         seen = " OR ".join(f"{name} = {view}" for name in ROWS[2:])
         found = query.where(seen, prefilter=True).select(["place", "_distance"]).limit(limit).to_arrow()
         pairs = zip(found["place"].to_pylist(), found["_distance"].to_pylist(), strict=True)
-        return [Near(place, max(-1.0, min(1.0, 1.0 - distance))) for place, distance in pairs]
+        return [IndexHit(place, max(-1.0, min(1.0, 1.0 - distance))) for place, distance in pairs]
 
     # -- the folder --
 

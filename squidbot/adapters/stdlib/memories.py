@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from squidbot.adapters.stdlib.vectors import InMemoryVectors
     from squidbot.core.memories import FactCategory, Hit, Said
-    from squidbot.core.vectors import Meant
+    from squidbot.core.vectors import QueryMeaning
 
 
 class Grave(NamedTuple):
@@ -150,7 +150,7 @@ class InMemoryMemoryStore:
         limit: int = 20,
         now: float,
         past: bool = False,
-        meant: Meant | None = None,
+        meant: QueryMeaning | None = None,
     ) -> list[Hit]:
         """Return the memories of a view that answer a query, best first, ties newest first; with `meant` vectors speak.
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from squidbot.core.memories import FactCategory, Hit, Mark, Memory, Passage, Said
-    from squidbot.core.vectors import Meant
+    from squidbot.core.vectors import QueryMeaning
 
 
 # What changes memories, each within a transaction of the caller's: rows, their words and their vectors together.
@@ -177,7 +177,7 @@ def _search(  # noqa: PLR0913, PLR0917  # as `MemoryStore.search` has it
     limit: int,
     now: float,
     past: bool,  # noqa: FBT001
-    meant: Meant | None,
+    meant: QueryMeaning | None,
 ) -> list[Hit]:
     """Return what answers a query, best first, within a transaction that sees the same memories all the time.
 
@@ -212,7 +212,7 @@ def _search(  # noqa: PLR0913, PLR0917  # as `MemoryStore.search` has it
         return score(query, [Candidate(each, prepared(each)) for each in found.values()], statistics, meaning)[:limit]
 
 
-def _meaning(connection: sqlite3.Connection, meant: Meant, found: Mapping[int, Passage]) -> Meaning:
+def _meaning(connection: sqlite3.Connection, meant: QueryMeaning, found: Mapping[int, Passage]) -> Meaning:
     similar = vectors.cosines(connection, meant, list(found))
     return Meaning({found[key].key: cosine for key, cosine in similar.items()}, meant.even)
 
@@ -414,7 +414,7 @@ class SqliteMemoryStore(OpenedFile):
         limit: int = 20,
         now: float,
         past: bool = False,
-        meant: Meant | None = None,
+        meant: QueryMeaning | None = None,
     ) -> list[Hit]:
         """Return the memories of a view that answer a query, best first, ties newest first; with `meant` vectors speak.
 

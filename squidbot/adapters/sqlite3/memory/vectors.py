@@ -17,7 +17,7 @@ from squidbot.adapters.sqlite3.memory.rows import (
 )
 from squidbot.adapters.sqlite3.rows import plain, stored_text
 from squidbot.core.errors import StoreError
-from squidbot.core.vectors import Entry, Stamp, packed
+from squidbot.core.vectors import VectorEntry, VectorStamp, packed
 
 if TYPE_CHECKING:
     import sqlite3
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from squidbot.adapters.sqlite3.files import Access
     from squidbot.core.memories import Memory, View
-    from squidbot.core.vectors import Meant
+    from squidbot.core.vectors import QueryMeaning
 
 
 # key = model << 40 | memory: a trillion memories, and eight million models in SQLite's 63 bits.
@@ -156,7 +156,7 @@ def waiting(connection: sqlite3.Connection, model: str) -> int:
     return without
 
 
-def cosines(connection: sqlite3.Connection, meant: Meant, keys: Sequence[int]) -> dict[int, float]:
+def cosines(connection: sqlite3.Connection, meant: QueryMeaning, keys: Sequence[int]) -> dict[int, float]:
     """Return the cosines of what is meant and of memories by key, without those that can't be read."""
     found = connection.execute(MODEL, (stored_text(meant.model)[0],)).fetchone()
     if found is None or found[1] != len(meant.vector):
@@ -266,7 +266,7 @@ HOLDING = f"SELECT place FROM memory_vector_places {HOLDING_MEMORY} AND {AT}"  #
 KEYS_AT = f"SELECT key FROM memory_vector_places WHERE {AT}"  # noqa: S608
 
 
-def keys_at(connection: sqlite3.Connection, meant: Meant) -> list[int]:
+def keys_at(connection: sqlite3.Connection, meant: QueryMeaning) -> list[int]:
     """Return the keys of the memories whose vectors are nearest to what is meant, those that are still there."""
     first, last = _keys(connection, meant.model, len(meant.vector))
     found: list[int] = []
@@ -295,23 +295,23 @@ class SqliteVectors:
             with writing as connection:
                 _make(connection)
 
-    def stamp(self) -> Stamp:
+    def stamp(self) -> VectorStamp:
         """Return what there is now.
 
         Raises:
             StoreError: the disk failed.
         """
-        empty = Stamp(self._model, self._dimensions)
+        empty = VectorStamp(self._model, self._dimensions)
         with self._reading as connection:
             number = _number(connection, self._model, self._dimensions)
             found = None if number is None else connection.execute(STAMP, (number,)).fetchone()
         return empty._replace(vectors=found[0], digest=found[1]) if found else empty
 
     def view(self, view: View) -> int:
-        """Return the number that stands for a view in `Entry.views`: 63 bits, the same for ever."""
+        """Return the number that stands for a view in `VectorEntry.views`: 63 bits, the same for ever."""
         return view_digest(view)
 
-    def behind(self, place: int, limit: int) -> list[Entry]:
+    def behind(self, place: int, limit: int) -> list[VectorEntry]:
         """Return the entries behind a place, in order of their places, at most `limit`.
 
         Raises:
@@ -327,13 +327,13 @@ class SqliteVectors:
         with self._reading as connection:
             return array("q", (place for (place,) in connection.execute(PLACES, self._keys(connection))))
 
-    def picked(self, places: Sequence[int]) -> list[Entry]:
+    def picked(self, places: Sequence[int]) -> list[VectorEntry]:
         """Return the entries at these places, in any order.
 
         Raises:
             DamagedStoreError: one does not match its checksum.
         """
-        found: list[Entry] = []
+        found: list[VectorEntry] = []
         with self._reading as connection:
             keys = self._keys(connection)
             for first in range(0, len(places), PICKED_ROWS):
@@ -359,10 +359,10 @@ class SqliteVectors:
     def _keys(self, connection: sqlite3.Connection) -> tuple[int, int]:
         return _keys(connection, self._model, self._dimensions)
 
-    def _entry(self, row: Iterable[Any]) -> Entry:
+    def _entry(self, row: Iterable[Any]) -> VectorEntry:
         place, mark, key, digest, check, data, name, *views, holds = row
         refuse_damage((key, name, digest, check, data), self._dimensions)
-        return Entry(place, mark, plain(name), tuple(views), data, bool(holds))
+        return VectorEntry(place, mark, plain(name), tuple(views), data, bool(holds))
 
 
 def _number(connection: sqlite3.Connection, model: str, dimensions: int) -> int | None:
