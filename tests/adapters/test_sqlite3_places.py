@@ -162,9 +162,10 @@ def test_entries_are_found_by_their_place_alone(store: SqliteMemoryStore, path: 
     with sqlite3.connect(path) as connection:
         for query, cells in (
             (vectors.BEHIND, (1, 5, 0, 9, 9)),
-            (vectors.PICKED_PLACES, (1, *range(vectors.PICKED_ROWS), 0, 9)),
+            (vectors.PICKED_PLACES, (1, "[1, 2]", 0, 9)),
         ):
-            steps = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", cells)]
+            plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}", cells)]
+            steps = [step for step in plan if "json_each" not in step and "LIST SUBQUERY" not in step]
             assert steps[0].startswith("SEARCH memory_vector_places USING INTEGER PRIMARY KEY (rowid")
             assert all("USING INTEGER PRIMARY KEY (rowid" in step for step in steps)
     connection.close()

@@ -8,7 +8,7 @@ import struct
 from dataclasses import fields, make_dataclass
 from functools import lru_cache
 from math import nan
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from zlib import compress, crc32, decompress
 
 from squidbot.core.errors import StoreError
@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Role
 
 
-# How many rows are asked for at once by name: a statement for each power of two up to it, a shorter list is filled up.
-PICKED_ROWS = 256
-PICKED_SIZES = tuple(1 << power for power in range(PICKED_ROWS.bit_length()))
-T = TypeVar("T")
+# Rows that are asked for by number: one statement for any number of them, which come as JSON text.
+IN_LIST = "IN (SELECT value FROM json_each(?))"
 
 MESSAGE_COLUMNS = "key, bound, estimate, turn, checksum, time, form, call_ids, result_ids, frozen, payload"
 SUMMARY_COLUMNS = "id, first_seq, last_seq, estimate, bound, checksum, level, counter, source_digest, made_by, text"
@@ -287,12 +285,6 @@ def decode_summary(session: int, session_id: str, row: SummaryRow) -> Summary:
     return Summary(plain(summary_id), session_id, first, last, level, said, cost, counter, source_digest, made_by)
 
 
-def filled_up(names: list[T]) -> list[T]:
-    """Return names, of which there are some, with the last one repeated until there is a statement for so many."""
-    size = 1 << (len(names) - 1).bit_length()
-    return names + names[-1:] * (size - len(names))
-
-
 # A session's row: found by its id, added, grown. Each statement runs on a connection that the caller
 # holds.
 
@@ -402,10 +394,8 @@ INTACT_ROWS = 256
 # Fixed texts: each is prepared once per connection.
 INSERT = f"INSERT INTO messages({MESSAGE_COLUMNS}) VALUES({', '.join('?' * 11)})"
 RANGE = f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE key BETWEEN ? AND ? ORDER BY key"  # noqa: S608  # our own constants
-PICKED = {
-    size: f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE key IN ({', '.join('?' * size)}) ORDER BY key"  # noqa: S608
-    for size in PICKED_SIZES
-}
+PICKED = f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE key {IN_LIST} ORDER BY key"  # noqa: S608
+PICKED_ROWS = 256  # at once
 BOUNDS = "SELECT key, bound FROM messages WHERE key BETWEEN ? AND ? ORDER BY key DESC"
 INSERT_RECORD = "INSERT INTO records(session, kind, number, checksum, body) VALUES(?, ?, ?, ?, ?)"
 RECORDS = "SELECT number, checksum, body FROM records WHERE session = ? AND kind = ? AND number >= ? ORDER BY number"
@@ -492,8 +482,8 @@ def each_picked(connection: sqlite3.Connection, session: SessionRow, seqs: Itera
     wanted = sorted({seq for seq in seqs if 0 <= seq < session.messages})
     for start in range(0, len(wanted), PICKED_ROWS):
         some = wanted[start : start + PICKED_ROWS]
-        keys = filled_up([first_key + seq for seq in some])
-        yield from _decoded(session, connection.execute(PICKED[len(keys)], keys).fetchall(), some)
+        keys = json_text([first_key + seq for seq in some])
+        yield from _decoded(session, connection.execute(PICKED, (keys,)).fetchall(), some)
 
 
 def first_past(connection: sqlite3.Connection, session: SessionRow, budget_tokens: int) -> int:
@@ -605,10 +595,7 @@ def last_record(connection: sqlite3.Connection, session: SessionRow, kind: str) 
 
 # Fixed texts: each is prepared once per connection.
 INSERT_SUMMARY = f"INSERT INTO summaries(session, {SUMMARY_COLUMNS}) VALUES({', '.join('?' * 12)})"
-NAMED = {
-    size: f"SELECT {SUMMARY_COLUMNS} FROM summaries WHERE session = ? AND id IN ({', '.join('?' * size)})"  # noqa: S608
-    for size in PICKED_SIZES
-}
+NAMED = f"SELECT {SUMMARY_COLUMNS} FROM summaries WHERE session = ? AND id = ?"  # noqa: S608  # our own constants
 SUMMARIES = (
     f"SELECT {SUMMARY_COLUMNS} FROM summaries "  # noqa: S608  # our own constants
     "WHERE session = ? AND first_seq BETWEEN ? AND ? AND last_seq <= ?"
@@ -639,13 +626,8 @@ def by_id(connection: sqlite3.Connection, session: SessionRow, summary_ids: Sequ
     Raises:
         DamagedRowError: a row does not match its checksum.
     """
-    names = [stored_text(summary_id) for summary_id in summary_ids]
-    found: dict[bytes, Summary] = {}
-    for start in range(0, len(names), PICKED_ROWS):
-        cells = filled_up([cell for cell, _ in names[start : start + PICKED_ROWS]])
-        for row in connection.execute(NAMED[len(cells)], (session.no, *cells)).fetchall():
-            found[row[0]] = decode_summary(session.no, session.session_id, row)
-    return [found[data] for _, data in names if data in found]
+    found = (connection.execute(NAMED, (session.no, stored_text(name)[0])).fetchone() for name in summary_ids)
+    return [decode_summary(session.no, session.session_id, row) for row in found if row is not None]
 
 
 def in_range(connection: sqlite3.Connection, session: SessionRow, first_seq: int, last_seq: int) -> list[Summary]:

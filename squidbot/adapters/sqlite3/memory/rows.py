@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import struct
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+from squidbot.adapters.sqlite3 import index
 from squidbot.adapters.sqlite3.files import FOREIGN, open_reading
-from squidbot.adapters.sqlite3.index import is_damage
-from squidbot.adapters.sqlite3.rows import Cell, DamagedRowError, checksum, json_text, plain, stored_text
+from squidbot.adapters.sqlite3.rows import IN_LIST, Cell, DamagedRowError, checksum, json_text, plain, stored_text
 from squidbot.core.errors import DamagedStoreError, NotFoundError, StoreError
 from squidbot.core.memories import CARDS, Mark, Memory, Scope, Source, View
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterable, Sequence
 
     from squidbot.core.memories import FactCategory, Isolation, Trust
@@ -163,17 +163,11 @@ NEXT_KEY = (
     "SELECT max(coalesce((SELECT max(key) FROM memories), 0), coalesce((SELECT max(key) FROM forgotten_memories), 0))"
 )
 LAST_BEFORE = "SELECT max(key) FROM memories WHERE key < ?"
-BEHIND = f"SELECT {MEMORY_COLUMNS} FROM memories WHERE key > ? ORDER BY key LIMIT ?"  # noqa: S608
 KEYS_BEHIND = "SELECT key FROM memories WHERE key > ? ORDER BY key LIMIT ?"
-# Rows are asked for so many at once: a statement for each power of two up to it.
-PICKED_ROWS = 128
-PICKED = {
-    size: f"SELECT {MEMORY_COLUMNS} FROM memories WHERE key IN ({', '.join('?' * size)})"  # noqa: S608
-    for size in (1 << power for power in range(PICKED_ROWS.bit_length()))
-}
+PICKED = f"SELECT {MEMORY_COLUMNS} FROM memories WHERE key {IN_LIST}"  # noqa: S608
 # "+" so that SQLite goes by the keys, and not through all of the view.
 SEEN = {
-    column: f"SELECT key FROM memories WHERE key IN ({', '.join('?' * PICKED_ROWS)}) AND +{column} = ? "  # noqa: S608
+    column: f"SELECT key FROM memories WHERE key {IN_LIST} AND +{column} = ? "  # noqa: S608
     "AND (superseded_by IS NULL OR ?)"
     for column in VIEW_COLUMNS.values()
 }
@@ -294,53 +288,25 @@ def _place(connection: sqlite3.Connection, view: View, memory_id: str) -> tuple[
 
 def picked(connection: sqlite3.Connection, keys: Sequence[int]) -> list[tuple[int, Memory]]:
     """Return memories by key, in no order, without those that can't be read."""
-    found: list[tuple[int, Memory]] = []
-    for start in range(0, len(keys), PICKED_ROWS):
-        some = list(keys[start : start + PICKED_ROWS])
-        size = 1 << (len(some) - 1).bit_length()
-        found += _decoded(_rows(connection, PICKED[size], some + some[-1:] * (size - len(some)), some))
-    return found
+    memories: dict[int, Memory] = {}
+    for row in index.readable(connection, PICKED, keys):
+        with suppress(DamagedMemoryError):
+            key, memory = decode(row)
+            memories[key] = memory
+    return list(memories.items())
 
 
 def seen(connection: sqlite3.Connection, keys: Sequence[int], view: View, *, past: bool) -> set[int]:
     """Return those of some keys that are of memories of a view; with `past` those of history, too."""
-    statement, digest = SEEN[VIEW_COLUMNS[view.isolation]], view_digest(view)
-    found: set[int] = set()
-    for start in range(0, len(keys), PICKED_ROWS):
-        some = list(keys[start : start + PICKED_ROWS])
-        cells = (*some, *some[-1:] * (PICKED_ROWS - len(some)), digest, past)
-        found.update(key for (key,) in connection.execute(statement, cells))
-    return found
+    cells = (json_text(keys), view_digest(view), past)
+    return {key for (key,) in connection.execute(SEEN[VIEW_COLUMNS[view.isolation]], cells)}
 
 
 def readable(connection: sqlite3.Connection, behind_key: int, limit: int) -> dict[int, Memory | None]:
     """Return the next memories behind a key by their keys, in order; None for one that can't be read."""
     keys = [key for (key,) in connection.execute(KEYS_BEHIND, (behind_key, limit))]
-    if not keys:
-        return {}
-    found = dict(_decoded(_rows(connection, BEHIND, [behind_key, limit], keys)))
+    found = dict(picked(connection, keys))
     return {key: found.get(key) for key in keys}
-
-
-def _rows(connection: sqlite3.Connection, statement: str, cells: list[int], keys: list[int]) -> list[MemoryRow]:
-    """Return rows; one by one where SQLite can't read all of them."""
-    try:
-        return connection.execute(statement, cells).fetchall()
-    except sqlite3.DatabaseError as error:
-        if not is_damage(error):
-            raise
-    return [row for key in keys if len(keys) > 1 for row in _rows(connection, PICKED[1], [key], [key])]
-
-
-def _decoded(found: list[MemoryRow]) -> list[tuple[int, Memory]]:
-    memories: dict[int, Memory] = {}
-    for row in found:
-        try:
-            key, memory = decode(row)
-        except DamagedMemoryError:
-            continue
-        memories[key] = memory
-    return list(memories.items())
 
 
 def bury(connection: sqlite3.Connection, key: int, memory_id: str, now: float, reason: str) -> None:

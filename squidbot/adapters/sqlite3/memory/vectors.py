@@ -15,7 +15,7 @@ from squidbot.adapters.sqlite3.memory.rows import (
     text_digest,
     view_digest,
 )
-from squidbot.adapters.sqlite3.rows import plain, stored_text
+from squidbot.adapters.sqlite3.rows import IN_LIST, json_text, plain, stored_text
 from squidbot.core.errors import StoreError
 from squidbot.core.vectors import VectorEntry, VectorStamp, packed
 
@@ -47,12 +47,7 @@ COUNT_VECTORS = "SELECT count(*) FROM memory_vectors WHERE key > ? AND key < ?"
 # Where an index is kept of them they are counted already: to count 1,000,000 takes more than a second.
 COUNTED = "SELECT 1 FROM sqlite_master WHERE name = 'memory_vector_stamps'"
 COUNTED_VECTORS = "SELECT coalesce(sum(vectors), 0) FROM memory_vector_stamps WHERE no = ?"
-# Rows are asked for so many at once: a statement for each power of two up to it.
-PICKED_ROWS = 128
-PICKED = {
-    size: f"SELECT key, digest, checksum, vector FROM memory_vectors WHERE key IN ({', '.join('?' * size)})"  # noqa: S608  # our own constants
-    for size in (1 << power for power in range(PICKED_ROWS.bit_length()))
-}
+PICKED = f"SELECT key, digest, checksum, vector FROM memory_vectors WHERE key {IN_LIST}"  # noqa: S608  # our own
 WITHOUT = (
     f"SELECT key FROM memories WHERE key > ? AND NOT ({IS_CARD}) "  # noqa: S608  # our own constants
     "AND NOT EXISTS (SELECT 1 FROM memory_vectors WHERE memory_vectors.key = ? + memories.key) ORDER BY key LIMIT ?"
@@ -162,12 +157,9 @@ def cosines(connection: sqlite3.Connection, meant: QueryMeaning, keys: Sequence[
     if found is None or found[1] != len(meant.vector):
         return {}
     first, size, others = found[0] << MEMORY_BITS, len(meant.vector) * FLOAT_BYTES, dict[int, bytes]()
-    for start in range(0, len(keys), PICKED_ROWS):
-        some = [first + key for key in keys[start : start + PICKED_ROWS]]
-        asked = 1 << (len(some) - 1).bit_length()
-        for key, digest, check, data in connection.execute(PICKED[asked], some + some[-1:] * (asked - len(some))):
-            if _checksum(key, digest, data) == check and len(data) == size:
-                others[key & MEMORY_KEYS] = data
+    for key, digest, check, data in connection.execute(PICKED, (json_text([first + key for key in keys]),)):
+        if _checksum(key, digest, data) == check and len(data) == size:
+            others[key & MEMORY_KEYS] = data
     return dict(zip(others, meant.dots(meant.vector, [*others.values()]), strict=True))
 
 
@@ -257,24 +249,19 @@ ENTRY = (
 )
 BEHIND = ENTRY + "WHERE place > ? AND +memory_vector_places.key BETWEEN ? AND ? ORDER BY place LIMIT ?"
 PLACES = "SELECT place FROM memory_vector_places WHERE key BETWEEN ? AND ? ORDER BY place"
-AT = f"place IN ({', '.join('?' * PICKED_ROWS)})"
-PICKED_PLACES = ENTRY + f"WHERE {AT} AND +memory_vector_places.key BETWEEN ? AND ?"
+PICKED_PLACES = f"{ENTRY} WHERE place {IN_LIST} AND +memory_vector_places.key BETWEEN ? AND ?"
 
 # As `ENTRY`.
 HOLDING_MEMORY = "CROSS JOIN memories ON memories.key = memory_vector_places.key & ? WHERE superseded_by IS NULL "
-HOLDING = f"SELECT place FROM memory_vector_places {HOLDING_MEMORY} AND {AT}"  # noqa: S608
-KEYS_AT = f"SELECT key FROM memory_vector_places WHERE {AT}"  # noqa: S608
+HOLDING = f"SELECT place FROM memory_vector_places {HOLDING_MEMORY} AND place {IN_LIST}"  # noqa: S608
+KEYS_AT = f"SELECT key FROM memory_vector_places WHERE place {IN_LIST}"  # noqa: S608
 
 
 def keys_at(connection: sqlite3.Connection, meant: QueryMeaning) -> list[int]:
     """Return the keys of the memories whose vectors are nearest to what is meant, those that are still there."""
     first, last = _keys(connection, meant.model, len(meant.vector))
-    found: list[int] = []
-    for start in range(0, len(meant.nearest), PICKED_ROWS):
-        some = [*meant.nearest[start : start + PICKED_ROWS]]
-        rows = connection.execute(KEYS_AT, (*some, *[0] * (PICKED_ROWS - len(some))))
-        found += [key & MEMORY_KEYS for (key,) in rows if first <= key <= last]
-    return found
+    found = connection.execute(KEYS_AT, (json_text(list(meant.nearest)),))
+    return [key & MEMORY_KEYS for (key,) in found if first <= key <= last]
 
 
 class SqliteVectors:
@@ -333,14 +320,9 @@ class SqliteVectors:
         Raises:
             DamagedStoreError: one does not match its checksum.
         """
-        found: list[VectorEntry] = []
         with self._reading as connection:
-            keys = self._keys(connection)
-            for first in range(0, len(places), PICKED_ROWS):
-                some = [*places[first : first + PICKED_ROWS]]
-                cells = (MEMORY_KEYS, *some, *[0] * (PICKED_ROWS - len(some)), *keys)
-                found += [self._entry(row) for row in connection.execute(PICKED_PLACES, cells)]
-        return found
+            cells = (MEMORY_KEYS, json_text(list(places)), *self._keys(connection))
+            return [self._entry(row) for row in connection.execute(PICKED_PLACES, cells)]
 
     def holding(self, places: Sequence[int]) -> list[int]:
         """Return those of these places whose memories hold, in the same order.
@@ -348,12 +330,8 @@ class SqliteVectors:
         Raises:
             StoreError: the disk failed.
         """
-        found: set[int] = set()
         with self._reading as connection:
-            for first in range(0, len(places), PICKED_ROWS):
-                some = [*places[first : first + PICKED_ROWS]]
-                cells = (MEMORY_KEYS, *some, *[0] * (PICKED_ROWS - len(some)))
-                found.update(place for (place,) in connection.execute(HOLDING, cells))
+            found = {place for (place,) in connection.execute(HOLDING, (MEMORY_KEYS, json_text(list(places))))}
         return [place for place in places if place in found]
 
     def _keys(self, connection: sqlite3.Connection) -> tuple[int, int]:
