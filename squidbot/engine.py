@@ -82,7 +82,7 @@ if TYPE_CHECKING:
     from squidbot.core.transcript.goals import GoalItem, Goals
     from squidbot.core.transcript.pins import Pins
     from squidbot.services.background import Outcome
-    from squidbot.services.exchange import Exported, Imported, RolledBack
+    from squidbot.services.exchange import ExportedFile, FileReport, ImportedFile, RemovedImport
     from squidbot.services.forget import Gone
     from squidbot.services.indexing import IndexReport
     from squidbot.services.summaries import Jobs
@@ -465,7 +465,9 @@ class Engine:
         return forget_user(self.wired, user, self._sessions(), reason=reason)
 
     @takes(folder=path, sessions=items(text, "several ids of sessions"), replaces=flag)
-    def export_models(self, folder: str | Path, sessions: Iterable[str] = (), *, replaces: bool = False) -> Exported:
+    def export_models(
+        self, folder: str | Path, sessions: Iterable[str] = (), *, replaces: bool = False
+    ) -> FileReport[ExportedFile]:
         """Write what was said into a folder, a file for each model (docs/files.md), and return what became of each.
 
         `sessions` are ids, none for all of the store. A file that has more than the store stays as it is, unless
@@ -490,7 +492,9 @@ class Engine:
         return done
 
     @takes(paths=path, session=text, keeps_copies=flag)
-    def import_models(self, *paths: str | Path, session: str = "", keeps_copies: bool = False) -> Imported:
+    def import_models(
+        self, *paths: str | Path, session: str = "", keeps_copies: bool = False
+    ) -> FileReport[ImportedFile]:
         """Bring in such files, or older ones, and return what became of each; a folder stands for its files.
 
         Each exchange is brought once. `session` is where those go that name none. With `keeps_copies` each file is
@@ -499,13 +503,13 @@ class Engine:
         Raises:
             TranscriptError: there is no such file.
         """
-        from squidbot.services.exchange import Reading, files_at, imported, migrated  # noqa: PLC0415  # no turn needs it
+        from squidbot.services.exchange import ImportOptions, files_at, imported, migrated  # noqa: PLC0415  # no turn needs it
 
         files = [file for path in paths for file in files_at(path)]
-        return (migrated if keeps_copies else imported)(self.wired, files, Reading(session) if session else None)
+        return (migrated if keeps_copies else imported)(self.wired, files, ImportOptions(session) if session else None)
 
     @takes(paths=path)
-    def roll_back(self, *paths: str | Path) -> list[RolledBack]:
+    def roll_back(self, *paths: str | Path) -> list[RemovedImport]:
         """Take what was brought from files out again, for good, and return how much that was, by session.
 
         Raises:

@@ -252,10 +252,10 @@ class MemoryService:
             StoreError: the store can't be opened.
         """
         if self._store is None and not self._is_there():
-            from squidbot.adapters.sqlite3.memory.store import are_in  # noqa: PLC0415  # only where it is used
+            from squidbot.adapters.sqlite3.memory.rows import may_have  # noqa: PLC0415  # only where it is used
 
             name, path = provider_of(self._loaded)
-            if name != "sqlite3" or not are_in(path):
+            if name != "sqlite3" or not may_have(path, "memory_marks"):
                 return None
         return self._opened()
 
@@ -320,9 +320,9 @@ class MemoryService:
     def _is_there(self) -> bool:
         name, path = provider_of(self._loaded)
         if name == "sqlite3":
-            from squidbot.adapters.sqlite3.memory.rows import holds_any  # noqa: PLC0415  # only where it is used
+            from squidbot.adapters.sqlite3.memory.rows import may_have  # noqa: PLC0415  # only where it is used
 
-            return holds_any(path)
+            return may_have(path, "memories", "forgotten_memories")
         return Path(path).exists() if name == "file" and path else name != "stdlib"
 
     @property

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from squidbot.engine import Engine
-    from squidbot.services.exchange import Noted
+    from squidbot.services.exchange import NoteCounts
 
 NOW = 1_769_517_296.0  # 2026-01-27T12:34:56Z
 
@@ -36,12 +36,12 @@ def opened(folder: Path) -> Engine:
     return squidbot.load(settings)
 
 
-def written(engine: Engine, folder: Path) -> Noted:
+def written(engine: Engine, folder: Path) -> NoteCounts:
     """Write nobody's facts and journal as notes."""
     return write_notes(engine.memories(), engine.journal(), folder)
 
 
-def taken(engine: Engine, folder: Path, scope: Scope | None = None) -> Noted:
+def taken(engine: Engine, folder: Path, scope: Scope | None = None) -> NoteCounts:
     """Add notes to a scope's facts and journal."""
     scope = scope or Scope()
     return read_notes(engine.memories(scope), engine.journal(scope), folder, engine.wired.loaded)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from importlib.metadata import Distribution
 
-    from squidbot.adapters.sqlite3.memory.store import Holding
+    from squidbot.adapters.sqlite3.memory.store import MemoryCounts
     from squidbot.bootstrap import Wired
     from squidbot.cli.printer import Printer
     from squidbot.config import Loaded
@@ -521,7 +521,7 @@ def _facts(wired: Wired, loaded: Loaded) -> dict[str, Any]:
     return found
 
 
-def _held(name: str, path: str) -> Holding | None:
+def _held(name: str, path: str) -> MemoryCounts | None:
     """Return what is in a file of SQLite; None elsewhere.
 
     Raises:
@@ -529,12 +529,12 @@ def _held(name: str, path: str) -> Holding | None:
     """
     if name != "sqlite3" or not Path(path).exists():
         return None
-    from squidbot.adapters.sqlite3.memory.store import holding  # noqa: PLC0415  # few stores are looked into
+    from squidbot.adapters.sqlite3.memory.store import memory_counts  # noqa: PLC0415  # few stores are looked into
 
-    return holding(path)
+    return memory_counts(path)
 
 
-def _vectors(wired: Wired, held: Holding | None, path: str) -> dict[str, Any]:
+def _vectors(wired: Wired, held: MemoryCounts | None, path: str) -> dict[str, Any]:
     """Return what there is where an embedder is named.
 
     Raises:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -21,12 +20,12 @@ from squidbot.core.errors import ConfigError, StoreError, TranscriptError
 from squidbot.core.kinds import unreadable
 from squidbot.engine import load
 from squidbot.services.exchange import (
-    Reading,
+    ImportOptions,
+    can_be_read,
     exported,
     files_at,
     imported,
     migrated,
-    read_files,
     rolled_back,
 )
 from squidbot.services.forget import Wrote, note_written
@@ -34,11 +33,11 @@ from squidbot.services.forget import Wrote, note_written
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from squidbot.adapters.sqlite3.doctor import Health, Repaired, SessionHealth
+    from squidbot.adapters.sqlite3.doctor import Health, RepairedCopy, SessionHealth
     from squidbot.bootstrap import Wired
     from squidbot.cli.open_store import OpenStore
     from squidbot.cli.printer import Printer
-    from squidbot.services.exchange import Brought, Imported, RolledBack
+    from squidbot.services.exchange import FileReport, ImportedFile, RemovedImport
 
 __all__ = ["import_", "store"]
 
@@ -80,7 +79,7 @@ def doctor(*, repair: str | None, store: str | None) -> Result:
     )
 
 
-def _put_health(out: Printer, health: Health, repaired: Repaired | None, unread: dict[str, list[str]]) -> None:
+def _put_health(out: Printer, health: Health, repaired: RepairedCopy | None, unread: dict[str, list[str]]) -> None:
     stored = f"{count(len(health.sessions), 'session')}, {count(health.messages, 'message')}"
     if health.memories:
         stored += f", {_memories(health.memories)}"
@@ -237,7 +236,7 @@ def migrate(  # options
 
 
 def _brought(  # noqa: PLR0913  # an argument for each option
-    bring: Callable[[Wired, list[Path], Reading], Imported],
+    bring: Callable[[Wired, list[Path], ImportOptions], FileReport[ImportedFile]],
     paths: Sequence[str],
     store: str | None,
     *,
@@ -247,11 +246,11 @@ def _brought(  # noqa: PLR0913  # an argument for each option
 ) -> Result:
     """Import files, and say what became of each."""
     files = list(dict.fromkeys(file for path in paths for file in files_at(path)))
-    reading = Reading(version=version, dry_run=dry_run)
+    options = ImportOptions(version=version, dry_run=dry_run)
     if session:
-        reading = replace(reading, session=session)
+        options = replace(options, session=session)
     with _opened(store, files, version, dry_run=dry_run) as wired, bar("importing exchanges") as tick:
-        done = bring(wired, files, replace(reading, tick=tick))
+        done = bring(wired, files, replace(options, tick=tick))
     failed = [one for one in done.files if one.became == "failed"]
 
     left = left_out(done.left)
@@ -271,7 +270,7 @@ def _opened(store: str | None, files: Sequence[Path], version: str, *, dry_run: 
     is_new = False
     with suppress(ConfigError):  # a store of an extension is no file, and is opened as it says
         is_new = not Path(file_of(store)).exists()
-    if is_new and (dry_run or all(read_files(file, Counter(), version).failed for file in files)):
+    if is_new and (dry_run or not any(can_be_read(file, version) for file in files)):
         with load({}) as engine:
             yield engine.wired
         return
@@ -279,7 +278,7 @@ def _opened(store: str | None, files: Sequence[Path], version: str, *, dry_run: 
         yield place.wired
 
 
-def _lines(files: Sequence[Brought], *, dry_run: bool) -> Iterator[str]:
+def _lines(files: Sequence[ImportedFile], *, dry_run: bool) -> Iterator[str]:
     for one in files:
         if one.became != "failed":
             new = f"{one.new:,} new of {count(one.exchanges, 'exchange')}"
@@ -306,7 +305,7 @@ def _rolled_back(paths: Sequence[str], store: str | None, *, yes: bool, dry_run:
     return Result(values, text, ANSWER_IS_NO if failed else 0, failed)
 
 
-def _confirm(found: Sequence[RolledBack], *, yes: bool) -> None:
+def _confirm(found: Sequence[RemovedImport], *, yes: bool) -> None:
     messages, sessions = sum(one.messages for one in found), len({one.session for one in found})
     if messages and not yes:
         what = f"{count(messages, 'message')} of {count(sessions, 'session')}"

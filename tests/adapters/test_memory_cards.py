@@ -10,7 +10,7 @@ import pytest
 
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
 from squidbot.adapters.sqlite3.memory.rows import CARDS_INDEX
-from squidbot.adapters.sqlite3.memory.store import holding
+from squidbot.adapters.sqlite3.memory.store import memory_counts
 from squidbot.adapters.stdlib import ExactIndex, FileMemoryStore, InMemoryMemoryStore
 from squidbot.core.memories import CARDS, Scope, View
 from squidbot.core.memory.asking import Memories
@@ -105,4 +105,4 @@ def test_store_of_an_earlier_squidbot_whose_cards_have_vectors_goes_on(tmp_path:
         assert (store.waiting("m"), store.waiting("other")) == (0, 4)
         store.add([made_memory("another card", ALSO[0]), made_memory("another fact")])
         assert (store.waiting("m"), store.waiting("other")) == (1, 2)
-    assert holding(str(path)).memories == 2
+    assert memory_counts(str(path)).memories == 2
