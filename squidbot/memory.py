@@ -17,9 +17,9 @@ from squidbot.core import events
 from squidbot.core.errors import ConfigError, LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.memories import Scope, View
-from squidbot.core.ports import Calibrated
-from squidbot.core.removal import Finds
-from squidbot.core.transcript.removals import TOLD
+from squidbot.core.ports import SupportsCalibration
+from squidbot.core.removal import SupportsRecordSearch
+from squidbot.core.transcript.removals import INJECTION
 from squidbot.wiring.registry import make
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Embedder, MemoryStore, Observer
     from squidbot.core.redaction import Redactor
     from squidbot.core.tokens.counters import Meter
-    from squidbot.core.transcript.removals import Withdrawn
+    from squidbot.core.transcript.removals import Retraction
     from squidbot.core.vectors import VectorIndex
     from squidbot.wiring.extensions import Hooks
     from squidbot.wiring.registry import Registry
@@ -60,12 +60,12 @@ class CheckedEmbedder:
 
     @cached_property
     def even(self) -> float | None:
-        """See `ports.Calibrated`; `None` if nobody has measured it. A known model is recognised by a vector.
+        """See `ports.SupportsCalibration`; `None` if nobody has measured it. A known model is recognised by a vector.
 
         Raises:
             LLMError: no vector can be had now.
         """
-        known = self._embedder.even if isinstance(self._embedder, Calibrated) else None
+        known = self._embedder.even if isinstance(self._embedder, SupportsCalibration) else None
         return known_even(self) if known is None else known
 
     def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
@@ -183,7 +183,7 @@ class SessionLister(Protocol):
 
 
 def retract(
-    store: object, memory_ids: Iterable[str], out_of: Callable[[str], Withdrawn | None], observer: Observer
+    store: object, memory_ids: Iterable[str], out_of: Callable[[str], Retraction | None], observer: Observer
 ) -> list[str]:
     """Retract facts from all sessions whose requests carried one of them; return the ids of these sessions.
 
@@ -192,8 +192,8 @@ def retract(
     """
     found: list[str] = []
     sessions: list[str] = []
-    if isinstance(store, Finds):
-        sessions = store.sessions_with(TOLD.name, [json.dumps(each, ensure_ascii=False) for each in memory_ids])
+    if isinstance(store, SupportsRecordSearch):
+        sessions = store.sessions_with(INJECTION.name, [json.dumps(each, ensure_ascii=False) for each in memory_ids])
     elif isinstance(store, SessionLister):
         sessions = [session_id for session_id, _ in store.sessions()]
     for session_id in sessions:

@@ -16,10 +16,10 @@ from squidbot.adapters.hub import find_model
 from squidbot.config import core_values
 from squidbot.config.checks import AUTO_LAYERS
 from squidbot.core import events
-from squidbot.core.budget import Known, Resolved, descending, resolve
+from squidbot.core.budget import WindowSources, ResolvedWindow, descending, resolve
 from squidbot.core.errors import ConfigError, LLMError, ModelFileError, ModelLoadError, SizingError, StoreError
 from squidbot.core.events import Event
-from squidbot.core.removal import Finds
+from squidbot.core.removal import SupportsRecordSearch
 from squidbot.core.sizing.fit import Bounds, fit, with_layers_that_fit
 from squidbot.core.sizing.header import Card, Definition, Loading
 from squidbot.core.sizing.memory import CELLS_STEP, MIB, ReservedMemory, check_loading, measure, model_of
@@ -308,7 +308,7 @@ class Catalog:
         self._sized: dict[str, SizedWindow] = {}
         self._facts: dict[str, ServerFacts | None] = {}
         # Each open model, and the window of its sessions.
-        self._open: dict[str, tuple[LoadedRuntime, Resolved]] = {}
+        self._open: dict[str, tuple[LoadedRuntime, ResolvedWindow]] = {}
         self._watch: MemoryWatch | None = None
         self._announced: dict[str, tuple[int, str]] = {}
         # Opening may take minutes, and two threads must not load the same model.
@@ -357,7 +357,7 @@ class Catalog:
                 self._sized[alias] = size_window(self._loaded, alias, header, cards)
             return self._sized[alias]
 
-    def resolved(self, alias: str, asked_tokens: int | None = None) -> Resolved:
+    def resolved(self, alias: str, asked_tokens: int | None = None) -> ResolvedWindow:
         """Return the window of sessions with that model; `asked_tokens` goes before all else.
 
         Raises:
@@ -373,9 +373,9 @@ class Catalog:
             return window
         if asked_tokens > has:
             raise ConfigError(f"{alias!r} is open with a window of {has:,} tokens, not {asked_tokens:,}; ask for less")
-        return Resolved(asked_tokens, "manual", (f"{asked_tokens:,} of {has:,} tokens asked for by the caller",))
+        return ResolvedWindow(asked_tokens, "manual", (f"{asked_tokens:,} of {has:,} tokens asked for by the caller",))
 
-    def announce(self, alias: str, window: Resolved) -> None:
+    def announce(self, alias: str, window: ResolvedWindow) -> None:
         """Report a window that nobody has named: found by a file, a server, an extension or a refusal.
 
         It is reported once, and again where another one is found.
@@ -464,7 +464,7 @@ class Catalog:
             self._watch.close()
             self._watch = None
 
-    def _known(self, alias: str, asked_tokens: int | None = None) -> Known:
+    def _known(self, alias: str, asked_tokens: int | None = None) -> WindowSources:
         """Return what each source says of a model's window; `resolve` says which of them goes first."""
         settings = self._loaded.settings
         model, window = settings.model(alias), settings.window
@@ -477,7 +477,7 @@ class Catalog:
             header = header_of(self._loaded, alias)
             trained = header.number("context_length", 0) if header else None
         native = [tokens for tokens in (model.native_context_limit, trained, facts.native_tokens) if tokens]
-        return Known(
+        return WindowSources(
             asked_tokens=asked_tokens,
             model_tokens=model.context_window,
             global_tokens=global_tokens,
@@ -495,7 +495,7 @@ class Catalog:
             self._facts[alias] = server_facts(self._loaded.settings.model(alias), alias)
         return self._facts[alias]
 
-    def _opening(self, alias: str) -> tuple[LoadedRuntime, Resolved]:
+    def _opening(self, alias: str) -> tuple[LoadedRuntime, ResolvedWindow]:
         """Open a model, with a smaller window each time it does not load, and return it with its sessions' window."""
         model, place = self._loaded.settings.model(alias), place_of(self._loaded, alias)
         if model.adapter is None:
@@ -588,7 +588,7 @@ def _check_chat(header: Header, definition: Definition) -> None:
         raise ConfigError(f"n_batch must be {LEAST_BATCH} or more, not {definition.loading.n_batch}")
 
 
-def _as_opened(resolved: Resolved, runtime: LoadedRuntime) -> Resolved:
+def _as_opened(resolved: ResolvedWindow, runtime: LoadedRuntime) -> ResolvedWindow:
     """Return the window of sessions with a model as it was opened."""
     n_ctx = runtime.definition.loading.n_ctx
     if runtime.failed:
@@ -597,20 +597,20 @@ def _as_opened(resolved: Resolved, runtime: LoadedRuntime) -> Resolved:
             *(f"did not load with {reason}" for reason in runtime.failed),
             f"loaded with {n_ctx:,}",
         )
-        resolved = Resolved(n_ctx, "load-retry", steps)
+        resolved = ResolvedWindow(n_ctx, "load-retry", steps)
     served = runtime.model.served.window_tokens
     if served is None or served >= resolved.window_tokens:
         return resolved
-    return Resolved(served, "served", (*resolved.steps, f"cut to {served:,}: what the runtime gives the model"))
+    return ResolvedWindow(served, "served", (*resolved.steps, f"cut to {served:,}: what the runtime gives the model"))
 
 
-# What `Resolved.source` calls it.
+# What `ResolvedWindow.source` calls it.
 SOURCE = "overflow"
 # Windows that somebody has named: the source says all.
 PLAIN_SOURCES = ("manual", "model-definition", "global-config", "default")
 
 
-def learned_for(alias: str, model: ModelTable, found: Resolved) -> str:
+def learned_for(alias: str, model: ModelTable, found: ResolvedWindow) -> str:
     """Return what a learned window is learned for: the model behind an alias, and the window that settings give it.
 
     Where either becomes another, what was learned holds no longer.
@@ -618,10 +618,10 @@ def learned_for(alias: str, model: ModelTable, found: Resolved) -> str:
     return f"{model.model or alias}@{model.url or model.adapter or ''} {found.window_tokens}"
 
 
-def refused(found: Resolved, window_tokens: int, refused_tokens: int) -> Resolved:
+def refused(found: ResolvedWindow, window_tokens: int, refused_tokens: int) -> ResolvedWindow:
     """Return the smaller window that a refusal of so many tokens has shown, in the place of the one that was found."""
     step = f"cut to {window_tokens:,}: the provider refused {refused_tokens:,}"
-    return Resolved(window_tokens, SOURCE, (*found.steps, step))
+    return ResolvedWindow(window_tokens, SOURCE, (*found.steps, step))
 
 
 class LearnedWindows:
@@ -635,7 +635,7 @@ class LearnedWindows:
         # What sessions of this process are about to keep; others may have kept less.
         self._awaited: dict[str, int] = {}
 
-    def within(self, found: Resolved, name: str) -> Resolved:
+    def within(self, found: ResolvedWindow, name: str) -> ResolvedWindow:
         """Return a window as refusals have shown it; `name` is what it is learned for."""
         if name not in self._known or name in self._awaited:
             self._known[name] = self._looked_up(name)
@@ -645,7 +645,7 @@ class LearnedWindows:
         if tokens is None or tokens >= found.window_tokens:
             return found
         step = f"cut to {tokens:,}: the provider refused more before"
-        return Resolved(tokens, SOURCE, (*found.steps, step))
+        return ResolvedWindow(tokens, SOURCE, (*found.steps, step))
 
     def await_kept(self, name: str, window_tokens: int) -> None:
         """Look again until that window is kept for a name: a session will, once something is answered in it."""
@@ -653,7 +653,7 @@ class LearnedWindows:
 
     def _looked_up(self, name: str) -> int | None:
         store = self._store
-        if not isinstance(store, Finds):
+        if not isinstance(store, SupportsRecordSearch):
             return None
         try:
             sessions = store.sessions_with(LEARNED.name, [json.dumps(name, ensure_ascii=False)])

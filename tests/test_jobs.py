@@ -14,7 +14,7 @@ import squidbot
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core import events
 from squidbot.core.errors import ConfigError, LLMError, StoreError
-from squidbot.core.ports import Claims
+from squidbot.core.ports import SupportsClaims
 from squidbot.testing.models import ScriptedLLM
 
 if TYPE_CHECKING:
@@ -491,7 +491,7 @@ def test_claim_of_a_worker_that_died_ends_by_its_time() -> None:
         session = engine.session("s", window_tokens=16_384)
         talk(session, 50)
         store, jobs = engine.wired.store, squidbot.Jobs(ScriptedLLM(GOOD))
-        assert isinstance(store, Claims)
+        assert isinstance(store, SupportsClaims)
         assert store.claim("s", "summaries", "dead", time.time(), 900.0)
         assert jobs.run(session, limit=1) == ()
         assert talk(session, 1, 50)
@@ -507,7 +507,7 @@ def test_worker_that_lost_its_claim_ends_behind_the_job_at_hand() -> None:
         session = engine.session("s", window_tokens=16_384)
         talk(session, 50)
         store = engine.wired.store
-        assert isinstance(store, Claims)
+        assert isinstance(store, SupportsClaims)
 
         def slept(_system: str, _prompt: str) -> str:
             store._claims["s", "summaries"] = ("another", time.time() + 900.0)  # type: ignore[attr-defined]  # in memory
@@ -539,5 +539,5 @@ def test_jobs_run_where_a_store_has_no_claims() -> None:
     with squidbot.load({"store": {"adapter": "bare"}}, extensions=[Offers()]) as engine:
         session = engine.session("s", window_tokens=16_384)
         talk(session, 50)
-        assert not isinstance(engine.wired.store, Claims)
+        assert not isinstance(engine.wired.store, SupportsClaims)
         assert len(squidbot.Jobs(ScriptedLLM(GOOD)).run(session, limit=1)) == 1

@@ -17,7 +17,7 @@ from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.cli import main
 from squidbot.core.memory.asking import MemoryQuery, NewMemory
 from squidbot.core.messages import Record
-from squidbot.core.transcript.removals import TOLD
+from squidbot.core.transcript.removals import INJECTION
 from squidbot.memory import retract
 from squidbot.testing import made_message
 from squidbot.wiring.extensions import Relay
@@ -290,7 +290,7 @@ def test_only_sessions_that_were_told_of_a_fact_are_looked_at() -> None:
     store, looked = InMemoryStore(), list[str]()
     for name, told in (("s", "f-one"), ("t", "f-other")):
         store.append(
-            name, 0, [made_message(0)], [Record(TOLD.name, 0, f'{{"rows":[0],"plans":[],"memories":["{told}"]}}')]
+            name, 0, [made_message(0)], [Record(INJECTION.name, 0, f'{{"rows":[0],"plans":[],"memories":["{told}"]}}')]
         )
 
     def look(session_id: str) -> None:

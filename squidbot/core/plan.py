@@ -25,7 +25,7 @@ __all__ = [
     "Price",
     "Prices",
     "Representation",
-    "Run",
+    "NoteBlock",
     "Section",
     "Segment",
 ]
@@ -93,7 +93,7 @@ class Segment(NamedTuple):
     limits: tuple[tuple[int, int], ...] = ()
 
 
-class Run(NamedTuple):
+class NoteBlock(NamedTuple):
     """A session block that is told in notes: its first and last message, and what was said in it, as a bound."""
 
     first_seq: int

@@ -18,9 +18,9 @@ from squidbot.core.plan import CONTEXT as CONTEXT_NAMED
 from squidbot.core.plan import PlanRecord
 from squidbot.core.transcript.documents import DOCUMENT
 from squidbot.core.transcript.goals import GOAL, GoalChange, marked_changes, same
-from squidbot.core.transcript.markers import MARKED, Said
+from squidbot.core.transcript.markers import MARKED, MarkedMessage
 from squidbot.core.transcript.records import messages_of, retry
-from squidbot.core.transcript.removals import TOLD, WITHDRAWN, ToldPlaces, Withdrawn
+from squidbot.core.transcript.removals import INJECTION, RETRACTION, InjectionRecord, Retraction
 from squidbot.core.view.marks import memories_in, own_tool, tells, tells_memories, without_memories
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from squidbot.core.view.renderer import Renderer
 
 __all__ = [
-    "Facts",
-    "Finds",
+    "FactRetraction",
+    "SupportsRecordSearch",
     "named_in",
     "newly_told",
     "standing_facts",
@@ -52,7 +52,7 @@ _TOLD: Final = re.compile(r"(?:Goal: |- (?:(?:milestone|decision|artifact|blocke
 
 
 @runtime_checkable
-class Finds(Protocol):
+class SupportsRecordSearch(Protocol):
     """What a store may have beside `TranscriptStore`: sessions found by what their records say, none of them opened."""
 
     def sessions_with(self, kind: str, words: Sequence[str]) -> list[str]:
@@ -63,24 +63,24 @@ class Finds(Protocol):
         """
 
 
-def newly_told(shelf: SessionContext, rows: Sequence[StoredMessage], plan: PlanRecord | None = None) -> list[Record]:
+def injection_record(shelf: SessionContext, rows: Sequence[StoredMessage], plan: PlanRecord | None = None) -> list[Record]:
     """Return the record that says which of these messages, and whether this plan, tell facts; none where none does."""
     seqs = [row.seq for row in rows if _said_by(shelf, row)]
     head = [each for section in plan.sections for each in section.memories] if plan else []
     if not seqs and not head:
         return []
-    # By their ids the sessions are found that were told of one (`Finds`).
-    memories = tuple(sorted({*head, *told_facts(shelf, rows)}))
-    told = ToldPlaces(tuple(seqs), (plan.plan_id,) if plan and head else (), memories)
-    return [TOLD.behind(shelf.transcripts.last_record(shelf.session_id, TOLD.name), told)]
+    # By their ids the sessions are found that were told of one (`SupportsRecordSearch`).
+    memories = tuple(sorted({*head, *injected_facts(shelf, rows)}))
+    told = InjectionRecord(tuple(seqs), (plan.plan_id,) if plan and head else (), memories)
+    return [INJECTION.behind(shelf.transcripts.last_record(shelf.session_id, INJECTION.name), told)]
 
 
-def told_facts(shelf: SessionContext, rows: Iterable[StoredMessage]) -> frozenset[str]:
+def injected_facts(shelf: SessionContext, rows: Iterable[StoredMessage]) -> frozenset[str]:
     """Return the ids of the facts that messages tell, in their notices or as answers of the tool."""
     return frozenset(each for row in rows if (said := _said_by(shelf, row)) for each in memories_in(said))
 
 
-def standing_facts(standing: CurrentView) -> frozenset[str]:
+def unprompted_facts(standing: CurrentView) -> frozenset[str]:
     """Return the ids of the facts that stand unasked: in the head, and behind the first messages."""
     head = standing.plan.remembered if standing.plan else ()
     return frozenset({*(each for one in head for each in one.memories), *_begun(standing)})
@@ -115,17 +115,17 @@ class _Removal(NamedTuple):
 
 def _taken_out(
     shelf: SessionContext, find: Callable[[], _Removal | None], reason: str, now: float | None
-) -> tuple[int, Withdrawn | None]:
+) -> tuple[int, Retraction | None]:
     """Take out what is found; return how many things, and the record of that; (0, None)."""
     store, session_id = shelf.transcripts, shelf.session_id
 
-    def act(head: tuple[int, int]) -> tuple[int, Withdrawn | None]:
+    def act(head: tuple[int, int]) -> tuple[int, Retraction | None]:
         found = find()
         if found is None:
             return 0, None
-        last = {kind: store.last_record(session_id, kind) for kind in (REQUEST, PLAN, WITHDRAWN.name)}
+        last = {kind: store.last_record(session_id, kind) for kind in (REQUEST, PLAN, RETRACTION.name)}
         request, plan = last[REQUEST], last[PLAN]
-        gone = Withdrawn(
+        gone = Retraction(
             memories=tuple(sorted(found.facts)),
             rows=tuple(sorted(row.seq for row in (*found.tombstones, *found.unnoticed))),
             plans=tuple(one.number for one in found.records if one.kind == PLAN),
@@ -134,7 +134,7 @@ def _taken_out(
             reason=reason,
             at=now,
         )
-        appended = (WITHDRAWN.behind(last[WITHDRAWN.name], gone),)
+        appended = (RETRACTION.behind(last[RETRACTION.name], gone),)
         rows, records = tuple(found.tombstones), tuple(found.records)
         store.forget(session_id, Erasure(head, rows, records, appended, unnoticed=tuple(found.unnoticed)))
         return found.number, gone
@@ -162,7 +162,7 @@ def _with_notice(shelf: SessionContext, row: StoredMessage, notice: str | None) 
 # -- durable facts ----------------------------------------------------------------------------------------------------
 
 
-class Facts(NamedTuple):
+class FactRetraction(NamedTuple):
     """Durable facts that are not to be told any more.
 
     Attributes:
@@ -178,7 +178,7 @@ class Facts(NamedTuple):
     now: float | None = None
 
 
-def withdraw(shelf: SessionContext, facts: Facts) -> Withdrawn | None:
+def remove_facts(shelf: SessionContext, facts: FactRetraction) -> Retraction | None:
     """Take facts out of all that a session has told of them, durably and for good; None where it told none of them.
 
     Messages of the conversation itself stay as they were said. The next request is made under a new plan where what
@@ -189,7 +189,7 @@ def withdraw(shelf: SessionContext, facts: Facts) -> Withdrawn | None:
     """
 
     def find() -> _Removal | None:
-        told = TOLD.all(shelf.transcripts, shelf.session_id)
+        told = INJECTION.all(shelf.transcripts, shelf.session_id)
         graves, unnoticed = _rows_without(shelf, {seq for one in told for seq in one.rows}, facts)
         plan_ids = [number for one in told for number in one.plans]
         plans = _plans(shelf, without, min(plan_ids)) if plan_ids else []
@@ -202,7 +202,7 @@ def withdraw(shelf: SessionContext, facts: Facts) -> Withdrawn | None:
 
 
 def _rows_without(
-    shelf: SessionContext, seqs: Iterable[int], facts: Facts
+    shelf: SessionContext, seqs: Iterable[int], facts: FactRetraction
 ) -> tuple[list[StoredMessage], list[StoredMessage]]:
     """Return tombstones for answers that told these facts, and messages without the notices that did."""
     graves: list[StoredMessage] = []
@@ -219,7 +219,7 @@ def _rows_without(
 # -- goals, documents -------------------------------------------------------------------------------------------------
 
 
-def named_in(renderer: Renderer, rows: Iterable[StoredMessage]) -> tuple[str, ...]:
+def named_goals(renderer: Renderer, rows: Iterable[StoredMessage]) -> tuple[str, ...]:
     """Return what messages name as goals and what belongs to them: in calls of the tool, and in lines that they mark.
 
     Raises:
@@ -234,7 +234,7 @@ def named_in(renderer: Renderer, rows: Iterable[StoredMessage]) -> tuple[str, ..
     return tuple(dict.fromkeys(names))
 
 
-def unset(shelf: SessionContext, names: Collection[str], reason: str = "", now: float | None = None) -> int:
+def remove_goals(shelf: SessionContext, names: Collection[str], reason: str = "", now: float | None = None) -> int:
     """Take out all changes by call that name one of these, and what requests told of them; return how many changes.
 
     Lines that messages mark stay with their messages. Where something is still sent that told them, the next request
@@ -256,10 +256,10 @@ def unset(shelf: SessionContext, names: Collection[str], reason: str = "", now: 
     return _taken_out(shelf, find, reason, now)[0] if names else 0
 
 
-def unload(shelf: SessionContext, name: str, reason: str = "", now: float | None = None) -> int:
+def remove_document(shelf: SessionContext, name: str, reason: str = "", now: float | None = None) -> int:
     """Take a document out for good: its texts, and what requests told of them; return how many texts.
 
-    The rest is as for `unset`.
+    The rest is as for `remove_goals`.
 
     Raises:
         StoreError: nothing was taken out.
@@ -306,7 +306,7 @@ def _changes_naming(shelf: SessionContext, names: Collection[str]) -> tuple[list
             _is_one(text, names) for text in (one.text, *(each.text for each in marked_changes(written)))
         ):
             changes.append(GOAL.record(number, GoalChange(one.action, gone=True)))
-            marks += [MARKED.record(one.mark or 0, Said(each.seq, ())) for each in written]
+            marks += [MARKED.record(one.mark or 0, MarkedMessage(each.seq, ())) for each in written]
     return changes, marks
 
 
