@@ -15,7 +15,7 @@ from benchmarks.schedule import Amount, conversations
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.engine import ContextEngine, Inputs
 from squidbot.core.errors import BudgetError, ConfigError
-from squidbot.core.tokens.calibration import RequestGrowth, UsageReport, UsageCalibration, inputs_kept
+from squidbot.core.tokens.calibration import RequestGrowth, UsageCalibration, UsageReport, inputs_kept
 from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.replay.setup import CODECS, Reader, biller_of, terms_for
 

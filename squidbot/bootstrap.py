@@ -207,7 +207,11 @@ class Wired:
         limit, least = self.loaded.settings.model(alias).native_context_limit, self.loaded.settings.window.min
         most = limit if found.source in {"global-config", "default"} else found.window_tokens
         tokens, name = window_of(self.hooks, alias, found, (least, most))
-        return ResolvedWindow(tokens, "extension", (*found.steps, f"{tokens:,} by the extension {name}")) if name else found
+        return (
+            ResolvedWindow(tokens, "extension", (*found.steps, f"{tokens:,} by the extension {name}"))
+            if name
+            else found
+        )
 
     def history(self, window: ContextWindow, scope: Scope = NOBODY) -> HistorySettings:
         """Return how a session of a scope keeps its history: the strategy, and every setting that is set."""

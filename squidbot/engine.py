@@ -54,13 +54,13 @@ from squidbot.core.transcript.scopes import MOST_ID_CHARS, SCOPE, SessionOwner, 
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.memory import NOBODY
 from squidbot.services.background import (
-    JournalWork,
+    BackgroundWorker,
     FactModelWork,
     FactRulesWork,
-    SafeModel,
     JournalTrigger,
+    JournalWork,
+    SafeModel,
     WorkOrder,
-    BackgroundWorker,
     failed,
     reader_of,
     watched,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.events import Event
     from squidbot.core.memories import Memory, Scope
-    from squidbot.core.messages import SummaryTask, Message, Summary
+    from squidbot.core.messages import Message, Summary, SummaryTask
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import LLM, Codec, Embedder, GpuProbe, LoadedModel, MemoryStore, Observer, TokenCounter
     from squidbot.core.sizing.header import Definition

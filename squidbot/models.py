@@ -16,7 +16,7 @@ from squidbot.adapters.hub import find_model
 from squidbot.config import core_values
 from squidbot.config.checks import AUTO_LAYERS
 from squidbot.core import events
-from squidbot.core.budget import WindowSources, ResolvedWindow, descending, resolve
+from squidbot.core.budget import ResolvedWindow, WindowSources, descending, resolve
 from squidbot.core.errors import ConfigError, LLMError, ModelFileError, ModelLoadError, SizingError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.removal import SupportsRecordSearch

@@ -32,7 +32,7 @@ from squidbot.core.engine import Inputs
 from squidbot.core.errors import ArgumentError, NotFoundError
 from squidbot.core.messages import Message, StoredMessage, Usage
 from squidbot.memory import NOBODY
-from squidbot.services.documents import DocumentCaps, CapPolicy
+from squidbot.services.documents import CapPolicy, DocumentCaps
 from squidbot.services.injected import Call, Unasked, is_searchable
 from squidbot.tools.session import SessionTools
 from squidbot.tools.tool import Answer, definition

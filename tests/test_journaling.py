@@ -15,7 +15,7 @@ from squidbot.core.memories import Scope
 from squidbot.core.messages import Completion
 from squidbot.core.transcript.bookkeeping import JOURNALED
 from squidbot.hookspecs import hookimpl
-from squidbot.services.background import JournalWork, JournalOutcome, JournalTrigger, WorkOrder, BackgroundWorker
+from squidbot.services.background import BackgroundWorker, JournalOutcome, JournalTrigger, JournalWork, WorkOrder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -143,7 +143,9 @@ def test_entry_is_made_at_three_quarters_full_once(tmp_path: Path) -> None:
         for number in range(60):
             request = session.assemble(f"{number}: " + "some more words of it " * 12)
             session.record(request.incoming, "Yes.")
-            made += [one.entry.tags[0] for one in engine.run_jobs(session) if isinstance(one, JournalOutcome) and one.entry]
+            made += [
+                one.entry.tags[0] for one in engine.run_jobs(session) if isinstance(one, JournalOutcome) and one.entry
+            ]
             if made:
                 break
         assert made == ["pressure"]

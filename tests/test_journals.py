@@ -12,7 +12,7 @@ from squidbot.adapters.stdlib import Daybook
 from squidbot.core import events
 from squidbot.core.errors import JournalFullError
 from squidbot.core.journal import JournalEntry
-from squidbot.services.background import JournalWork, JournalTrigger, WorkOrder, BackgroundWorker
+from squidbot.services.background import BackgroundWorker, JournalTrigger, JournalWork, WorkOrder
 from squidbot.testing import check_journal
 from squidbot.wiring.journal import ReportingJournal
 

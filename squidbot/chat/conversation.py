@@ -18,7 +18,7 @@ from squidbot.core.errors import (
     LLMError,
     SquidbotError,
 )
-from squidbot.core.messages import ToolResult, Portable, Usage, Words
+from squidbot.core.messages import Portable, ToolResult, Usage, Words
 from squidbot.core.transcript.bookkeeping import CUT, BrokenAnswer
 from squidbot.core.transcript.records import append
 from squidbot.core.view.marks import refused, tool_names

@@ -12,7 +12,7 @@ from squidbot.cli.texts import ANSWER_IS_NO, USAGE, count, exit_code, shorter, s
 from squidbot.core.errors import ConfigError, LLMError, SquidbotError
 from squidbot.core.memory.learning import MODEL, RULES, LearningResult, UnreadMessages
 from squidbot.core.transcript.scopes import SCOPE
-from squidbot.services.background import FactModelWork, FactRulesWork, WorkOrder, BackgroundWorker, reader_of, study_of
+from squidbot.services.background import BackgroundWorker, FactModelWork, FactRulesWork, WorkOrder, reader_of, study_of
 from squidbot.services.summaries import SummaryWorker
 
 if TYPE_CHECKING:

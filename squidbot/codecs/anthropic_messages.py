@@ -20,7 +20,7 @@ from squidbot.codecs.fields import (
     with_notice,
 )
 from squidbot.codecs.form import THOUGHT, Block, MessageForm, PartView, as_arguments
-from squidbot.core.messages import Media, Message, ToolResult, Role, ToolCall, Words
+from squidbot.core.messages import Media, Message, Role, ToolCall, ToolResult, Words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeAlias, cast
 
 from squidbot.codecs import jsontext
 from squidbot.codecs.fields import PayloadError, Pictures, as_dict, as_list, as_object, with_label
-from squidbot.core.messages import Category, Media, Message, ToolResult, Portable, Role, ToolCall, Words
+from squidbot.core.messages import Category, Media, Message, Portable, Role, ToolCall, ToolResult, Words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

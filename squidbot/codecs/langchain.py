@@ -21,7 +21,7 @@ from squidbot.codecs.fields import (
     with_label,
 )
 from squidbot.codecs.form import THOUGHT, Block, MessageForm, PartView, as_arguments
-from squidbot.core.messages import Media, ToolResult, Role, ToolCall, Words
+from squidbot.core.messages import Media, Role, ToolCall, ToolResult, Words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,7 +61,9 @@ class LangChain(MessageForm):
         match self._role(obj):
             case "tool":
                 said = tuple(piece for view in views for piece in view.pieces if isinstance(piece, Words | Media))
-                outcome = ToolResult(as_name(data, "tool_call_id", "a tool message"), said, data.get("status") == "error")
+                outcome = ToolResult(
+                    as_name(data, "tool_call_id", "a tool message"), said, data.get("status") == "error"
+                )
                 return [*(view._replace(pieces=()) for view in views), PartView(pieces=(outcome,))]
             case "assistant":
                 return [*views, *(PartView(pieces=(_call(call),)) for call in _calls(data))]

@@ -20,7 +20,7 @@ from squidbot.codecs.fields import (
     with_notice,
 )
 from squidbot.codecs.form import Block, PartView, PartwiseForm, as_arguments
-from squidbot.core.messages import Media, ToolResult, Role, ToolCall, Words
+from squidbot.core.messages import Media, Role, ToolCall, ToolResult, Words
 
 __all__ = ["LLMMessages"]
 

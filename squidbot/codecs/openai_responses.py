@@ -25,7 +25,7 @@ from squidbot.codecs.fields import (
     with_label,
 )
 from squidbot.codecs.form import MessageForm, PartView
-from squidbot.core.messages import Media, Message, ToolResult, Role, ToolCall, Words
+from squidbot.core.messages import Media, Message, Role, ToolCall, ToolResult, Words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

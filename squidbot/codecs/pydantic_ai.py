@@ -17,7 +17,7 @@ from squidbot.codecs.fields import (
     with_label,
 )
 from squidbot.codecs.form import Block, PartView, PartwiseForm
-from squidbot.core.messages import Media, ToolResult, Role, ToolCall, Words
+from squidbot.core.messages import Media, Role, ToolCall, ToolResult, Words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -549,7 +549,9 @@ class BudgetItem:
     actual: int | None = None
 
 
-def allocate(total: int, items: Sequence[BudgetItem], *, unit: str = "tokens", key: str = "window.default") -> dict[str, int]:
+def allocate(
+    total: int, items: Sequence[BudgetItem], *, unit: str = "tokens", key: str = "window.default"
+) -> dict[str, int]:
     """Return the share of each item by name, in order of name; together at most `total`, each within its bounds.
 
     The level of a water-fill: every item gets weight x level, cut to [min, max], with one level for all (section 7).
@@ -1127,7 +1129,9 @@ class CategoryShare(NamedTuple):
         return self.used > self.allotted
 
 
-def shares(total: int, used: Mapping[str, int], weights: tuple[int, int, int, int] = WEIGHTS) -> tuple[CategoryShare, ...]:
+def shares(
+    total: int, used: Mapping[str, int], weights: tuple[int, int, int, int] = WEIGHTS
+) -> tuple[CategoryShare, ...]:
     """Return what each category uses and may, in the document's order: a cap is soft, what nobody uses is borrowed.
 
     So nothing is over its share while all of them together fit: 60,000 of dialogue in 100,000 are (V11).

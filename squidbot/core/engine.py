@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from squidbot.core.recall.history import History
     from squidbot.core.removal import FactRetraction
     from squidbot.core.settings import HistorySettings
-    from squidbot.core.summaries import SummarySettings, SummaryQueue, FailureCounts
+    from squidbot.core.summaries import FailureCounts, SummaryQueue, SummarySettings
     from squidbot.core.tokens.counters import Meter
     from squidbot.core.transcript.records import Wait
     from squidbot.core.transcript.removals import Retraction
@@ -117,9 +117,9 @@ class ContextEngine:
             ConfigError: `jobs` name a mode that there is not.
         """
         from squidbot.core.summaries import (  # noqa: PLC0415 - no turn needs it
-            SummarySettings,
-            SummaryQueue,
             FailureCounts,
+            SummaryQueue,
+            SummarySettings,
         )
 
         self._tries = self._tries or FailureCounts()

@@ -453,7 +453,9 @@ class Portable(NamedTuple):
     def cut(self, text: str) -> Portable:
         """Return it with `text` for all that it says, inside the first result where it answers calls."""
         calls = [piece for piece in self.pieces if isinstance(piece, ToolCall)]
-        outcomes = [ToolResult(piece.call_id, (), piece.failed) for piece in self.pieces if isinstance(piece, ToolResult)]
+        outcomes = [
+            ToolResult(piece.call_id, (), piece.failed) for piece in self.pieces if isinstance(piece, ToolResult)
+        ]
         if outcomes:
             first = ToolResult(outcomes[0].call_id, (Words(text),), outcomes[0].failed)
             return Portable(self.role, (first, *outcomes[1:], *calls))

@@ -21,11 +21,11 @@ __all__ = [
     "JOURNAL_SECTION",
     "REMEMBERED",
     "FirstChanged",
+    "NoteBlock",
     "PlanRecord",
     "Price",
     "Prices",
     "Representation",
-    "NoteBlock",
     "Section",
     "Segment",
 ]

@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from squidbot.core.messages import (
         Completion,
         Erasure,
-        SearchMatch,
-        SummaryTask,
         Message,
         Opening,
         Part,
         Portable,
         Record,
         Reply,
+        SearchMatch,
         StoredMessage,
         Summary,
+        SummaryTask,
     )
     from squidbot.core.sizing.header import Served
 

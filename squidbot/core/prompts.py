@@ -240,7 +240,8 @@ class SystemPrompt(NamedTuple):
 
 # Ours, by mode.
 OWN = {
-    mode: PromptTemplate(mode, TEMPLATES[mode], keeps, least_tier=LEAST_TIERS.get(mode, 1)) for mode, keeps in MODES.items()
+    mode: PromptTemplate(mode, TEMPLATES[mode], keeps, least_tier=LEAST_TIERS.get(mode, 1))
+    for mode, keeps in MODES.items()
 }
 
 

@@ -63,7 +63,9 @@ class SupportsRecordSearch(Protocol):
         """
 
 
-def injection_record(shelf: SessionContext, rows: Sequence[StoredMessage], plan: PlanRecord | None = None) -> list[Record]:
+def injection_record(
+    shelf: SessionContext, rows: Sequence[StoredMessage], plan: PlanRecord | None = None
+) -> list[Record]:
     """Return the record that says which of these messages, and whether this plan, tell facts; none where none does."""
     seqs = [row.seq for row in rows if _said_by(shelf, row)]
     head = [each for section in plan.sections for each in section.memories] if plan else []

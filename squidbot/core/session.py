@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from squidbot.core import events
 from squidbot.core.compaction.turn import Inputs, Room, Turn, believing, by_hand, decided, without
 from squidbot.core.messages import Cost
-from squidbot.core.removal import FactRetraction, named_goals, unprompted_facts, injected_facts, remove_goals
+from squidbot.core.removal import FactRetraction, injected_facts, named_goals, remove_goals, unprompted_facts
 from squidbot.core.restoring import RestorePoints, undone
 from squidbot.core.state import State
 from squidbot.core.transcript.goals import GOAL
@@ -223,7 +223,9 @@ class Session:
             lambda stored: self._points.restore(name, self._sane_turn, stored, inputs, now), "nothing was restored"
         )
 
-    def forget(self, *seqs: int, reason: str = "", inputs: Inputs | None = None, now: float | None = None) -> ForgetResult:
+    def forget(
+        self, *seqs: int, reason: str = "", inputs: Inputs | None = None, now: float | None = None
+    ) -> ForgetResult:
         """Remove messages for good: payloads, notes that tell of them, copies that `history` made, what search knows.
 
         A mark stands in the place of each from then on, so that tool calls keep their results and every other message

@@ -18,10 +18,10 @@ from squidbot.core.compaction.turn import Turn
 from squidbot.core.errors import ArgumentError, ConfigError, LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.last_request import REQUEST, LastRequest
-from squidbot.core.messages import Category, Completion, SummaryTask, Summary, Usage
+from squidbot.core.messages import Category, Completion, Summary, SummaryTask, Usage
 from squidbot.core.notes.extract import find_literals, literals_of, read
 from squidbot.core.notes.notebook import Notebook
-from squidbot.core.plan import Representation, NoteBlock
+from squidbot.core.plan import NoteBlock, Representation
 from squidbot.core.prompts import MODES
 from squidbot.core.recall.search import telling, terms
 from squidbot.core.transcript.records import append
@@ -156,7 +156,9 @@ class _SlotFinder(NamedTuple):
         newest = blocks[max(0, len(blocks) - int(left / limit)) :]
         return [SummarySlot(run, Representation.MERGED, limit, "pressure") for run in newest]
 
-    def _ranked(self, runs: Sequence[NoteBlock], ahead: Sequence[tuple[NoteBlock, str]]) -> dict[NoteBlock, Representation]:
+    def _ranked(
+        self, runs: Sequence[NoteBlock], ahead: Sequence[tuple[NoteBlock, str]]
+    ) -> dict[NoteBlock, Representation]:
         """Return the levels that blocks get where everything is told anew: at least one new block comes behind them.
 
         Only as many as have room together, as a fold has it.

@@ -24,7 +24,7 @@ from squidbot.core.budget import read_budget
 from squidbot.core.errors import BudgetError, ConfigError, SquidbotError
 from squidbot.core.events import Event
 from squidbot.core.memories import Scope
-from squidbot.core.messages import BEHIND_SCENES, Kind, ToolResult, Portable, Words
+from squidbot.core.messages import BEHIND_SCENES, Kind, Portable, ToolResult, Words
 from squidbot.core.recall.history import body_of, speaker
 from squidbot.core.text import clip, one_line, stamp
 from squidbot.core.transcript.windows import WINDOW

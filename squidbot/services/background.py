@@ -204,7 +204,9 @@ class BackgroundWorker:
             thread.join(timeout_seconds)
         return thread is None or not thread.is_alive()
 
-    def work(self, session: WorkSession | None, order: WorkOrder, works: Sequence[WorkKind] | None = None) -> list[TaskOutcome]:
+    def work(
+        self, session: WorkSession | None, order: WorkOrder, works: Sequence[WorkKind] | None = None
+    ) -> list[TaskOutcome]:
         """Do what there is to do on a session, or (None) on all that are watched, and return what became of each job.
 
         Only of some kinds of work where these are given. Raises what the work raises.
@@ -625,7 +627,9 @@ class JournalWork:
             since = next((row.time for row in one.wired.store.read(one.session_id, 0, 0)), None)
         return since is not None and now - since >= self._interval_seconds
 
-    def _kept(self, one: SessionHandle, journal: ReportingJournal, rows: list[StoredMessage], about: JournalEntry) -> JournalOutcome | None:
+    def _kept(
+        self, one: SessionHandle, journal: ReportingJournal, rows: list[StoredMessage], about: JournalEntry
+    ) -> JournalOutcome | None:
         stretch = _stretch(one.wired, rows)
         made = by_rule(stretch, about, one.wired.counter("classes"))
         if made is None:

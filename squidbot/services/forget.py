@@ -346,7 +346,9 @@ def _task(wired: Wired, session_id: str, seqs: Sequence[int], reason: str) -> _P
     """Return what is to be forgotten, with the words that no other message of the session says."""
     wanted, salt = frozenset(seqs), secrets.token_hex(8)
     if wired.turn_log is None and not any(Path(place).exists() for place in _scopes(wired, session_id)):
-        return _PendingForget(session_id, tuple(sorted(wanted)), reason=reason, ids=_facts_and_entries(wired, session_id)[0])
+        return _PendingForget(
+            session_id, tuple(sorted(wanted)), reason=reason, ids=_facts_and_entries(wired, session_id)[0]
+        )
     theirs: set[str] = set()
     others: set[str] = set()
     turns = []

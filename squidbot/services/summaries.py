@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from squidbot.core.arguments import moment, optional, takes, text, whole
-from squidbot.core.summaries import TaskResult, SummarySettings, ModelSummarizer
+from squidbot.core.summaries import ModelSummarizer, SummarySettings, TaskResult
 from squidbot.wiring.extensions import HookedSummarizer
 
 if TYPE_CHECKING:
@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from squidbot.core.ports import LLM
     from squidbot.core.summaries import SummaryQueue
 
-from squidbot.services.background import SafeModel, WorkOrder, TaskOutcome, SessionHandle, WorkKind, WorkSession, BackgroundWorker, watched
+from squidbot.services.background import (
+    BackgroundWorker,
+    SafeModel,
+    SessionHandle,
+    TaskOutcome,
+    WorkKind,
+    WorkOrder,
+    WorkSession,
+    watched,
+)
 
 # Summaries by a language model beside the sessions of an engine: on demand, or by a thread of their
 # own.

@@ -66,7 +66,9 @@ def _checks_there_and_back(journal: Journal) -> None:
 def _checks_texts(journal: Journal) -> None:
     texts = [f"before{text}behind" for text in (*ODD_TEXTS, "\n---\n", "\n\n", '"}\n{"', "# x\n## y", "'''", "\t")]
     kept = [
-        journal.append(JournalEntry(LAST_SECOND, text, text, text, text, (text,), (text,), (text,), (text,), (text,), (text,)))
+        journal.append(
+            JournalEntry(LAST_SECOND, text, text, text, text, (text,), (text,), (text,), (text,), (text,), (text,))
+        )
         for text in texts
     ]
     for text, one in zip(texts, kept, strict=True):

@@ -14,8 +14,8 @@ from squidbot.testing.values import ODD_IDS, ODD_TEXTS, closed_after, made_messa
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from squidbot.core.messages import SearchMatch, Role
-    from squidbot.core.ports import SupportsClaims, SummaryStore
+    from squidbot.core.messages import Role, SearchMatch
+    from squidbot.core.ports import SummaryStore, SupportsClaims
 
 
 # What a TranscriptStore promises about messages that are forgotten; a part of

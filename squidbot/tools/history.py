@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from squidbot.core.errors import ConfigError, RecallError
 from squidbot.core.memory.injected import MessageSearch
-from squidbot.core.recall.history import HITS, SearchRequest, PageMaker, hits_of, listed, named, resolve, within
+from squidbot.core.recall.history import HITS, PageMaker, SearchRequest, hits_of, listed, named, resolve, within
 from squidbot.core.transcript.lineage import ancestors, shown
 from squidbot.core.view.current import SessionContext
 from squidbot.core.view.renderer import Renderer

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from squidbot.config import Loaded
     from squidbot.core.budget import ResolvedWindow
     from squidbot.core.memories import Memory, Scope
-    from squidbot.core.messages import SummaryTask, Message, Summary
+    from squidbot.core.messages import Message, Summary, SummaryTask
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Summarizer
     from squidbot.core.tokens.counters import Meter

@@ -57,7 +57,9 @@ def folder_of(scope: Scope, isolation: Isolation) -> str:
     return f"{named}-{digest}".lstrip("-")
 
 
-def journal_of(loaded: Loaded, folder: str | None = None, scope: Scope = NOBODY, rules: JournalRules | None = None) -> Daybook:
+def journal_of(
+    loaded: Loaded, folder: str | None = None, scope: Scope = NOBODY, rules: JournalRules | None = None
+) -> Daybook:
     """Return a scope's journal in a folder, relative to the current one, or (None) in `journal.folder`.
 
     Nothing is made. `rules` say what is kept of an entry; None: as settings say.
@@ -148,7 +150,9 @@ class Journals:
                 hold(self._newest, book.folder, held)
         return held[1]
 
-    def rewrite(self, scope: Scope, change: Callable[[JournalEntry], JournalEntry | None], tells: Callable[[str], bool]) -> list[str]:
+    def rewrite(
+        self, scope: Scope, change: Callable[[JournalEntry], JournalEntry | None], tells: Callable[[str], bool]
+    ) -> list[str]:
         """Do what `Daybook.rewrite` does in a scope's journal, kept any more or not; return the files that changed.
 
         Raises:

@@ -111,7 +111,9 @@ def score_complexity(prompts: PromptLibrary, session_id: str, text: str, *, tool
     return score_of(text, tools_mode=tools_mode, languages=prompts.languages)
 
 
-def allocate(prompts: PromptLibrary, session_id: str, score: float, window: ContextWindow, *, tools_mode: bool) -> Reserve:
+def allocate(
+    prompts: PromptLibrary, session_id: str, score: float, window: ContextWindow, *, tools_mode: bool
+) -> Reserve:
     """Return the room for the answers of a turn that opens: what an extension says, else our own share of the window.
 
     It is never more than the window was opened with.

@@ -79,7 +79,9 @@ def test_201st_entry_of_a_day_is_refused_and_the_file_stays(book: Daybook) -> No
     with pytest.raises(JournalFullError, match=r"2026-11-22 has 200 entries.*journal\.max_entries_per_day"):
         book.append(JournalEntry(EVENING, "200"))
     assert _file(book).read_bytes() == whole
-    assert Daybook(book.folder, JournalRules(most_entries_per_day=201)).append(JournalEntry(EVENING, "200")).number == 201
+    assert (
+        Daybook(book.folder, JournalRules(most_entries_per_day=201)).append(JournalEntry(EVENING, "200")).number == 201
+    )
     assert book.append(JournalEntry(EVENING + 1, "x")).number == 1
 
 

@@ -166,7 +166,9 @@ def test_journal_is_shown_by_tag(run: Callable[..., subprocess.CompletedProcess[
     with (folder / "squidbot.toml").open("a", encoding="utf-8") as file:
         file.write("[journal]\nenabled = true\n")
     with squidbot.load(folder / "squidbot.toml") as engine:
-        engine.journal().append(JournalEntry(1_769_517_296, "Moved the facts.", decisions=("one file",), tags=("store",)))
+        engine.journal().append(
+            JournalEntry(1_769_517_296, "Moved the facts.", decisions=("one file",), tags=("store",))
+        )
         engine.journal().append(JournalEntry(1_769_517_300, "Wrote docs."))
     ran = run(given="- [GOAL] Ship it\n/journal\n/journal #store\n/journal nothing\n")
     assert (ran.returncode, ran.stderr) == (0, "")

@@ -16,7 +16,7 @@ from squidbot.codecs.llm import LLMMessages
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.openai_responses import OpenAIResponses
 from squidbot.codecs.pydantic_ai import PydanticAI
-from squidbot.core.messages import Media, ToolResult, Portable, ToolCall, Words
+from squidbot.core.messages import Media, Portable, ToolCall, ToolResult, Words
 
 if TYPE_CHECKING:
     from squidbot.core.ports import Codec

@@ -10,7 +10,7 @@ from squidbot.core.errors import DamagedStoreError
 from squidbot.core.last_request import LastRequest, digest, seal
 from squidbot.core.messages import Cost, Record, Usage
 from squidbot.core.plan import Section
-from squidbot.core.tokens.calibration import RequestGrowth, UsageReport, UsageCalibration
+from squidbot.core.tokens.calibration import RequestGrowth, UsageCalibration, UsageReport
 
 from .rows import part
 
@@ -31,7 +31,9 @@ PAST = LastRequest(
     pressed=True,
     rungs=("warn", "journal"),
     noticed=True,
-    bills=UsageCalibration("m/classes").learn(UsageReport(3000, 20, 3600, 30, RequestGrowth(None, is_step=False, first_seq=0), messages=3)),
+    bills=UsageCalibration("m/classes").learn(
+        UsageReport(3000, 20, 3600, 30, RequestGrowth(None, is_step=False, first_seq=0), messages=3)
+    ),
     certified=130,
     certificate="anchored",
     skipped=1,

@@ -38,7 +38,9 @@ def opened(tmp_path: Path) -> Engine:
 def test_journal_is_found_in_memory_by_its_category(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """J-05: the tool, and the command; facts and other notes are found without it, and not with it."""
     with opened(tmp_path) as engine:
-        engine.journal().append(JournalEntry(NOW, "Fed the walrus.", decisions=("herring for the walrus",), tags=("zoo",)))
+        engine.journal().append(
+            JournalEntry(NOW, "Fed the walrus.", decisions=("herring for the walrus",), tags=("zoo",))
+        )
         assert engine.reindex().count("new") == 2
         session = engine.session("s")
         session.memory({"action": "add", "text": "The walrus is called Brunhilde."})

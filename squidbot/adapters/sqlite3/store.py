@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Sequence
 
-    from squidbot.core.messages import Erasure, SearchMatch, Opening, Record, StoredMessage, Summary
+    from squidbot.core.messages import Erasure, Opening, Record, SearchMatch, StoredMessage, Summary
     from squidbot.core.recall.search import SearchQuery
 
 

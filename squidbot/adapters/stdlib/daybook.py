@@ -19,7 +19,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from squidbot.adapters.common.files import lock, make_file, make_folder, open_own, remove, replace, sync
 from squidbot.core.errors import DamagedStoreError, JournalFullError, StoreError
-from squidbot.core.journal import AppendedEntry, JournalPage, JournalRules, day_as_markdown, from_line, to_line, valid_day
+from squidbot.core.journal import (
+    AppendedEntry,
+    JournalPage,
+    JournalRules,
+    day_as_markdown,
+    from_line,
+    to_line,
+    valid_day,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -225,7 +233,9 @@ class Daybook:
         return StoreError(f"{path}: {error.strerror}; {what}: check the disk and the path")
 
 
-def _rewritten(data: bytes, change: Callable[[JournalEntry], JournalEntry | None], tells: Callable[[str], bool]) -> Iterator[bytes]:
+def _rewritten(
+    data: bytes, change: Callable[[JournalEntry], JournalEntry | None], tells: Callable[[str], bool]
+) -> Iterator[bytes]:
     """Yield the lines of a file as they are to be; what does not change stays byte for byte."""
     for line in data.splitlines(keepends=True):
         try:

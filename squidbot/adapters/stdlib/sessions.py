@@ -13,7 +13,7 @@ from squidbot.core.recall.search import UNSEARCHED, best, payload_terms, read_qu
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from squidbot.core.messages import SearchMatch, Record, StoredMessage, Summary
+    from squidbot.core.messages import Record, SearchMatch, StoredMessage, Summary
     from squidbot.core.recall.search import Word
 
 __all__ = ["InMemoryStore"]

@@ -884,7 +884,11 @@ class Better:
         return self._notes.took(steps)
 
     def told(
-        self, run: NoteBlock, standing: Sequence[Part], limit_tokens: int, level: Representation = Representation.DETAILED
+        self,
+        run: NoteBlock,
+        standing: Sequence[Part],
+        limit_tokens: int,
+        level: Representation = Representation.DETAILED,
     ) -> Summary:
         """Return what a language model wrote of exactly this block at this level, if that fits, else notes by rule.
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.budget import HistoryCaps
     from squidbot.core.messages import Part, StoredMessage, Summary
-    from squidbot.core.plan import PlanRecord, Prices, NoteBlock
+    from squidbot.core.plan import NoteBlock, PlanRecord, Prices
     from squidbot.core.ports import CallExtensions
     from squidbot.core.settings import HistorySettings
     from squidbot.core.view.current import Block, CurrentView
@@ -276,7 +276,11 @@ class NoteTaker(Protocol):
         """Read steps as a block that is noted for the first time; the same steps are read once in an event."""
 
     def told(
-        self, run: NoteBlock, standing: Sequence[Part], limit_tokens: int, level: Representation = Representation.DETAILED
+        self,
+        run: NoteBlock,
+        standing: Sequence[Part],
+        limit_tokens: int,
+        level: Representation = Representation.DETAILED,
     ) -> Summary:
         """Return notes on a block; what `standing`, the parts in front of them, says already is not said again."""
 

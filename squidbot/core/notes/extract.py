@@ -496,7 +496,9 @@ class NoteLine:
         if self.fading == 1.0:
             return self.units
         left = self.fading
-        return {text: NoteUnit(text, unit.label, unit.weight * left, unit.base * left) for text, unit in self.units.items()}
+        return {
+            text: NoteUnit(text, unit.label, unit.weight * left, unit.base * left) for text, unit in self.units.items()
+        }
 
     def add(self, units: Iterable[NoteUnit]) -> None:
         """Add units; of two with one text the one with the stronger label stays."""

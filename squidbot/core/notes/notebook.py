@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from squidbot.core.errors import NotFoundError
 from squidbot.core.messages import Record, Summary
 from squidbot.core.notes.extract import NoteLine, NoteMaterial, NoteUnit, literals_of, names_in, read, render
-from squidbot.core.plan import Representation, NoteBlock
+from squidbot.core.plan import NoteBlock, Representation
 from squidbot.core.transcript.records import RecordKind
 from squidbot.core.view.steps import steps_of, total
 
@@ -340,7 +340,11 @@ class Notebook:
         return NoteBlock(one.first_seq, one.last_seq, one.tokens)
 
     def told(
-        self, run: NoteBlock, standing: Sequence[Part], limit_tokens: int, level: Representation = Representation.DETAILED
+        self,
+        run: NoteBlock,
+        standing: Sequence[Part],
+        limit_tokens: int,
+        level: Representation = Representation.DETAILED,
     ) -> Summary:
         """Return notes on a block; what `standing`, the parts in front of them, says already is not said again."""
         self._opened()

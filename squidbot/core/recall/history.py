@@ -397,7 +397,9 @@ def within(number: int, least: int, most: int | None, name: str) -> int:
     return number
 
 
-def listed(asked: SearchRequest, hits: Sequence[HistoryHit], meter: Meter, room: Cost, hints: Hints = HINTS) -> HitPage | None:
+def listed(
+    asked: SearchRequest, hits: Sequence[HistoryHit], meter: Meter, room: Cost, hints: Hints = HINTS
+) -> HitPage | None:
     """Return the page with as many hits as fit, None where not one does; hits beyond the limit only tell of more."""
     words = _cut(one_line(asked.query), _QUOTED_CHARS)
     if not hits:
@@ -436,7 +438,10 @@ def in_view(standing: CurrentView) -> dict[int, str]:
 
 
 def hits_of(
-    found: Iterable[tuple[StoredMessage, float]], words: SearchQuery, codec: Callable[[str], Codec], shown: Mapping[int, str]
+    found: Iterable[tuple[StoredMessage, float]],
+    words: SearchQuery,
+    codec: Callable[[str], Codec],
+    shown: Mapping[int, str],
 ) -> Iterator[HistoryHit]:
     """Yield what was found as hits, in that order, without what only asks for what was said before.
 

@@ -398,7 +398,9 @@ def _candidates(query: SearchQuery, postings: Postings) -> _Candidates:
         return _Candidates(set(), [], [])
     seqs = set(postings.newest(base, messages, CANDIDATES))
     is_cut = len(seqs) == CANDIDATES
-    weights, whole = _weights(known, _counted(found, len(drivers), messages), _CandidateBase(postings, required, base, is_cut))
+    weights, whole = _weights(
+        known, _counted(found, len(drivers), messages), _CandidateBase(postings, required, base, is_cut)
+    )
     weights.append((float(bool(required)), seqs | whole))
     has_rest = is_cut or (not required and drivers != found)
     return _Candidates(seqs | whole, weights, (required or _any_of(found)) if has_rest else [])

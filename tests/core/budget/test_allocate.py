@@ -14,13 +14,23 @@ VERBOSITIES: tuple[Verbosity, ...] = ("concise", "balanced", "detailed")
 
 def test_allocate_shares_by_weight_when_nothing_binds() -> None:
     """P-08's weights of a 13,600 token limit, exactly."""
-    items = [BudgetItem("system", 10), BudgetItem("context", 30), BudgetItem("dialog", 40), BudgetItem("system_output", 20)]
+    items = [
+        BudgetItem("system", 10),
+        BudgetItem("context", 30),
+        BudgetItem("dialog", 40),
+        BudgetItem("system_output", 20),
+    ]
     assert allocate(13600, items) == {"context": 4080, "dialog": 5440, "system": 1360, "system_output": 2720}
 
 
 def test_allocate_rounds_to_the_nearest_integer() -> None:
     """Of 4,097: 409.7, 1229.1, 1638.8 and 819.4; the two that floors leave over go to .8 and .7."""
-    items = [BudgetItem("system", 10), BudgetItem("context", 30), BudgetItem("dialog", 40), BudgetItem("system_output", 20)]
+    items = [
+        BudgetItem("system", 10),
+        BudgetItem("context", 30),
+        BudgetItem("dialog", 40),
+        BudgetItem("system_output", 20),
+    ]
     assert allocate(4097, items) == {"context": 1229, "dialog": 1639, "system": 410, "system_output": 819}
 
 
@@ -39,12 +49,20 @@ def test_allocate_gives_nobody_less_of_a_larger_total() -> None:
 
 def test_allocate_fills_up_to_ceilings_and_shares_out_what_is_left() -> None:
     """Water-fill: 100 by 1:1:2 would be 25, 25, 50; a ceiling of 10 leaves 90 for 1:2."""
-    assert allocate(100, [BudgetItem("a", 1, max=10), BudgetItem("b", 1), BudgetItem("c", 2)]) == {"a": 10, "b": 30, "c": 60}
+    assert allocate(100, [BudgetItem("a", 1, max=10), BudgetItem("b", 1), BudgetItem("c", 2)]) == {
+        "a": 10,
+        "b": 30,
+        "c": 60,
+    }
 
 
 def test_allocate_lifts_to_minima_before_it_shares_out() -> None:
     """A minimum of 70 leaves 30 for 1:2, whatever the weight of the first."""
-    assert allocate(100, [BudgetItem("a", 1, min=70), BudgetItem("b", 1), BudgetItem("c", 2)]) == {"a": 70, "b": 10, "c": 20}
+    assert allocate(100, [BudgetItem("a", 1, min=70), BudgetItem("b", 1), BudgetItem("c", 2)]) == {
+        "a": 70,
+        "b": 10,
+        "c": 20,
+    }
 
 
 def test_allocate_takes_fixed_costs_off_first() -> None:
@@ -55,7 +73,11 @@ def test_allocate_takes_fixed_costs_off_first() -> None:
 
 def test_allocate_lends_an_unused_share_to_those_who_need_it() -> None:
     """Dialogue of 60k in 100k, with the rest nearly empty, gets its 60k (V11): caps are soft while room is unused."""
-    items = [BudgetItem("context", 30, actual=500), BudgetItem("dialog", 40, actual=60000), BudgetItem("system_output", 20, actual=0)]
+    items = [
+        BudgetItem("context", 30, actual=500),
+        BudgetItem("dialog", 40, actual=60000),
+        BudgetItem("system_output", 20, actual=0),
+    ]
     assert allocate(100000, items)["dialog"] >= 60000
 
 
@@ -106,7 +128,9 @@ def takers(draw: st.DrawFn) -> list[BudgetItem]:
     def one(name: str) -> BudgetItem:
         least = draw(st.integers(0, 100))
         most = draw(st.none() | st.integers(least, 2000))
-        return BudgetItem(name, draw(st.integers(0, 7) | st.integers(0, 10**12)), least, most, draw(st.none() | amounts))
+        return BudgetItem(
+            name, draw(st.integers(0, 7) | st.integers(0, 10**12)), least, most, draw(st.none() | amounts)
+        )
 
     return [one(name) for name in draw(st.lists(st.sampled_from("abcdefgh"), unique=True))]
 
@@ -132,7 +156,9 @@ def test_allocate_is_monotone_in_the_total(items: list[BudgetItem], more: int, a
 
 
 @given(takers(), amounts, st.data())
-def test_allocate_does_not_depend_on_the_order_of_items(items: list[BudgetItem], more: int, data: st.DataObject) -> None:
+def test_allocate_does_not_depend_on_the_order_of_items(
+    items: list[BudgetItem], more: int, data: st.DataObject
+) -> None:
     """The same items in another order get the same shares, in the same order of names."""
     total = sum(item.min for item in items) + more
     mixed = data.draw(st.permutations(items))

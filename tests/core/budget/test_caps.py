@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.budget import (
-    PolicyCaps,
     HistoryItem,
+    PolicyCaps,
     TrimRule,
     Unit,
     available_tokens,
@@ -255,7 +255,9 @@ def test_cap_history_keeps_a_run_of_the_newest_and_the_floor(items: list[History
 
 
 @given(histories, capses, st.integers(0, 100))
-def test_cap_history_keeps_no_less_when_the_cap_is_larger(items: list[HistoryItem], caps: PolicyCaps, more: int) -> None:
+def test_cap_history_keeps_no_less_when_the_cap_is_larger(
+    items: list[HistoryItem], caps: PolicyCaps, more: int
+) -> None:
     """A larger cap drops nothing that a smaller one kept."""
     larger = replace(caps, history=caps.history + more, total=caps.total + more)
     assert set(cap_history(items, caps)) <= set(cap_history(items, larger))

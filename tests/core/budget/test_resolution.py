@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.budget import FALLBACK_WINDOW_TOKENS, WindowSources, ResolvedWindow, descending, one_tier_below, resolve, tier
+from squidbot.core.budget import (
+    FALLBACK_WINDOW_TOKENS,
+    ResolvedWindow,
+    WindowSources,
+    descending,
+    one_tier_below,
+    resolve,
+    tier,
+)
 from squidbot.core.errors import ConfigError
 
 SIZES = st.none() | st.integers(1, 2_000_000)
@@ -14,8 +22,14 @@ ORDER = {
     "nothing is known": (WindowSources(), (32768, "default")),
     "the settings say": (WindowSources(global_tokens=16384), (16384, "global-config")),
     "the model says, too": (WindowSources(global_tokens=16384, model_tokens=8192), (8192, "model-definition")),
-    "memory holds more than the model says": (WindowSources(model_tokens=8192, sized_tokens=40960), (8192, "model-cap")),
-    "memory holds less than the model says": (WindowSources(model_tokens=65536, sized_tokens=40960), (40960, "auto-vram")),
+    "memory holds more than the model says": (
+        WindowSources(model_tokens=8192, sized_tokens=40960),
+        (8192, "model-cap"),
+    ),
+    "memory holds less than the model says": (
+        WindowSources(model_tokens=65536, sized_tokens=40960),
+        (40960, "auto-vram"),
+    ),
     "memory goes before the settings": (WindowSources(global_tokens=8192, sized_tokens=40960), (40960, "auto-vram")),
     "trained for less": (WindowSources(sized_tokens=131072, native_tokens=40960), (40960, "native-limit")),
     "the lower of two caps": (
@@ -41,7 +55,10 @@ ORDER = {
         WindowSources(served_tokens=131072, native_tokens=8192),
         (8192, "native-limit"),
     ),
-    "the caller asks": (WindowSources(asked_tokens=999, sized_tokens=4096, native_tokens=5, served_tokens=7), (999, "manual")),
+    "the caller asks": (
+        WindowSources(asked_tokens=999, sized_tokens=4096, native_tokens=5, served_tokens=7),
+        (999, "manual"),
+    ),
 }
 
 

@@ -11,7 +11,7 @@ import pytest
 from squidbot.core.compaction.planner import Compactor, filled
 from squidbot.core.compaction.pressure import Batch, Reduction, Scene, reductions
 from squidbot.core.messages import Cost, StoredMessage, Summary
-from squidbot.core.plan import Representation, NoteBlock, Segment
+from squidbot.core.plan import NoteBlock, Representation, Segment
 from squidbot.core.settings import HistorySettings
 from squidbot.core.view.current import Block
 from squidbot.core.view.renderer import born, shown
@@ -51,7 +51,11 @@ class Notes:
         return NoteBlock(steps[0].first_seq, steps[-1].last_seq, sum(step.cost.bound for step in steps))
 
     def told(
-        self, run: NoteBlock, standing: Sequence[Part], limit_tokens: int, level: Representation = Representation.DETAILED
+        self,
+        run: NoteBlock,
+        standing: Sequence[Part],
+        limit_tokens: int,
+        level: Representation = Representation.DETAILED,
     ) -> Summary:
         """Return notes on a block."""
         self.asked.append(f"{level.removeprefix('summary:')} {run.first_seq}-{run.last_seq} beside {len(standing)}")

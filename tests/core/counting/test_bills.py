@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.tokens.calibration import RequestGrowth, UsageReport, UsageCalibration, inputs_kept
+from squidbot.core.tokens.calibration import RequestGrowth, UsageCalibration, UsageReport, inputs_kept
 
 # Steps of a conversation: (bound, real tokens) each, real ones at most the bound, or beyond it.
 WITHIN = st.integers(1, 900).flatmap(lambda bound: st.tuples(st.just(bound), st.integers(0, bound)))
@@ -110,7 +110,9 @@ def test_reasoning_that_does_not_come_back_is_soon_expected_nowhere() -> None:
     bills = UsageCalibration("m").learn(UsageReport(1000, 4000, 1100, 100, step(0), messages=1))
     assert bills.answers_bound(100, 1) >= 3800
     for seq in range(1, 5):
-        bills = bills.learn(UsageReport(1000 + 160 * seq, 4000, 1100 + 150 * seq, 100, step(seq, 150), messages=seq + 1))
+        bills = bills.learn(
+            UsageReport(1000 + 160 * seq, 4000, 1100 + 150 * seq, 100, step(seq, 150), messages=seq + 1)
+        )
     assert bills.answers_bound(400, 1) <= 0.03 * 5 * 3900
     assert bills.texts_bound(600) >= 640
 

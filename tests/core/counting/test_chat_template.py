@@ -10,7 +10,7 @@ import pytest
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core.errors import LLMError
 from squidbot.core.messages import Cost
-from squidbot.core.tokens.counters import Meter, ChatTemplate, TemplateCounter, builtin_counter
+from squidbot.core.tokens.counters import ChatTemplate, Meter, TemplateCounter, builtin_counter
 from squidbot.testing import check_token_counter
 
 Said = Mapping[str, object]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.errors import RecallError
 from squidbot.core.messages import Category, Cost
-from squidbot.core.recall.history import LEAST_TOKENS, PageMaker, Page, RecallRange, body_of
+from squidbot.core.recall.history import LEAST_TOKENS, Page, PageMaker, RecallRange, body_of
 from squidbot.core.view.current import SessionContext
 from squidbot.core.view.marks import harmless
 

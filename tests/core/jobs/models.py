@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from squidbot.adapters.stdlib import InMemoryStore
     from squidbot.core.errors import LLMError
-    from squidbot.core.summaries import SummarySettings, SummaryQueue
+    from squidbot.core.summaries import SummaryQueue, SummarySettings
 
     from ..promises.driver import Heard
 

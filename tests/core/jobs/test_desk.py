@@ -18,7 +18,7 @@ from squidbot.core.compaction.planner import SUMMARY
 from squidbot.core.errors import ConfigError, LLMError, StoreError
 from squidbot.core.messages import Completion, Record
 from squidbot.core.settings import strategy
-from squidbot.core.summaries import SummarySettings, ModelSummarizer, system_text
+from squidbot.core.summaries import ModelSummarizer, SummarySettings, system_text
 from squidbot.testing.models import CHARS_A_TOKEN, ScriptedLLM
 
 from ..promises.driver import BY_MARKS, Heard, Host, Meddled, Setup, held, opened, requests, user
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from squidbot.core.engine import Session
-    from squidbot.core.messages import SummaryTask, Summary
+    from squidbot.core.messages import Summary, SummaryTask
 
 
 LARGE = Setup(65_536, settings=strategy("balanced", 61_440))

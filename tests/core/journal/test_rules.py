@@ -87,7 +87,9 @@ def test_secret_at_the_border_is_taken_out_before_the_cut() -> None:
     assert "corr" not in JournalRules().taken(JournalEntry(0, said)).entry.summary
 
 
-@pytest.mark.parametrize("entry", [JournalEntry(0, ""), JournalEntry(0, " \n\t"), JournalEntry(0, "x", run_id="r" * 1_025)])
+@pytest.mark.parametrize(
+    "entry", [JournalEntry(0, ""), JournalEntry(0, " \n\t"), JournalEntry(0, "x", run_id="r" * 1_025)]
+)
 def test_entry_without_words_or_with_an_endless_id_is_refused(entry: JournalEntry) -> None:
     """Nothing was written."""
     with pytest.raises(StoreError, match="nothing was written"):

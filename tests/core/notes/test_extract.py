@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.messages import Cost, Message, Role, ToolCall
-from squidbot.core.notes.extract import NoteLine, Notes, NoteMaterial, NoteUnit, extract, literals_of, render
+from squidbot.core.notes.extract import NoteLine, NoteMaterial, Notes, NoteUnit, extract, literals_of, render
 from squidbot.core.ports import Certificate
 from squidbot.core.tokens.counters import builtin_counter
 

@@ -68,7 +68,11 @@ def test_line_that_is_heard_of_again_is_as_new() -> None:
     """With its last news, behind the others, and the words of both times."""
     old = Fragment(0, 9, 10, 0, NoteMaterial({"file a.py": NoteLine("a", 1.0, {"x": NoteUnit("x", "with", 1.0, 0.0)})}))
     new = Fragment(
-        10, 19, FADING_TOKENS, 0, NoteMaterial({"file a.py": NoteLine("again", 2.0, {"y": NoteUnit("y", "with", 1.0, 0.0)})})
+        10,
+        19,
+        FADING_TOKENS,
+        0,
+        NoteMaterial({"file a.py": NoteLine("again", 2.0, {"y": NoteUnit("y", "with", 1.0, 0.0)})}),
     )
     (line,) = Ledger().taking(old).taking(new).reading.lines.values()
     assert (line.head, line.weight) == ("again", 2.0)
