@@ -15,7 +15,7 @@ from benchmarks.schedule import Amount, conversations
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.engine import ContextEngine, Inputs
 from squidbot.core.errors import BudgetError, ConfigError
-from squidbot.core.tokens.calibration import Added, Bill, Bills, inputs_kept
+from squidbot.core.tokens.calibration import RequestGrowth, UsageCalibration, UsageReport, inputs_kept
 from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.replay.setup import CODECS, Reader, biller_of, terms_for
 
@@ -89,7 +89,7 @@ def recorded_calls(said: Conversation) -> list[BilledCall]:
 
 def _ratios(calls: Sequence[BilledCall], method: str) -> list[float]:
     """Return bound by bill for each call behind the ones that are learned from."""
-    bills, whole, steps, ratios = Bills(), 0.0, 0.0, []
+    bills, whole, steps, ratios = UsageCalibration(), 0.0, 0.0, []
     last: BilledCall | None = None
     for number, call in enumerate(calls):
         appended = call.bound_tokens - last.bound_tokens if last else None
@@ -106,13 +106,13 @@ def _ratios(calls: Sequence[BilledCall], method: str) -> list[float]:
             steps = max(steps, (call.reported_tokens - last.reported_tokens) / appended)
         anew = last is None or call.reported_tokens < last.reported_tokens
         first = last.place if last else 0
-        bills = (Bills() if anew else bills).learn(
-            Bill(
+        bills = (UsageCalibration() if anew else bills).learn(
+            UsageReport(
                 call.reported_tokens,
                 call.output_tokens,
                 call.bound_tokens,
                 call.answer_tokens,
-                Added(None if anew else appended, is_step=True, first_seq=first),
+                RequestGrowth(None if anew else appended, is_step=True, first_seq=first),
                 messages=call.place,
             )
         )

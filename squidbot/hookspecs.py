@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.events import Event
     from squidbot.core.memories import Memory, Scope
-    from squidbot.core.messages import Job, Message, Summary
+    from squidbot.core.messages import Message, Summary, SummaryTask
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import LLM, Codec, Embedder, GpuProbe, LoadedModel, MemoryStore, Observer, TokenCounter
     from squidbot.core.sizing.header import Definition
@@ -266,7 +266,7 @@ def should_compact(session_id: str, fraction: float, due: bool) -> bool | None: 
 
 
 @hookspec(firstresult=True)
-def summarize(job: Job, source: str, limit_tokens: int) -> str | None:
+def summarize(job: SummaryTask, source: str, limit_tokens: int) -> str | None:
     """Write a summary in the place of the language model of `summary.llm`; the first result wins.
 
     Called inside a job, outside of any request. What it writes is checked as a model's answer is.

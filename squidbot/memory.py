@@ -17,8 +17,8 @@ from squidbot.core import events
 from squidbot.core.errors import ConfigError, LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.memories import Scope, View
-from squidbot.core.ports import Calibrated
-from squidbot.core.removal import Finds
+from squidbot.core.ports import SupportsCalibration
+from squidbot.core.removal import SupportsRecordSearch
 from squidbot.core.transcript.removals import TOLD
 from squidbot.wiring.registry import make
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Embedder, MemoryStore, Observer
     from squidbot.core.redaction import Redactor
     from squidbot.core.tokens.counters import Meter
-    from squidbot.core.transcript.removals import Withdrawn
+    from squidbot.core.transcript.removals import Retraction
     from squidbot.core.vectors import VectorIndex
     from squidbot.wiring.extensions import Hooks
     from squidbot.wiring.registry import Registry
@@ -72,7 +72,7 @@ class Guarded:
             LLMError: there is none now.
         """
         if not self._even:
-            said = self._embedder.even if isinstance(self._embedder, Calibrated) else None
+            said = self._embedder.even if isinstance(self._embedder, SupportsCalibration) else None
             self._even = [known_even(self) if said is None else said]
         return self._even[0]
 
@@ -196,7 +196,7 @@ class Lists(Protocol):
 
 
 def withdraw(
-    store: object, memory_ids: Iterable[str], out_of: Callable[[str], Withdrawn | None], observer: Observer
+    store: object, memory_ids: Iterable[str], out_of: Callable[[str], Retraction | None], observer: Observer
 ) -> list[str]:
     """Take facts out of the sessions of a store that were told of one of these; return the ids of these sessions.
 
@@ -205,7 +205,7 @@ def withdraw(
     """
     found: list[str] = []
     sessions: list[str] = []
-    if isinstance(store, Finds):
+    if isinstance(store, SupportsRecordSearch):
         sessions = store.sessions_with(TOLD.name, [json.dumps(each, ensure_ascii=False) for each in memory_ids])
     elif isinstance(store, Lists):
         sessions = [session_id for session_id, _ in store.sessions()]

@@ -13,10 +13,10 @@ from squidbot.adapters.common import providers
 from squidbot.config import core_values
 from squidbot.config.checks import AUTO_LAYERS
 from squidbot.core import events
-from squidbot.core.budget import Known, Resolved, descending, resolve
+from squidbot.core.budget import ResolvedWindow, WindowSources, descending, resolve
 from squidbot.core.errors import ConfigError, LLMError, ModelFileError, ModelLoadError, SizingError, StoreError
 from squidbot.core.events import Event
-from squidbot.core.removal import Finds
+from squidbot.core.removal import SupportsRecordSearch
 from squidbot.core.sizing.fit import Bounds, fit, with_layers_that_fit
 from squidbot.core.sizing.header import Card, Definition, Loading
 from squidbot.core.sizing.memory import MIB, Reserved, measure, model_of
@@ -329,7 +329,7 @@ class _Open(NamedTuple):
     """A model that is open, and the window that its sessions have."""
 
     opened: Opened
-    resolved: Resolved
+    resolved: ResolvedWindow
 
 
 class Catalog:
@@ -400,7 +400,7 @@ class Catalog:
                 self._sized[alias] = size_window(self._loaded, alias, header, cards)
             return self._sized[alias]
 
-    def resolved(self, alias: str, asked_tokens: int | None = None) -> Resolved:
+    def resolved(self, alias: str, asked_tokens: int | None = None) -> ResolvedWindow:
         """Return the window of sessions with that model; `asked_tokens` goes before all else.
 
         Raises:
@@ -416,7 +416,7 @@ class Catalog:
             return held.resolved
         if asked_tokens > has:
             raise ConfigError(f"{alias!r} is open with a window of {has:,} tokens, not {asked_tokens:,}; ask for less")
-        return Resolved(asked_tokens, "manual", (f"{asked_tokens:,} of {has:,} tokens asked for by the caller",))
+        return ResolvedWindow(asked_tokens, "manual", (f"{asked_tokens:,} of {has:,} tokens asked for by the caller",))
 
     def loading(self, alias: str) -> Loading:
         """Return how a model is to be loaded: the window always named, and layers as many as fit where they are "auto".
@@ -505,7 +505,7 @@ class Catalog:
             self._watch.close()
             self._watch = None
 
-    def _known(self, alias: str, asked_tokens: int | None = None) -> Known:
+    def _known(self, alias: str, asked_tokens: int | None = None) -> WindowSources:
         settings = self._loaded.settings
         model, window = settings.model(alias), settings.window
         sized = self.sized(alias) if asked_tokens is None else None
@@ -513,7 +513,7 @@ class Catalog:
         global_tokens = window.default if self._loaded.sets("window", "default") else None
         picked = asked_tokens or model.context_window or global_tokens
         native = [model.native_context_limit, self._trained(alias, sized, picked), told.native_tokens]
-        return Known(
+        return WindowSources(
             asked_tokens=asked_tokens,
             model_tokens=model.context_window,
             global_tokens=global_tokens,
@@ -655,27 +655,27 @@ def _check_chat(header: Header, definition: Definition) -> None:
         raise ConfigError(f"n_batch must be {LEAST_BATCH} or more, not {definition.loading.n_batch}")
 
 
-def _served(resolved: Resolved, found: Opened) -> Resolved:
+def _served(resolved: ResolvedWindow, found: Opened) -> ResolvedWindow:
     """Return the window of sessions with a model as it was opened."""
     asked = found.definition.loading.n_ctx
     if found.failed:
         steps = (*resolved.steps, *(f"did not load with {said}" for said in found.failed), f"loaded with {asked:,}")
-        resolved = Resolved(asked, "load-retry", steps)
+        resolved = ResolvedWindow(asked, "load-retry", steps)
     served = found.model.served.window_tokens
     if served is None or served >= resolved.window_tokens:
         return resolved
-    return Resolved(served, "served", (*resolved.steps, f"cut to {served:,}: what the runtime gives the model"))
+    return ResolvedWindow(served, "served", (*resolved.steps, f"cut to {served:,}: what the runtime gives the model"))
 
 
 # Windows that refusals have shown to be smaller than settings say, found where sessions are kept.
 
-# What `Resolved.source` calls it.
+# What `ResolvedWindow.source` calls it.
 SOURCE = "overflow"
 # Windows that somebody has named: the source says all.
 PLAIN_SOURCES = ("manual", "model-definition", "global-config", "default")
 
 
-def learned_for(alias: str, model: ModelTable, found: Resolved) -> str:
+def learned_for(alias: str, model: ModelTable, found: ResolvedWindow) -> str:
     """Return what a learned window is learned for: the model behind an alias, and the window that settings give it.
 
     Where either becomes another, what was learned holds no longer.
@@ -683,10 +683,10 @@ def learned_for(alias: str, model: ModelTable, found: Resolved) -> str:
     return f"{model.model or alias}@{model.url or model.adapter or ''} {found.window_tokens}"
 
 
-def refused(found: Resolved, window_tokens: int, refused_tokens: int) -> Resolved:
+def refused(found: ResolvedWindow, window_tokens: int, refused_tokens: int) -> ResolvedWindow:
     """Return the smaller window that a refusal of so many tokens has shown, in the place of the one that was found."""
     step = f"cut to {window_tokens:,}: the provider refused {refused_tokens:,}"
-    return Resolved(window_tokens, SOURCE, (*found.steps, step))
+    return ResolvedWindow(window_tokens, SOURCE, (*found.steps, step))
 
 
 class Discoveries:
@@ -697,7 +697,7 @@ class Discoveries:
         self._observer = observer
         self._told: dict[str, tuple[int, str]] = {}
 
-    def tell(self, alias: str, found: Resolved) -> None:
+    def tell(self, alias: str, found: ResolvedWindow) -> None:
         """Tell of the window of a model, once, and again where another one is found."""
         if found.source in PLAIN_SOURCES or self._told.get(alias) == found[:2]:
             return
@@ -718,7 +718,7 @@ class LearnedWindows:
         # What sessions of this process are about to keep; others may have kept less.
         self._awaited: dict[str, int] = {}
 
-    def within(self, found: Resolved, name: str) -> Resolved:
+    def within(self, found: ResolvedWindow, name: str) -> ResolvedWindow:
         """Return a window as refusals have shown it; `name` is what it is learned for."""
         if name not in self._known or name in self._awaited:
             self._known[name] = self._looked_up(name)
@@ -728,7 +728,7 @@ class LearnedWindows:
         if tokens is None or tokens >= found.window_tokens:
             return found
         step = f"cut to {tokens:,}: the provider refused more before"
-        return Resolved(tokens, SOURCE, (*found.steps, step))
+        return ResolvedWindow(tokens, SOURCE, (*found.steps, step))
 
     def await_kept(self, name: str, window_tokens: int) -> None:
         """Look again until that window is kept for a name: a session will, once something is answered in it."""
@@ -736,7 +736,7 @@ class LearnedWindows:
 
     def _looked_up(self, name: str) -> int | None:
         store = self._store
-        if not isinstance(store, Finds):
+        if not isinstance(store, SupportsRecordSearch):
             return None
         try:
             sessions = store.sessions_with(LEARNED.name, [json.dumps(name, ensure_ascii=False)])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import squidbot
-from squidbot.core.journal import Entry
+from squidbot.core.journal import JournalEntry
 from squidbot.core.memory.asking import Added, Asked
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ RIGHT: dict[str, dict[str, object]] = {
     "Memories.add": {"added": Added("The walrus is called Ann."), "now": NOW},
     "Memories.forget": {"memory_id": "f-abcde23456"},
     "Memories.relevant": {"text": "hello", "limit": 3, "now": NOW},
-    "Telling.append": {"entry": Entry(NOW, "Shipped it.")},
+    "Telling.append": {"entry": JournalEntry(NOW, "Shipped it.")},
     "Telling.of_day": {"day": "2026-11-23"},
     "Telling.latest": {},
 }

@@ -15,7 +15,7 @@ pytest.importorskip("yaml", reason="the adapter's package is an extra")
 import squidbot
 from squidbot.cli import main
 from squidbot.core.errors import ConfigError, SquidbotError, StoreError
-from squidbot.core.journal import Entry
+from squidbot.core.journal import JournalEntry
 from squidbot.core.memories import Scope
 from squidbot.core.memory.asking import Added, Asked
 from squidbot.services.exchange import read_notes, write_notes
@@ -58,7 +58,7 @@ def test_notes_come_back_as_facts_and_entries(tmp_path: Path) -> None:
         memories = engine.memories()
         memories.add(Added("The user is called Ann.", "core", trust="user"), NOW)
         memories.add(Added("The boat: it's 7 m long — yes\n# no heading", "background"), NOW)
-        engine.journal().append(Entry(NOW, "Moved the facts.\n---\nGreen.", tags=("store", "db")))
+        engine.journal().append(JournalEntry(NOW, "Moved the facts.\n---\nGreen.", tags=("store", "db")))
         assert written(engine, tmp_path / "notes") == (2, 1, 0)
         with pytest.raises(SquidbotError, match=r"declarative_notes.yml: exists; nothing is overwritten"):
             written(engine, tmp_path / "notes")
@@ -172,7 +172,7 @@ def test_patterns_of_secrets_have_a_limit_of_time(
 ) -> None:
     """In notes that are taken over, too: what meets it is switched off, and said."""
     with opened(tmp_path / "a") as engine:
-        engine.journal().append(Entry(NOW, "EMP-77 has moved the facts."))
+        engine.journal().append(JournalEntry(NOW, "EMP-77 has moved the facts."))
         written(engine, tmp_path / "notes")
     ticks = count(0, 2)
     monkeypatch.setattr("squidbot.wiring.journal.time.thread_time", lambda: float(next(ticks)))

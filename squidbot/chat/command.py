@@ -22,7 +22,7 @@ from squidbot.core.errors import ConfigError
 from squidbot.core.memories import Isolation, Scope
 from squidbot.engine import load
 from squidbot.memory import Lists
-from squidbot.services.forget import Wrote, note_written
+from squidbot.services.forget import WrittenFile, note_written
 from squidbot.wiring.registry import OPEN_FILES, RUNTIMES
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _begun(  # noqa: PLR0913  # what the user asks for
             if debug and engine.wired.turn_log is None:
                 engine.wired.log_turns(TURN_LOG)
                 # Whoever forgets something later has no such log of his own, and is told of this one.
-                note_written(engine.wired.written, Wrote(str(Path(TURN_LOG).absolute()), "turns"))
+                note_written(engine.wired.written, WrittenFile(str(Path(TURN_LOG).absolute()), "turns"))
             session_id = session or _newest_session(engine, scope.user, new=new)
             yield Setup(engine, alias, session_id, notices, scope, mode, is_demo=demo)
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from squidbot.chat.conversation import ChatTurn
     from squidbot.chat.screen import Screen
     from squidbot.core.events import Event
-    from squidbot.core.journal import Entry
+    from squidbot.core.journal import JournalEntry
     from squidbot.core.memories import Scope
     from squidbot.core.messages import Message
     from squidbot.engine import Engine
@@ -201,7 +201,7 @@ def _goals(talk: Talk, rest: str) -> None:
     paper.print()
 
 
-def _entries(talk: Talk, tag: str) -> Sequence[Entry]:
+def _entries(talk: Talk, tag: str) -> Sequence[JournalEntry]:
     """Return the newest entries of the journal; none where it is switched off."""
     journals = talk.setup.engine.wired.journals
     limit = ENTRIES if tag else 1

@@ -13,7 +13,7 @@ from squidbot.core.budget import (
     LEAST_FRACTION,
     RECENT,
     SESSION,
-    Share,
+    CategoryShare,
     level_of,
     pressure_of,
     reliability,
@@ -163,7 +163,7 @@ def _span_json(one: Span) -> dict[str, object]:
     return {**said, "summary": one.summary_id, "reason": one.reason}
 
 
-def _shares_json(found: Iterable[Share]) -> dict[str, dict[str, int]]:
+def _shares_json(found: Iterable[CategoryShare]) -> dict[str, dict[str, int]]:
     return {one.name: {"used": one.used, "allotted": one.allotted} for one in found}
 
 
@@ -203,7 +203,7 @@ def _budget(room: Room, window: ContextWindow, source: str) -> list[tuple[str, i
     ]
 
 
-def _categories(room: Room, weights: Any) -> Sequence[Share]:  # noqa: ANN401  # as the settings have them
+def _categories(room: Room, weights: Any) -> Sequence[CategoryShare]:  # noqa: ANN401  # as the settings have them
     """Return what each category has of the next request and is allotted, where settings set shares."""
     if weights is None:
         return ()
@@ -213,7 +213,7 @@ def _categories(room: Room, weights: Any) -> Sequence[Share]:  # noqa: ANN401  #
     return shares(_limit(room), has, weights)
 
 
-def _layout_parts(room: Room, layout: Any) -> Sequence[Share]:  # noqa: ANN401  # as the settings have it
+def _layout_parts(room: Room, layout: Any) -> Sequence[CategoryShare]:  # noqa: ANN401  # as the settings have it
     """Return what each part has of the next request and is allotted by the tier of the window, where that is set.
 
     A part that its tier does not name is recent's: so are the notes on what is older than all summaries, and pointers.
@@ -226,7 +226,7 @@ def _layout_parts(room: Room, layout: Any) -> Sequence[Share]:  # noqa: ANN401  
     costs["system"] = costs.get("system", 0) + max(0, room.used_tokens - spent(standing.sent).bound)
     allotted = layout.within(_limit(room))
     costs[RECENT] = costs.get(RECENT, 0) + sum(cost for name, cost in costs.items() if name not in allotted)
-    return [Share(name, costs.get(name, 0), most) for name, most in allotted.items()]
+    return [CategoryShare(name, costs.get(name, 0), most) for name, most in allotted.items()]
 
 
 def _named_parts(standing: CurrentView) -> Iterator[tuple[str, Part]]:

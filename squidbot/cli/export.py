@@ -25,8 +25,8 @@ from squidbot.cli.texts import block, clock, complain, count, left_out, line
 from squidbot.codecs import jsontext
 from squidbot.codecs.openai_responses import OpenAIResponses
 from squidbot.core.errors import DamagedStoreError, SquidbotError
-from squidbot.core.messages import Media, Outcome, Words
-from squidbot.services.forget import Wrote, digest_of, note_written
+from squidbot.core.messages import Media, ToolResult, Words
+from squidbot.services.forget import WrittenFile, digest_of, note_written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -147,7 +147,7 @@ def _said_in_items(shown: ShownMessage, left: Left) -> tuple[str, dict[str, str]
     codec = OpenAIResponses()
     said = codec.portable(shown.row.payload).pieces
     left.update(["reasoning"] * codec.thoughts(shown.row.payload))
-    results = {one.call_id: _words(one.said, left) for one in said if isinstance(one, Outcome)}
+    results = {one.call_id: _words(one.said, left) for one in said if isinstance(one, ToolResult)}
     return _words([one for one in said if isinstance(one, Words | Media)], left), results
 
 
@@ -231,7 +231,7 @@ def export(place: OpenStore, name: str, *, form: str, output: str | None) -> Res
         with new_file(output) as file:
             _spell(file, _texts(place, name, form, left), array=array)
         path = Path(output).absolute()
-        note_written(place.wired.written, Wrote(str(path), form, (name,), digest_of(path.read_bytes())))
+        note_written(place.wired.written, WrittenFile(str(path), form, (name,), digest_of(path.read_bytes())))
 
     def values() -> dict[str, object]:
         texts = None if output else [*_texts(place, name, form, left)]

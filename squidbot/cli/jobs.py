@@ -12,17 +12,17 @@ from squidbot.cli.texts import ANSWER_IS_NO, USAGE, count, exit_code, shorter, s
 from squidbot.core.errors import ConfigError, LLMError, SquidbotError
 from squidbot.core.memory.learning import MODEL, RULES, Studied, Unread
 from squidbot.core.transcript.scopes import SCOPE
-from squidbot.services.background import ByModel, ByRules, Order, Worker, reader_of, study_of
-from squidbot.services.summaries import Jobs
+from squidbot.services.background import BackgroundWorker, FactModelWork, FactRulesWork, WorkOrder, reader_of, study_of
+from squidbot.services.summaries import SummaryWorker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from squidbot.cli.open_store import OpenStore, SeenSession
     from squidbot.cli.printer import Printer
-    from squidbot.core.messages import Completion, Job
-    from squidbot.core.summaries import Done
-    from squidbot.services.background import Outcome
+    from squidbot.core.messages import Completion, SummaryTask
+    from squidbot.core.summaries import TaskResult
+    from squidbot.services.background import TaskOutcome
 
 __all__ = ["jobs"]
 
@@ -44,7 +44,7 @@ class DueWork(NamedTuple):
 
     unread: list[Unread]
     sessions: dict[str, SeenSession]
-    jobs: list[Job]
+    jobs: list[SummaryTask]
     every: int
     failed: dict[str, SquidbotError]
     missing: str | None
@@ -56,7 +56,7 @@ class DueWork(NamedTuple):
 @click.option(
     "--reason", type=click.Choice(["schedule", "request"]), help="Include blocks far from being compacted: all of them."
 )
-@limit(100, "Jobs")
+@limit(100, "SummaryWorker")
 def jobs(place: OpenStore, *, session_id: str | None, run: bool, reason: str | None, limit: int) -> Result:
     """List messages to be read for facts, and summaries due of a language model; --run does both.
 
@@ -65,7 +65,7 @@ def jobs(place: OpenStore, *, session_id: str | None, run: bool, reason: str | N
     """
     due = _due(place, session_id, reason or "", limit)
     read = _read_facts(place, due, reason or "schedule") if run else None
-    done: list[Done] | None = None
+    done: list[TaskResult] | None = None
     if run:
         done = _summarize(place, due, reason or "") if due.missing is None and due.jobs else []
     values = {
@@ -86,7 +86,7 @@ def _due(place: OpenStore, session_id: str | None, reason: str, limit: int) -> D
     Raises:
         SquidbotError: there is no such session, or it can't be opened; the store can't list its sessions.
     """
-    made = Jobs(_NoModel(), place.wired.job_settings())
+    made = SummaryWorker(_NoModel(), place.wired.job_settings())
     due = DueWork([], {}, [], 0, {}, _missing(place))
     for name in place.chosen(session_id):
         try:
@@ -150,11 +150,11 @@ def _read_facts(place: OpenStore, due: DueWork, reason: str) -> list[Studied]:
     if not due.unread:
         return read
     model = reader_of(place.wired)
-    by_model = (ByModel(model, place.wired.job_settings().backoff_seconds),) if model else ()
-    worker, every = Worker(ByRules(), *by_model), sum(map(_messages, due.unread))
+    by_model = (FactModelWork(model, place.wired.job_settings().backoff_seconds),) if model else ()
+    worker, every = BackgroundWorker(FactRulesWork(), *by_model), sum(map(_messages, due.unread))
     with bar("reading") as tick:
 
-        def told(one: Outcome) -> None:
+        def told(one: TaskOutcome) -> None:
             if isinstance(one, Studied):
                 read.append(one)
                 tick(sum(_messages(each.unread) for each in read), every)
@@ -162,18 +162,18 @@ def _read_facts(place: OpenStore, due: DueWork, reason: str) -> list[Studied]:
         for name in dict.fromkeys(one.session_id for one in due.unread):
             try:
                 # Whoever asks waits for no turn to end.
-                worker.work(place.seen(name), Order(reason=reason, told=told))
+                worker.work(place.seen(name), WorkOrder(reason=reason, told=told))
             except SquidbotError as error:
                 due.failed[name] = error
     return read
 
 
-def _summarize(place: OpenStore, due: DueWork, reason: str) -> list[Done]:
+def _summarize(place: OpenStore, due: DueWork, reason: str) -> list[TaskResult]:
     """Write the summaries that are due, session by session; a session that fails is noted."""
-    made, done = Jobs(place.wired.llm(), place.wired.job_settings()), list["Done"]()
+    made, done = SummaryWorker(place.wired.llm(), place.wired.job_settings()), list["TaskResult"]()
     with bar("summarizing") as tick:
 
-        def told(one: Done) -> None:
+        def told(one: TaskResult) -> None:
             done.append(one)
             tick(len(done), len(due.jobs))
 
@@ -190,7 +190,7 @@ def _messages(one: Unread) -> int:
     return one.last_seq - one.first_seq + 1
 
 
-def _code(due: DueWork, read: list[Studied] | None, done: list[Done] | None) -> int:
+def _code(due: DueWork, read: list[Studied] | None, done: list[TaskResult] | None) -> int:
     """Return the exit code of the worst that happened."""
     unwritten = done is not None and sum(one.summary is not None for one in done) < len(due.jobs)
     unread = any(one.why for one in read or ())
@@ -198,7 +198,7 @@ def _code(due: DueWork, read: list[Studied] | None, done: list[Done] | None) -> 
     return max(ANSWER_IS_NO if unwritten or unread else 0, usage, *map(exit_code, due.failed.values()), 0)
 
 
-def _wrong(due: DueWork, read: list[Studied] | None, done: list[Done] | None) -> Iterator[str]:
+def _wrong(due: DueWork, read: list[Studied] | None, done: list[TaskResult] | None) -> Iterator[str]:
     yield from (f"{name}: {error}" for name, error in due.failed.items())
     for one in read or ():
         if one.why:
@@ -224,7 +224,7 @@ def _read_json(one: Studied) -> dict[str, object]:
     return {**_unread_json(one.unread), "learned": learned, "passed": len(one.passed), "why": one.why or None}
 
 
-def _job_json(job: Job) -> dict[str, Any]:
+def _job_json(job: SummaryTask) -> dict[str, Any]:
     return {
         "session": job.session_id,
         "first": span(job.first_seq),
@@ -238,11 +238,11 @@ def _job_json(job: Job) -> dict[str, Any]:
     }
 
 
-def _done_json(one: Done) -> dict[str, object]:
+def _done_json(one: TaskResult) -> dict[str, object]:
     return {**_job_json(one.job), "summary": one.summary.summary_id if one.summary else None, "why": one.why or None}
 
 
-def _put(out: Printer, due: DueWork, read: list[Studied] | None, done: list[Done] | None) -> None:
+def _put(out: Printer, due: DueWork, read: list[Studied] | None, done: list[TaskResult] | None) -> None:
     if read:
         messages = sum(_messages(one.unread) for one in read if one.succeeded)
         learned = sum(len(one.memories) for one in read)
@@ -265,11 +265,11 @@ def _put(out: Printer, due: DueWork, read: list[Studied] | None, done: list[Done
         out.say(due.missing, "dim")
 
 
-def _short(one: Job | Unread) -> str:
+def _short(one: SummaryTask | Unread) -> str:
     return shorter(one.session_id, ID_CHARS)
 
 
-def _row(job: Job) -> tuple[str, ...]:
+def _row(job: SummaryTask) -> tuple[str, ...]:
     said = _job_json(job)
     sizes = (f"{said[key]:,}" for key in ("said_tokens", "limit_tokens", "saves_tokens"))
     return _short(job), span(job.first_seq, job.last_seq), said["level"], said["reason"], *sizes

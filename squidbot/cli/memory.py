@@ -21,7 +21,7 @@ from squidbot.cli.printer import bar
 from squidbot.cli.texts import ANSWER_IS_NO, DAMAGED_DATA, block, clock, complain, count, line
 from squidbot.config import StoreTable, load_settings
 from squidbot.core.errors import ConfigError, NotFoundError, RecallError, StoreError, TranscriptError
-from squidbot.core.journal import LISTS, Read, as_markdown
+from squidbot.core.journal import LISTS, JournalPage, as_markdown
 from squidbot.core.memories import CARDS, CATEGORIES, JOURNAL, Memory, Scope, Source, View, refuse_misfit
 from squidbot.core.memory.asking import MOST_COMPARED, Added, Asked, as_near, merges, places_of
 from squidbot.core.memory.meaning import ByMeaning, spoken
@@ -30,7 +30,7 @@ from squidbot.core.memory.pieces import FILES
 from squidbot.core.memory.text import when
 from squidbot.memory import provider_of
 from squidbot.services.exchange import read_notes, write_notes
-from squidbot.services.forget import Wrote, note_written
+from squidbot.services.forget import WrittenFile, note_written
 from squidbot.services.indexing import Paths
 from squidbot.services.indexing import reindex as index_files
 from squidbot.wiring.journal import journal_of, timed_rules
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from squidbot.cli.printer import Printer
     from squidbot.config import Loaded
-    from squidbot.core.journal import Entry
+    from squidbot.core.journal import JournalEntry
     from squidbot.core.memories import FactCategory
     from squidbot.core.memory.asking import Memories, Merge
     from squidbot.core.memory.text import Told
@@ -130,7 +130,7 @@ def _note_written(store: str | None, *files: Path) -> None:
     path = store or loaded.settings.store.path
     is_there = path and Path(loaded.absolute(path)).exists()
     written = f"{loaded.absolute(path)}-written" if path and is_there else ""
-    note_written(written, *(Wrote(str(one.absolute()), "facts") for one in files))
+    note_written(written, *(WrittenFile(str(one.absolute()), "facts") for one in files))
 
 
 # -- searched, listed, added, forgotten ------------------------------------------------------------------------
@@ -603,7 +603,7 @@ def journal(  # noqa: PLR0913  # an argument for each option
         except NotFoundError as error:
             raise click.BadParameter(str(error), param_hint="--day") from error
         wanted = (one for one in read.entries if tag in {"", *one.tags} and agent in {"", one.agent_id})
-        read = Read(tuple(islice(wanted, limit)), read.faults)
+        read = JournalPage(tuple(islice(wanted, limit)), read.faults)
 
     def put(out: Printer) -> None:
         if not read.entries:
@@ -618,7 +618,7 @@ def journal(  # noqa: PLR0913  # an argument for each option
     return Result(values, put, DAMAGED_DATA if read.faults else 0 if entries else ANSWER_IS_NO, read.faults)
 
 
-def put_entries(out: Printer, entries: Sequence[Entry]) -> None:
+def put_entries(out: Printer, entries: Sequence[JournalEntry]) -> None:
     """Put entries of the journal, in their order."""
     for number, entry in enumerate(entries):
         if number:
@@ -633,7 +633,7 @@ def put_entries(out: Printer, entries: Sequence[Entry]) -> None:
                 out.say(f"{name}: {line(' '.join(item.split()))}", indent="  ")
 
 
-def _entry_json(entry: Entry) -> dict[str, object]:
+def _entry_json(entry: JournalEntry) -> dict[str, object]:
     keys = ("time", "timestamp", "agent_id", "run_id", "summary", "source_session")
     said = {key: getattr(entry, key) for key in keys} | {key: list(getattr(entry, key)) for key in LISTS}
     return {**said, "token_usage": None if entry.total_tokens is None else {"total": entry.total_tokens}}

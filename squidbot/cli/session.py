@@ -44,7 +44,7 @@ from squidbot.core.transcript.lineage import parent_of
 from squidbot.core.transcript.pins import PIN
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.engine import Engine
-from squidbot.services.documents import Sources
+from squidbot.services.documents import DocumentSources
 from squidbot.services.forget import forget_document, forget_named
 from squidbot.tools.goals import goal_lines
 from squidbot.wiring.streams import wait
@@ -627,7 +627,7 @@ def context(place: OpenStore, name: str, *, action: str | None, path: str) -> Re
         raise click.UsageError(f"{action} needs the path of a document, as it is below context.folder")
     counter, window_tokens = _counted(place, name)
     documents = SessionDocuments(place.store, name, window_tokens, counter, wait)
-    sources = Sources.of(place.wired.loaded, documents, lambda _said: None)
+    sources = DocumentSources.of(place.wired.loaded, documents, lambda _said: None)
     if action == "forget":
         forget_document(place.wired, name, path)
     elif action:

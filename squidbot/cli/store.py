@@ -29,7 +29,7 @@ from squidbot.services.exchange import (
     read_files,
     rolled_back,
 )
-from squidbot.services.forget import Wrote, note_written
+from squidbot.services.forget import WrittenFile, note_written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -136,7 +136,7 @@ def backup(place: OpenStore, *, target: str) -> Result:
     if copy is None:
         raise StoreError("this store makes no backups itself; use its own tools")
     copy(target)
-    note_written(place.wired.written, Wrote(str(Path(target).absolute()), "backup"))
+    note_written(place.wired.written, WrittenFile(str(Path(target).absolute()), "backup"))
     sessions = len(place.sessions())
     return Result({"target": target, "sessions": sessions}, f"{target}: {count(sessions, 'session')}")
 
@@ -171,7 +171,7 @@ def export(  # noqa: PLR0913  # an argument for each option
     failed = [one for one in done.files if one.became == "failed"]
     if not dry_run:
         paths = (str(Path(one.path).absolute()) for one in done.files if one not in failed)
-        note_written(place.wired.written, *(Wrote(path, WORKSPACEAI, tuple(chosen)) for path in paths))
+        note_written(place.wired.written, *(WrittenFile(path, WORKSPACEAI, tuple(chosen)) for path in paths))
 
     width = min(60, max((len(one.path) for one in done.files), default=0))
     said = []

@@ -20,7 +20,7 @@ from squidbot.codecs.fields import (
     with_notice,
 )
 from squidbot.codecs.form import THOUGHT, Block, PartsForm, as_arguments
-from squidbot.core.messages import Media, Message, Outcome, Role, ToolCall, Words
+from squidbot.core.messages import Media, Message, Role, ToolCall, ToolResult, Words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -158,7 +158,7 @@ class AnthropicMessages(PartsForm):
         return {"role": obj["role"], "content": self._slimmed_content(kept, text)}
 
     def _adopted(
-        self, results: list[Outcome], words: list[Words | Media], calls: list[ToolCall], role: Role
+        self, results: list[ToolResult], words: list[Words | Media], calls: list[ToolCall], role: Role
     ) -> list[Block]:
         content = _content([_block(piece) for piece in (*results, *words, *calls)])
         return [{"role": "user" if role == "tool" else role, "content": content or NOTHING}]
@@ -199,7 +199,7 @@ class AnthropicMessages(PartsForm):
             case "tool_result":
                 inner = self._pieces(part, self._parts(part))
                 said = tuple(piece for piece in inner if isinstance(piece, Words | Media))
-                return [Outcome(self._answered(part), said, part.get("is_error") is True)]
+                return [ToolResult(self._answered(part), said, part.get("is_error") is True)]
             case "text":
                 return [Words(_string(part, "text"))]
             case "image" | "document" as shown:
@@ -253,7 +253,7 @@ def _block(piece: Piece) -> Block:
         case ToolCall(identifier, name, arguments):
             given = as_arguments(arguments)
             return {"type": "tool_use", "id": portable_id(identifier), "name": name, "input": given}
-        case Outcome(identifier, said, failed):
+        case ToolResult(identifier, said, failed):
             content = _content(map(_block, said))
             answer = {"type": "tool_result", "tool_use_id": portable_id(identifier), "content": content}
             return {**answer, "is_error": True} if failed else answer

@@ -21,7 +21,7 @@ from squidbot.codecs.fields import (
     with_label,
 )
 from squidbot.codecs.form import THOUGHT, Block, SingleMessageForm, as_arguments
-from squidbot.core.messages import Media, Outcome, Role, ToolCall, Words
+from squidbot.core.messages import Media, Role, ToolCall, ToolResult, Words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -77,7 +77,7 @@ class LangChain(SingleMessageForm):
         kept = (block for block in parts if block.get("type") not in (*_THINKING, *_CALLS))
         said = [piece for block in kept if (piece := _piece(block)) != Words("")]
         if answered := [*self._results(obj, parts)]:
-            return [Outcome(answered[0], tuple(said), self._failed(obj, parts))]
+            return [ToolResult(answered[0], tuple(said), self._failed(obj, parts))]
         return [*said, *map(_call, _calls(_data(obj)))]
 
     def _made(self, role: str, text: str) -> Block:
@@ -120,7 +120,7 @@ class LangChain(SingleMessageForm):
         return {"type": obj["type"], "data": left}
 
     def _adopted(
-        self, results: list[Outcome], words: list[Words | Media], calls: list[ToolCall], role: Role
+        self, results: list[ToolResult], words: list[Words | Media], calls: list[ToolCall], role: Role
     ) -> list[Block]:
         made: list[Block] = [{"type": "tool", "data": _result(each)} for each in results]
         if words or calls or not results:
@@ -182,7 +182,7 @@ def _called(call: ToolCall) -> Block:
     return {"name": call.name, "args": args, "id": portable_id(call.id), "type": "tool_call"}
 
 
-def _result(outcome: Outcome) -> Block:
+def _result(outcome: ToolResult) -> Block:
     return {
         "content": _plain([_block(each) for each in outcome.said]),
         "type": "tool",

@@ -20,7 +20,7 @@ from squidbot.codecs.fields import (
     with_notice,
 )
 from squidbot.codecs.form import Block, PartwiseForm, as_arguments
-from squidbot.core.messages import Media, Outcome, Role, ToolCall, Words
+from squidbot.core.messages import Media, Role, ToolCall, ToolResult, Words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -87,7 +87,7 @@ class LLMMessages(PartwiseForm):
         return super()._emptied({"role": self._role(obj, parts)}, parts, text)
 
     def _adopted(
-        self, results: list[Outcome], words: list[Words | Media], calls: list[ToolCall], role: Role
+        self, results: list[ToolResult], words: list[Words | Media], calls: list[ToolCall], role: Role
     ) -> list[Block]:
         made: list[Block] = [{"role": "tool", "parts": list(map(_outcome, results))}] if results else []
         if words or calls or not results:
@@ -143,7 +143,7 @@ class LLMMessages(PartwiseForm):
         media = [_media(each) for each in _attached(part)]
         if self._is_result(part):
             said = [Words(text)] if (text := str(part.get("output") or "")) else []
-            return [Outcome(self._answered(part), (*said, *media), _has_failed(part))]
+            return [ToolResult(self._answered(part), (*said, *media), _has_failed(part))]
         if what == "attachment":
             return [*media]
         kept = {key: value for key, value in part.items() if key != "provider_metadata"}
@@ -203,7 +203,7 @@ def _media(attachment: Mapping[str, object]) -> Media:
     return Media(mime, name=str(attachment.get("path") or ""))
 
 
-def _outcome(outcome: Outcome) -> Block:
+def _outcome(outcome: ToolResult) -> Block:
     text = "\n".join(piece.text for piece in outcome.said if isinstance(piece, Words))
     media = [_attachment(piece) for piece in outcome.said if isinstance(piece, Media)]
     made: Block = {"type": "tool_result", "name": "tool", "output": text}

@@ -24,7 +24,7 @@ from squidbot.codecs.fields import (
     with_notice,
 )
 from squidbot.codecs.form import Block, SingleMessageForm
-from squidbot.core.messages import Media, Message, Outcome, Role, ToolCall, Words
+from squidbot.core.messages import Media, Message, Role, ToolCall, ToolResult, Words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -142,7 +142,7 @@ class OpenAIChat(SingleMessageForm):
         said = tuple(map(_piece, given))
         if isinstance(refusal := obj.get("refusal"), str):
             said = (*said, Words(refusal))
-        return tuple(Outcome(identifier, said) for identifier in _results(obj)) or (*said, *_calls(obj))
+        return tuple(ToolResult(identifier, said) for identifier in _results(obj)) or (*said, *_calls(obj))
 
     def _made(self, role: str, text: str) -> Block:
         return {"role": role, "content": text}
@@ -165,7 +165,7 @@ class OpenAIChat(SingleMessageForm):
         return {**sent, "content": with_notice(sent.get("content"), notice)}
 
     def _adopted(
-        self, results: list[Outcome], words: list[Words | Media], calls: list[ToolCall], role: Role
+        self, results: list[ToolResult], words: list[Words | Media], calls: list[ToolCall], role: Role
     ) -> list[Block]:
         made = [_adopted_answer(each) for each in results]
         if words or calls or not results:
@@ -290,7 +290,7 @@ def _adopted_call(call: ToolCall) -> Block:
     return {"id": portable_id(call.id), "type": "function", "function": function}
 
 
-def _adopted_answer(outcome: Outcome) -> Block:
+def _adopted_answer(outcome: ToolResult) -> Block:
     said = joined(outcome.said)
     content = f"[error]\n{said}" if outcome.failed else said
     return {"role": "tool", "tool_call_id": portable_id(outcome.call_id), "content": content}

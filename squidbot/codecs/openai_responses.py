@@ -25,7 +25,7 @@ from squidbot.codecs.fields import (
     with_label,
 )
 from squidbot.codecs.form import MessageForm
-from squidbot.core.messages import Media, Message, Outcome, Role, ToolCall, Words
+from squidbot.core.messages import Media, Message, Role, ToolCall, ToolResult, Words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -209,7 +209,7 @@ def pieces_of(items: Sequence[Item]) -> Iterator[Piece]:
         elif answers(item) and len(items) == 1:
             output = item.get("output")
             said = jsontext.write(bare(output)) if isinstance(output, dict) else output
-            yield Outcome(as_name(item, "call_id", f"a {type_of(item)}"), tuple(_carried(said)))
+            yield ToolResult(as_name(item, "call_id", f"a {type_of(item)}"), tuple(_carried(said)))
         elif type_of(item) != "reasoning":
             yield Words(jsontext.write(bare(item)))
 
@@ -231,7 +231,7 @@ def _piece(part: Item) -> Words | Media:
     return Words(_part_text(part) if part.get("type") in {*_WORDS, "refusal"} else jsontext.write(bare(part)))
 
 
-def _output(outcome: Outcome) -> object:
+def _output(outcome: ToolResult) -> object:
     said = content_of(outcome.said, _part)
     if not outcome.failed:
         return said
@@ -381,7 +381,7 @@ class OpenAIResponses(MessageForm):
         return pieces_of(parts)
 
     def _adopted(
-        self, results: list[Outcome], words: list[Words | Media], calls: list[ToolCall], role: Role
+        self, results: list[ToolResult], words: list[Words | Media], calls: list[ToolCall], role: Role
     ) -> list[Item]:
         made: list[Item] = [
             {"type": "function_call_output", "call_id": portable_id(one.call_id), "output": _output(one)}

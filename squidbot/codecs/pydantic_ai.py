@@ -17,7 +17,7 @@ from squidbot.codecs.fields import (
     with_label,
 )
 from squidbot.codecs.form import Block, PartwiseForm
-from squidbot.core.messages import Media, Outcome, Role, ToolCall, Words
+from squidbot.core.messages import Media, Role, ToolCall, ToolResult, Words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -95,7 +95,7 @@ class PydanticAI(PartwiseForm):
         return {"parts": left["parts"], "kind": left["kind"]}
 
     def _adopted(
-        self, results: list[Outcome], words: list[Words | Media], calls: list[ToolCall], role: Role
+        self, results: list[ToolResult], words: list[Words | Media], calls: list[ToolCall], role: Role
     ) -> list[Block]:
         parts = [_part(piece, role) for piece in (*results, *words, *calls)]
         made = self._made(role, "")
@@ -160,7 +160,7 @@ class PydanticAI(PartwiseForm):
     def _carried(self, part: Block) -> list[Piece]:
         said = [piece for item in _items(part.get("content")) for piece in _shown(item)]
         if self._is_result(part):
-            return [Outcome(self._answered(part), tuple(said), _has_failed(part))]
+            return [ToolResult(self._answered(part), tuple(said), _has_failed(part))]
         return [*said] if part.get("part_kind") in _SAID else [Words(jsontext.write(bare(part)))]
 
 
@@ -218,7 +218,7 @@ def _part(piece: Piece, role: Role) -> Block:
             return _said(_KINDS[role], text)
         case ToolCall():
             return _called(piece._replace(id=portable_id(piece.id)))
-        case Outcome(identifier, said, failed):
+        case ToolResult(identifier, said, failed):
             content = [_item(each) for each in said]
             return {
                 "tool_name": "tool",

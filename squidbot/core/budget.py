@@ -356,7 +356,7 @@ RETRY_WINDOWS = tuple(size for power in range(17, 8, -1) for size in (2**power, 
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class WindowSources:
     """What is known of a window, all in tokens; None where it is not.
 
     Attributes:
@@ -365,7 +365,7 @@ class Known:
         global_tokens: what the settings say for all models.
         native_tokens: what the model was trained for, as its file or its definition says.
         sized_tokens: the largest that the machine's memory holds; None also where nothing fits.
-        sized_source: which memory that is, as `Resolved.source` calls it: "auto-vram", "auto-ram".
+        sized_source: which memory that is, as `ResolvedWindow.source` calls it: "auto-vram", "auto-ram".
         sized_reason: in a sentence how that came about, or why there is none; "" where nobody looked.
         served_tokens: what a server that has loaded the model gives it.
         sizing: whether a size that fits is taken whole, one tier below, or not at all.
@@ -384,7 +384,7 @@ class Known:
     min_tokens: int = TIER_WINDOWS[0]
 
 
-class Resolved(NamedTuple):
+class ResolvedWindow(NamedTuple):
     """A window in tokens, the source that it is from, and in a sentence each how it came about, in order."""
 
     window_tokens: int
@@ -392,7 +392,7 @@ class Resolved(NamedTuple):
     steps: tuple[str, ...]
 
 
-def resolve(known: Known) -> Resolved:
+def resolve(known: WindowSources) -> ResolvedWindow:
     """Return the window of a session.
 
     Raises:
@@ -400,7 +400,7 @@ def resolve(known: Known) -> Resolved:
     """
     _check(known)
     if known.asked_tokens is not None:
-        return Resolved(known.asked_tokens, "manual", (f"{known.asked_tokens:,} tokens asked for by the caller",))
+        return ResolvedWindow(known.asked_tokens, "manual", (f"{known.asked_tokens:,} tokens asked for by the caller",))
     if known.sized_tokens is not None and known.sizing != "manual":
         found = _sized(known, known.sized_tokens)
     else:
@@ -434,7 +434,7 @@ def descending(window_tokens: int, min_tokens: int = TIER_WINDOWS[0]) -> Iterato
         yield min_tokens
 
 
-def _check(known: Known) -> None:
+def _check(known: WindowSources) -> None:
     sizes = {
         "window asked for": known.asked_tokens,
         "context_window of the model": known.model_tokens,
@@ -449,18 +449,18 @@ def _check(known: Known) -> None:
             raise ConfigError(f"the {name} must be > 0 tokens, not {tokens}")
 
 
-def _sized(known: Known, sized: int) -> Resolved:
+def _sized(known: WindowSources, sized: int) -> ResolvedWindow:
     """Return the window that memory holds, below its caps (B-03, 1 to 3)."""
-    found = _capped(Resolved(sized, known.sized_source, (known.sized_reason or f"{sized:,} tokens fit",)), known)
+    found = _capped(ResolvedWindow(sized, known.sized_source, (known.sized_reason or f"{sized:,} tokens fit",)), known)
     if known.sizing == "max_safe":
         return found
     lower = one_tier_below(found.window_tokens, known.min_tokens)
     if lower == found.window_tokens:
         return found
-    return Resolved(lower, "tier", (*found.steps, f"one tier below: {lower:,}"))
+    return ResolvedWindow(lower, "tier", (*found.steps, f"one tier below: {lower:,}"))
 
 
-def _told(known: Known) -> Resolved:
+def _told(known: WindowSources) -> ResolvedWindow:
     """Return the window that somebody has named, or the fallback (B-02; B-03, 4 and 5)."""
     steps = (known.sized_reason,) if known.sized_reason else ()
     if known.model_tokens is not None:
@@ -471,23 +471,23 @@ def _told(known: Known) -> Resolved:
         named = known.served_tokens, "served", f"{known.served_tokens:,} is what the server gives the model"
     else:
         named = FALLBACK_WINDOW_TOKENS, "default", f"{FALLBACK_WINDOW_TOKENS:,} where nothing is known"
-    return _capped(Resolved(named[0], named[1], (*steps, named[2])), known)
+    return _capped(ResolvedWindow(named[0], named[1], (*steps, named[2])), known)
 
 
-def _capped(found: Resolved, known: Known) -> Resolved:
+def _capped(found: ResolvedWindow, known: WindowSources) -> ResolvedWindow:
     """Return a window cut to what the model's definition and its training allow; the source is then the cap."""
     caps = (("model-cap", known.model_tokens, "context_window"), ("native-limit", known.native_tokens, "native limit"))
     for source, cap, name in caps:
         if cap is not None and cap < found.window_tokens:
-            found = Resolved(cap, source, (*found.steps, f"cut to {cap:,}: {name} of the model"))
+            found = ResolvedWindow(cap, source, (*found.steps, f"cut to {cap:,}: {name} of the model"))
     return found
 
 
-def _as_served(found: Resolved, served: int | None) -> Resolved:
+def _as_served(found: ResolvedWindow, served: int | None) -> ResolvedWindow:
     """Return a window as the server that has the model gives it, where that is less."""
     if served is None or served >= found.window_tokens:
         return found
-    return Resolved(served, "served", (*found.steps, f"cut to {served:,}: what the server gives the model"))
+    return ResolvedWindow(served, "served", (*found.steps, f"cut to {served:,}: what the server gives the model"))
 
 
 # How far a model can be relied on with what it is shown: by its size, and by what stands for messages
@@ -531,7 +531,7 @@ Verbosity = Literal["concise", "balanced", "detailed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class BudgetItem:
     """One taker of a budget. All amounts are in the budget's unit.
 
     Attributes:
@@ -549,7 +549,9 @@ class Item:
     actual: int | None = None
 
 
-def allocate(total: int, items: Sequence[Item], *, unit: str = "tokens", key: str = "window.default") -> dict[str, int]:
+def allocate(
+    total: int, items: Sequence[BudgetItem], *, unit: str = "tokens", key: str = "window.default"
+) -> dict[str, int]:
     """Return the share of each item by name, in order of name; together at most `total`, each within its bounds.
 
     The level of a water-fill: every item gets weight x level, cut to [min, max], with one level for all (section 7).
@@ -584,7 +586,7 @@ def allocate(total: int, items: Sequence[Item], *, unit: str = "tokens", key: st
     return {item.name: share for item, share in zip(ordered, shares, strict=True)}
 
 
-class Shares(NamedTuple):
+class WindowShares(NamedTuple):
     """What each part gets of the window, as exact fractions of it; together at most 1.
 
     `response` is the room reserved for the answer, `safety` is inside C12's share, `reserved` is kept free for the
@@ -605,7 +607,7 @@ class Shares(NamedTuple):
             BudgetError: the window is below 0 tokens.
         """
         scale = lcm(*(share.denominator for share in self))
-        items = [Item(name, int(share * scale)) for name, share in self._asdict().items()]
+        items = [BudgetItem(name, int(share * scale)) for name, share in self._asdict().items()]
         return allocate(floor(sum(self) * window_tokens), items)
 
 
@@ -626,7 +628,7 @@ _TOOLS_MODE = _Mode(30, 60, 110, 600, {"concise": 250, "balanced": 350, "detaile
 _CHAT_MODE = _Mode(6, 0, 44, 800, {"concise": 200, "balanced": 250, "detailed": 300})
 
 
-def adaptive_shares(score: float, *, tools_mode: bool, verbosity: Verbosity = "balanced") -> Shares:
+def adaptive_shares(score: float, *, tools_mode: bool, verbosity: Verbosity = "balanced") -> WindowShares:
     """Return the shares of the window for a question of complexity `score`, 0 to 1 (W-10 to W-14, section 7).
 
     The response grows from 15 % by score x (maximum - 15 %); the reserved part pays first, down to 2 %, then the
@@ -647,10 +649,10 @@ def adaptive_shares(score: float, *, tools_mode: bool, verbosity: Verbosity = "b
     others = mode.system + mode.tools + response + _SAFETY + reserved
     memory = min(Fraction(mode.memory_ceiling), 1000 - others)
     parts = (mode.system, mode.tools, response, _SAFETY, reserved, memory)
-    return Shares(*(Fraction(part) / 1000 for part in parts))
+    return WindowShares(*(Fraction(part) / 1000 for part in parts))
 
 
-def _check_bounds(ordered: Sequence[Item]) -> None:
+def _check_bounds(ordered: Sequence[BudgetItem]) -> None:
     for item, following in pairwise(ordered):
         if item.name == following.name:
             raise ConfigError(f"two budget items are named {item.name!r}")
@@ -822,7 +824,7 @@ TrimRule = Literal["ladder", "squidbot-v2"]
 
 
 @dataclass(frozen=True, slots=True)
-class Caps:
+class PolicyCaps:
     """The policy caps of one agent. Defaults: Q-01; limits: Q-02.
 
     In the configuration of an agent they are `context_memory_max_words`, `context_summary_max_words`,
@@ -867,15 +869,15 @@ class Caps:
                 f"not {self.total} < {self.history}"
             )
 
-    def left(self, memory: int, summary: int, *, reduces: bool) -> Capped:
+    def left(self, memory: int, summary: int, *, reduces: bool) -> HistoryCaps:
         """Return what documents of these sizes leave for history, in the unit of the caps."""
         notes = max(0, self.summary - summary)
         left = self.total - memory - summary
         pointer = POINTER_WORDS if self.unit == "words" else POINTER_TOKENS
-        return Capped(self.history, left, notes, self.min_recent_messages, reduces, pointer)
+        return HistoryCaps(self.history, left, notes, self.min_recent_messages, reduces, pointer)
 
 
-class Capped(NamedTuple):
+class HistoryCaps(NamedTuple):
     """What of the caps is left for the history of one call, in their unit.
 
     Attributes:
@@ -904,14 +906,14 @@ class Capped(NamedTuple):
 
     def _kept(self, items: Sequence[HistoryItem], total: int) -> tuple[int | None, ...]:
         total = max(1, total)
-        caps = Caps(history=min(self.history, total), total=total, min_recent_messages=self.min_recent_messages)
+        caps = PolicyCaps(history=min(self.history, total), total=total, min_recent_messages=self.min_recent_messages)
         kept = cap_history(items, caps)
         rule: TrimRule = "ladder" if self.reduces else "squidbot-v2"
         costs = dict(zip(kept, enforce_total([items[one] for one in kept], 0, 0, caps, rule).history, strict=True))
         return tuple(costs.get(place) for place in range(len(items)))
 
 
-class Measure(NamedTuple):
+class CapMeasure(NamedTuple):
     """How caps are counted: the unit in force, its counter, and a warning to give once where it isn't the one asked."""
 
     unit: Unit
@@ -935,7 +937,7 @@ class HistoryItem(NamedTuple):
     least: int | None = None
 
 
-class Trimmed(NamedTuple):
+class TrimResult(NamedTuple):
     """What each part may cost after the total was enforced, in the unit of the caps.
 
     Attributes:
@@ -955,17 +957,17 @@ def count_words(text: str) -> int:
     return len(text.split())
 
 
-def measure_for(unit: Unit, token_count: Count | None) -> Measure:
+def measure_for(unit: Unit, token_count: Count | None) -> CapMeasure:
     """Return what counts the caps: tokens only where there is a counter, else words and one warning (Q-08).
 
     The counter is used where it is given: tokens never mean words in silence. The warning is for the caller to tell
     once.
     """
     if unit == "words":
-        return Measure("words", count_words, None)
+        return CapMeasure("words", count_words, None)
     if token_count is not None:
-        return Measure("tokens", token_count, None)
-    return Measure(
+        return CapMeasure("tokens", token_count, None)
+    return CapMeasure(
         "words", count_words, "the budget is set in tokens, but there is no token counter: words are counted"
     )
 
@@ -1024,7 +1026,7 @@ def truncate_newest(text: str, limit: int, count: Count) -> str:
     return text[letters[letter] :] if letter < len(letters) else ""
 
 
-def cap_history(items: Sequence[HistoryItem], caps: Caps) -> tuple[int, ...]:
+def cap_history(items: Sequence[HistoryItem], caps: PolicyCaps) -> tuple[int, ...]:
     """Return the positions of the items that are kept, oldest first (Q-06).
 
     From newest to oldest while they fit `caps.history`; from the first that does not, older ones are left out. The
@@ -1043,8 +1045,8 @@ def cap_history(items: Sequence[HistoryItem], caps: Caps) -> tuple[int, ...]:
 
 
 def enforce_total(
-    history: Sequence[HistoryItem], summary: int, memory: int, caps: Caps, rule: TrimRule = "ladder"
-) -> Trimmed:
+    history: Sequence[HistoryItem], summary: int, memory: int, caps: PolicyCaps, rule: TrimRule = "ladder"
+) -> TrimResult:
     """Return what each part may cost so that all together cost at most `caps.total`: history, summary, memory (Q-07).
 
     History goes first, the oldest item first and whole, down to the floor of `cap_history`. By the rule "ladder" the
@@ -1065,11 +1067,11 @@ def enforce_total(
             left[position] = history[position].cost - cut
             over -= cut
         if over > summary + memory:
-            return Trimmed(tuple(left), summary, memory, over)
+            return TrimResult(tuple(left), summary, memory, over)
     from_summary = max(0, min(summary, over))
     from_memory = max(0, min(memory, over - from_summary))
     overrun = max(0, over - from_summary - from_memory)
-    return Trimmed(tuple(left), summary - from_summary, memory - from_memory, overrun)
+    return TrimResult(tuple(left), summary - from_summary, memory - from_memory, overrun)
 
 
 def _cuttable(item: HistoryItem, wanted: int) -> int:
@@ -1077,7 +1079,7 @@ def _cuttable(item: HistoryItem, wanted: int) -> int:
     return max(0, min(item.cost - least, wanted))
 
 
-def _floor(items: Sequence[HistoryItem], caps: Caps) -> set[int]:
+def _floor(items: Sequence[HistoryItem], caps: PolicyCaps) -> set[int]:
     floor = {position for position, item in enumerate(items) if item.floor}
     messages = 0
     for position in reversed(range(len(items))):
@@ -1114,7 +1116,7 @@ POOL: Final = "other"
 POOL_WEIGHT: Final = 5
 
 
-class Share(NamedTuple):
+class CategoryShare(NamedTuple):
     """What a category uses of a request, and what it is allotted, in the unit of the total."""
 
     name: str
@@ -1127,7 +1129,9 @@ class Share(NamedTuple):
         return self.used > self.allotted
 
 
-def shares(total: int, used: Mapping[str, int], weights: tuple[int, int, int, int] = WEIGHTS) -> tuple[Share, ...]:
+def shares(
+    total: int, used: Mapping[str, int], weights: tuple[int, int, int, int] = WEIGHTS
+) -> tuple[CategoryShare, ...]:
     """Return what each category uses and may, in the document's order: a cap is soft, what nobody uses is borrowed.
 
     So nothing is over its share while all of them together fit: 60,000 of dialogue in 100,000 are (V11).
@@ -1136,9 +1140,9 @@ def shares(total: int, used: Mapping[str, int], weights: tuple[int, int, int, in
         ConfigError: a weight is negative.
     """
     named = zip(CATEGORIES, weights, strict=True)
-    items = [Item(name, weight, actual=used.get(name, 0)) for name, weight in named]
-    allotted = allocate(max(0, total), [*items, Item(POOL, POOL_WEIGHT, actual=used.get(POOL, 0))])
-    return tuple(Share(name, used.get(name, 0), allotted[name]) for name in CATEGORIES)
+    items = [BudgetItem(name, weight, actual=used.get(name, 0)) for name, weight in named]
+    allotted = allocate(max(0, total), [*items, BudgetItem(POOL, POOL_WEIGHT, actual=used.get(POOL, 0))])
+    return tuple(CategoryShare(name, used.get(name, 0), allotted[name]) for name in CATEGORIES)
 
 
 # What each part of a request is given in a window of its size: the layouts of document 004 (O-04,
@@ -1210,9 +1214,9 @@ def laid_out(window_tokens: int, input_tokens: int) -> Layout:
     if not 0 < input_tokens <= window_tokens:
         raise ConfigError(f"the input of a window of {window_tokens} tokens must be 1 to that, not {input_tokens}")
     floors = _floors(of, window_tokens, input_tokens)
-    items = [Item(name, most, min=floors.get(name, 0), max=most) for name, most in of.layout]
+    items = [BudgetItem(name, most, min=floors.get(name, 0), max=most) for name, most in of.layout]
     least = floors[RECENT]
-    shares = allocate(input_tokens, [*items, Item(RECENT, 1, min=least, actual=least)])
+    shares = allocate(input_tokens, [*items, BudgetItem(RECENT, 1, min=least, actual=least)])
     return Layout(tuple((name, shares[name]) for name, _ in (*of.layout, (RECENT, 0))), of.summaries)
 
 

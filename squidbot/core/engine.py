@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from squidbot.core.messages import ContextWindow
     from squidbot.core.ports import Codec, Observer, SummaryStore, TranscriptStore
     from squidbot.core.recall.history import History
-    from squidbot.core.removal import Facts
+    from squidbot.core.removal import FactRetraction
     from squidbot.core.settings import HistorySettings
-    from squidbot.core.summaries import JobSettings, SummaryQueue, Tries
+    from squidbot.core.summaries import FailureCounts, SummaryQueue, SummarySettings
     from squidbot.core.tokens.counters import Meter
     from squidbot.core.transcript.records import Wait
-    from squidbot.core.transcript.removals import Withdrawn
+    from squidbot.core.transcript.removals import Retraction
     from squidbot.core.transcript.snapshots import Retention
 
 __all__ = ["ContextEngine", "Inputs", "Session"]
@@ -53,7 +53,7 @@ class ContextEngine:
         self._observer = observer
         self._retention = retention
         self._wait = wait
-        self._tries: Tries | None = None
+        self._tries: FailureCounts | None = None
 
     def session(
         self,
@@ -86,7 +86,7 @@ class ContextEngine:
         turns = Turns(self._transcripts, session.session_id, self._codecs.__getitem__)
         return History(session, self._shelf(session.session_id, meter), self._observer, turns.found)
 
-    def withdraw(self, session_id: str, meter: Meter, facts: Facts) -> Withdrawn | None:
+    def withdraw(self, session_id: str, meter: Meter, facts: FactRetraction) -> Retraction | None:
         """Take facts out of all that a session has told of them; None where it told none (`withdrawing.withdraw`).
 
         The session may be in use meanwhile.
@@ -105,7 +105,7 @@ class ContextEngine:
         window: ContextWindow,
         meter: Meter,
         settings: HistorySettings,
-        jobs: JobSettings | None = None,
+        jobs: SummarySettings | None = None,
     ) -> SummaryQueue:
         """Return what says which summaries of a session a language model is to write, and has them written.
 
@@ -117,14 +117,14 @@ class ContextEngine:
             ConfigError: `jobs` name a mode that there is not.
         """
         from squidbot.core.summaries import (  # noqa: PLC0415 - no turn needs it
-            JobSettings,
+            FailureCounts,
             SummaryQueue,
-            Tries,
+            SummarySettings,
         )
 
-        self._tries = self._tries or Tries()
+        self._tries = self._tries or FailureCounts()
         shelf = self._shelf(session_id, meter)
-        return SummaryQueue(shelf, window, settings, jobs or JobSettings(), self._tries, self._observer)
+        return SummaryQueue(shelf, window, settings, jobs or SummarySettings(), self._tries, self._observer)
 
     def _shelf(self, session_id: str, meter: Meter) -> SessionContext:
         return SessionContext(

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from squidbot.core.compaction.planner import Change
     from squidbot.core.compaction.pressure import CallContext
-    from squidbot.core.messages import Found, StoredMessage, Summary
+    from squidbot.core.messages import SearchMatch, StoredMessage, Summary
     from squidbot.core.plan import PlanRecord, Section
     from squidbot.core.ports import SummaryStore, TranscriptStore
     from squidbot.core.settings import HistorySettings
-    from squidbot.core.transcript.removals import ForgottenMessages
+    from squidbot.core.transcript.removals import ForgetRecord
     from squidbot.core.view.current import CurrentView, SessionContext
 
 
@@ -32,7 +32,7 @@ _NAMED = re.compile(r"\bm([0-9]{1,18})(?:(?:-| to )m?([0-9]{1,18}))?")
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class ForgetResult:
     """What was forgotten.
 
     Attributes:
@@ -52,7 +52,7 @@ class Forgotten:
     files: tuple[str, ...] = ()
 
 
-class Forgetting:
+class ForgetPlan:
     """One session's data as they will be without some messages: read like a store, nothing is written.
 
     Takes the shelf that the data stand on, and what the session holds.
@@ -77,7 +77,7 @@ class Forgetting:
         gone = {*asked, *copies}
         every = shelf.summaries.for_range(shelf.session_id, 0, stored.messages - 1)
         told = tuple(one.summary_id for one in every if any(one.first_seq <= seq <= one.last_seq for seq in gone))
-        self.forgotten = Forgotten(asked, copies, told)
+        self.forgotten = ForgetResult(asked, copies, told)
         self._tombstones = {
             row.seq: shelf.renderer.tombstone(row) for row in shelf.transcripts.pick(shelf.session_id, gone)
         }
@@ -90,7 +90,7 @@ class Forgetting:
         summaries = _Left(self._shelf.summaries, frozenset(self.forgotten.summaries))
         return self._shelf._replace(transcripts=transcripts, summaries=summaries)
 
-    def erasure(self, told: ForgottenMessages, records: Sequence[Record]) -> Erasure:
+    def erasure(self, told: ForgetRecord, records: Sequence[Record]) -> Erasure:
         """Return what the store is to do; `records` are stored behind the others, the plan among them."""
         last = self._shelf.transcripts.last_record(self._shelf.session_id, FORGOTTEN.name)
         replaced, appended = self._notes
@@ -132,7 +132,7 @@ class Forgetting:
 
 
 def change_without(
-    forgetting: Forgetting,
+    forgetting: ForgetPlan,
     settings: HistorySettings,
     moment: CallContext,
     standing: CurrentView,
@@ -210,7 +210,7 @@ class _Without:
     ) -> None:
         self._stored.append(session_id, expected_seq, messages, records)
 
-    def search(self, session_id: str, query: str, limit: int, after: Found | None = None) -> list[Found]:
+    def search(self, session_id: str, query: str, limit: int, after: SearchMatch | None = None) -> list[SearchMatch]:
         return self._stored.search(session_id, query, limit, after)
 
     def forget(self, session_id: str, erasure: Erasure) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from squidbot.core.budget import Reserve
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.messages import Cost, Record
-from squidbot.core.tokens.calibration import Bills
+from squidbot.core.tokens.calibration import UsageCalibration
 from squidbot.core.transcript.records import RecordKind, as_fields
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import ContextWindow, Part, StoredMessage, Usage
     from squidbot.core.plan import PlanRecord, Section
-    from squidbot.core.tokens.calibration import Added
+    from squidbot.core.tokens.calibration import RequestGrowth
 
 __all__ = ["REQUEST", "REQUESTS", "SEALED_PARTS", "LastRequest", "Mode", "digest", "seal", "tokens_used"]
 
@@ -89,7 +89,7 @@ class LastRequest(NamedTuple):
     pressed: bool = False
     rungs: tuple[str, ...] = ()
     noticed: bool = False
-    bills: Bills = Bills()
+    bills: UsageCalibration = UsageCalibration()
     certified: int = 0
     certificate: str = ""
     skipped: int = 0
@@ -98,7 +98,7 @@ class LastRequest(NamedTuple):
     mode_chosen: bool = False
     mode_told: str = ""
     reserve: Reserve | None = None
-    added: Added | None = None
+    added: RequestGrowth | None = None
     sent: tuple[Part, ...] = ()
 
     @property
@@ -198,7 +198,7 @@ def _read(text: str) -> LastRequest:
         "limit": Cost(*body.get("limit", NOTHING)),
         "told": told,
         "rungs": tuple(map(str, body.get("rungs", ()))),
-        "bills": Bills.from_json(body.get("bills", [])),
+        "bills": UsageCalibration.from_json(body.get("bills", [])),
         "reserve": Reserve(*body["reserve"]) if "reserve" in body else None,
     }
     return LastRequest(**{**said, **made})

@@ -158,7 +158,7 @@ class Summary:
         return self.made_by.startswith("llm/")
 
 
-class Job(NamedTuple):
+class SummaryTask(NamedTuple):
     """A summary that is wanted of a language model: of which messages, for which room, and what it is worth.
 
     Two jobs with one `source_digest` ask for the same: a hash of the messages' ids and texts, level, mode, window,
@@ -213,7 +213,7 @@ class Reply(NamedTuple):
     cached_tokens: int = 0
 
 
-class Found(NamedTuple):
+class SearchMatch(NamedTuple):
     """A message that answers a query. `score` is 0 to 1, higher is better; 0: it has some word, and was not ranked."""
 
     seq: int
@@ -430,7 +430,7 @@ class Media(NamedTuple):
     name: str = ""
 
 
-class Outcome(NamedTuple):
+class ToolResult(NamedTuple):
     """What a tool answered to a call; `failed` where its host marked it as an error."""
 
     call_id: str
@@ -438,7 +438,7 @@ class Outcome(NamedTuple):
     failed: bool = False
 
 
-Piece: TypeAlias = Words | Media | ToolCall | Outcome
+Piece: TypeAlias = Words | Media | ToolCall | ToolResult
 
 
 class Portable(NamedTuple):
@@ -453,9 +453,11 @@ class Portable(NamedTuple):
     def cut(self, text: str) -> Portable:
         """Return it with `text` for all that it says, inside the first result where it answers calls."""
         calls = [piece for piece in self.pieces if isinstance(piece, ToolCall)]
-        outcomes = [Outcome(piece.call_id, (), piece.failed) for piece in self.pieces if isinstance(piece, Outcome)]
+        outcomes = [
+            ToolResult(piece.call_id, (), piece.failed) for piece in self.pieces if isinstance(piece, ToolResult)
+        ]
         if outcomes:
-            first = Outcome(outcomes[0].call_id, (Words(text),), outcomes[0].failed)
+            first = ToolResult(outcomes[0].call_id, (Words(text),), outcomes[0].failed)
             return Portable(self.role, (first, *outcomes[1:], *calls))
         return Portable(self.role, (Words(text), *calls))
 

@@ -21,11 +21,11 @@ __all__ = [
     "JOURNAL_SECTION",
     "REMEMBERED",
     "FirstChanged",
+    "NoteBlock",
     "PlanRecord",
     "Price",
     "Prices",
     "Representation",
-    "Run",
     "Section",
     "Segment",
 ]
@@ -93,7 +93,7 @@ class Segment(NamedTuple):
     limits: tuple[tuple[int, int], ...] = ()
 
 
-class Run(NamedTuple):
+class NoteBlock(NamedTuple):
     """A session block that is told in notes: its first and last message, and what was said in it, as a bound."""
 
     first_seq: int

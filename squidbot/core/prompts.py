@@ -181,7 +181,7 @@ PARAGRAPH = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class PromptTemplate:
     """What is said in a mode.
 
     Attributes:
@@ -240,11 +240,12 @@ class SystemPrompt(NamedTuple):
 
 # Ours, by mode.
 OWN = {
-    mode: Template(mode, TEMPLATES[mode], keeps, least_tier=LEAST_TIERS.get(mode, 1)) for mode, keeps in MODES.items()
+    mode: PromptTemplate(mode, TEMPLATES[mode], keeps, least_tier=LEAST_TIERS.get(mode, 1))
+    for mode, keeps in MODES.items()
 }
 
 
-def build_prompt(template: Template, window_tokens: int, counter: TokenCounter) -> SystemPrompt:
+def build_prompt(template: PromptTemplate, window_tokens: int, counter: TokenCounter) -> SystemPrompt:
     """Return the system text of a mode for a window, in tokens, as `counter` counts it.
 
     The mandates and the first paragraph of the mode are in it in any case. From the second tier on come, as far as they
@@ -287,7 +288,7 @@ def _steps(tier: int, paragraphs: int) -> Iterator[tuple[int, int]]:
         yield from ((1, own) for own in range(min(1, paragraphs), paragraphs + 1))
 
 
-def _text(template: Template, sane: int, own: int) -> str:
+def _text(template: PromptTemplate, sane: int, own: int) -> str:
     sanity = template.sanity if sane else ()
     return PARAGRAPH.join((*template.mandates, *sanity, *template.paragraphs[:own]))
 
@@ -297,7 +298,7 @@ def _part(name: str, paragraphs: tuple[str, ...], taken: int, counter: TokenCoun
     return PromptPart(name, text, measure(counter, text), len(paragraphs) - taken)
 
 
-def _too_large(template: Template, cost: Cost, cap_tokens: int) -> BudgetError:
+def _too_large(template: PromptTemplate, cost: Cost, cap_tokens: int) -> BudgetError:
     detail = f"mandates and first paragraph of mode {template.mode!r}: {cost.estimate}"
     return BudgetError(
         "system prompt", cost=cost.estimate, budget=cap_tokens, unit="tokens", key="prompt.mode", detail=detail

@@ -18,9 +18,9 @@ from squidbot.core.plan import CONTEXT as CONTEXT_NAMED
 from squidbot.core.plan import PlanRecord
 from squidbot.core.transcript.documents import DOCUMENT
 from squidbot.core.transcript.goals import GOAL, GoalChange, marked_changes, same
-from squidbot.core.transcript.markers import MARKED, Said
+from squidbot.core.transcript.markers import MARKED, MarkedMessage
 from squidbot.core.transcript.records import messages_of, retry
-from squidbot.core.transcript.removals import TOLD, WITHDRAWN, ToldPlaces, Withdrawn
+from squidbot.core.transcript.removals import TOLD, WITHDRAWN, InjectionRecord, Retraction
 from squidbot.core.view.marks import memories_in, own_tool, tells, tells_memories, without_memories
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from squidbot.core.view.renderer import Renderer
 
 __all__ = [
-    "Facts",
-    "Finds",
+    "FactRetraction",
+    "SupportsRecordSearch",
     "named_in",
     "newly_told",
     "standing_facts",
@@ -52,7 +52,7 @@ _TOLD: Final = re.compile(r"(?:Goal: |- (?:(?:milestone|decision|artifact|blocke
 
 
 @runtime_checkable
-class Finds(Protocol):
+class SupportsRecordSearch(Protocol):
     """What a store may have beside `TranscriptStore`: sessions found by what their records say, none of them opened."""
 
     def sessions_with(self, kind: str, words: Sequence[str]) -> list[str]:
@@ -69,9 +69,9 @@ def newly_told(shelf: SessionContext, rows: Sequence[StoredMessage], plan: PlanR
     head = [each for section in plan.sections for each in section.memories] if plan else []
     if not seqs and not head:
         return []
-    # By their ids the sessions are found that were told of one (`Finds`).
+    # By their ids the sessions are found that were told of one (`SupportsRecordSearch`).
     memories = tuple(sorted({*head, *told_facts(shelf, rows)}))
-    told = ToldPlaces(tuple(seqs), (plan.plan_id,) if plan and head else (), memories)
+    told = InjectionRecord(tuple(seqs), (plan.plan_id,) if plan and head else (), memories)
     return [TOLD.behind(shelf.transcripts.last_record(shelf.session_id, TOLD.name), told)]
 
 
@@ -115,17 +115,17 @@ class _Removal(NamedTuple):
 
 def _taken_out(
     shelf: SessionContext, find: Callable[[], _Removal | None], reason: str, now: float | None
-) -> tuple[int, Withdrawn | None]:
+) -> tuple[int, Retraction | None]:
     """Take out what is found; return how many things, and the record of that; (0, None)."""
     store, session_id = shelf.transcripts, shelf.session_id
 
-    def act(head: tuple[int, int]) -> tuple[int, Withdrawn | None]:
+    def act(head: tuple[int, int]) -> tuple[int, Retraction | None]:
         found = find()
         if found is None:
             return 0, None
         last = {kind: store.last_record(session_id, kind) for kind in (REQUEST, PLAN, WITHDRAWN.name)}
         request, plan = last[REQUEST], last[PLAN]
-        gone = Withdrawn(
+        gone = Retraction(
             memories=tuple(sorted(found.facts)),
             rows=tuple(sorted(row.seq for row in (*found.tombstones, *found.unnoticed))),
             plans=tuple(one.number for one in found.records if one.kind == PLAN),
@@ -162,7 +162,7 @@ def _with_notice(shelf: SessionContext, row: StoredMessage, notice: str | None) 
 # -- durable facts ----------------------------------------------------------------------------------------------------
 
 
-class Facts(NamedTuple):
+class FactRetraction(NamedTuple):
     """Durable facts that are not to be told any more.
 
     Attributes:
@@ -178,7 +178,7 @@ class Facts(NamedTuple):
     now: float | None = None
 
 
-def withdraw(shelf: SessionContext, facts: Facts) -> Withdrawn | None:
+def withdraw(shelf: SessionContext, facts: FactRetraction) -> Retraction | None:
     """Take facts out of all that a session has told of them, durably and for good; None where it told none of them.
 
     Messages of the conversation itself stay as they were said. The next request is made under a new plan where what
@@ -202,7 +202,7 @@ def withdraw(shelf: SessionContext, facts: Facts) -> Withdrawn | None:
 
 
 def _rows_without(
-    shelf: SessionContext, seqs: Iterable[int], facts: Facts
+    shelf: SessionContext, seqs: Iterable[int], facts: FactRetraction
 ) -> tuple[list[StoredMessage], list[StoredMessage]]:
     """Return tombstones for answers that told these facts, and messages without the notices that did."""
     graves: list[StoredMessage] = []
@@ -306,7 +306,7 @@ def _changes_naming(shelf: SessionContext, names: Collection[str]) -> tuple[list
             _is_one(text, names) for text in (one.text, *(each.text for each in marked_changes(written)))
         ):
             changes.append(GOAL.record(number, GoalChange(one.action, gone=True)))
-            marks += [MARKED.record(one.mark or 0, Said(each.seq, ())) for each in written]
+            marks += [MARKED.record(one.mark or 0, MarkedMessage(each.seq, ())) for each in written]
     return changes, marks
 
 

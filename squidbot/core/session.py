@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, TypeAlias
 from squidbot.core import events
 from squidbot.core.compaction.turn import Inputs, Room, Turn, believing, by_hand, decided, without
 from squidbot.core.messages import Cost
-from squidbot.core.removal import Facts, named_in, standing_facts, told_facts, unset
+from squidbot.core.removal import FactRetraction, named_in, standing_facts, told_facts, unset
 from squidbot.core.restoring import RestorePoints, undone
 from squidbot.core.state import State
 from squidbot.core.transcript.goals import GOAL
 from squidbot.core.transcript.pins import PIN, Pin
-from squidbot.core.transcript.removals import ForgottenMessages
+from squidbot.core.transcript.removals import ForgetRecord
 from squidbot.core.transcript.snapshots import Retention, check_name
 from squidbot.core.view.renderer import spent
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.compaction.planner import Change
     from squidbot.core.compaction.turn import Outcome, Unasked
-    from squidbot.core.forgetting import Forgotten
+    from squidbot.core.forgetting import ForgetResult
     from squidbot.core.messages import ContextWindow, Message, Record, StoredMessage, Usage
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Observer
@@ -223,7 +223,9 @@ class Session:
             lambda stored: self._points.restore(name, self._sane_turn, stored, inputs, now), "nothing was restored"
         )
 
-    def forget(self, *seqs: int, reason: str = "", inputs: Inputs | None = None, now: float | None = None) -> Forgotten:
+    def forget(
+        self, *seqs: int, reason: str = "", inputs: Inputs | None = None, now: float | None = None
+    ) -> ForgetResult:
         """Remove messages for good: payloads, notes that tell of them, copies that `history` made, what search knows.
 
         A mark stands in the place of each from then on, so that tool calls keep their results and every other message
@@ -285,7 +287,7 @@ class Session:
     def _untold(self, told: frozenset[str], now: float | None) -> bool:
         """Take out what must not be told any more of what stands, and return whether there was any."""
         gone = self._unasked.untold(told) if self._unasked and told else frozenset[str]()
-        return bool(gone) and self._state.withdraw(Facts(gone, reason=NO_LONGER, now=now)) is not None
+        return bool(gone) and self._state.withdraw(FactRetraction(gone, reason=NO_LONGER, now=now)) is not None
 
     def _evented(self, stored: CurrentView, outcome: Outcome, change: Change) -> PlanRecord:
         """Store an event; where history has reached the mark, with a snapshot of what stood before it."""
@@ -336,14 +338,14 @@ class Session:
 
     def _forgotten(
         self, stored: CurrentView, seqs: tuple[int, ...], reason: str, inputs: Inputs | None, now: float | None
-    ) -> Forgotten:
-        from squidbot.core.forgetting import Forgetting  # noqa: PLC0415
+    ) -> ForgetResult:
+        from squidbot.core.forgetting import ForgetPlan  # noqa: PLC0415
 
         state, turn = self._state, self._sane_turn
-        forgetting = Forgetting(state.shelf, stored, seqs)
+        forgetting = ForgetPlan(state.shelf, stored, seqs)
         change = without(turn, stored, inputs or turn.as_before(stored, now), forgetting)
         gone = forgetting.forgotten
-        told = ForgottenMessages(gone.asked, gone.copies, gone.summaries, reason, state.last_request.number + 1, now)
+        told = ForgetRecord(gone.asked, gone.copies, gone.summaries, reason, state.last_request.number + 1, now)
         return replace(gone, plan=state.erase(stored, forgetting, change, told))
 
     def _unset(self, seqs: tuple[int, ...], reason: str, now: float | None) -> None:

@@ -13,7 +13,7 @@ from squidbot.core.plan import Prices, Representation
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from squidbot.core.budget import Capped, Layout
+    from squidbot.core.budget import HistoryCaps, Layout
     from squidbot.core.messages import ContextWindow, Labels
 
 __all__ = ["LEVEL_TOKENS", "STRATEGIES", "HistorySettings", "strategy"]
@@ -134,7 +134,7 @@ class HistorySettings:
     policy_limit: int | None = None
     calibrated_fraction: float = CALIBRATED_FRACTION
     user_messages: str = "graceful"
-    cap: Capped | None = None
+    cap: HistoryCaps | None = None
     says_notes: bool = False
     scope: str = "inline+summaries"
     most_images: int = 5

@@ -15,7 +15,7 @@ from squidbot.core.last_request import REQUEST, LastRequest
 from squidbot.core.messages import Category, Cost, Record
 from squidbot.core.plan import PlanRecord
 from squidbot.core.removal import newly_told, withdraw
-from squidbot.core.tokens.calibration import Bills
+from squidbot.core.tokens.calibration import UsageCalibration
 from squidbot.core.transcript.bookkeeping import Keys
 from squidbot.core.transcript.markers import MARKED
 from squidbot.core.transcript.records import retry
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
     from squidbot.core.compaction.planner import Change
     from squidbot.core.compaction.turn import Outcome
-    from squidbot.core.forgetting import Forgetting
+    from squidbot.core.forgetting import ForgetPlan
     from squidbot.core.messages import ContextWindow, StoredMessage, Usage
     from squidbot.core.notes.notebook import Notebook
     from squidbot.core.ports import Observer
-    from squidbot.core.removal import Facts
-    from squidbot.core.transcript.removals import ForgottenMessages, Withdrawn
+    from squidbot.core.removal import FactRetraction
+    from squidbot.core.transcript.removals import ForgetRecord, Retraction
     from squidbot.core.view.current import CurrentView, SessionContext
 
 __all__ = ["State"]
@@ -123,7 +123,7 @@ class State:
         if last and last.number != self.last_request.number:
             self.last_request = LastRequest.of(last)
             if self.last_request.bills.source != self._source:  # of another model or counter they say nothing
-                self.last_request = self.last_request._replace(bills=Bills())
+                self.last_request = self.last_request._replace(bills=UsageCalibration())
         return self._standing
 
     def _is_whole(self, held: CurrentView) -> bool:
@@ -261,7 +261,7 @@ class State:
             self._tell(Event(events.RELIABILITY_LOW, "", cause, plan_id=plan.plan_id, fraction=left))
 
     def erase(
-        self, stored: CurrentView, forgetting: Forgetting, change: Change | None, told: ForgottenMessages
+        self, stored: CurrentView, forgetting: ForgetPlan, change: Change | None, told: ForgetRecord
     ) -> PlanRecord | None:
         """Forget messages for good, in one transaction with the plan that goes on without them; return that plan.
 
@@ -288,7 +288,7 @@ class State:
             self._planned(stored.plan, plan)
         return plan
 
-    def withdraw(self, facts: Facts) -> Withdrawn | None:
+    def withdraw(self, facts: FactRetraction) -> Retraction | None:
         """Take facts out of all that was told of them; None where nothing was.
 
         Raises:

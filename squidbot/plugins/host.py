@@ -24,7 +24,7 @@ from squidbot.core.budget import read_budget
 from squidbot.core.errors import BudgetError, ConfigError, SquidbotError
 from squidbot.core.events import Event
 from squidbot.core.memories import Scope
-from squidbot.core.messages import BEHIND_SCENES, Kind, Outcome, Portable, Words
+from squidbot.core.messages import BEHIND_SCENES, Kind, Portable, ToolResult, Words
 from squidbot.core.recall.history import body_of, speaker
 from squidbot.core.text import clip, one_line, stamp
 from squidbot.core.transcript.windows import WINDOW
@@ -371,7 +371,7 @@ class Conversation:
         done = {result for each in said for result in each.results}
         open_calls = [call_id for call_id in self.session.core.room().open_calls if call_id not in done]
         if open_calls:
-            outcomes = tuple(Outcome(call_id, (Words(CANCELLED),), failed=True) for call_id in open_calls)
+            outcomes = tuple(ToolResult(call_id, (Words(CANCELLED),), failed=True) for call_id in open_calls)
             made = adopted(self._form.codec, Portable("tool", outcomes))
             # They are of now, whatever time a form has to have in them.
             self._record([replace(self._form.codec.to_message(each), time=None) for each in made], [""] * len(made))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from squidbot.core.errors import BudgetError, RecallError, SquidbotError
 from squidbot.core.messages import Cost
-from squidbot.core.recall.history import HITS, Asked, line_of
+from squidbot.core.recall.history import HITS, SearchRequest, line_of
 from squidbot.core.recall.history import named as named_run
 from squidbot.core.text import clip, one_line
 from squidbot.core.transcript.bookkeeping import Keys
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from squidbot.bootstrap import Wired
     from squidbot.core.memories import Scope
     from squidbot.core.messages import StoredMessage
-    from squidbot.core.recall.history import Hit
-    from squidbot.core.recall.search import Query
+    from squidbot.core.recall.history import HistoryHit
+    from squidbot.core.recall.search import SearchQuery
     from squidbot.plugins.host import HostRuntime
 
 
@@ -174,7 +174,7 @@ class StoreTools:
         if conversation_id:
             self._length(conversation_id)
             return found_in(context, conversation_id, query, offset)
-        words, every = Asked(query).words(), self._sessions()
+        words, every = SearchRequest(query).words(), self._sessions()
         looked = every[-MOST_SEARCHED:][::-1]
         best = {name: _best(context, name, query, words) for name, _ in looked}
         found = [(hit, name) for name, hits in best.items() for hit in hits or ()]
@@ -258,7 +258,7 @@ class StoreTools:
         return messages
 
 
-def _best(context: ToolContext, session_id: str, query: str, words: Query) -> list[Hit] | None:
+def _best(context: ToolContext, session_id: str, query: str, words: SearchQuery) -> list[HistoryHit] | None:
     """Return the first hits in a conversation; None where it can't be read: the others still can."""
     try:
         return list(islice(hits_in(context, session_id, query, words), HITS_OF_EACH))

@@ -16,7 +16,7 @@ from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.openai_responses import OpenAIResponses
 from squidbot.config import load_settings
-from squidbot.core.budget import Caps, WindowSettings, open_window
+from squidbot.core.budget import PolicyCaps, WindowSettings, open_window
 from squidbot.core.errors import ConfigError, DamagedStoreError, StoreError
 from squidbot.core.messages import Cost, Kind, Part, Usage
 from squidbot.core.plan import Prices
@@ -232,7 +232,7 @@ def _settings(name: str, room_tokens: int, unit: Unit, charges: Charges) -> Hist
     settings = strategy(name, room_tokens)
     if charges is not SCORING:
         settings = charges.planned(settings)
-    return replace(settings, policy_limit=Caps().total) if unit == "words" else settings
+    return replace(settings, policy_limit=PolicyCaps().total) if unit == "words" else settings
 
 
 # A recording as it would have been in a mode: with the mode's system text in front of all that was

@@ -15,11 +15,11 @@ from squidbot.core import events
 from squidbot.core.budget import JOURNAL
 from squidbot.core.errors import LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
-from squidbot.core.journal import DEFAULT_AGENT, Entry, Stretch, by_model, by_rule
+from squidbot.core.journal import DEFAULT_AGENT, JournalEntry, JournalSpan, by_model, by_rule
 from squidbot.core.last_request import REQUEST, tokens_used
 from squidbot.core.memories import View
 from squidbot.core.messages import Category
-from squidbot.core.ports import Claims
+from squidbot.core.ports import SupportsClaims
 from squidbot.core.transcript.bookkeeping import JOURNALED, note_journaled
 from squidbot.core.transcript.removals import FORGOTTEN
 from squidbot.core.transcript.scopes import SCOPE, scope_at
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from squidbot.core.settings import HistorySettings
     from squidbot.core.tokens.counters import Meter
     from squidbot.core.transcript.bookkeeping import JournalProgress
-    from squidbot.wiring.journal import Telling
+    from squidbot.wiring.journal import ReportingJournal
     from squidbot.wiring.registry import Timer
 
 
@@ -54,7 +54,7 @@ MOST_WATCHED = 1_000
 CLAIM_SECONDS = 900.0
 
 
-class Worked(Protocol):
+class WorkSession(Protocol):
     """What work needs of a session; `squidbot.Session` has it."""
 
     @property
@@ -70,7 +70,7 @@ class Worked(Protocol):
         """What counts its texts."""
 
 
-class Watched(NamedTuple):
+class SessionHandle(NamedTuple):
     """A session, as far as work needs it; its host may have let go of its own object."""
 
     wired: Wired
@@ -85,7 +85,7 @@ class Watched(NamedTuple):
         return id(self.wired), self.session_id
 
 
-class Outcome(Protocol):
+class TaskOutcome(Protocol):
     """What became of one job."""
 
     @property
@@ -93,13 +93,13 @@ class Outcome(Protocol):
         """Whether it is done: there may be more to do then."""
 
 
-class Order(NamedTuple):
+class WorkOrder(NamedTuple):
     """What is to be done: at most so many jobs, why, at which time, and who is told of each."""
 
     limit: int | None = None
     reason: str = ""
     now: float | None = None
-    told: Callable[[Outcome], object] | None = None
+    told: Callable[[TaskOutcome], object] | None = None
 
     @property
     def at(self) -> float:
@@ -107,21 +107,21 @@ class Order(NamedTuple):
         return time.time() if self.now is None else self.now
 
 
-class Work(Protocol):
+class WorkKind(Protocol):
     """One kind of work on sessions."""
 
     @property
     def claim(self) -> str:
         """What is claimed of a session while it is done; "": nothing, it may be done twice at once."""
 
-    def waits(self, one: Watched, order: Order) -> bool:
+    def waits(self, one: SessionHandle, order: WorkOrder) -> bool:
         """Return whether there is anything to do; cheap."""
 
-    def doing(self, one: Watched, order: Order) -> Iterator[Outcome]:
+    def doing(self, one: SessionHandle, order: WorkOrder) -> Iterator[TaskOutcome]:
         """Do it, one job each time that what became of the next is asked for."""
 
 
-class Worker:
+class BackgroundWorker:
     """Does work on sessions; their requests never wait for it.
 
     `start` begins a thread that works on the sessions that are watched, each time `poke` is called, and at an interval.
@@ -129,14 +129,14 @@ class Worker:
     another one gets nothing to do. The sessions may be used meanwhile.
     """
 
-    def __init__(self, *works: Work) -> None:
+    def __init__(self, *works: WorkKind) -> None:
         """Take the kinds of work, in the order in which they are done."""
         self._works = works
         self._holder = f"{os.getpid()}-{uuid.uuid4().hex}"
-        self._watched: dict[tuple[int, str], Watched] = {}
+        self._watched: dict[tuple[int, str], SessionHandle] = {}
         # Those that the thread is to look at, each with the reason that was given.
         self._poked: dict[tuple[int, str], str] = {}
-        self._in_flight: set[tuple[Work, tuple[int, str]]] = set()
+        self._in_flight: set[tuple[WorkKind, tuple[int, str]]] = set()
         self._lock, self._starting = threading.Lock(), threading.Lock()
         self._due = threading.Event()
         self._stopping = threading.Event()
@@ -151,7 +151,7 @@ class Worker:
     ) -> None:
         self.stop()
 
-    def watch(self, session: Worked) -> None:
+    def watch(self, session: WorkSession) -> None:
         """Have the thread work on a session, too, until `leave`; of more than 1,000 the newest stay."""
         one = watched(session)
         with self._lock:
@@ -160,7 +160,7 @@ class Worker:
             if len(self._watched) > MOST_WATCHED:
                 del self._watched[next(iter(self._watched))]
 
-    def leave(self, session: Worked) -> None:
+    def leave(self, session: WorkSession) -> None:
         """Have the thread pass a session over from now on."""
         with self._lock:
             self._watched.pop(watched(session).place, None)
@@ -182,7 +182,7 @@ class Worker:
                 self._timer = timer
                 timer.start(self._poke_for_schedule, interval_seconds)
 
-    def poke(self, session: Worked | None = None, *, reason: str = "") -> None:
+    def poke(self, session: WorkSession | None = None, *, reason: str = "") -> None:
         """Have the thread look for jobs now, of one session or of all that are watched; returns at once.
 
         Call it behind a turn. `reason` as the work has it.
@@ -204,12 +204,14 @@ class Worker:
             thread.join(timeout_seconds)
         return thread is None or not thread.is_alive()
 
-    def work(self, session: Worked | None, order: Order, works: Sequence[Work] | None = None) -> list[Outcome]:
+    def work(
+        self, session: WorkSession | None, order: WorkOrder, works: Sequence[WorkKind] | None = None
+    ) -> list[TaskOutcome]:
         """Do what there is to do on a session, or (None) on all that are watched, and return what became of each job.
 
         Only of some kinds of work where these are given. Raises what the work raises.
         """
-        done: list[Outcome] = []
+        done: list[TaskOutcome] = []
         for one in [watched(session)] if session is not None else self._every():
             for work in self._works if works is None else works:
                 left = None if order.limit is None else order.limit - len(done)
@@ -219,8 +221,8 @@ class Worker:
     # -- one session --------------------------------------------------------------------------------------------
 
     def _do(
-        self, work: Work, one: Watched, order: Order, stopping: threading.Event | None = None
-    ) -> tuple[Outcome, ...]:
+        self, work: WorkKind, one: SessionHandle, order: WorkOrder, stopping: threading.Event | None = None
+    ) -> tuple[TaskOutcome, ...]:
         with self._lock:
             if (work, one.place) in self._in_flight:
                 return ()
@@ -239,7 +241,7 @@ class Worker:
                 self._in_flight.discard((work, one.place))
 
     @staticmethod
-    def _doing(work: Work, one: Watched, order: Order, claim: _Claim) -> Iterator[Outcome]:
+    def _doing(work: WorkKind, one: SessionHandle, order: WorkOrder, claim: _Claim) -> Iterator[TaskOutcome]:
         doing, count = work.doing(one, order), 0
         # What is due is looked for behind the claim: what another process has done meanwhile is not.
         while order.limit is None or count < order.limit:
@@ -261,11 +263,11 @@ class Worker:
     def _poke_for_schedule(self) -> None:
         self._poke(None, "schedule")
 
-    def _every(self) -> list[Watched]:
+    def _every(self) -> list[SessionHandle]:
         with self._lock:
             return list(self._watched.values())
 
-    def _taken(self) -> dict[Watched, str]:
+    def _taken(self) -> dict[SessionHandle, str]:
         """Return the sessions that were poked since, with the reasons."""
         with self._lock:
             taken = {self._watched[place]: reason for place, reason in self._poked.items() if place in self._watched}
@@ -274,7 +276,7 @@ class Worker:
 
     def _work(self, interval_seconds: float | None, stopping: threading.Event) -> None:
         ends = None if interval_seconds is None else time.monotonic() + interval_seconds
-        busy: dict[Watched, str] = {}
+        busy: dict[SessionHandle, str] = {}
         while not stopping.is_set():
             if not busy:
                 self._due.wait(None if ends is None else max(0.0, ends - time.monotonic()))
@@ -287,17 +289,17 @@ class Worker:
             # Each has its turn; those of which a job was done may have more to do.
             busy = {one: reason for one, reason in busy.items() if self._worked(one, reason, stopping)}
 
-    def _worked(self, one: Watched, reason: str, stopping: threading.Event) -> bool:
+    def _worked(self, one: SessionHandle, reason: str, stopping: threading.Event) -> bool:
         """Do a few jobs of a session, and return whether any was done."""
         # All of them: no kind waits until another one has nothing left to do.
         done = [self._tried(work, one, reason, stopping) for work in self._works]
         return any(done)
 
-    def _tried(self, work: Work, one: Watched, reason: str, stopping: threading.Event) -> bool:
+    def _tried(self, work: WorkKind, one: SessionHandle, reason: str, stopping: threading.Event) -> bool:
         if stopping.is_set():
             return False
         try:
-            done = self._do(work, one, Order(JOBS_IN_A_ROW, reason), stopping)
+            done = self._do(work, one, WorkOrder(JOBS_IN_A_ROW, reason), stopping)
         except Exception as error:  # noqa: BLE001  # a thread has nobody to raise to; it is told and logged
             if not stopping.is_set():  # else the store was closed under a model that answered too late
                 failed(one, error)
@@ -308,9 +310,9 @@ class Worker:
 class _Claim:
     """The right to one kind of work on a session, across processes where its store has claims."""
 
-    def __init__(self, one: Watched, kind: str, holder: str, stopping: threading.Event | None) -> None:
+    def __init__(self, one: SessionHandle, kind: str, holder: str, stopping: threading.Event | None) -> None:
         self._place = one.session_id, kind, holder
-        self._store = one.wired.store if kind and isinstance(one.wired.store, Claims) else None
+        self._store = one.wired.store if kind and isinstance(one.wired.store, SupportsClaims) else None
         self._stopping = stopping
 
     def holds(self) -> bool:
@@ -326,7 +328,7 @@ class _Claim:
                 self._store.release(*self._place)
 
 
-class Guarded:
+class SafeModel:
     """A language model whose foreign errors become ours, chained."""
 
     def __init__(self, llm: LLM) -> None:
@@ -352,13 +354,13 @@ class Guarded:
             raise LLMError("unreachable", f"{type(error).__name__}: {error}"[:300]) from error
 
 
-def watched(session: Worked) -> Watched:
+def watched(session: WorkSession) -> SessionHandle:
     """Return a session as work needs it."""
     core = session.core
-    return Watched(session.wired, core.session_id, core.window, core.settings, session.meter)
+    return SessionHandle(session.wired, core.session_id, core.window, core.settings, session.meter)
 
 
-def failed(one: Watched, error: Exception) -> None:
+def failed(one: SessionHandle, error: Exception) -> None:
     """Log and tell that work on a session has failed."""
     _LOG.warning("the jobs of a session failed; it goes on with what it has", exc_info=error)
     cause = f"jobs failed: {type(error).__name__}: {error}"
@@ -404,26 +406,26 @@ def reader_of(wired: Wired) -> ModelReader | None:
         return None
     from squidbot.core.memory.learning import ModelReader  # noqa: PLC0415
 
-    return ModelReader(Guarded(wired.llm("memory.llm")), wired.remembering.redactor)
+    return ModelReader(SafeModel(wired.llm("memory.llm")), wired.remembering.redactor)
 
 
-class ByRules:
+class FactRulesWork:
     """The work: facts found by rule. Who reads what another one reads stores nothing, so nothing is claimed."""
 
     claim = ""
 
-    def waits(self, one: Watched, _order: Order) -> bool:
+    def waits(self, one: SessionHandle, _order: WorkOrder) -> bool:
         """Return whether messages are unread."""
         return study_of(one.wired, one.session_id).unread() is not None
 
-    def doing(self, one: Watched, order: Order) -> Iterator[Studied]:
+    def doing(self, one: SessionHandle, order: WorkOrder) -> Iterator[Studied]:
         """Read them."""
         for done in study_of(one.wired, one.session_id).by_rules(order.at):
             _merge(one.wired, done)
             yield done
 
 
-class ByModel:
+class FactModelWork:
     """The work: facts found by a language model, beside the rules."""
 
     claim = "facts"
@@ -435,12 +437,12 @@ class ByModel:
         self._model = model
         self._rests = Rests(backoff_seconds)
 
-    def waits(self, one: Watched, order: Order) -> bool:
+    def waits(self, one: SessionHandle, order: WorkOrder) -> bool:
         """Return whether messages are unread, and the session does not rest; for "request" none rests."""
         rests = order.reason != "request" and self._rests.rests(one.session_id, order.at)
         return not rests and study_of(one.wired, one.session_id).unread("model") is not None
 
-    def doing(self, one: Watched, order: Order) -> Iterator[Studied]:
+    def doing(self, one: SessionHandle, order: WorkOrder) -> Iterator[Studied]:
         """Read them; with a reason turns that are not ended, too."""
         if order.reason == "request":
             self._rests.worked(one.session_id)
@@ -509,17 +511,17 @@ MOST_READ: Final = 400
 ENTRY_CLAIM_SECONDS: Final = 300.0
 
 
-class Occasion(NamedTuple):
+class JournalTrigger(NamedTuple):
     """Why an entry is due, and the run that it is made in; "" where there is none."""
 
     name: str
     run_id: str = ""
 
 
-class Kept(NamedTuple):
+class JournalOutcome(NamedTuple):
     """What became of an entry: as it is kept, and which one of its day; None, and why there is none."""
 
-    entry: Entry | None
+    entry: JournalEntry | None
     number: int = 0
     why: str = ""
 
@@ -529,7 +531,7 @@ class Kept(NamedTuple):
         return self.entry is not None
 
 
-class ByJournal:
+class JournalWork:
     """The work: entries of what sessions have said since their last one. It listens for what makes one due."""
 
     claim = "journal"
@@ -538,7 +540,7 @@ class ByJournal:
         """Take how much time makes an entry due, and who writes them; None: they are made by rule."""
         self._interval_seconds = interval_seconds
         self._llm = llm
-        self._asked: dict[str, Occasion] = {}
+        self._asked: dict[str, JournalTrigger] = {}
         # Where an entry was refused: until when the session rests; and what the newest heartbeats told.
         self._rests: dict[str, float] = {}
         self._beats: dict[str, int] = {}
@@ -551,14 +553,14 @@ class ByJournal:
         if event.name == events.CONTEXT_PRESSURE and event.cause == JOURNAL:
             name = "pressure"
         if name is not None:
-            self.ask(event.session_id, Occasion(name))
+            self.ask(event.session_id, JournalTrigger(name))
 
-    def ask(self, session_id: str, occasion: Occasion) -> None:
+    def ask(self, session_id: str, occasion: JournalTrigger) -> None:
         """Make an entry due."""
         with self._lock:
             hold(self._asked, session_id, occasion)
 
-    def waits(self, one: Watched, order: Order) -> bool:
+    def waits(self, one: SessionHandle, order: WorkOrder) -> bool:
         """Return whether an entry is due, or a heartbeat."""
         store, session_id = one.wired.store, one.session_id
         told, stored = JOURNALED.state(store, session_id), store.head(session_id)[0]
@@ -567,7 +569,7 @@ class ByJournal:
         beats = order.reason == "schedule" and stored != self._beats.get(one.session_id)
         return beats or self._occasion(one, told, order) is not None
 
-    def doing(self, one: Watched, order: Order) -> Iterator[Kept]:
+    def doing(self, one: SessionHandle, order: WorkOrder) -> Iterator[JournalOutcome]:
         """Tell how far a session is, where a schedule asks; then make what is due, one entry for each scope."""
         store, session_id = one.wired.store, one.session_id
         told, stored = JOURNALED.state(store, session_id), store.head(session_id)[0]
@@ -579,7 +581,7 @@ class ByJournal:
         with self._lock:
             self._asked.pop(session_id, None)
         first = max(told.until_seq, stored - MOST_READ)
-        about = Entry(
+        about = JournalEntry(
             order.at,
             "-",
             run_id=occasion.run_id,
@@ -605,25 +607,27 @@ class ByJournal:
                     return
         note_journaled(store, session_id, stored, order.at, wait)
 
-    def _occasion(self, one: Watched, told: JournalProgress, order: Order) -> Occasion | None:
+    def _occasion(self, one: SessionHandle, told: JournalProgress, order: WorkOrder) -> JournalTrigger | None:
         """Return why an entry is due; None where none is."""
         asked = self._asked.get(one.session_id)
         if asked is not None and asked.name == "iteration":
             return asked
         if order.reason == "request":
-            return asked or Occasion("request")
+            return asked or JournalTrigger("request")
         if order.at < self._rests.get(one.session_id, 0.0):
             return None
-        return asked or (Occasion("interval") if self._is_late(one, told, order.at) else None)
+        return asked or (JournalTrigger("interval") if self._is_late(one, told, order.at) else None)
 
-    def _is_late(self, one: Watched, told: JournalProgress, now: float) -> bool:
+    def _is_late(self, one: SessionHandle, told: JournalProgress, now: float) -> bool:
         """Return whether the newest entry, or without one the first message, is old enough."""
         since = told.time
         if since is None:
             since = next((row.time for row in one.wired.store.read(one.session_id, 0, 0)), None)
         return since is not None and now - since >= self._interval_seconds
 
-    def _kept(self, one: Watched, journal: Telling, rows: list[StoredMessage], about: Entry) -> Kept | None:
+    def _kept(
+        self, one: SessionHandle, journal: ReportingJournal, rows: list[StoredMessage], about: JournalEntry
+    ) -> JournalOutcome | None:
         stretch = _stretch(one.wired, rows)
         made = by_rule(stretch, about, one.wired.counter("classes"))
         if made is None:
@@ -631,10 +635,10 @@ class ByJournal:
         try:
             kept = journal.append(self._written(one, stretch, made))
         except StoreError as error:  # told by the journal; the turn knows nothing of it
-            return Kept(None, why=str(error))
-        return Kept(kept.entry, kept.number)
+            return JournalOutcome(None, why=str(error))
+        return JournalOutcome(kept.entry, kept.number)
 
-    def _written(self, one: Watched, stretch: Stretch, made: Entry) -> Entry:
+    def _written(self, one: SessionHandle, stretch: JournalSpan, made: JournalEntry) -> JournalEntry:
         """Return an entry as the model writes it, with what rules have found; by rule where the model fails."""
         if self._llm is None:
             return made
@@ -645,7 +649,7 @@ class ByJournal:
             one.wired.relay.notify(Event(events.DEGRADED, one.session_id, cause, one.window.window_id))
             return made
 
-    def _beat(self, one: Watched, told: JournalProgress, stored: int) -> None:
+    def _beat(self, one: SessionHandle, told: JournalProgress, stored: int) -> None:
         """Tell what is going on, once for each state of a session."""
         if stored == self._beats.get(one.session_id):
             return
@@ -656,7 +660,7 @@ class ByJournal:
         one.wired.relay.notify(Event(events.JOURNAL_HEARTBEAT, one.session_id, cause, one.window.window_id))
 
     @contextmanager
-    def _turn(self, one: Watched, folder: str) -> Iterator[bool]:
+    def _turn(self, one: SessionHandle, folder: str) -> Iterator[bool]:
         """Give whether this is the only one that writes in a scope's journal, in whatever process."""
         with self._lock:
             is_mine = folder not in self._writing
@@ -667,16 +671,16 @@ class ByJournal:
         store, holder = one.wired.store, uuid.uuid4().hex
         place = f"journal {folder}"[-1_000:], self.claim, holder
         try:
-            yield not isinstance(store, Claims) or store.claim(*place, time.time(), ENTRY_CLAIM_SECONDS)
+            yield not isinstance(store, SupportsClaims) or store.claim(*place, time.time(), ENTRY_CLAIM_SECONDS)
         finally:
-            if isinstance(store, Claims):
+            if isinstance(store, SupportsClaims):
                 with suppress(StoreError):  # it ends by itself
                     store.release(*place)
             with self._lock:
                 self._writing.discard(folder)
 
 
-def stretch_of(wired: Wired, entry: Entry) -> tuple[int, int]:
+def stretch_of(wired: Wired, entry: JournalEntry) -> tuple[int, int]:
     """Return the messages of its session that an entry tells of: the first, and the first behind.
 
     Of one that nobody noted yet that are all behind those that were; (0, 0) of one that no job has made.
@@ -689,7 +693,7 @@ def stretch_of(wired: Wired, entry: Entry) -> tuple[int, int]:
     return (until, wired.store.head(entry.source_session)[0]) if entry.time > int(newest) else (0, 0)
 
 
-def remade(wired: Wired, entry: Entry, place: str) -> Entry | None:
+def remade(wired: Wired, entry: JournalEntry, place: str) -> JournalEntry | None:
     """Return an entry made once more, by rule, of what its messages say now; None where they say nothing any more.
 
     `place` is the journal that it stands in (`Journals.place`).
@@ -707,10 +711,10 @@ def remade(wired: Wired, entry: Entry, place: str) -> Entry | None:
     return wired.loaded.settings.journal.rules.taken(made).entry if made and made.summary.strip() else None
 
 
-def _stretch(wired: Wired, rows: Sequence[StoredMessage]) -> Stretch:
+def _stretch(wired: Wired, rows: Sequence[StoredMessage]) -> JournalSpan:
     """Return messages as an entry is made of them: of those that were forgotten it tells nothing."""
     decoded = ((row, wired.codecs[row.codec].decode(row.payload)) for row in rows)
-    return Stretch(
+    return JournalSpan(
         [
             replace(message, category=row.category) if row.category is Category.FORGOTTEN else message
             for row, message in decoded
@@ -719,7 +723,7 @@ def _stretch(wired: Wired, rows: Sequence[StoredMessage]) -> Stretch:
     )
 
 
-def _by_place(one: Watched, rows: Sequence[StoredMessage]) -> dict[str, tuple[Scope, list[StoredMessage]]]:
+def _by_place(one: SessionHandle, rows: Sequence[StoredMessage]) -> dict[str, tuple[Scope, list[StoredMessage]]]:
     """Return messages by the journal that they belong in: no entry tells one what another one said (promise 12).
 
     Those of which nobody knows whose they are belong in none.
@@ -733,13 +737,13 @@ def _by_place(one: Watched, rows: Sequence[StoredMessage]) -> dict[str, tuple[Sc
     return found
 
 
-def _forgotten(one: Watched) -> int:
+def _forgotten(one: SessionHandle) -> int:
     """Return how often something of a session was forgotten."""
     last = one.wired.store.last_record(one.session_id, FORGOTTEN.name)
     return last.number + 1 if last else 0
 
 
-def made_anew(wired: Wired, scope: Scope, entry: Entry) -> None:
+def made_anew(wired: Wired, scope: Scope, entry: JournalEntry) -> None:
     """Put what an entry's messages say now in its place.
 
     Raises:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from squidbot.config import Loaded
-    from squidbot.core.budget import Capped, Caps, TrimRule
+    from squidbot.core.budget import HistoryCaps, PolicyCaps, TrimRule
     from squidbot.core.engine import Inputs, Session
     from squidbot.core.messages import Message
     from squidbot.core.ports import Observer
@@ -209,7 +209,7 @@ Value = TypeVar("Value")
 
 
 @dataclass
-class Sources:
+class DocumentSources:
     """The documents of one session, beside the files that they are from.
 
     Attributes:
@@ -227,7 +227,7 @@ class Sources:
     _seen: object = None
 
     @classmethod
-    def of(cls, loaded: Loaded, documents: SessionDocuments, told: Callable[[str], None]) -> Sources:
+    def of(cls, loaded: Loaded, documents: SessionDocuments, told: Callable[[str], None]) -> DocumentSources:
         """Return those of settings."""
         context = loaded.settings.context
         folder = Path(loaded.absolute(context.folder)) if context.folder else None
@@ -304,7 +304,7 @@ class Sources:
     def faults(self) -> list[str]:
         """Return what is wrong with what `refresh` reads unasked, a sentence each."""
         found: list[str] = []
-        looking = Sources(self.documents, self.folder, self.project, found.append)
+        looking = DocumentSources(self.documents, self.folder, self.project, found.append)
         if self.project is not None:
             looking._tried(partial(project_document, self.project))  # its own
         if self.folder is not None:
@@ -393,7 +393,7 @@ DOCUMENTS = ("memory", "summary")
 class DocumentCaps:
     """Makes the head of a request from the host's documents."""
 
-    caps: Caps
+    caps: PolicyCaps
     meter: Meter
 
     def sections(self, memory: str, summary: str) -> tuple[Section, ...]:
@@ -409,13 +409,13 @@ class DocumentCaps:
 
 
 @dataclass(slots=True)
-class Policy:
+class CapPolicy:
     """Assembles under the caps on history and total. The host's system text and tools are outside of them (Q-07).
 
     So is the current turn: history is what was said before it. `told` are the fallbacks that were told of already.
     """
 
-    caps: Caps
+    caps: PolicyCaps
     meter: Meter
     rule: TrimRule = "ladder"
     told: set[str] = field(default_factory=set)
@@ -434,7 +434,7 @@ class Policy:
         self._tell(assembly, given, observer, emptied=given is not inputs)
         return assembly
 
-    def _left(self, inputs: Inputs) -> Capped:
+    def _left(self, inputs: Inputs) -> HistoryCaps:
         """Return what documents leave of the caps."""
         memory, summary = (self._units(inputs, name) for name in DOCUMENTS)
         return self.caps.left(memory, summary, reduces=self.rule == "ladder")

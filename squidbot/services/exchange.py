@@ -20,7 +20,7 @@ from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.workspaceai import Exchange, Left, ModelFile, Shortened, files_of, stamp, version_of
 from squidbot.core.budget import score_complexity
 from squidbot.core.errors import DamagedStoreError, SquidbotError, StoreError, TranscriptError
-from squidbot.core.journal import Entry
+from squidbot.core.journal import JournalEntry
 from squidbot.core.memories import CATEGORIES
 from squidbot.core.memory.asking import Added
 from squidbot.core.memory.notefiles import DECLARATIVE, SUMMARY, Note, as_values, notes_in
@@ -908,13 +908,13 @@ def _is_new(memories: Memories, note: Note, now: float) -> bool:
     return any(one.time == now for one in memories.add(added, now).memories)
 
 
-def _entries(journal: Journal, notes: Iterable[Note], loaded: Loaded, now: float) -> Iterator[Entry]:
+def _entries(journal: Journal, notes: Iterable[Note], loaded: Loaded, now: float) -> Iterator[JournalEntry]:
     """Yield notes as entries, but those whose words are in the journal already, as it keeps them."""
     rules = timed_rules(loaded, _NOTES_LOG.warning)
     known = {one.summary for one in journal.latest(MOST_ENTRIES).entries}
     for note in notes:
         tags = tuple(note.category.split()) or ("note",)
-        entry = rules.taken(Entry(now if note.time is None else note.time, note.text, tags=tags)).entry
+        entry = rules.taken(JournalEntry(now if note.time is None else note.time, note.text, tags=tags)).entry
         if entry.summary not in known:
             known.add(entry.summary)
             yield entry

@@ -24,7 +24,7 @@ from squidbot.core.errors import DamagedStoreError, NotFoundError, SquidbotError
 from squidbot.core.events import Event
 from squidbot.core.memories import CARDS, Scope, View
 from squidbot.core.messages import Category
-from squidbot.core.ports import Drops
+from squidbot.core.ports import SupportsDrop
 from squidbot.core.removal import unload, unset
 from squidbot.core.transcript.records import as_fields, fields
 from squidbot.core.transcript.removals import FORGOTTEN
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from squidbot.bootstrap import Wired
     from squidbot.core.engine import Inputs
     from squidbot.core.engine import Session as CoreSession
-    from squidbot.core.forgetting import Forgotten
-    from squidbot.core.journal import Entry
+    from squidbot.core.forgetting import ForgetResult
+    from squidbot.core.journal import JournalEntry
     from squidbot.core.messages import StoredMessage
 
 
@@ -63,7 +63,7 @@ PAGE_ROWS: Final = 1_000
 PAGE_FACTS: Final = 500
 
 
-class Gone(NamedTuple):
+class ForgetReport(NamedTuple):
     """What was forgotten beside messages.
 
     Attributes:
@@ -79,7 +79,7 @@ class Gone(NamedTuple):
     files: tuple[str, ...] = ()
 
 
-class Wrote(NamedTuple):
+class WrittenFile(NamedTuple):
     """A file that squidbot wrote of what a store has: an export, a copy of the store, facts, a log of turns.
 
     Attributes:
@@ -104,7 +104,7 @@ class Wrote(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Task:
+class _PendingForget:
     """What is to be forgotten of a session, as it is noted: no word of it stands here.
 
     Attributes:
@@ -139,7 +139,7 @@ class _Task:
 
 
 # Makes a task of its line; of one that was not written to its end, of which nothing was begun, it raises ValueError.
-_read_task = fields(_Task)
+_read_task = fields(_PendingForget)
 
 
 def forget_messages(  # noqa: PLR0913  # what `core.Session.forget` takes, and where
@@ -150,7 +150,7 @@ def forget_messages(  # noqa: PLR0913  # what `core.Session.forget` takes, and w
     reason: str = "",
     inputs: Inputs | None = None,
     now: float | None = None,
-) -> Forgotten:
+) -> ForgetResult:
     """Forget messages of a session, and all that squidbot keeps of them elsewhere; what `Session.forget` says.
 
     Raises:
@@ -171,7 +171,7 @@ def forget_messages(  # noqa: PLR0913  # what `core.Session.forget` takes, and w
     return replace(forgotten, facts=facts, files=files)
 
 
-def forget_session(wired: Wired, session_id: str, *, reason: str = "") -> Gone:
+def forget_session(wired: Wired, session_id: str, *, reason: str = "") -> ForgetReport:
     """Forget a whole session with all that squidbot keeps of it elsewhere: its id is as if it was never used.
 
     A host that still has its messages may record them again: nothing is left by which they would be known.
@@ -188,14 +188,14 @@ def forget_session(wired: Wired, session_id: str, *, reason: str = "") -> Gone:
         said, entries = _facts_and_entries(wired, session_id)
         ids = (*said, *(one.entry_id for one in entries))
         marks = (*said, *(f"journal, {one.timestamp}" for one in entries))  # as `journal.digest` tells them
-        task = _Task(session_id, reason=reason, is_whole=True, ids=ids, marks=marks)
+        task = _PendingForget(session_id, reason=reason, is_whole=True, ids=ids, marks=marks)
         pending.note(task)
         facts, files = _elsewhere(wired, task)
         pending.end(task)
-    return Gone((session_id,), facts, 0, files)
+    return ForgetReport((session_id,), facts, 0, files)
 
 
-def forget_user(wired: Wired, user: str, sessions: Iterable[str], *, reason: str = "") -> Gone:
+def forget_user(wired: Wired, user: str, sessions: Iterable[str], *, reason: str = "") -> ForgetReport:
     """Forget what one user has said, and every durable fact, document and journal of theirs; `sessions`: of the store.
 
     A session in which others speak, too, loses this user's turns and stays.
@@ -214,29 +214,29 @@ def forget_user(wired: Wired, user: str, sessions: Iterable[str], *, reason: str
     gone = [
         *(_turns_of(wired, user, session_id, reason) for session_id in theirs if session_id not in alone),
         *(forget_session(wired, session_id, reason=reason) for session_id in theirs if session_id in alone),
-        *(Gone(facts=tuple(_facts_of(wired, one, reason))) for one in sorted(scopes)),
-        *(Gone(files=tuple(_journal_of(wired, one))) for one in sorted(scopes)),
+        *(ForgetReport(facts=tuple(_facts_of(wired, one, reason))) for one in sorted(scopes)),
+        *(ForgetReport(files=tuple(_journal_of(wired, one))) for one in sorted(scopes)),
     ]
-    made = Gone(
+    made = ForgetReport(
         tuple(one for each in gone for one in each.sessions),
         tuple(one for each in gone for one in each.facts),
         sum(each.messages for each in gone),
         tuple(dict.fromkeys(one for each in gone for one in each.files)),
     )
-    if made == Gone():
+    if made == ForgetReport():
         raise NotFoundError(f"nothing of a user {user!a:.80} is kept; nothing was forgotten")
     return made
 
 
-def _turns_of(wired: Wired, user: str, session_id: str, reason: str) -> Gone:
+def _turns_of(wired: Wired, user: str, session_id: str, reason: str) -> ForgetReport:
     """Forget what a user has said in a session in which others speak, too."""
     since = SCOPE.state(wired.store, session_id)
     rows = (row for row in _rows(wired, session_id) if row.category is not Category.FORGOTTEN)
     seqs = [row.seq for row in rows if (scope := scope_at(since, row.seq)) and scope.user == user]
     if not seqs:
-        return Gone()
+        return ForgetReport()
     forgotten = forget_messages(wired, _core(wired, session_id), seqs, reason=reason)
-    return Gone(facts=forgotten.facts, messages=len(seqs), files=forgotten.files)
+    return ForgetReport(facts=forgotten.facts, messages=len(seqs), files=forgotten.files)
 
 
 def finish(wired: Wired) -> None:
@@ -260,7 +260,7 @@ def _end_left(wired: Wired, pending: _Pending) -> None:
         pending.end(task)
 
 
-def _end(wired: Wired, task: _Task) -> None:
+def _end(wired: Wired, task: _PendingForget) -> None:
     if not task.is_whole and not _forgotten_by(wired, task):
         _core(wired, task.session_id).forget(*task.seqs, reason=task.reason, now=time.time())
     _elsewhere(wired, task)
@@ -268,7 +268,7 @@ def _end(wired: Wired, task: _Task) -> None:
     wired.withdraw(task.ids, reason="a process died while it forgot what they were made of")
 
 
-def _elsewhere(wired: Wired, task: _Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _elsewhere(wired: Wired, task: _PendingForget) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Take out what was made of messages elsewhere; return the ids of facts that went, and the files written anew.
 
     All of it may be done again.
@@ -284,13 +284,13 @@ def _elsewhere(wired: Wired, task: _Task) -> tuple[tuple[str, ...], tuple[str, .
     return facts, tuple(files)
 
 
-def _droppable(wired: Wired) -> Drops:
+def _droppable(wired: Wired) -> SupportsDrop:
     """Return the store as one that can remove whole sessions.
 
     Raises:
         StoreError: it can't.
     """
-    if not isinstance(wired.store, Drops):
+    if not isinstance(wired.store, SupportsDrop):
         raise StoreError("this store can't remove whole sessions; it has no method `drop`: forget their messages")
     return wired.store
 
@@ -300,7 +300,7 @@ def _core(wired: Wired, session_id: str) -> CoreSession:
     return wired.engine.session(session_id, window, wired.meter(window.model), wired.history(window))
 
 
-def _forgotten_by(wired: Wired, task: _Task) -> frozenset[int]:
+def _forgotten_by(wired: Wired, task: _PendingForget) -> frozenset[int]:
     """Return the messages of a task that are forgotten by now, with the copies that went with them."""
     found: set[int] = set()
     for one in FORGOTTEN.all(wired.store, task.session_id):
@@ -314,7 +314,7 @@ def digest_of(data: bytes) -> str:
     return blake2b(data, digest_size=16).hexdigest()
 
 
-def note_written(place: str, *written: Wrote) -> None:
+def note_written(place: str, *written: WrittenFile) -> None:
     """Keep beside a store (`Wired.written`) which files were written of it, so that `forget` can name them.
 
     They tell no word. What can't be kept fails nothing: the file is there, and whoever asked for it knows.
@@ -324,17 +324,17 @@ def note_written(place: str, *written: Wrote) -> None:
             append(place, b"".join(json.dumps(one).encode() + b"\n" for one in dict.fromkeys(written)))
 
 
-def written_of(wired: Wired, sessions: Sequence[str]) -> list[Wrote]:
+def written_of(wired: Wired, sessions: Sequence[str]) -> list[WrittenFile]:
     """Return the files that were written of these sessions, as far as squidbot knows of them and they are there."""
     try:
         lines = Path(wired.written).read_bytes().splitlines() if wired.written else []
     except OSError:
         return []
-    found: dict[str, Wrote] = {}
+    found: dict[str, WrittenFile] = {}
     for line in lines:
         with suppress(ValueError, TypeError):  # cut, or no line of ours
             path, form, named, digest = json.loads(line)
-            found[path] = Wrote(path, form, tuple(named), digest)  # the newest line of a file says what is in it
+            found[path] = WrittenFile(path, form, tuple(named), digest)  # the newest line of a file says what is in it
     told = (one for one in found.values() if not one.sessions or set(one.sessions).intersection(sessions))
     return [one for one in told if os.path.lexists(one.path)]
 
@@ -342,11 +342,13 @@ def written_of(wired: Wired, sessions: Sequence[str]) -> list[Wrote]:
 # -- what only these messages say ---------------------------------------------------------------------------------
 
 
-def _task(wired: Wired, session_id: str, seqs: Sequence[int], reason: str) -> _Task:
+def _task(wired: Wired, session_id: str, seqs: Sequence[int], reason: str) -> _PendingForget:
     """Return what is to be forgotten, with the words that no other message of the session says."""
     wanted, salt = frozenset(seqs), secrets.token_hex(8)
     if wired.turn_log is None and not any(Path(place).exists() for place in _scopes(wired, session_id)):
-        return _Task(session_id, tuple(sorted(wanted)), reason=reason, ids=_facts_and_entries(wired, session_id)[0])
+        return _PendingForget(
+            session_id, tuple(sorted(wanted)), reason=reason, ids=_facts_and_entries(wired, session_id)[0]
+        )
     theirs: set[str] = set()
     others: set[str] = set()
     turns = []
@@ -360,10 +362,10 @@ def _task(wired: Wired, session_id: str, seqs: Sequence[int], reason: str) -> _T
     only = frozenset(_digest(salt, one) for one in theirs - others)
     facts, entries = _facts_and_entries(wired, session_id)
     ids = (*facts, *(one.entry_id for one in entries))
-    return _Task(session_id, tuple(sorted(wanted)), tuple(sorted({*turns})), salt, only, reason, ids=ids)
+    return _PendingForget(session_id, tuple(sorted(wanted)), tuple(sorted({*turns})), salt, only, reason, ids=ids)
 
 
-def _facts_and_entries(wired: Wired, session_id: str) -> tuple[tuple[str, ...], list[Entry]]:
+def _facts_and_entries(wired: Wired, session_id: str) -> tuple[tuple[str, ...], list[JournalEntry]]:
     """Return the ids of the facts that a session says, and the entries that tell of it."""
     store = wired.remembering.kept()
     facts = tuple(one.memory_id for one in store.said_in(session_id)) if store else ()
@@ -415,13 +417,13 @@ def _digest(salt: str, word: str) -> str:
 # -- journals, the log, facts ---------------------------------------------------------------------------------------
 
 
-def _journals_without(wired: Wired, task: _Task, gone: frozenset[int]) -> Iterator[str]:
+def _journals_without(wired: Wired, task: _PendingForget, gone: frozenset[int]) -> Iterator[str]:
     """Write journals anew without what entries of the session tell of messages that are gone; yield the files."""
     session_id, journals = task.session_id, wired.journals
     scopes = _scopes(wired, session_id)
     changed: set[str] = set()
 
-    def without(entry: Entry, place: str) -> Entry | None:
+    def without(entry: JournalEntry, place: str) -> JournalEntry | None:
         if entry.source_session != session_id:
             return entry
         first, behind = stretch_of(wired, entry)
@@ -445,12 +447,12 @@ def _journals_without(wired: Wired, task: _Task, gone: frozenset[int]) -> Iterat
         wired.withdraw(changed, reason="entries of the journal went with the messages that they told of")
 
 
-def _told_by(entry: Entry) -> str:
+def _told_by(entry: JournalEntry) -> str:
     lists = (entry.decisions, entry.progress, entry.open_questions, entry.files_touched, entry.errors)
     return "\n".join((entry.summary, *(one for each in lists for one in each)))
 
 
-def _log_without(wired: Wired, task: _Task) -> list[str]:
+def _log_without(wired: Wired, task: _PendingForget) -> list[str]:
     """Write the log of turns anew without those that tell what is forgotten; return it where it was changed."""
     log = wired.turn_log
     if log is None:
@@ -467,7 +469,7 @@ def _log_without(wired: Wired, task: _Task) -> list[str]:
     return [str(log.path)] if log.forget(goes) else []
 
 
-def _is_told(task: _Task, text: str) -> bool:
+def _is_told(task: _PendingForget, text: str) -> bool:
     """Return whether what squidbot told a session unasked, or by its tools, has what is forgotten of another one."""
     return any(task.tells(found[0]) or any(mark in found[0] for mark in task.marks) for found in _FENCED.finditer(text))
 
@@ -504,7 +506,7 @@ def _facts_of(wired: Wired, scope: Scope, reason: str) -> list[str]:
                 break
             gone += theirs
     if gone:
-        _log_without(wired, _Task("", marks=tuple(gone)))
+        _log_without(wired, _PendingForget("", marks=tuple(gone)))
         wired.withdraw(gone, reason=reason)
         wired.relay.notify(Event(events.FACTS_FORGOTTEN, "", ", ".join(gone)))
     return gone
@@ -517,7 +519,7 @@ def _journal_of(wired: Wired, scope: Scope) -> list[str]:
         return []
     told: set[str] = set()
 
-    def gone(entry: Entry) -> None:
+    def gone(entry: JournalEntry) -> None:
         told.add(entry.entry_id)
 
     files = journals.rewrite(scope, gone, lambda _: True)
@@ -538,15 +540,15 @@ class _Pending:
         self._file = file
         self._tasks = self._read()
 
-    def tasks(self) -> list[_Task]:
+    def tasks(self) -> list[_PendingForget]:
         """Return what was noted and not ended."""
         return [*self._tasks]
 
-    def note(self, task: _Task) -> None:
+    def note(self, task: _PendingForget) -> None:
         """Note what is begun now, durably."""
         self._write([*self._tasks, task])
 
-    def end(self, task: _Task) -> None:
+    def end(self, task: _PendingForget) -> None:
         """Take away what is ended."""
         self._write([one for one in self._tasks if one != task])
 
@@ -555,8 +557,8 @@ class _Pending:
         """Whether nothing is noted."""
         return not self._tasks
 
-    def _read(self) -> list[_Task]:
-        made: list[_Task] = []
+    def _read(self) -> list[_PendingForget]:
+        made: list[_PendingForget] = []
         for line in self._file.read().splitlines() if self._file else ():
             try:
                 made.append(_read_task(line.decode()))
@@ -564,7 +566,7 @@ class _Pending:
                 continue  # cut: its process died before it had begun
         return made
 
-    def _write(self, tasks: list[_Task]) -> None:
+    def _write(self, tasks: list[_PendingForget]) -> None:
         self._tasks = tasks
         if self._file is not None:
             data = b"".join(one.to_line() for one in tasks)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from squidbot.bootstrap import Wired
-    from squidbot.core.journal import Entry
+    from squidbot.core.journal import JournalEntry
     from squidbot.core.memories import Scope
     from squidbot.core.memory.asking import Memories
     from squidbot.core.memory.injected import Caps
@@ -176,7 +176,7 @@ def _safe(text: str) -> str:
     return "\n".join(safe(line, LINE_CHARS) for line in text.split("\n"))
 
 
-def _goals(wired: Wired, scope: Scope, entry: Entry) -> list[str]:
+def _goals(wired: Wired, scope: Scope, entry: JournalEntry) -> list[str]:
     """Return what the session of an entry is after, without secrets; nothing where others speak in it, too."""
     store, journals = wired.store, wired.journals
     if any(journals.place(one.scope) != journals.place(scope) for one in SCOPE.state(store, entry.source_session)):

@@ -13,7 +13,7 @@ from squidbot.adapters.common.files import append, replace
 from squidbot.core import events
 from squidbot.core.errors import ConfigError, StoreError
 from squidbot.core.events import Event
-from squidbot.core.messages import Kind, Outcome, Words
+from squidbot.core.messages import Kind, ToolResult, Words
 from squidbot.core.text import stamp
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def _results(row: StoredMessage, codecs: Mapping[str, Codec]) -> Iterator[tuple[
         yield from ((call_id, row.payload) for call_id in row.result_ids)
         return
     for piece in pieces:
-        if isinstance(piece, Outcome):
+        if isinstance(piece, ToolResult):
             yield (
                 piece.call_id,
                 "\n".join(one.text if isinstance(one, Words) else f"[{one.mime}]" for one in piece.said),

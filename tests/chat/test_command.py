@@ -11,7 +11,7 @@ import pytest
 
 import squidbot
 from squidbot.chat.talk import COMMANDS
-from squidbot.core.journal import Entry
+from squidbot.core.journal import JournalEntry
 
 from .conftest import COMMAND, ROOT
 
@@ -166,8 +166,10 @@ def test_journal_is_shown_by_tag(run: Callable[..., subprocess.CompletedProcess[
     with (folder / "squidbot.toml").open("a", encoding="utf-8") as file:
         file.write("[journal]\nenabled = true\n")
     with squidbot.load(folder / "squidbot.toml") as engine:
-        engine.journal().append(Entry(1_769_517_296, "Moved the facts.", decisions=("one file",), tags=("store",)))
-        engine.journal().append(Entry(1_769_517_300, "Wrote docs."))
+        engine.journal().append(
+            JournalEntry(1_769_517_296, "Moved the facts.", decisions=("one file",), tags=("store",))
+        )
+        engine.journal().append(JournalEntry(1_769_517_300, "Wrote docs."))
     ran = run(given="- [GOAL] Ship it\n/journal\n/journal #store\n/journal nothing\n")
     assert (ran.returncode, ran.stderr) == (0, "")
     newest, tagged = ran.stdout.split("Moved the facts.")

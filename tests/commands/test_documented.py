@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import squidbot
 from squidbot.adapters.stdlib import Daybook
 from squidbot.cli import COMMANDS, main
-from squidbot.core.journal import Entry
+from squidbot.core.journal import JournalEntry
 from squidbot.testing import offline_chat_model
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def _prepare(name: str, arguments: list[str], copied: Callable[..., Result]) -> 
         copied("memory", "add", "Ann keeps bees", "--user", "ann")
         Path("note.md").write_text("Ann keeps bees.", encoding="utf-8")
     if name == "memory journal":
-        Daybook(Path("notes/journal")).append(Entry(0, "Ann was asked.", total_tokens=7))
+        Daybook(Path("notes/journal")).append(JournalEntry(0, "Ann was asked.", total_tokens=7))
     if name == "session goals":
         _set_goals()
     if name == "session context":

@@ -12,7 +12,7 @@ from squidbot.core.engine import ContextEngine, Inputs
 from squidbot.core.errors import DamagedStoreError, NotFoundError, StoreError
 from squidbot.core.messages import Category, Record
 from squidbot.core.plan import REMEMBERED, Section
-from squidbot.core.removal import Facts
+from squidbot.core.removal import FactRetraction
 from squidbot.core.transcript.removals import WITHDRAWN
 from squidbot.core.view.marks import MEMORIES, fence, memories_in, without_memories
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Erasure
 
 SETUP = Setup(32_768)
-BOAT = Facts(frozenset({"f-boat"}), reason="asked for", now=5.0)
+BOAT = FactRetraction(frozenset({"f-boat"}), reason="asked for", now=5.0)
 
 
 @dataclass
@@ -122,7 +122,7 @@ def test_nothing_is_written_where_nothing_was_told() -> None:
     assert engine_over(store).withdraw("s", CLASSES, BOAT) is None
     talked(other := InMemoryStore(), Tells())
     before = other.head("s")
-    assert engine_over(other).withdraw("s", CLASSES, Facts(frozenset({"f-else"}))) is None
+    assert engine_over(other).withdraw("s", CLASSES, FactRetraction(frozenset({"f-else"}))) is None
     assert other.head("s") == before
 
 

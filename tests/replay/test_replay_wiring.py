@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.core.budget import Caps
+from squidbot.core.budget import PolicyCaps
 from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError
 from squidbot.core.settings import STRATEGIES, strategy
 from squidbot.replay.setup import CODECS, open_counter, open_store, terms_for
@@ -112,10 +112,10 @@ def test_terms_take_the_default_reserve_and_the_strategy_for_the_room() -> None:
 def test_terms_in_words_keep_the_policy_cap_beside_the_window() -> None:
     """Estimates are words then, bounds stay tokens; another strategy keeps the cap."""
     terms = terms_for(32_000, 0, "balanced", open_counter("bytes"), "words")
-    assert terms.settings.policy_limit == Caps().total
+    assert terms.settings.policy_limit == PolicyCaps().total
     assert terms.meter.text("two words") == (2, 9)
     for name in STRATEGIES:
-        assert terms.with_strategy(name).settings.policy_limit == Caps().total
+        assert terms.with_strategy(name).settings.policy_limit == PolicyCaps().total
     assert terms.with_strategy("speed").strategy == "speed"
     assert terms.with_strategy("speed").window == terms.window
 

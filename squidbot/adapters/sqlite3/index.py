@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from squidbot.adapters.sqlite3.rows import Session
-    from squidbot.core.messages import Found, StoredMessage
-    from squidbot.core.recall.search import Query, Word
+    from squidbot.core.messages import SearchMatch, StoredMessage
+    from squidbot.core.recall.search import SearchQuery, Word
 
 
 # What the indexes of messages and of memories share: how their tables are called, and when one is
@@ -304,8 +304,8 @@ def are_several(connection: sqlite3.Connection) -> bool:
 
 
 def search(
-    connection: sqlite3.Connection, session: Session, query: Query, limit: int, after: Found | None
-) -> list[Found]:
+    connection: sqlite3.Connection, session: Session, query: SearchQuery, limit: int, after: SearchMatch | None
+) -> list[SearchMatch]:
     """Return the indexed messages that answer a query, as `ranking.best` does.
 
     Raises:

@@ -28,7 +28,7 @@ from squidbot.core.events import Event
 from squidbot.core.last_request import REQUEST, SEALED_PARTS, LastRequest, Mode, digest, seal
 from squidbot.core.messages import Category, Cost, Kind, Part
 from squidbot.core.plan import JOURNAL_SECTION, Representation
-from squidbot.core.tokens.calibration import MOST_FACTOR, Bills
+from squidbot.core.tokens.calibration import MOST_FACTOR, UsageCalibration
 from squidbot.core.transcript.goals import goals_most_tokens, goals_overrun
 from squidbot.core.transcript.pins import Pins
 from squidbot.core.transcript.removals import WITHDRAWN, forgotten_since, withdrawn_since
@@ -46,11 +46,11 @@ if TYPE_CHECKING:
     from squidbot.core.budget import Reserve
     from squidbot.core.compaction.bounds import Limits
     from squidbot.core.compaction.undo import Return
-    from squidbot.core.forgetting import Forgetting
+    from squidbot.core.forgetting import ForgetPlan
     from squidbot.core.messages import ContextWindow, Message, Record, StoredMessage
     from squidbot.core.notes.notebook import Notebook
     from squidbot.core.plan import PlanRecord, Section, Segment
-    from squidbot.core.ports import Extended
+    from squidbot.core.ports import CallExtensions
     from squidbot.core.settings import HistorySettings
     from squidbot.core.tokens.counters import Meter
     from squidbot.core.view.current import CurrentView, SessionContext
@@ -123,7 +123,7 @@ class Inputs:
     now: float | None = None
     unasked: Unasked | None = None
     unseen: Unseen | None = None
-    extended: Extended | None = None
+    extended: CallExtensions | None = None
     mode: Mode = NO_MODE
     reserve: Reserve | None = None
 
@@ -435,7 +435,7 @@ class Beginning(NamedTuple):
         return self.shelf.read(first, last) if first <= last else ()
 
 
-def tail_of(incoming: Sequence[Message], extended: Extended | None, limit: Cost) -> str | None:
+def tail_of(incoming: Sequence[Message], extended: CallExtensions | None, limit: Cost) -> str | None:
     """Return what extensions say behind the newest of the user's messages; None for nothing, or where none came."""
     newest = _newest(incoming)
     return None if extended is None or newest < 0 else extended.tail(incoming[newest].text, share_of(limit))
@@ -509,7 +509,7 @@ class Turn(NamedTuple):
     @property
     def unbilled(self) -> Turn:
         """The same by the counter alone: what was billed is forgotten."""
-        return self._replace(last_request=self.last_request._replace(bills=Bills()), limits=None)
+        return self._replace(last_request=self.last_request._replace(bills=UsageCalibration()), limits=None)
 
     def sane(self, fixed_tokens: int) -> Turn:
         """Return the same; by the counter alone where what was billed leaves hardly a room for a conversation.
@@ -1030,7 +1030,7 @@ def back(turn: Turn, stored: CurrentView, given: Inputs, wanted: Return) -> Chan
     return turn.signed(change, stored, turn.last_made(stored), held=True)
 
 
-def without(turn: Turn, stored: CurrentView, given: Inputs, forgetting: Forgetting) -> Change | None:
+def without(turn: Turn, stored: CurrentView, given: Inputs, forgetting: ForgetPlan) -> Change | None:
     """Return the change under which the session goes on without what is forgotten; None where none is needed.
 
     Raises:

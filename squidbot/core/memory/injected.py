@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.memories import FactCategory, Memory, View
     from squidbot.core.memory.asking import Memories
-    from squidbot.core.messages import Cost, Found, StoredMessage
+    from squidbot.core.messages import Cost, SearchMatch, StoredMessage
     from squidbot.core.ports import Codec, MemoryStore, TranscriptStore
     from squidbot.core.tokens.counters import Meter
 
@@ -273,7 +273,7 @@ class Turns:
         return [each.seq for each in found]
 
     def _read(
-        self, first: Sequence[Found], others: Sequence[int]
+        self, first: Sequence[SearchMatch], others: Sequence[int]
     ) -> tuple[dict[int, StoredMessage], dict[int, str], set[int]]:
         """Return the rows that are ranked and their texts, by seq, and which of them have words that are looked for."""
         best = dict.fromkeys((*(each.seq for each in first), *others))
@@ -312,7 +312,7 @@ class Turns:
         hits = [(int(hit.key), hit.score) for hit in score(asked, candidates, known)]
         return sorted(hits, key=lambda hit: (-hit[1], -hit[0]))
 
-    def _rest(self, query: str, page: Sequence[Found], ranked: set[int]) -> Iterator[tuple[StoredMessage, float]]:
+    def _rest(self, query: str, page: Sequence[SearchMatch], ranked: set[int]) -> Iterator[tuple[StoredMessage, float]]:
         """Yield what was found and not ranked, as the store orders it."""
         size = CANDIDATES
         while page:

@@ -6,7 +6,7 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, SquidbotError
-from squidbot.core.ports import Calibrated
+from squidbot.core.ports import SupportsCalibration
 from squidbot.core.vectors import Meant, Nearest, unit
 
 if TYPE_CHECKING:
@@ -289,7 +289,7 @@ class ByMeaning:
         vector = asked[1]
         limit = NEAREST_OF_MANY if nearest.vectors > MANY_VECTORS else NEAREST
         near = nearest.places(vector, view, limit=limit, past=past)
-        even = embedder.even if isinstance(embedder, Calibrated) else None
+        even = embedder.even if isinstance(embedder, SupportsCalibration) else None
         return Meant(embedder.name, vector, near, even, nearest.dots)
 
     def _near(self, memories: Sequence[Memory], view: View) -> dict[str, dict[str, float]]:

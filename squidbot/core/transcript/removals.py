@@ -15,15 +15,15 @@ __all__ = [
     "FORGOTTEN",
     "TOLD",
     "WITHDRAWN",
-    "ForgottenMessages",
-    "ToldPlaces",
-    "Withdrawn",
+    "ForgetRecord",
+    "InjectionRecord",
+    "Retraction",
     "forgotten_since",
     "withdrawn_since",
 ]
 
 
-class ForgottenMessages(NamedTuple):
+class ForgetRecord(NamedTuple):
     """Messages were forgotten.
 
     Attributes:
@@ -42,7 +42,7 @@ class ForgottenMessages(NamedTuple):
     at: float | None
 
 
-class ToldPlaces(NamedTuple):
+class InjectionRecord(NamedTuple):
     """Messages and plans that tell facts, and the ids of these: by them sessions are found that were told of one."""
 
     rows: tuple[int, ...]
@@ -50,7 +50,7 @@ class ToldPlaces(NamedTuple):
     memories: tuple[str, ...] = ()
 
 
-class Withdrawn(NamedTuple):
+class Retraction(NamedTuple):
     """Facts, goals or documents were taken out of what was told.
 
     Attributes:
@@ -77,9 +77,9 @@ class Withdrawn(NamedTuple):
         return plan_id in self.plans or not set(self.rows).isdisjoint(sent)
 
 
-FORGOTTEN = RecordKind("forgotten", fields(ForgottenMessages), tuple, title="record of forgotten messages")
-TOLD = RecordKind("told", fields(ToldPlaces), tuple, title="record of what was told")
-WITHDRAWN = RecordKind("withdrawn", fields(Withdrawn), tuple, title="withdrawal")
+FORGOTTEN = RecordKind("forgotten", fields(ForgetRecord), tuple, title="record of forgotten messages")
+TOLD = RecordKind("told", fields(InjectionRecord), tuple, title="record of what was told")
+WITHDRAWN = RecordKind("withdrawn", fields(Retraction), tuple, title="withdrawal")
 
 
 def forgotten_since(transcripts: TranscriptStore, session_id: str, request: int) -> frozenset[int]:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.budget import (
-    Caps,
     HistoryItem,
+    PolicyCaps,
     TrimRule,
     Unit,
     available_tokens,
@@ -26,21 +26,21 @@ from squidbot.core.errors import BudgetError, ConfigError
 
 def test_caps_have_the_defaults_of_the_document() -> None:
     """Q-01."""
-    assert Caps() == Caps(300, 500, 2500, 4500, 2, "words", dedupe=True)
+    assert PolicyCaps() == PolicyCaps(300, 500, 2500, 4500, 2, "words", dedupe=True)
 
 
 @pytest.mark.parametrize("value", [0, -1])
 @pytest.mark.parametrize(
     ("caps", "key"),
     [
-        (lambda value: Caps(memory=value), "context_memory_max_words"),
-        (lambda value: Caps(summary=value), "context_summary_max_words"),
-        (lambda value: Caps(history=value), "context_history_max_words"),
-        (lambda value: Caps(total=value), "context_total_max_words"),
-        (lambda value: Caps(min_recent_messages=value), "context_min_recent_messages"),
+        (lambda value: PolicyCaps(memory=value), "context_memory_max_words"),
+        (lambda value: PolicyCaps(summary=value), "context_summary_max_words"),
+        (lambda value: PolicyCaps(history=value), "context_history_max_words"),
+        (lambda value: PolicyCaps(total=value), "context_total_max_words"),
+        (lambda value: PolicyCaps(min_recent_messages=value), "context_min_recent_messages"),
     ],
 )
-def test_caps_name_the_key_when_it_is_not_above_0(caps: Callable[[int], Caps], key: str, value: int) -> None:
+def test_caps_name_the_key_when_it_is_not_above_0(caps: Callable[[int], PolicyCaps], key: str, value: int) -> None:
     """Q-02: `agents.<field> must be > 0`."""
     with pytest.raises(ConfigError, match=f"^agents.{key} must be > 0, not {value}$"):
         caps(value)
@@ -49,14 +49,14 @@ def test_caps_name_the_key_when_it_is_not_above_0(caps: Callable[[int], Caps], k
 def test_caps_are_refused_when_the_unit_is_unknown() -> None:
     """Q-02: a mode other than words and tokens."""
     with pytest.raises(ConfigError, match=r"agents\.context_budget_mode must be 'words' or 'tokens', not 'characters'"):
-        Caps(unit="characters")  # type: ignore[arg-type]
+        PolicyCaps(unit="characters")  # type: ignore[arg-type]
 
 
 def test_caps_are_refused_when_the_total_is_below_the_history() -> None:
     """Q-02: equal is allowed, one less is not."""
-    assert Caps(history=2500, total=2500).total == 2500
+    assert PolicyCaps(history=2500, total=2500).total == 2500
     with pytest.raises(ConfigError, match=r"context_total_max_words must be >= agents\.context_history_max_words"):
-        Caps(history=2500, total=2499)
+        PolicyCaps(history=2500, total=2499)
 
 
 def test_measure_falls_back_to_words_with_one_warning_when_there_is_no_counter() -> None:
@@ -211,20 +211,20 @@ def costs(*amounts: int) -> list[HistoryItem]:
 )
 def test_cap_history_keeps_the_newest_that_fit(items: list[HistoryItem], kept: tuple[int, ...]) -> None:
     """Q-06: newest to oldest up to 100; the first that does not fit ends it; the newest two are always kept."""
-    assert cap_history(items, Caps(history=100)) == kept
+    assert cap_history(items, PolicyCaps(history=100)) == kept
 
 
 def test_cap_history_keeps_atoms_whole_when_it_counts_recent_messages() -> None:
     """C16: a floor of 2 messages in an step of 3 keeps that step; one of 4 takes the step before it too."""
     items = [HistoryItem(50), HistoryItem(60, messages=2), HistoryItem(300, messages=3)]
-    assert cap_history(items, Caps(history=100, min_recent_messages=2)) == (2,)
-    assert cap_history(items, Caps(history=100, min_recent_messages=4)) == (1, 2)
+    assert cap_history(items, PolicyCaps(history=100, min_recent_messages=2)) == (2,)
+    assert cap_history(items, PolicyCaps(history=100, min_recent_messages=4)) == (1, 2)
 
 
 def test_cap_history_keeps_floor_items_that_are_older_than_what_fits() -> None:
     """C16: floors are a union; an older floor item stays, what is between does not, and its cost counts."""
     items = [HistoryItem(10), HistoryItem(10, floor=True), HistoryItem(90), HistoryItem(20)]
-    assert cap_history(items, Caps(history=100, min_recent_messages=1)) == (1, 3)
+    assert cap_history(items, PolicyCaps(history=100, min_recent_messages=1)) == (1, 3)
 
 
 def items_of(draw: st.DrawFn) -> list[HistoryItem]:
@@ -237,12 +237,12 @@ def items_of(draw: st.DrawFn) -> list[HistoryItem]:
 
 histories = st.composite(items_of)()
 capses = st.builds(
-    Caps, history=st.integers(1, 200), total=st.integers(200, 400), min_recent_messages=st.integers(1, 4)
+    PolicyCaps, history=st.integers(1, 200), total=st.integers(200, 400), min_recent_messages=st.integers(1, 4)
 )
 
 
 @given(histories, capses)
-def test_cap_history_keeps_a_run_of_the_newest_and_the_floor(items: list[HistoryItem], caps: Caps) -> None:
+def test_cap_history_keeps_a_run_of_the_newest_and_the_floor(items: list[HistoryItem], caps: PolicyCaps) -> None:
     """Order is kept, the newest is in, the floor is in, and what is above the floor fits the cap."""
     kept = cap_history(items, caps)
     assert list(kept) == sorted(set(kept))
@@ -255,7 +255,9 @@ def test_cap_history_keeps_a_run_of_the_newest_and_the_floor(items: list[History
 
 
 @given(histories, capses, st.integers(0, 100))
-def test_cap_history_keeps_no_less_when_the_cap_is_larger(items: list[HistoryItem], caps: Caps, more: int) -> None:
+def test_cap_history_keeps_no_less_when_the_cap_is_larger(
+    items: list[HistoryItem], caps: PolicyCaps, more: int
+) -> None:
     """A larger cap drops nothing that a smaller one kept."""
     larger = replace(caps, history=caps.history + more, total=caps.total + more)
     assert set(cap_history(items, caps)) <= set(cap_history(items, larger))
@@ -266,23 +268,23 @@ USER, OTHER = HistoryItem(3000), HistoryItem(3000, least=0)
 
 def test_enforce_total_empties_summary_and_memory_in_the_parity_profile() -> None:
     """V13, squidbot-v2: summary, then memory 0 words, history 6,000, an overrun of 1,500."""
-    assert enforce_total([USER, OTHER], 500, 300, Caps(), "squidbot-v2") == ((3000, 3000), 0, 0, 1500)
+    assert enforce_total([USER, OTHER], 500, 300, PolicyCaps(), "squidbot-v2") == ((3000, 3000), 0, 0, 1500)
 
 
 def test_enforce_total_reduces_what_is_not_the_users_first() -> None:
     """V13, ladder: the non-user message gives way, memory 300 and summary kept, total 4,500."""
-    assert enforce_total([USER, OTHER], 500, 300, Caps()) == ((3000, 700), 500, 300, 0)
-    assert enforce_total([OTHER, USER], 500, 300, Caps()) == ((700, 3000), 500, 300, 0)
+    assert enforce_total([USER, OTHER], 500, 300, PolicyCaps()) == ((3000, 700), 500, 300, 0)
+    assert enforce_total([OTHER, USER], 500, 300, PolicyCaps()) == ((700, 3000), 500, 300, 0)
 
 
 def test_enforce_total_reports_an_overrun_when_all_is_the_users_text() -> None:
     """V13, ladder, both user text: nothing of it is cut, and the documents are not emptied in vain."""
-    assert enforce_total([USER, USER], 500, 300, Caps()) == ((3000, 3000), 500, 300, 2300)
+    assert enforce_total([USER, USER], 500, 300, PolicyCaps()) == ((3000, 3000), 500, 300, 2300)
 
 
 def test_enforce_total_trims_history_then_summary_then_memory() -> None:
     """Q-07: whole old messages first, then just enough of the summary, then of the memory."""
-    caps = Caps(history=100, total=100)
+    caps = PolicyCaps(history=100, total=100)
     items = costs(10, 40, 30, 20)
     assert enforce_total(items, 0, 0, caps) == ((10, 40, 30, 20), 0, 0, 0)
     assert enforce_total(items, 5, 5, caps) == ((None, 40, 30, 20), 5, 5, 0)
@@ -294,7 +296,7 @@ def test_enforce_total_trims_history_then_summary_then_memory() -> None:
 
 @given(histories, st.integers(0, 500), st.integers(0, 300), capses, st.sampled_from(get_args(TrimRule)))
 def test_enforce_total_keeps_the_total_or_says_by_how_much_not(
-    items: list[HistoryItem], summary: int, memory: int, caps: Caps, rule: TrimRule
+    items: list[HistoryItem], summary: int, memory: int, caps: PolicyCaps, rule: TrimRule
 ) -> None:
     """What is left costs at most the total plus the overrun, exactly that if there is one; floors stay."""
     trimmed = enforce_total(items, summary, memory, caps, rule)
@@ -315,7 +317,7 @@ def test_enforce_total_keeps_the_total_or_says_by_how_much_not(
 
 @given(histories, st.integers(0, 500), st.integers(0, 300), capses, st.integers(0, 100))
 def test_enforce_total_keeps_no_less_when_the_total_is_larger(
-    items: list[HistoryItem], summary: int, memory: int, caps: Caps, more: int
+    items: list[HistoryItem], summary: int, memory: int, caps: PolicyCaps, more: int
 ) -> None:
     """A larger total drops and cuts nothing that a smaller one kept, unless the smaller one was overrun."""
     small = enforce_total(items, summary, memory, caps)
