@@ -56,7 +56,7 @@ class DueWork(NamedTuple):
 @click.option(
     "--reason", type=click.Choice(["schedule", "request"]), help="Include blocks far from being compacted: all of them."
 )
-@limit(100, "SummaryWorker")
+@limit(100, "Jobs")
 def jobs(place: OpenStore, *, session_id: str | None, run: bool, reason: str | None, limit: int) -> Result:
     """List messages to be read for facts, and summaries due of a language model; --run does both.
 

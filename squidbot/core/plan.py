@@ -15,20 +15,6 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import Cost, Usage
 
-__all__ = [
-    "CAUSES",
-    "EXTENDED",
-    "JOURNAL_SECTION",
-    "REMEMBERED",
-    "FirstChanged",
-    "NoteBlock",
-    "PlanRecord",
-    "Price",
-    "Prices",
-    "Representation",
-    "Section",
-    "Segment",
-]
 
 # Why a plan may change (decisions.md section 3). "repaired": a tool result came after its step was sent without it.
 # "rollover": only the current turn is wanted, or fits.

@@ -31,17 +31,6 @@ if TYPE_CHECKING:
     from squidbot.core.view.current import CurrentView, SessionContext
     from squidbot.core.view.renderer import Renderer
 
-__all__ = [
-    "FactRetraction",
-    "SupportsRecordSearch",
-    "named_in",
-    "newly_told",
-    "standing_facts",
-    "told_facts",
-    "unload",
-    "unset",
-    "withdraw",
-]
 
 PLAN: Final = "plan"
 # No message behind these opens a conversation (`unasked.COLD_MESSAGES`).

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from squidbot.core.budget import HistoryCaps, Layout
     from squidbot.core.messages import ContextWindow, Labels
 
-__all__ = ["LEVEL_TOKENS", "STRATEGIES", "HistorySettings", "strategy"]
 
 # Tokens of a summary by level at an input limit of 13,600 (a 16K window), scaled with the limit, at least 64 (C23).
 LEVEL_TOKENS = {
