@@ -12,7 +12,7 @@ from squidbot.cli.texts import ANSWER_IS_NO, USAGE, count, exit_code, shorter, s
 from squidbot.core.errors import ConfigError, LLMError, SquidbotError
 from squidbot.core.memory.learning import MODEL, RULES, Studied, Unread
 from squidbot.core.transcript.scopes import SCOPE
-from squidbot.services.background import BackgroundWorker, FactModelWork, FactRulesWork, WorkOrder, reader_of, study_of
+from squidbot.services.background import BackgroundWorker, FactWork, WorkOrder, reader_of, study_of
 from squidbot.services.summaries import SummaryWorker
 
 if TYPE_CHECKING:
@@ -150,8 +150,8 @@ def _read_facts(place: OpenStore, due: DueWork, reason: str) -> list[Studied]:
     if not due.unread:
         return read
     model = reader_of(place.wired)
-    by_model = (FactModelWork(model, place.wired.job_settings().backoff_seconds),) if model else ()
-    worker, every = BackgroundWorker(FactRulesWork(), *by_model), sum(map(_messages, due.unread))
+    by_model = (FactWork(model, place.wired.job_settings().backoff_seconds),) if model else ()
+    worker, every = BackgroundWorker(FactWork(), *by_model), sum(map(_messages, due.unread))
     with bar("reading") as tick:
 
         def told(one: TaskOutcome) -> None:
