@@ -17,9 +17,8 @@ from squidbot.core import events
 from squidbot.core.errors import ConfigError, LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.memories import Scope, View
-from squidbot.core.ports import SupportsCalibration
-from squidbot.core.removal import SupportsRecordSearch
-from squidbot.core.transcript.removals import TOLD
+from squidbot.core.ports import SupportsCalibration, SupportsRecordSearch
+from squidbot.core.transcript.removals import INJECTION
 from squidbot.wiring.registry import make
 
 if TYPE_CHECKING:
@@ -195,7 +194,7 @@ class Lists(Protocol):
         """Return the sessions of a store, each with how many messages it has."""
 
 
-def withdraw(
+def retract(
     store: object, memory_ids: Iterable[str], out_of: Callable[[str], Retraction | None], observer: Observer
 ) -> list[str]:
     """Take facts out of the sessions of a store that were told of one of these; return the ids of these sessions.
@@ -206,7 +205,7 @@ def withdraw(
     found: list[str] = []
     sessions: list[str] = []
     if isinstance(store, SupportsRecordSearch):
-        sessions = store.sessions_with(TOLD.name, [json.dumps(each, ensure_ascii=False) for each in memory_ids])
+        sessions = store.sessions_with(INJECTION.name, [json.dumps(each, ensure_ascii=False) for each in memory_ids])
     elif isinstance(store, Lists):
         sessions = [session_id for session_id, _ in store.sessions()]
     for session_id in sessions:

@@ -16,7 +16,7 @@ from squidbot.core.transcript.lineage import LINEAGE
 from squidbot.core.transcript.markers import MARKED
 from squidbot.core.transcript.pins import PIN
 from squidbot.core.transcript.records import RecordKind
-from squidbot.core.transcript.removals import FORGOTTEN, TOLD, WITHDRAWN
+from squidbot.core.transcript.removals import FORGOTTEN, INJECTION, RETRACTION
 from squidbot.core.transcript.scopes import MODEL, SCOPE
 from squidbot.core.transcript.snapshots import SNAPSHOT
 from squidbot.core.transcript.windows import LEARNED, WINDOW
@@ -64,8 +64,8 @@ KINDS: Final[tuple[AnyKind, ...]] = (
     JOURNALED,
     BROUGHT,
     CUT,
-    TOLD,
-    WITHDRAWN,
+    INJECTION,
+    RETRACTION,
     FORGOTTEN,
 )
 

@@ -522,6 +522,18 @@ class SupportsDrop(Protocol):
 
 
 @runtime_checkable
+class SupportsRecordSearch(Protocol):
+    """What a store may have beside its port: it finds sessions by what their records say, without opening any."""
+
+    def sessions_with(self, kind: str, words: Sequence[str]) -> list[str]:
+        """Return the sessions with a record of a kind in whose body one of these texts stands, oldest first.
+
+        Raises:
+            StoreError: the disk failed.
+        """
+
+
+@runtime_checkable
 class SupportsClaims(Protocol):
     """What a store may have beside its port: of all who share it, in any process, one at a time does some work.
 

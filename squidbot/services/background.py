@@ -426,7 +426,7 @@ def forget_with(wired: Wired, session_id: str, seqs: Sequence[int]) -> tuple[str
 
     ids = store.unsay(session_id, seqs, WITH_MESSAGES)
     if ids:
-        wired.withdraw(ids, reason="facts went with the messages that alone said them")
+        wired.retract(ids, reason="facts went with the messages that alone said them")
         wired.relay.notify(Event(events.FACTS_FORGOTTEN, session_id, ", ".join(ids)))
     return tuple(ids)
 

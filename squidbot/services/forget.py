@@ -22,10 +22,10 @@ from squidbot.adapters.common.files import append, lock, lock_at_once, open_own
 from squidbot.core import events
 from squidbot.core.errors import DamagedStoreError, NotFoundError, SquidbotError, StoreError
 from squidbot.core.events import Event
+from squidbot.core.forgetting import remove_document, remove_goals
 from squidbot.core.memories import CARDS, Scope, View
 from squidbot.core.messages import Category
 from squidbot.core.ports import SupportsDrop
-from squidbot.core.removal import unload, unset
 from squidbot.core.transcript.records import as_fields, fields
 from squidbot.core.transcript.removals import FORGOTTEN
 from squidbot.core.transcript.scopes import SCOPE, scope_at
@@ -265,7 +265,7 @@ def _end(wired: Wired, task: _PendingForget) -> None:
         _core(wired, task.session_id).forget(*task.seqs, reason=task.reason, now=time.time())
     _elsewhere(wired, task)
     # Of those that were gone when it died nothing shows any more where they were told.
-    wired.withdraw(task.ids, reason="a process died while it forgot what they were made of")
+    wired.retract(task.ids, reason="a process died while it forgot what they were made of")
 
 
 def _elsewhere(wired: Wired, task: _PendingForget) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -444,7 +444,7 @@ def _journals_without(wired: Wired, task: _PendingForget, gone: frozenset[int]) 
         _reindex(wired, scope)
         yield from files
     if changed:
-        wired.withdraw(changed, reason="entries of the journal went with the messages that they told of")
+        wired.retract(changed, reason="entries of the journal went with the messages that they told of")
 
 
 def _told_by(entry: JournalEntry) -> str:
@@ -507,7 +507,7 @@ def _facts_of(wired: Wired, scope: Scope, reason: str) -> list[str]:
             gone += theirs
     if gone:
         _log_without(wired, _PendingForget("", marks=tuple(gone)))
-        wired.withdraw(gone, reason=reason)
+        wired.retract(gone, reason=reason)
         wired.relay.notify(Event(events.FACTS_FORGOTTEN, "", ", ".join(gone)))
     return gone
 
@@ -525,7 +525,7 @@ def _journal_of(wired: Wired, scope: Scope) -> list[str]:
     files = journals.rewrite(scope, gone, lambda _: True)
     _reindex(wired, scope)
     if told:
-        wired.withdraw(told, reason="the journal went with its user")
+        wired.retract(told, reason="the journal went with its user")
     return files
 
 
@@ -632,7 +632,7 @@ def forget_named(wired: Wired, session_id: str, text: str, *, reason: str = "") 
         NotFoundError: no call has named it; nothing was taken out.
         StoreError: nothing was taken out.
     """
-    gone = unset(_shelf(wired, session_id), [text], reason, time.time()) if text.strip() else 0
+    gone = remove_goals(_shelf(wired, session_id), [text], reason, time.time()) if text.strip() else 0
     if not gone:
         raise NotFoundError(f"no call has named {text!a:.80}; what a message marks goes with `forget` of that message")
     return gone
@@ -647,7 +647,7 @@ def forget_document(wired: Wired, session_id: str, name: str, *, reason: str = "
         NotFoundError: there was never one of that name; nothing was taken out.
         StoreError: nothing was taken out.
     """
-    gone = unload(_shelf(wired, session_id), name, reason, time.time())
+    gone = remove_document(_shelf(wired, session_id), name, reason, time.time())
     if not gone:
         raise NotFoundError(f"{session_id!a:.80} has no text of a document {name!a:.80}; nothing was taken out")
     return gone

@@ -67,8 +67,8 @@ class Retraction(NamedTuple):
 
 
 FORGOTTEN = RecordKind("forgotten", fields(ForgetRecord), tuple, title="record of forgotten messages")
-TOLD = RecordKind("told", fields(InjectionRecord), tuple, title="record of what was told")
-WITHDRAWN = RecordKind("withdrawn", fields(Retraction), tuple, title="withdrawal")
+INJECTION = RecordKind("told", fields(InjectionRecord), tuple, title="record of what was told")
+RETRACTION = RecordKind("withdrawn", fields(Retraction), tuple, title="withdrawal")
 
 
 def forgotten_since(transcripts: TranscriptStore, session_id: str, request: int) -> frozenset[int]:
@@ -77,11 +77,11 @@ def forgotten_since(transcripts: TranscriptStore, session_id: str, request: int)
     return frozenset(seq for one in since for seq in (*one.asked, *one.copies))
 
 
-def withdrawn_since(
+def retracted_since(
     transcripts: TranscriptStore, session_id: str, request: int, messages: int, plan_id: int
 ) -> tuple[str, ...]:
     """Return the facts that are gone since from a request of so many messages under a plan; () for none."""
-    for one in WITHDRAWN.all(transcripts, session_id):
+    for one in RETRACTION.all(transcripts, session_id):
         if request < one.requests and (plan_id in one.plans or any(seq < messages for seq in one.rows)):
             return one.memories
     return ()
