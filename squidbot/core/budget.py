@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -290,11 +289,6 @@ class Tier:
     prompt_cap_tokens: int
     layout: tuple[tuple[str, int], ...]
 
-    @property
-    def most_summaries(self) -> int:
-        """Most summaries in view, merged ones apart (O-05: 0, 1, 3, 10, 15)."""
-        return sum(self.summaries)
-
 
 # O-04's figures. "Session summary" and "session" are one note on all that was said (C23: T1 merged 300); "critical" and
 # "API contracts" are what is pinned; summaries by level, those of one level together.
@@ -333,15 +327,6 @@ def tier_of(window_tokens: int) -> Tier:
     return next(t for t in TIERS if t.largest_window_tokens is None or window_tokens <= t.largest_window_tokens)
 
 
-def tier(window_tokens: int) -> int:
-    """Return the number, 1 to 5, of the tier of a window of that many tokens.
-
-    Raises:
-        ConfigError: the window is not above 0.
-    """
-    return tier_of(window_tokens).number
-
-
 # Which window a session gets: every source in its order, what caps it, and one tier below where that
 # is asked for.
 
@@ -357,16 +342,16 @@ RETRY_WINDOWS = tuple(size for power in range(17, 8, -1) for size in (2**power, 
 
 @dataclass(frozen=True, slots=True)
 class WindowSources:
-    """What is known of a window, all in tokens; None where it is not.
+    """What is known of a window, all in tokens; `None` where it is not known.
 
     Attributes:
         asked_tokens: what the caller asks for; it goes before all else, as it is.
         model_tokens: what the definition of the model says.
         global_tokens: what the settings say for all models.
-        native_tokens: what the model was trained for, as its file or its definition says.
-        sized_tokens: the largest that the machine's memory holds; None also where nothing fits.
+        native_tokens: what the model was trained for, by its file or its definition.
+        sized_tokens: the largest that the machine's memory holds; `None` also where nothing fits.
         sized_source: which memory that is, as `ResolvedWindow.source` calls it: "auto-vram", "auto-ram".
-        sized_reason: in a sentence how that came about, or why there is none; "" where nobody looked.
+        sized_reason: how that came about, or why there is none, in a sentence; "" where nobody looked.
         served_tokens: what a server that has loaded the model gives it.
         sizing: whether a size that fits is taken whole, one tier below, or not at all.
         min_tokens: the smallest that sizing may choose.
@@ -385,11 +370,17 @@ class WindowSources:
 
 
 class ResolvedWindow(NamedTuple):
-    """A window in tokens, the source that it is from, and in a sentence each how it came about, in order."""
+    """A window in tokens, its source, and how it came about: a sentence for each step, in order."""
 
     window_tokens: int
     source: str
     steps: tuple[str, ...]
+
+    def below(self, most_tokens: int | None, source: str, step: str) -> ResolvedWindow:
+        """Return the window, cut to `most_tokens` where it is larger; `source` and `step` then say why."""
+        if most_tokens is None or most_tokens >= self.window_tokens:
+            return self
+        return ResolvedWindow(most_tokens, source, (*self.steps, step.format(most_tokens)))
 
 
 def resolve(known: WindowSources) -> ResolvedWindow:
@@ -398,20 +389,42 @@ def resolve(known: WindowSources) -> ResolvedWindow:
     Raises:
         ConfigError: a size is not above 0.
     """
-    _check(known)
+    sizes = {
+        "window asked for": known.asked_tokens,
+        "context_window of the model": known.model_tokens,
+        "window.default": known.global_tokens,
+        "native_context_limit": known.native_tokens,
+        "window that fits": known.sized_tokens,
+        "window that is served": known.served_tokens,
+        "window.min": known.min_tokens,
+    }
+    for name, tokens in sizes.items():
+        if tokens is not None:
+            _positive(name, tokens)
     if known.asked_tokens is not None:
         return ResolvedWindow(known.asked_tokens, "manual", (f"{known.asked_tokens:,} tokens asked for by the caller",))
-    if known.sized_tokens is not None and known.sizing != "manual":
-        found = _sized(known, known.sized_tokens)
-    else:
-        found = _told(known)
-    return _as_served(found, known.served_tokens)
+    is_sized = known.sized_tokens is not None and known.sizing != "manual"
+    steps = (known.sized_reason,) if known.sized_reason else ()
+    named = (
+        (known.sized_tokens if is_sized else None, known.sized_source, "" if steps else "{:,} tokens fit"),
+        (known.model_tokens, "model-definition", "{:,} by the model's definition"),
+        (known.global_tokens, "global-config", "{:,} by window.default"),
+        (known.served_tokens, "served", "{:,} is what the server gives the model"),
+        (FALLBACK_WINDOW_TOKENS, "default", "{:,} where nothing is known"),
+    )
+    tokens, source, step = next((size, source, step) for size, source, step in named if size is not None)
+    found = ResolvedWindow(tokens, source, (*steps, *filter(None, (step.format(tokens),))))
+    found = found.below(known.model_tokens, "model-cap", "cut to {:,}: context_window of the model")
+    found = found.below(known.native_tokens, "native-limit", "cut to {:,}: native limit of the model")
+    if is_sized and known.sizing == "one_tier_below":
+        found = found.below(one_tier_below(found.window_tokens, known.min_tokens), "tier", "one tier below: {:,}")
+    return found.below(known.served_tokens, "served", "cut to {:,}: what the server gives the model")
 
 
 def one_tier_below(window_tokens: int, min_tokens: int = TIER_WINDOWS[0]) -> int:
-    """Return the largest size of the next lower tier (O-02), in tokens; at least `min_tokens`.
+    """Return the largest size of the next lower tier, in tokens; at least `min_tokens`.
 
-    Within the lowest tier it is the largest of its sizes that fits, and a window smaller than all of these stays.
+    Within the lowest tier it is the largest of its sizes that fits; a window smaller than all of these stays.
 
     Raises:
         ConfigError: the window is not above 0.
@@ -423,71 +436,13 @@ def one_tier_below(window_tokens: int, min_tokens: int = TIER_WINDOWS[0]) -> int
 
 
 def descending(window_tokens: int, min_tokens: int = TIER_WINDOWS[0]) -> Iterator[int]:
-    """Return the sizes to try where a window could not be loaded, in tokens, each smaller than the one before it.
+    """Yield the smaller sizes to try where a window could not be loaded, in tokens, the largest first.
 
-    They are powers of two and what lies halfway, down to `min_tokens`, which is the last.
+    They are powers of two and what lies halfway; `min_tokens` is the last one.
     """
-    for size in RETRY_WINDOWS:
-        if min_tokens < size < window_tokens:
-            yield size
+    yield from (size for size in RETRY_WINDOWS if min_tokens < size < window_tokens)
     if min_tokens < window_tokens:
         yield min_tokens
-
-
-def _check(known: WindowSources) -> None:
-    sizes = {
-        "window asked for": known.asked_tokens,
-        "context_window of the model": known.model_tokens,
-        "window.default": known.global_tokens,
-        "native_context_limit": known.native_tokens,
-        "window that fits": known.sized_tokens,
-        "window that is served": known.served_tokens,
-        "window.min": known.min_tokens,
-    }
-    for name, tokens in sizes.items():
-        if tokens is not None and tokens <= 0:
-            raise ConfigError(f"the {name} must be > 0 tokens, not {tokens}")
-
-
-def _sized(known: WindowSources, sized: int) -> ResolvedWindow:
-    """Return the window that memory holds, below its caps (B-03, 1 to 3)."""
-    found = _capped(ResolvedWindow(sized, known.sized_source, (known.sized_reason or f"{sized:,} tokens fit",)), known)
-    if known.sizing == "max_safe":
-        return found
-    lower = one_tier_below(found.window_tokens, known.min_tokens)
-    if lower == found.window_tokens:
-        return found
-    return ResolvedWindow(lower, "tier", (*found.steps, f"one tier below: {lower:,}"))
-
-
-def _told(known: WindowSources) -> ResolvedWindow:
-    """Return the window that somebody has named, or the fallback (B-02; B-03, 4 and 5)."""
-    steps = (known.sized_reason,) if known.sized_reason else ()
-    if known.model_tokens is not None:
-        named = known.model_tokens, "model-definition", f"{known.model_tokens:,} by the model's definition"
-    elif known.global_tokens is not None:
-        named = known.global_tokens, "global-config", f"{known.global_tokens:,} by window.default"
-    elif known.served_tokens is not None:
-        named = known.served_tokens, "served", f"{known.served_tokens:,} is what the server gives the model"
-    else:
-        named = FALLBACK_WINDOW_TOKENS, "default", f"{FALLBACK_WINDOW_TOKENS:,} where nothing is known"
-    return _capped(ResolvedWindow(named[0], named[1], (*steps, named[2])), known)
-
-
-def _capped(found: ResolvedWindow, known: WindowSources) -> ResolvedWindow:
-    """Return a window cut to what the model's definition and its training allow; the source is then the cap."""
-    caps = (("model-cap", known.model_tokens, "context_window"), ("native-limit", known.native_tokens, "native limit"))
-    for source, cap, name in caps:
-        if cap is not None and cap < found.window_tokens:
-            found = ResolvedWindow(cap, source, (*found.steps, f"cut to {cap:,}: {name} of the model"))
-    return found
-
-
-def _as_served(found: ResolvedWindow, served: int | None) -> ResolvedWindow:
-    """Return a window as the server that has the model gives it, where that is less."""
-    if served is None or served >= found.window_tokens:
-        return found
-    return ResolvedWindow(served, "served", (*found.steps, f"cut to {served:,}: what the server gives the model"))
 
 
 # How far a model can be relied on with what it is shown: by its size, and by what stands for messages
@@ -818,8 +773,8 @@ POINTER_WORDS, POINTER_TOKENS = 10, 32
 # What a text costs in the unit of the caps.
 Count = Callable[[str], int]
 
-# "ladder": in the newest messages what the user did not write is reduced before the documents are. "squidbot-v2": the
-# newest messages stay whole, as in document 001.
+# What gives way where the newest messages pass the total. "ladder": what the user did not write is cut, the documents
+# stay. "squidbot-v2": the messages stay whole, the documents are cut.
 TrimRule = Literal["ladder", "squidbot-v2"]
 
 
@@ -877,16 +832,30 @@ class PolicyCaps:
         return HistoryCaps(self.history, left, notes, self.min_recent_messages, reduces, pointer)
 
 
-class HistoryCaps(NamedTuple):
-    """What of the caps is left for the history of one call, in their unit.
+class HistoryItem(NamedTuple):
+    """One step of the history.
 
     Attributes:
-        history: what is sent raw of what was said before the current turn may cost.
+        cost: what it costs as it is, in the unit of the caps.
+        messages: how many messages it has.
+        least: what it costs when cut as far as it may be; `None`: never cut, as a user's text.
+    """
+
+    cost: int
+    messages: int = 1
+    least: int | None = None
+
+
+class HistoryCaps(NamedTuple):
+    """What the caps leave for the history of one call, in their unit.
+
+    Attributes:
+        history: what may be sent raw of what was said before the current turn.
         total: what that and notes may cost together: what the documents leave of the total.
         notes: what notes may cost.
-        min_recent_messages: newest messages that are kept whatever they cost.
-        reduces: whether of these what the user did not write is cut before the total is passed.
-        pointer: what stands in any case for what is left out costs.
+        min_recent_messages: this many newest messages are kept whatever they cost.
+        reduces: whether these are cut, the user's words aside, before the total is passed.
+        pointer: what the line costs that stands for what is left out.
     """
 
     history: int
@@ -897,106 +866,39 @@ class HistoryCaps(NamedTuple):
     pointer: int = 0
 
     def kept(self, items: Sequence[HistoryItem], *, noted: bool = False) -> tuple[int | None, ...]:
-        """Return for each item, oldest first, what it may cost; None: it is left out.
+        """Return for each item, oldest first, what it may cost; `None`: it is left out.
 
-        `noted` says that something stands for older ones already.
+        Items are kept from the newest on while they fit; the newest messages are kept in any case. `noted` says that
+        something stands for older ones already.
         """
         left = self._kept(items, self.total)
         return self._kept(items, self.total - self.pointer) if noted or None in left else left
 
     def _kept(self, items: Sequence[HistoryItem], total: int) -> tuple[int | None, ...]:
         total = max(1, total)
-        caps = PolicyCaps(history=min(self.history, total), total=total, min_recent_messages=self.min_recent_messages)
-        kept = cap_history(items, caps)
-        rule: TrimRule = "ladder" if self.reduces else "squidbot-v2"
-        costs = dict(zip(kept, enforce_total([items[one] for one in kept], 0, 0, caps, rule).history, strict=True))
-        return tuple(costs.get(place) for place in range(len(items)))
-
-
-class CapMeasure(NamedTuple):
-    """How caps are counted: the unit in force, its counter, and a warning to give once where it isn't the one asked."""
-
-    unit: Unit
-    count: Count
-    warning: str | None
-
-
-class HistoryItem(NamedTuple):
-    """One step of the history.
-
-    Attributes:
-        cost: what it costs as it is, in the unit of the caps.
-        messages: how many messages it has.
-        floor: whether a floor of the configuration (turns, tokens; C16) keeps it whatever it costs.
-        least: what it costs when cut as far as it may be; None: never cut, as a user's text (C2).
-    """
-
-    cost: int
-    messages: int = 1
-    floor: bool = False
-    least: int | None = None
-
-
-class TrimResult(NamedTuple):
-    """What each part may cost after the total was enforced, in the unit of the caps.
-
-    Attributes:
-        history: for each item in the order given what it may cost; None: it is left out.
-        summary, memory: what is left of each.
-        overrun: by how much the total is still exceeded; 0 where it is kept.
-    """
-
-    history: tuple[int | None, ...]
-    summary: int
-    memory: int
-    overrun: int
+        left: dict[int, int] = {}
+        spent = messages = 0
+        floor = len(items)
+        for place in reversed(range(len(items))):
+            if messages < self.min_recent_messages:
+                floor = place
+            elif spent + items[place].cost > min(self.history, total):
+                break
+            left[place] = items[place].cost
+            spent += items[place].cost
+            messages += items[place].messages
+        over = spent - total
+        for place in range(floor, len(items)) if self.reduces else ():
+            item = items[place]
+            cut = 0 if item.least is None else max(0, min(item.cost - item.least, over))
+            left[place] -= cut
+            over -= cut
+        return tuple(left.get(place) for place in range(len(items)))
 
 
 def count_words(text: str) -> int:
-    """Return the number of words: runs of characters that are no whitespace (C3)."""
+    """Return the number of words: runs of characters that are no white space."""
     return len(text.split())
-
-
-def measure_for(unit: Unit, token_count: Count | None) -> CapMeasure:
-    """Return what counts the caps: tokens only where there is a counter, else words and one warning (Q-08).
-
-    The counter is used where it is given: tokens never mean words in silence. The warning is for the caller to tell
-    once.
-    """
-    if unit == "words":
-        return CapMeasure("words", count_words, None)
-    if token_count is not None:
-        return CapMeasure("tokens", token_count, None)
-    return CapMeasure(
-        "words", count_words, "the budget is set in tokens, but there is no token counter: words are counted"
-    )
-
-
-def available_tokens(input_limit_tokens: int, fixed_tokens: int, summary_tokens: Sequence[int] = ()) -> int:
-    """Return what the history may cost: input limit - fixed part - summaries (B-13, O-06); 0 where nothing is left.
-
-    The fixed part is system, tools and head.
-
-    Raises:
-        BudgetError: the fixed part alone leaves no room.
-    """
-    if fixed_tokens >= input_limit_tokens:
-        raise BudgetError(
-            "system and tools",
-            cost=fixed_tokens,
-            budget=input_limit_tokens,
-            unit="tokens",
-            key="models.<alias>.context_window",
-        )
-    return max(0, input_limit_tokens - fixed_tokens - sum(summary_tokens))
-
-
-def compact_at_tokens(available: int, compact_at_fraction: float = 0.8) -> int:
-    """Return the smallest cost of the history, in tokens, at which an event is due: that share of `available`, or more.
-
-    The default is O-06's 80 %; `available` is in tokens.
-    """
-    return math.ceil(Fraction(str(compact_at_fraction)) * available)
 
 
 def truncate_newest(text: str, limit: int, count: Count) -> str:
@@ -1024,70 +926,6 @@ def truncate_newest(text: str, limit: int, count: Count) -> str:
     letters = range(word_starts[-1], len(text[:end].rstrip())) if word_starts else range(0)
     letter = _earliest(letters, fits)
     return text[letters[letter] :] if letter < len(letters) else ""
-
-
-def cap_history(items: Sequence[HistoryItem], caps: PolicyCaps) -> tuple[int, ...]:
-    """Return the positions of the items that are kept, oldest first (Q-06).
-
-    From newest to oldest while they fit `caps.history`; from the first that does not, older ones are left out. The
-    newest item, those with the newest `caps.min_recent_messages` messages, and floor items are kept in any case and
-    count as the others do.
-    """
-    floor = _floor(items, caps)
-    kept: list[int] = []
-    spent, open_ = 0, True
-    for position in reversed(range(len(items))):
-        open_ = open_ and spent + items[position].cost <= caps.history
-        if open_ or position in floor:
-            kept.append(position)
-            spent += items[position].cost
-    return tuple(reversed(kept))
-
-
-def enforce_total(
-    history: Sequence[HistoryItem], summary: int, memory: int, caps: PolicyCaps, rule: TrimRule = "ladder"
-) -> TrimResult:
-    """Return what each part may cost so that all together cost at most `caps.total`: history, summary, memory (Q-07).
-
-    History goes first, the oldest item first and whole, down to the floor of `cap_history`. By the rule "ladder" the
-    floor's items are then cut to their `least`, oldest first, and by no more than needed; and where the history alone
-    exceeds the total, summary and memory are spared, as emptying them would not help. By "squidbot-v2" floor items
-    stay whole and the documents are emptied (V13). An overrun is a value, for the event `budget-overrun`.
-    """
-    floor = _floor(history, caps)
-    over = sum(item.cost for item in history) + summary + memory - caps.total
-    left: list[int | None] = [item.cost for item in history]
-    for position, item in enumerate(history):
-        if over > 0 and position not in floor:
-            left[position] = None
-            over -= item.cost
-    if rule == "ladder":
-        for position in sorted(floor):
-            cut = _cuttable(history[position], over)
-            left[position] = history[position].cost - cut
-            over -= cut
-        if over > summary + memory:
-            return TrimResult(tuple(left), summary, memory, over)
-    from_summary = max(0, min(summary, over))
-    from_memory = max(0, min(memory, over - from_summary))
-    overrun = max(0, over - from_summary - from_memory)
-    return TrimResult(tuple(left), summary - from_summary, memory - from_memory, overrun)
-
-
-def _cuttable(item: HistoryItem, wanted: int) -> int:
-    least = item.cost if item.least is None else item.least
-    return max(0, min(item.cost - least, wanted))
-
-
-def _floor(items: Sequence[HistoryItem], caps: PolicyCaps) -> set[int]:
-    floor = {position for position, item in enumerate(items) if item.floor}
-    messages = 0
-    for position in reversed(range(len(items))):
-        if messages >= caps.min_recent_messages:
-            break
-        floor.add(position)
-        messages += items[position].messages
-    return floor
 
 
 def _earliest(starts: Sequence[int], fits: Callable[[int], bool]) -> int:

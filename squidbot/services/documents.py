@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from squidbot.core import events
 from squidbot.core.arguments import takes, text
-from squidbot.core.budget import dedupe, measure_for, truncate_newest
+from squidbot.core.budget import count_words, dedupe, truncate_newest
 from squidbot.core.compaction.pressure import floor_of, history_of
 from squidbot.core.compaction.turn import speaks
 from squidbot.core.errors import BudgetError, ConfigError, NotFoundError
@@ -398,7 +398,7 @@ class DocumentCaps:
 
     def sections(self, memory: str, summary: str) -> tuple[Section, ...]:
         """Return the documents as sections: deduplicated, then each cut to its newest lines (Q-03 to Q-05)."""
-        count = measure_for(self.caps.unit, self.meter.physical.count).count
+        count = self.meter.physical.count if self.caps.unit == "tokens" else count_words
         if self.caps.dedupe and memory and summary:
             summary, _ = dedupe(summary, memory)
         texts = {
