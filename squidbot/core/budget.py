@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 # The context window of a session: how large, how much of it is for input, and whether a request fits.
 
-# The reserve where neither the user nor the model names one: global default of B-02 and section 11.
+# The reserve where neither the user nor the model names one.
 DEFAULT_RESERVE_TOKENS = 4096
 
 CALIBRATED_FRACTION = 0.95
 # Of a request that was refused as too long, where nobody says how much would fit: counters are rarely a third under.
 LEFT_FRACTION = 0.67
-# Share of the window that the estimate may fill (C12): .85 for a heuristic, .95 once reported usage has calibrated it.
+# Share of the window that the estimate may fill: .85 for a heuristic, .95 once reported usage has calibrated it.
 _SAFETY_FRACTIONS: dict[Certificate, float] = {
     "exact": 1.0,
     "anchored": CALIBRATED_FRACTION,
@@ -61,7 +61,7 @@ class WindowSettings:
         safety_fraction: share of the window that the estimate may fill, 0 < x <= 1; None: by the counter's certificate.
         model_max_output_tokens: the longest answer of the model; None where unknown.
         model: the model's alias, "" where unknown.
-        source: where the window came from, in the words of C9 ("native-limit", "global-config", ...).
+        source: where the window came from, ("native-limit", "global-config", ...).
         model_parameters_billion: the size of the model; None where unknown.
         detail: how the window came about, in sentences; "" where there is nothing to tell.
         learned_for: as in `Window`.
@@ -144,7 +144,7 @@ def read_budget(given: object) -> float | None:
 
 
 def default_reserve_tokens(window_tokens: int, model_max_tokens: int | None = None) -> int:
-    """Return the room for the answer where none is set: min(4096, the model's longest answer, window // 4) (C12).
+    """Return the room for the answer where none is set: min(4096, the model's longest answer, window // 4).
 
     Both sizes are in tokens; `model_max_tokens` None means unknown.
 
@@ -159,7 +159,7 @@ def default_reserve_tokens(window_tokens: int, model_max_tokens: int | None = No
 
 
 def left_reserve_tokens(window_tokens: int) -> int:
-    """Return the room for the answer where that is what a heuristic leaves: window - floor(.85 window) (C12).
+    """Return the room for the answer where that is what a heuristic leaves: window - floor(.85 window).
 
     Raises:
         ConfigError: the window is not above 0.
@@ -169,14 +169,14 @@ def left_reserve_tokens(window_tokens: int) -> int:
 
 
 def safety_fraction_for(certificate: Certificate) -> float:
-    """Return the share of the window that an estimate with this certificate may fill (C12)."""
+    """Return the share of the window that an estimate with this certificate may fill."""
     return _SAFETY_FRACTIONS[certificate]
 
 
 def input_limit(window_tokens: int, reserved_output_tokens: int, safety_fraction: float) -> int:
-    """Return the most tokens a request may cost: min(window - reserve, floor(safety x window)) (C12); at least 1.
+    """Return the most tokens a request may cost: min(window - reserve, floor(safety x window)); at least 1.
 
-    The share is taken of the decimal number that is written, not of its binary neighbour (C13): .85 of 16000 is
+    The share is taken of the decimal number that is written, not of its binary neighbour: .85 of 16000 is
     13600, of 16384 it is 13926.
 
     Raises:
@@ -237,13 +237,13 @@ def window_below(window: ContextWindow, refused_tokens: int, told_tokens: int | 
 
 
 def room(cost: Cost, window: ContextWindow) -> int:
-    """Return the tokens that a request of this cost still has under both checks of C12; below 0: so many too many."""
+    """Return the tokens that a request of this cost leaves free, by estimate and by bound; below 0: it is too large."""
     physical = window.window_tokens - window.reserved_output_tokens - cost.bound
     return min(physical, _policy_limit(window.window_tokens, window.safety_fraction) - cost.estimate)
 
 
 def fits(cost: Cost, window: ContextWindow) -> bool:
-    """Return whether a request of this cost passes both checks of C12."""
+    """Return whether a request of this cost fits, as an estimate and as a bound."""
     return room(cost, window) >= 0
 
 
@@ -271,13 +271,13 @@ class Tier:
 
     Attributes:
         number: 1 to 5.
-        label: the name shown to users (O-03).
+        label: the name shown to users.
         largest_window_tokens: the upper end of the range, itself inside; None for the last tier, which has no end.
-        target_fraction: share of the available room that a compaction leaves filled (O-05); None where none is named.
-        summaries: most summaries in view at the levels detailed, moderate, compact (C23); older ones are merged.
-        pinned_fraction: ceiling of pinned content as a share of the window (O-05, read as in the errata of section 3).
-        prompt_cap_tokens: ceiling of the host's mode prompt (C22).
-        layout: the most that each part of a request is given, in tokens (O-04); recent messages get the rest (C11).
+        target_fraction: share of the available room that a compaction leaves filled; None where none is named.
+        summaries: most summaries in view at the levels detailed, moderate, compact; older ones are merged.
+        pinned_fraction: ceiling of pinned content as a share of the window.
+        prompt_cap_tokens: ceiling of the host's mode prompt.
+        layout: the most that each part of a request is given, in tokens; recent messages get the rest.
     """
 
     number: int
@@ -290,7 +290,7 @@ class Tier:
     layout: tuple[tuple[str, int], ...]
 
 
-# O-04's figures. "Session summary" and "session" are one note on all that was said (C23: T1 merged 300); "critical" and
+# "Session summary" and "session" are one note on all that was said (in the first tier of 300 tokens); "critical" and
 # "API contracts" are what is pinned; summaries by level, those of one level together.
 _MINIMAL = (("system", 200), ("session", 300))
 _BASIC = (("system", 500), ("contracts", 800), ("session", 500), ("detailed", 700))
@@ -306,7 +306,7 @@ _LARGE = (("system", 1500), ("task", 600), ("architecture", 3000), ("contracts",
 _PREMIUM = (*_LARGE, ("compact", 900), ("moderate", 3000), ("detailed", 6500))
 _ULTRA = (*_LARGE, ("compact", 1500), ("moderate", 4500), ("detailed", 9000))
 
-# Ranges: C13, of the number given, binary or decimal. Targets: O-05; low water is the smaller of these and high - .10.
+# Ranges are of the number given, binary or decimal. Low water is a target, at most the high-water mark less .10.
 TIERS = (
     Tier(1, "Minimal", 4096, None, (0, 0, 0), 0.05, 400, _MINIMAL),
     Tier(2, "Basic", 8192, 0.80, (1, 0, 0), 0.10, 800, _BASIC),
@@ -332,9 +332,9 @@ def tier_of(window_tokens: int) -> Tier:
 
 Sizing = Literal["max_safe", "one_tier_below", "manual"]
 
-# Where neither the file, the machine nor the user says anything (B-02, B-03).
+# Where neither the file, the machine nor the user says anything.
 FALLBACK_WINDOW_TOKENS = 32_768
-# The sizes that tiers are named after (O-03), in binary K as model files have them.
+# The sizes that tiers are named after, in binary K as model files have them.
 TIER_WINDOWS = (2048, 4096, 8192, 16384, 32768, 65536, 131072)
 # What a size that could not be loaded is followed by: half, by way of three quarters.
 RETRY_WINDOWS = tuple(size for power in range(17, 8, -1) for size in (2**power, 3 * 2 ** (power - 2)))
@@ -445,10 +445,10 @@ def descending(window_tokens: int, min_tokens: int = TIER_WINDOWS[0]) -> Iterato
         yield min_tokens
 
 
-# How far a model can be relied on with what it is shown: by its size, and by what stands for messages
-# (O-17, C24).
+# How far a model can be relied on with what it is shown: by its size, and by what stands for messages.
+# .
 
-# Where a model of so many billion parameters, or a larger one, starts; below all of them .3 (O-17).
+# Where a model of so many billion parameters, or a larger one, starts; below all of them .3.
 SIZES = ((70.0, 0.95), (30.0, 0.85), (13.0, 0.7), (7.0, 0.5), (0.0, 0.3))
 # What one lossy generation takes, and what is left at least.
 LOSS_FRACTION, LEAST_LEFT = 0.15, 0.3
@@ -462,7 +462,7 @@ def reliability(generations: int, parameters_billion: float | None = None, *, ex
 
     `generations` is how often text was told anew from text that was told itself: 0 where all is verbatim, 1 for notes
     that are made from what was said, whatever the number of events. A model of unknown size (None) has no factor.
-    Both forms of C24 are there, linear and `exponential`; they are equal up to one generation.
+    It falls linearly, or with `exponential` by a factor; both are equal up to one generation.
     """
     left = (1 - LOSS_FRACTION) ** generations if exponential else 1 - LOSS_FRACTION * generations
     return _factor(parameters_billion) * max(left, LEAST_LEFT)
@@ -509,13 +509,13 @@ def allocate(
 ) -> dict[str, int]:
     """Return the share of each item by name, in order of name; together at most `total`, each within its bounds.
 
-    The level of a water-fill: every item gets weight x level, cut to [min, max], with one level for all (section 7).
+    The level of a water-fill: every item gets weight x level, cut to [min, max], with one level for all.
     First up to what each can use now; what is left then goes on by weight up to the ceilings. Each is rounded to the
     nearest integer at that level; where a whole level is too much, the item nearest to its next integer comes first,
     ties by name.
 
-    That is Webster's rounding. Section 7 names the largest remainder, which keeps the level and moves the rounding: it
-    can take from an item when the total grows (weights 6, 6, 2: the last gets 2 of 10, but 1 of 11), and a larger
+    That is Webster's rounding. Rounding by the largest remainder keeps the level and moves the rounding: it can
+    take from an item when the total grows (weights 6, 6, 2: the last gets 2 of 10, but 1 of 11), and a larger
     window must never give less. Over 4,000 random sets of 2 to 8 weights no share differed by more than 1.
 
     `unit` and `key` are for the error: the unit of all amounts, and the setting that makes the total larger.
@@ -544,8 +544,8 @@ def allocate(
 class WindowShares(NamedTuple):
     """What each part gets of the window, as exact fractions of it; together at most 1.
 
-    `response` is the room reserved for the answer, `safety` is inside C12's share, `reserved` is kept free for the
-    response to grow into, `memory` is for the conversation.
+    `response` is the room for the answer, `safety` is inside the share that estimates may fill, `reserved` is kept free
+    for the response to grow into, `memory` is for the conversation.
     """
 
     system: Fraction
@@ -567,7 +567,7 @@ class WindowShares(NamedTuple):
 
 
 class _Mode(NamedTuple):
-    """Figures of one mode in per mille of the window (W-10, W-12, W-14)."""
+    """Figures of one mode in per mille of the window."""
 
     system: int
     tools: int
@@ -584,10 +584,10 @@ _CHAT_MODE = _Mode(6, 0, 44, 800, {"concise": 200, "balanced": 250, "detailed": 
 
 
 def adaptive_shares(score: float, *, tools_mode: bool, verbosity: Verbosity = "balanced") -> WindowShares:
-    """Return the shares of the window for a question of complexity `score`, 0 to 1 (W-10 to W-14, section 7).
+    """Return the shares of the window for a question of complexity `score`, 0 to 1.
 
     The response grows from 15 % by score x (maximum - 15 %); the reserved part pays first, down to 2 %, then the
-    memory. The shares don't depend on the window, so their percentages are those of any window (W-13).
+    memory. The shares don't depend on the window, so their percentages are those of any window.
 
     Raises:
         ConfigError: the score is not within 0..1, or the verbosity is none of the three.
@@ -658,7 +658,7 @@ def _at(step: int, weights: list[int], lows: list[int], highs: list[int]) -> lis
 
 # How much room a question's answer is likely to want, from 0 to 1.
 
-# Characters looked at from either end; the score has 5 ms (W-18), and a pasted file says nothing about the request.
+# Characters looked at from either end; the score has 5 ms, and a pasted file says nothing about the request.
 _LOOK_CHARS = 10_000
 
 _WORD = re.compile(r"\w+")
@@ -698,7 +698,7 @@ ENGLISH = WordLists(
 
 
 def score_complexity(text: str, *, tools_mode: bool, words: WordLists = ENGLISH) -> float:
-    """Return the complexity of a user's text, 0 to 1, in thousandths (W-09).
+    """Return the complexity of a user's text, 0 to 1, in thousandths.
 
     .05, and .05 in tools mode; up to .20 for the first 200 characters; .20 for a word that asks to create, .30 for
     one that asks to analyse; .10 for each part beyond the first, three at most. Parts are the question marks or the
@@ -720,8 +720,7 @@ def _found(lowered: str, words: WordLists) -> frozenset[str]:
     return frozenset(verb for verb in verbs if verb in lowered)
 
 
-# The room for the answer of one turn: by how much its question asks for, where that is wanted (W-09
-# to W-14, C12).
+# The room for the answer of one turn: by how much its question asks for, where that is wanted.
 
 
 def score_of(text: str, *, tools_mode: bool, languages: Sequence[WordLists] = (ENGLISH,)) -> float:
@@ -780,7 +779,7 @@ TrimRule = Literal["ladder", "squidbot-v2"]
 
 @dataclass(frozen=True, slots=True)
 class PolicyCaps:
-    """The policy caps of one agent. Defaults: Q-01; limits: Q-02.
+    """The policy caps of one agent.
 
     In the configuration of an agent they are `context_memory_max_words`, `context_summary_max_words`,
     `context_history_max_words`, `context_total_max_words`, `context_min_recent_messages`, `context_budget_mode` (the
@@ -806,7 +805,7 @@ class PolicyCaps:
     dedupe: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse what Q-02 names, with the key as the user wrote it."""
+        """Check the caps; errors name the key as the user wrote it."""
         for key, value in (
             ("context_memory_max_words", self.memory),
             ("context_summary_max_words", self.summary),
@@ -902,7 +901,7 @@ def count_words(text: str) -> int:
 
 
 def truncate_newest(text: str, limit: int, count: Count) -> str:
-    """Return the end of `text` that costs at most `limit`: its newest lines whole, one cut in the oldest one (C15).
+    """Return the end of `text` that costs at most `limit`: its newest lines whole, one cut in the oldest one.
 
     In words the result has exactly `limit` of them if the text has more. The cut is before a word; only where the
     newest word alone is too much it is inside. What is returned is an end of `text`, its line breaks unchanged, and
@@ -943,13 +942,13 @@ def _earliest(starts: Sequence[int], fits: Callable[[int], bool]) -> int:
     return good
 
 
-# What each category of messages may cost of a request: soft caps by weight (P-08, C11).
+# What each category of messages may cost of a request: soft caps by weight.
 
 # In the order of the document: system text with tools, context with documents, what was said with notes on it, what
 # tools put out with their errors.
 CATEGORIES: Final = ("system", "context", "dialog", "output")
 WEIGHTS: Final = (10, 30, 40, 20)
-# A pool for what is none of these (C11), beside weights that sum to 100.
+# A pool for what is none of these, beside weights that sum to 100.
 POOL: Final = "other"
 POOL_WEIGHT: Final = 5
 
@@ -972,7 +971,7 @@ def shares(
 ) -> tuple[CategoryShare, ...]:
     """Return what each category uses and may, in the document's order: a cap is soft, what nobody uses is borrowed.
 
-    So nothing is over its share while all of them together fit: 60,000 of dialogue in 100,000 are (V11).
+    So nothing is over its share while all of them together fit: 60,000 of dialogue in 100,000 are.
 
     Raises:
         ConfigError: a weight is negative.
@@ -983,15 +982,14 @@ def shares(
     return tuple(CategoryShare(name, used.get(name, 0), allotted[name]) for name in CATEGORIES)
 
 
-# What each part of a request is given in a window of its size: the layouts of document 004 (O-04,
-# C11).
+# What each part of a request is given in a window of its size: one layout for each tier.
 
 # What was said and is sent as such; it gets what the others leave.
 RECENT: Final = "recent"
 # The parts that are summaries with a level, in the order of `Tier.summaries`; and the one note on all that was said.
 LAYOUT_LEVELS: Final = ("detailed", "moderate", "compact")
 SESSION: Final = "session"
-# One note on what is older than all summaries is paid from recent where it has no part (C23): this much of it.
+# One note on what is older than all summaries is paid from recent where it has no part: this much of it.
 MERGED_FRACTION: Final = 0.25
 # Of the smallest windows recent keeps so much in any case: where the document's figures would fill all of them.
 LEAST_RECENT: Final = 3
@@ -1067,8 +1065,7 @@ def _floors(of: Tier, window_tokens: int, input_tokens: int) -> dict[str, int]:
     return dict(laid_out(below, input_below).parts)
 
 
-# How full the context is, as a ladder of rungs, each of which asks for something else (decisions.md
-# section 8).
+# How full the context is, as a ladder of rungs, each of which asks for something else.
 
 # The names of the rungs that somebody is told of. Between and above them stand the strategy's high-water mark, which
 # fires an event at the next turn, and 1, which forces one.
@@ -1077,7 +1074,7 @@ NOTICE = "[the context is {percent} % full: before it is full, older messages wi
 
 
 class ContextUsage(NamedTuple):
-    """How much of a context is used, in tokens (O-14)."""
+    """How much of a context is used, in tokens."""
 
     current_tokens: int
     max_tokens: int
@@ -1154,7 +1151,7 @@ class Ladder(NamedTuple):
 def pressure_of(history: Cost, summaries: Cost, room: Cost) -> float:
     """Return how full the room beside the summaries is, in the unit that binds; above 1 where history does not fit.
 
-    `history` includes the summaries. "Usage > 80 % of available" (O-06) is a pressure above .8.
+    `history` includes the summaries. "Usage > 80 % of available" is a pressure above .8.
     """
     said, free = history.less(summaries), room.less(summaries)
     return max(_share(said.bound, free.bound), _share(said.estimate, free.estimate))
@@ -1168,7 +1165,7 @@ def _share(used: int, room: int) -> float:
 
 # Drops the lines of a summary that the memory document says already.
 
-# The heading that an emptied summary loses (Q-04).
+# The heading that an emptied summary loses.
 SUMMARY_HEADING = "## Conversation Summary"
 
 _BULLETS = ("- ", "* ", "\u2022 ")
@@ -1178,7 +1175,7 @@ def dedupe(summary: str, memory: str) -> tuple[str, tuple[str, ...]]:
     """Return the summary without the lines that equal a line of the memory document, and those lines as they stood.
 
     Compared are lines that are trimmed, in lower case, without one leading bullet `-`, `*` or U+2022 followed by a
-    space, and with single spaces inside (Q-04). Blank lines are never removed, and what stays is unchanged. A summary
+    space, and with single spaces inside. Blank lines are never removed, and what stays is unchanged. A summary
     of which only blank lines and its heading are left is returned as "".
     """
     said = {_normalised(line) for line in memory.split("\n")} - {""}
