@@ -15,7 +15,7 @@ from squidbot.core.budget import Ladder, ResolvedWindow, WindowSettings, open_wi
 from squidbot.core.engine import ContextEngine
 from squidbot.core.errors import ConfigError
 from squidbot.core.events import Event
-from squidbot.core.removal import FactRetraction
+from squidbot.core.forgetting import FactRetraction
 from squidbot.core.settings import HistorySettings, strategy
 from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.memory import NOBODY, MemoryService, VectorFactories, retract
@@ -309,16 +309,16 @@ class Wired:
             ConfigError: memory is switched off, its provider is unknown, or a pattern is none.
             StoreError: the store can't be opened.
         """
-        return replace(self.remembering.memories(meter, scope, session_id), forgot=self.withdraw)
+        return replace(self.remembering.memories(meter, scope, session_id), forgot=self.retract)
 
-    def withdraw(self, memory_ids: Iterable[str], replaced_by: str = "", reason: str = "") -> list[str]:
+    def retract(self, memory_ids: Iterable[str], replaced_by: str = "", reason: str = "") -> list[str]:
         """Take facts out of all that sessions of the store were told of them, and return the ids of these sessions.
 
         `replaced_by` has taken the place of one, and answers may quote it there. What fails is told by the event
         `degraded`: the next request of such a session tries again.
         """
         facts = FactRetraction(frozenset(memory_ids), frozenset({replaced_by} - {""}), reason, time.time())
-        out_of = partial(self.engine.withdraw, meter=self.meter(), facts=facts)
+        out_of = partial(self.engine.remove_facts, meter=self.meter(), facts=facts)
         return retract(self.store, facts.memories | facts.quoting, out_of, self.relay)
 
     def close(self) -> None:

@@ -55,8 +55,7 @@ from squidbot.core.transcript.windows import WINDOW
 from squidbot.memory import NOBODY
 from squidbot.services.background import (
     BackgroundWorker,
-    FactModelWork,
-    FactRulesWork,
+    FactWork,
     JournalTrigger,
     JournalWork,
     SafeModel,
@@ -559,7 +558,7 @@ class EngineJobs:
         self._remembering = wired.remembering
         settings = wired.loaded.settings
         self.jobs, self._models = _by_models(wired)
-        self._rules = BackgroundWorker(FactRulesWork())
+        self._rules = BackgroundWorker(FactWork())
         self._journal = _journal(wired)
         self._timer = wired.timer()
         self._is_scheduled = settings.summary.scheduler != "none"
@@ -637,7 +636,7 @@ def _by_models(wired: Wired) -> tuple[SummaryWorker | None, BackgroundWorker | N
         ConfigError: a model can't be made.
     """
     reader, settings = reader_of(wired), wired.job_settings()
-    reading = (FactModelWork(reader, settings.backoff_seconds),) if reader else ()
+    reading = (FactWork(reader, settings.backoff_seconds),) if reader else ()
     if wired.loaded.settings.summary.llm:
         from squidbot.services.summaries import SummaryWorker  # noqa: PLC0415
 

@@ -17,8 +17,7 @@ from squidbot.core import events
 from squidbot.core.errors import ConfigError, LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.memories import Scope, View
-from squidbot.core.ports import SupportsCalibration
-from squidbot.core.removal import SupportsRecordSearch
+from squidbot.core.ports import SupportsCalibration, SupportsRecordSearch
 from squidbot.core.transcript.removals import INJECTION
 from squidbot.wiring.registry import make
 

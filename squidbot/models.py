@@ -19,7 +19,7 @@ from squidbot.core import events
 from squidbot.core.budget import ResolvedWindow, WindowSources, descending, resolve
 from squidbot.core.errors import ConfigError, LLMError, ModelFileError, ModelLoadError, SizingError, StoreError
 from squidbot.core.events import Event
-from squidbot.core.removal import SupportsRecordSearch
+from squidbot.core.ports import SupportsRecordSearch
 from squidbot.core.sizing.fit import Bounds, fit, with_layers_that_fit
 from squidbot.core.sizing.header import Card, Definition, Loading
 from squidbot.core.sizing.memory import CELLS_STEP, MIB, ReservedMemory, check_loading, measure, model_of

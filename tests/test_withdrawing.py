@@ -271,11 +271,11 @@ def test_store_that_fails_leaves_the_rest_for_the_next_request(tmp_path: Path) -
         boat = learned(engine, "The boat is called Dorothea.")
         session = engine.session("s", scope=ANN)
         turn(session, "What is the boat called?")
-        working = engine.wired.engine.withdraw
-        engine.wired.engine.withdraw = _fails  # type: ignore[method-assign]
+        working = engine.wired.engine.remove_facts
+        engine.wired.engine.remove_facts = _fails  # type: ignore[method-assign]
         engine.memories(ANN).forget(boat)
-        engine.wired.engine.withdraw = working  # type: ignore[method-assign]
-        assert any("not yet retracted from this session: disk full" in one for one in heard)
+        engine.wired.engine.remove_facts = working  # type: ignore[method-assign]
+        assert any("not yet taken out of what was told of it: disk full" in one for one in heard)
         assert "Dorothea" not in said_in(turn(session, "And now?"))
         assert b"Dorothea" not in bytes_of(tmp_path)
         assert any(one.startswith("forgotten a fact that was told") for one in heard)

@@ -12,7 +12,7 @@ from squidbot.cli.texts import ANSWER_IS_NO, USAGE, count, exit_code, shorter, s
 from squidbot.core.errors import ConfigError, LLMError, SquidbotError
 from squidbot.core.memory.learning import MODEL, RULES, LearningResult, UnreadMessages
 from squidbot.core.transcript.scopes import SCOPE
-from squidbot.services.background import BackgroundWorker, FactModelWork, FactRulesWork, WorkOrder, reader_of, study_of
+from squidbot.services.background import BackgroundWorker, FactWork, WorkOrder, reader_of, study_of
 from squidbot.services.summaries import SummaryWorker
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class DueWork(NamedTuple):
 @click.option(
     "--reason", type=click.Choice(["schedule", "request"]), help="Include blocks far from being compacted: all of them."
 )
-@limit(100, "SummaryWorker")
+@limit(100, "Jobs")
 def jobs(place: OpenStore, *, session_id: str | None, run: bool, reason: str | None, limit: int) -> Result:
     """List messages to be read for facts, and summaries due of a language model; --run does both.
 
@@ -150,8 +150,8 @@ def _read_facts(place: OpenStore, due: DueWork, reason: str) -> list[LearningRes
     if not due.unread:
         return read
     model = reader_of(place.wired)
-    by_model = (FactModelWork(model, place.wired.job_settings().backoff_seconds),) if model else ()
-    worker, every = BackgroundWorker(FactRulesWork(), *by_model), sum(map(_messages, due.unread))
+    by_model = (FactWork(model, place.wired.job_settings().backoff_seconds),) if model else ()
+    worker, every = BackgroundWorker(FactWork(), *by_model), sum(map(_messages, due.unread))
     with bar("reading") as tick:
 
         def told(one: TaskOutcome) -> None:

@@ -117,7 +117,7 @@ def opened(
     try:
         memories = wired.remembering.memories(wired.meter(), Scope(**scope))
         if told is not None:
-            memories = replace(memories, forgot=lambda *fact: told.update(wired.withdraw(*fact)))
+            memories = replace(memories, forgot=lambda *fact: told.update(wired.retract(*fact)))
         yield memories, wired.loaded
     finally:
         wired.close()

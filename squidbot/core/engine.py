@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from squidbot.core.compaction.turn import Inputs
 from squidbot.core.events import FORGOTTEN, Event
-from squidbot.core.removal import remove_facts
+from squidbot.core.forgetting import remove_facts
 from squidbot.core.session import RETENTION, Session
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.core.view.current import SessionContext
@@ -15,11 +15,11 @@ from squidbot.core.view.renderer import Renderer
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from squidbot.core.forgetting import FactRetraction
     from squidbot.core.memories import Scope
     from squidbot.core.messages import ContextWindow
     from squidbot.core.ports import Codec, Observer, SummaryStore, TranscriptStore
     from squidbot.core.recall.history import History
-    from squidbot.core.removal import FactRetraction
     from squidbot.core.settings import HistorySettings
     from squidbot.core.summaries import FailureCounts, SummaryQueue, SummarySettings
     from squidbot.core.tokens.counters import Meter
@@ -87,7 +87,7 @@ class ContextEngine:
         return History(session, self._shelf(session.session_id, meter), self._observer, turns.found)
 
     def remove_facts(self, session_id: str, meter: Meter, facts: FactRetraction) -> Retraction | None:
-        """Take facts out of all that a session has told of them; None where it told none (`withdrawing.remove_facts`).
+        """Take facts out of all that a session has told of them; None where it told none.
 
         The session may be in use meanwhile.
 

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from squidbot.core.memories import Scope
 
-__all__ = ["Event"]
-
 NOBODY = Scope()
 
 STARTED = "started"

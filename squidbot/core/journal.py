@@ -1,4 +1,4 @@
-"""One entry of a journal, and the line of JSON that it is in a file (J-01)."""
+"""One entry of a journal, and the line of JSON that it is in a file."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from squidbot.core.ports import LLM, TokenCounter
 
 
-# The lists of an entry, by their keys in a line. `errors` is ours: J-03 asks for them, and J-01 has no place for them.
+# The lists of an entry, by their keys in a line.
 LISTS: Final = ("decisions", "progress", "open_questions", "files_touched", "errors", "tags")
-# As document 003 has it.
 DEFAULT_AGENT: Final = "default"
 IDS: Final = ("agent_id", "run_id", "source_session")
 # The last second of the year 9999, in seconds since 1970: later times have no date.
@@ -89,7 +88,7 @@ class JournalEntry:
 
     @property
     def timestamp(self) -> str:
-        """The time as J-01 writes it: "2026-01-27T12:34:56Z"."""
+        """The time as files have it: "2026-01-27T12:34:56Z"."""
         return f"{datetime.fromtimestamp(self.time, UTC).replace(tzinfo=None).isoformat()}Z"
 
     @property
@@ -235,7 +234,7 @@ def _tokens(found: Mapping[str, object]) -> int | None:
 # An entry made by rule of what was said since the one before: marked lines, files, what failed, the
 # rest in short.
 
-# What an entry's summary by rule costs at most: a quarter of what J-03 gives the newest one where it is told again.
+# What an entry's summary by rule costs at most: a quarter of what the newest one may cost where it is told again.
 SUMMARY_TOKENS: Final = 300
 QUESTION_CHARS: Final = 300
 WORDS_CHARS: Final = 300
@@ -326,10 +325,10 @@ def _failed(messages: Sequence[Message]) -> tuple[str, ...]:
     return _each(filter(None, failed.values()))
 
 
-# The newest entry and what is open, in a small room of its own (J-04, C18), for a session that goes
+# The newest entry and what is open, in a small room of its own, for a session that goes
 # on.
 
-# C18 and J-03.
+# What the digest may cost.
 DIGEST_TOKENS: Final = 1_200
 _LISTS: Final = {
     "open": "open_questions",
@@ -395,7 +394,7 @@ def _cut(head: str, summary: str, measure: Callable[[str], int], most_tokens: in
     return f"{head}{summary[:least].rstrip()}…"
 
 
-# A language model asked for an entry: what it reads, and what of its answer is taken (J-02).
+# A language model asked for an entry: what it reads, and what of its answer is taken.
 
 SYSTEM: Final = (
     "You keep the journal of an agent's work. You are given what was said and done since the last entry, oldest first: "
@@ -598,13 +597,12 @@ class Journal(Protocol):
         ...
 
 
-# What is kept of an entry: secrets taken out (C29), sizes, and files and errors where they are wanted
-# (J-03).
+# What is kept of an entry: secrets taken out, sizes, and files and errors where they are wanted
+# .
 
-# J-03.
 MOST_ENTRIES_PER_DAY: Final = 200
 REDACT_PATTERNS: Final = ("api_key", "secret")
-# The 1,200 tokens that J-03 gives a summary, at four characters each.
+# 1,200 tokens, at four characters each.
 _MOST_SUMMARY_CHARS: Final = 4_800
 # Ours: a sentence or a path; more of them than one entry can tell are a log.
 _MOST_ITEM_CHARS: Final = 400

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Record
     from squidbot.core.ports import TranscriptStore
 
-__all__ = ["KINDS", "unreadable"]
-
 
 class AnyKind(Protocol):
     """What all kinds have, whatever their values are."""

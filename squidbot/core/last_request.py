@@ -137,7 +137,7 @@ class LastRequest(NamedTuple):
         return self._replace(told=tuple((section.name, digest(section.text)) for section in told))
 
     def news(self, sections: Sequence[Section]) -> str | None:
-        """Return the text that tells what of the head differs from what the model was told; None for nothing (D3)."""
+        """Return the text that tells what of the head differs from what the model was told; None for nothing."""
         told = dict(self.told)
         changed = [section for section in sections if told.pop(section.name, None) != digest(section.text)]
         lines = [f"[{section.name} is now:]\n{section.text}" for section in changed]
@@ -159,7 +159,7 @@ class LastRequest(NamedTuple):
         return self.reserve if self.window_id == window.window_id else None
 
     def labelled(self, mode: Mode) -> str | None:
-        """Return the line that tells in which mode earlier turns were said; None where the model knows it (C19)."""
+        """Return the line that tells in which mode earlier turns were said; None where the model knows it."""
         if not self.known or self.mode_told == mode.label:
             return None
         return f"[from here on: {mode.label or NO_MODE}; what was said before this: {self.mode_told or NO_MODE}]"

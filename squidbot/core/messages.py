@@ -15,9 +15,9 @@ Role = Literal["system", "user", "assistant", "tool"]
 
 
 class Category(StrEnum):
-    """What a message is for (P-01): it follows from the kind of message, never from words in its text.
+    """What a message is for: it follows from the kind of message, never from words in its text.
 
-    RECALLED are messages that `history` brought back: copies, so notes and searches pass over them (D4, B-44).
+    RECALLED are messages that `history` brought back: copies, so notes and searches pass over them.
     FORGOTTEN are tombstones: what was said there was removed on request.
     """
 
@@ -32,7 +32,7 @@ class Category(StrEnum):
     FORGOTTEN = "forgotten"
 
 
-# What a person's view of a conversation leaves out unless that is asked for (P-05).
+# What a person's view of a conversation leaves out unless that is asked for.
 BEHIND_SCENES = frozenset({Category.SYSTEM, Category.CONTEXT, Category.SYSTEM_OUTPUT})
 
 
@@ -169,11 +169,11 @@ class SummaryTask(NamedTuple):
             for it now), "schedule" or "request" (somebody asked).
         session_id, first_seq, last_seq: the messages, both ends included.
         level: as in `Summary`.
-        mode: what is to be kept above all: "developer", "planning", "assistant" or "debugger" (O-11).
+        mode: what is to be kept above all: "developer", "planning", "assistant" or "debugger".
         source_digest: see above.
         limit_tokens: what the summary may cost as it is shown, template included, as a bound.
         said_tokens: what was said there, the user's messages left out, as a bound.
-        saves_tokens: `said_tokens` less `limit_tokens` (B-42).
+        saves_tokens: `said_tokens` less `limit_tokens`.
     """
 
     reason: str
@@ -233,7 +233,7 @@ class ContextWindow:
     """The context window of one session, fixed for as long as the session lasts.
 
     `window_tokens` is input and output together, `reserved_output_tokens` the room for the answer. `safety_fraction`
-    is the share of the window that the best estimate of a request may fill (C12). `source` says where the window
+    is the share of the window that the best estimate of a request may fill. `source` says where the window
     came from, and `detail` how it came about, in sentences. `parameters_billion` is the size of the model, None where
     unknown. `learned_for` names the model and the window for which a refusal has shown this smaller one; "" for none.
     The id depends on none of these three, and windows that differ in `detail` or `learned_for` alone are equal.
@@ -357,7 +357,7 @@ class Erasure:
         return replace(stored, notice=row.notice, **costs) == row  # type: ignore[arg-type]  # its own fields
 
 
-# Who said a message, and where, as a line in front of its text: `[channel / speaker]` (Q-03).
+# Who said a message, and where, as a line in front of its text: `[channel / speaker]`.
 
 OWNER, ASSISTANT, UNKNOWN = "owner", "assistant", "unknown"
 # The channel whose owner aliases hold in all others, too.
@@ -442,7 +442,7 @@ Piece: TypeAlias = Words | Media | ToolCall | ToolResult
 
 
 class Portable(NamedTuple):
-    """A message without anything that only its own provider can read: no signatures, sealed thoughts or item ids (M8).
+    """A message without anything that only its own provider can read: no signatures, sealed thoughts or item ids.
 
     `role` is "tool" where it answers calls.
     """

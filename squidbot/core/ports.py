@@ -108,7 +108,7 @@ class Codec(Protocol):
 
 @runtime_checkable
 class SupportsImages(Protocol):
-    """What a codec may have beside: its messages show pictures, and can be sent without the first of them (P-10)."""
+    """What a codec may have beside: its messages show pictures, and can be sent without the first of them."""
 
     def images(self, payload: str) -> int:
         """Return how many pictures a payload shows, 0 or more; never raises."""
@@ -122,7 +122,7 @@ class SupportsImages(Protocol):
 
 # What counts tokens, and how far its counts can be trusted.
 
-# How far a bound can be trusted, best first (D5). "none": a counter for policy caps and reports only.
+# How far a bound can be trusted, best first. "none": a counter for policy caps and reports only.
 Certificate = Literal["exact", "anchored", "calibrated", "proved", "measured", "none"]
 
 
@@ -277,7 +277,7 @@ class MemoryStore(Protocol):
 
 
 class LLM(Protocol):
-    """A language model that answers one prompt; never called while a request is made (D6). It may take minutes."""
+    """A language model that answers one prompt; never called while a request is made. It may take minutes."""
 
     @property
     def name(self) -> str:
@@ -380,7 +380,7 @@ class LoadedModel(Chat, Protocol):
 
 
 class Summarizer(Protocol):
-    """Writes a text that can stand for messages; never called while a request is made (D6)."""
+    """Writes a text that can stand for messages; never called while a request is made."""
 
     @property
     def name(self) -> str:
@@ -518,6 +518,18 @@ class SupportsDrop(Protocol):
 
         Raises:
             StoreError: nothing was removed: the id is refused, or the disk failed.
+        """
+
+
+@runtime_checkable
+class SupportsRecordSearch(Protocol):
+    """What a store may have beside its port: it finds sessions by what their records say, without opening any."""
+
+    def sessions_with(self, kind: str, words: Sequence[str]) -> list[str]:
+        """Return the sessions with a record of a kind in whose body one of these texts stands, oldest first.
+
+        Raises:
+            StoreError: the disk failed.
         """
 
 

@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from squidbot.core import events
 from squidbot.core.compaction.turn import Inputs, Room, Turn, believing, by_hand, decided, without
+from squidbot.core.forgetting import (
+    FactRetraction,
+    SessionWithout,
+    injected_facts,
+    named_goals,
+    remove_goals,
+    unprompted_facts,
+)
 from squidbot.core.messages import Cost
-from squidbot.core.removal import FactRetraction, injected_facts, named_goals, remove_goals, unprompted_facts
 from squidbot.core.restoring import RestorePoints, undone
 from squidbot.core.state import State
 from squidbot.core.transcript.goals import GOAL
@@ -287,7 +294,7 @@ class Session:
     def _untold(self, told: frozenset[str], now: float | None) -> bool:
         """Take out what must not be told any more of what stands, and return whether there was any."""
         gone = self._unasked.untold(told) if self._unasked and told else frozenset[str]()
-        return bool(gone) and self._state.withdraw(FactRetraction(gone, reason=NO_LONGER, now=now)) is not None
+        return bool(gone) and self._state.remove_facts(FactRetraction(gone, reason=NO_LONGER, now=now)) is not None
 
     def _evented(self, stored: CurrentView, outcome: Outcome, change: Change) -> PlanRecord:
         """Store an event; where history has reached the mark, with a snapshot of what stood before it."""
@@ -339,8 +346,6 @@ class Session:
     def _forgotten(
         self, stored: CurrentView, seqs: tuple[int, ...], reason: str, inputs: Inputs | None, now: float | None
     ) -> ForgetResult:
-        from squidbot.core.forgetting import SessionWithout  # noqa: PLC0415
-
         state, turn = self._state, self._sane_turn
         forgetting = SessionWithout(state.shelf, stored, seqs)
         change = without(turn, stored, inputs or turn.as_before(stored, now), forgetting)

@@ -11,10 +11,10 @@ from squidbot.core.compaction.bounds import bill_of, is_too_little, is_too_much
 from squidbot.core.compaction.turn import aged, broken, closed, opened, overrun, shortened
 from squidbot.core.errors import DamagedStoreError, SquidbotError, StoreError
 from squidbot.core.events import Event
+from squidbot.core.forgetting import injection_record, remove_facts
 from squidbot.core.last_request import REQUEST, LastRequest
 from squidbot.core.messages import Category, Cost, Record
 from squidbot.core.plan import PlanRecord
-from squidbot.core.removal import injection_record, remove_facts
 from squidbot.core.tokens.calibration import UsageCalibration
 from squidbot.core.transcript.bookkeeping import Keys
 from squidbot.core.transcript.markers import MARKED
@@ -28,11 +28,10 @@ if TYPE_CHECKING:
 
     from squidbot.core.compaction.planner import Change
     from squidbot.core.compaction.turn import Outcome
-    from squidbot.core.forgetting import SessionWithout
+    from squidbot.core.forgetting import FactRetraction, SessionWithout
     from squidbot.core.messages import ContextWindow, StoredMessage, Usage
     from squidbot.core.notes.notebook import Notebook
     from squidbot.core.ports import Observer
-    from squidbot.core.removal import FactRetraction
     from squidbot.core.transcript.removals import ForgetRecord, Retraction
     from squidbot.core.view.current import CurrentView, SessionContext
 

@@ -58,10 +58,10 @@ class SummarySettings:
     """What is summarized by a language model.
 
     Attributes:
-        mode: what summaries keep above all: "developer", "planning", "assistant", "debugger" (O-11), or one of `keeps`;
+        mode: what summaries keep above all: "developer", "planning", "assistant", "debugger", or one of `keeps`;
             "": the session's own, "developer" where it has none.
-        min_messages: a block of fewer messages is left alone (B-41).
-        min_input_tokens: so is one in which less was said, the user's messages left out, as a bound (O-18).
+        min_messages: a block of fewer messages is left alone.
+        min_input_tokens: so is one in which less was said, the user's messages left out, as a bound.
         source_tokens: what a job's messages may cost as a summarizer is shown them, as a bound.
         backoff_seconds: how long a block rests after two failures in a row; after each further one twice as long.
         keeps: what each mode keeps, as the end of a sentence.
@@ -236,7 +236,7 @@ VERSION: Final = "1"
 OPENING, CLOSING = "<summary>", "</summary>"
 
 HEADINGS: Final = ("Decisions", "TaskResult", "Findings", "Open")
-# How much each level tells (C23).
+# How much each level tells.
 _DETAIL: Final[Mapping[str, str]] = {
     Representation.DETAILED: "Tell what was done in order, with every decision and its reason, and each result that "
     f"later work builds on. Use the headings {', '.join(HEADINGS)} where there is something under them.",
@@ -520,9 +520,9 @@ def _stands_in(word: str, source: str) -> bool:
 # The messages of a job: what is shown of them, what an answer is checked against, which files they
 # name.
 
-# Copies that were brought back stand in their own place (B-44), and of what was forgotten nothing is left to tell.
+# Copies that were brought back stand in their own place, and of what was forgotten nothing is left to tell.
 PASSED = frozenset({Category.RECALLED, Category.FORGOTTEN})
-# The largest tool output that is shown whole (decisions.md section 11, `slim_min_tokens`), and the least that is
+# The largest tool output that is shown whole, and the least that is
 # shown of one.
 OUTPUT_TOKENS, LEAST_TOKENS = 1500, 32
 # What was done with a file is told in a line of at most so many characters, else the path alone.
@@ -556,7 +556,7 @@ class SummarySource:
 
     @property
     def tokens(self) -> int:
-        """What was said, the user's messages left out, as a bound: no summary takes the place of these (C2)."""
+        """What was said, the user's messages left out, as a bound: no summary takes the place of these."""
         return total(one.row.cost for one in self.said if not one.is_user).bound
 
     def shown(self, most_tokens: int) -> str:
@@ -634,7 +634,7 @@ LEAST_LIMIT_TOKENS = 120
 # What is kept above all where neither the settings nor the session name a mode.
 ANY_MODE = "developer"
 # Who asks, and the blocks still raw that are wanted then whatever the pressure: a schedule's were closed by a pause
-# (B-41), so that they will not become others.
+# , so that they will not become others.
 ASKED = {"": frozenset[str](), "schedule": frozenset({"gap"}), "request": frozenset({"gap", "size"})}
 
 

@@ -1,4 +1,4 @@
-"""Documents of the project and of a folder, as what a session keeps in its head (P-02, P-13)."""
+"""Documents of the project and of a folder, as what a session keeps in its head."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from squidbot.core import events
 from squidbot.core.arguments import takes, text
-from squidbot.core.budget import dedupe, measure_for, truncate_newest
+from squidbot.core.budget import count_words, dedupe, truncate_newest
 from squidbot.core.compaction.pressure import floor_of, history_of
 from squidbot.core.compaction.turn import speaks
 from squidbot.core.errors import BudgetError, ConfigError, NotFoundError
@@ -106,7 +106,7 @@ def text_of(file: Path, name: str) -> str:
     return text.replace("\r\n", "\n").strip("\n")
 
 
-# The files below a context folder, and which of them its configuration names (P-02).
+# The files below a context folder, and which of them its configuration names.
 
 CONFIGS: Final = ("context_config.yml", "context_config.yaml")
 # How many files are listed at most.
@@ -171,10 +171,10 @@ def _paths(said: object, config: Path) -> Iterator[str]:
         yield path
 
 
-# The documents of a project, cut to their caps (P-02).
+# The documents of a project, cut to their caps.
 
 PROJECT: Final = "[project]"
-# The first that is there is taken, and so much of it, in characters: as document 003's system shipped them.
+# The first that is there is taken, and so much of it, in characters:
 FILES: Final = (("PENGUIN.md", 2400), ("AGENTS.md", 2000), ("README.md", 1200))
 
 
@@ -382,8 +382,7 @@ def _plain(path: str) -> str:
         return path
 
 
-# The caps of document 001 around a session: what memory and summary documents may cost, and all of it
-# together (C7).
+# Policy caps: what memory and summary documents may cost, and all of a request together.
 
 # What the caps of documents are for, by the names of their sections.
 DOCUMENTS = ("memory", "summary")
@@ -397,8 +396,8 @@ class DocumentCaps:
     meter: Meter
 
     def sections(self, memory: str, summary: str) -> tuple[Section, ...]:
-        """Return the documents as sections: deduplicated, then each cut to its newest lines (Q-03 to Q-05)."""
-        count = measure_for(self.caps.unit, self.meter.physical.count).count
+        """Return the documents as sections: deduplicated, then each cut to its newest lines."""
+        count = self.meter.physical.count if self.caps.unit == "tokens" else count_words
         if self.caps.dedupe and memory and summary:
             summary, _ = dedupe(summary, memory)
         texts = {
@@ -410,7 +409,7 @@ class DocumentCaps:
 
 @dataclass(slots=True)
 class CapPolicy:
-    """Assembles under the caps on history and total. The host's system text and tools are outside of them (Q-07).
+    """Assembles under the caps on history and total. The host's system text and tools are outside of them.
 
     So is the current turn: history is what was said before it. `told` are the fallbacks that were told of already.
     """

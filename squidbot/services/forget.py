@@ -1,8 +1,8 @@
-"""What is forgotten on request goes from all places that squidbot keeps it in: messages, sessions, all of a user.
+"""Forgetting on request, in every place where squidbot keeps words: messages, sessions, all of a user.
 
-Messages go from the session first (`core.forgetting`), then what was made of them elsewhere: facts, entries of
-journals with the page for people, turns in the log, what memory has indexed of these. What is being forgotten is noted
-beside the store before, without its words: where a process dies in between, the next one that opens the store ends it.
+Messages go from the session first (`core.forgetting`), then what was made of them elsewhere: facts, journal entries
+with the page for people, turns in the log, and what memory has indexed of these. A file beside the store notes what is
+being forgotten, without its words: where a process dies in between, the next one that opens the store finishes it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from squidbot.adapters.common.files import append, lock, lock_at_once, open_own
 from squidbot.core import events
 from squidbot.core.errors import DamagedStoreError, NotFoundError, SquidbotError, StoreError
 from squidbot.core.events import Event
+from squidbot.core.forgetting import remove_document, remove_goals
 from squidbot.core.memories import CARDS, Scope, View
 from squidbot.core.messages import Category
 from squidbot.core.ports import SupportsDrop
-from squidbot.core.removal import remove_document, remove_goals
 from squidbot.core.transcript.records import as_fields, fields
 from squidbot.core.transcript.removals import FORGOTTEN
 from squidbot.core.transcript.scopes import SCOPE, scope_at
@@ -64,13 +64,13 @@ PAGE_FACTS: Final = 500
 
 
 class ForgetReport(NamedTuple):
-    """What was forgotten beside messages.
+    """What was forgotten.
 
     Attributes:
         sessions: whole sessions, by id.
         facts: ids of durable facts.
         messages: how many messages, of sessions in which others speak, too.
-        files: files of journals, and logs, that were written anew.
+        files: journals and logs that were written anew.
     """
 
     sessions: tuple[str, ...] = ()
@@ -78,15 +78,21 @@ class ForgetReport(NamedTuple):
     messages: int = 0
     files: tuple[str, ...] = ()
 
+    def plus(self, other: ForgetReport) -> ForgetReport:
+        """Return both reports as one."""
+        files = tuple(dict.fromkeys((*self.files, *other.files)))
+        facts, messages = (*self.facts, *other.facts), self.messages + other.messages
+        return ForgetReport((*self.sessions, *other.sessions), facts, messages, files)
+
 
 class WrittenFile(NamedTuple):
-    """A file that squidbot wrote of what a store has: an export, a copy of the store, facts, a log of turns.
+    """A file that squidbot wrote from a store: an export, a copy of the store, facts, a log of turns.
 
     Attributes:
         path: absolute.
-        form: of an export its form; "backup", "workspaceai", "facts", "turns".
-        sessions: whose words are in it, by id; none where it has those of all.
-        digest: of an export, of what was written: a file that has changed since is its owner's.
+        form: "backup", "workspaceai", "facts", "turns", or the form of an export.
+        sessions: ids of the sessions whose words are in it; empty where it has those of all.
+        digest: of the bytes of an export; a file that has changed since belongs to its owner.
     """
 
     path: str
@@ -96,7 +102,7 @@ class WrittenFile(NamedTuple):
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether the file is as it was written; False where nobody knows."""
+        """Whether the file is as it was written; False where that is not known."""
         try:
             return bool(self.digest) and digest_of(Path(self.path).read_bytes()) == self.digest
         except OSError:
@@ -105,17 +111,17 @@ class WrittenFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _PendingForget:
-    """What is to be forgotten of a session, as it is noted: no word of it stands here.
+    """What is to be forgotten of a session, as the file beside the store notes it, without its words.
 
     Attributes:
         session_id: the session.
-        seqs: its messages; none where all of it goes.
+        seqs: its messages; empty where the whole session goes.
         turns: the first messages of their turns.
         salt, digests: of the words that stand in these messages only.
         reason: as it was given.
         is_whole: whether the whole session goes.
         ids: of all facts and entries of the session, some of which may go.
-        marks: of a whole session: by what its facts and entries are known where the log has that others were told them.
+        marks: of a whole session: what its facts and entries are called where the log shows them in other sessions.
     """
 
     session_id: str
@@ -129,16 +135,11 @@ class _PendingForget:
     marks: tuple[str, ...] = ()
 
     def tells(self, text: str, *, clearly: bool = False) -> bool:
-        """Return whether a text has a word that only these messages said; `clearly`: one that not every text has."""
+        """Return whether a text has a word that only these messages have; `clearly`: a word that is not common."""
         words = (word for word in _words(text) if not clearly or _is_clear(word)) if self.digests else ()
-        return any(_digest(self.salt, one.casefold()) in self.digests for one in words)
-
-    def to_line(self) -> bytes:
-        """Return it as it is noted."""
-        return json.dumps(as_fields(self), default=sorted).encode() + b"\n"
+        return any(_digest(self.salt, word.casefold()) in self.digests for word in words)
 
 
-# Makes a task of its line; of one that was not written to its end, of which nothing was begun, it raises ValueError.
 _read_task = fields(_PendingForget)
 
 
@@ -151,14 +152,14 @@ def forget_messages(  # noqa: PLR0913  # what `core.Session.forget` takes, and w
     inputs: Inputs | None = None,
     now: float | None = None,
 ) -> ForgetResult:
-    """Forget messages of a session, and all that squidbot keeps of them elsewhere; what `Session.forget` says.
+    """Forget messages of a session, and what squidbot keeps of them elsewhere (`Session.forget`).
 
     Raises:
         NotFoundError, BudgetError: nothing was forgotten.
         StoreError: nothing was forgotten; or the messages were, and the rest is when the store is next opened.
     """
     with _pending(wired) as pending:
-        _end_left(wired, pending)
+        _finish_all(wired, pending)
         task = _task(wired, core.session_id, seqs, reason)
         pending.note(task)
         try:
@@ -172,63 +173,64 @@ def forget_messages(  # noqa: PLR0913  # what `core.Session.forget` takes, and w
 
 
 def forget_session(wired: Wired, session_id: str, *, reason: str = "") -> ForgetReport:
-    """Forget a whole session with all that squidbot keeps of it elsewhere: its id is as if it was never used.
+    """Forget a whole session and what squidbot keeps of it elsewhere: its id is as if it was never used.
 
     A host that still has its messages may record them again: nothing is left by which they would be known.
 
     Raises:
         NotFoundError: there is no such session.
-        StoreError: nothing was forgotten: the store can't; or what is left is ended when the store is next opened.
+        StoreError: nothing was forgotten, because the store can't remove sessions; or the rest is forgotten when the
+            store is next opened.
     """
     if wired.store.head(session_id) == (0, 0):
         raise NotFoundError(f"no session {session_id!a:.80}; nothing was forgotten")
     _droppable(wired)
     with _pending(wired) as pending:
-        _end_left(wired, pending)
-        said, entries = _facts_and_entries(wired, session_id)
-        ids = (*said, *(one.entry_id for one in entries))
-        marks = (*said, *(f"journal, {one.timestamp}" for one in entries))  # as `journal.digest` tells them
+        _finish_all(wired, pending)
+        facts, entries = _facts_and_entries(wired, session_id)
+        ids = (*facts, *(one.entry_id for one in entries))
+        marks = (*facts, *(f"journal, {one.timestamp}" for one in entries))  # as `journal.digest` tells them
         task = _PendingForget(session_id, reason=reason, is_whole=True, ids=ids, marks=marks)
         pending.note(task)
-        facts, files = _elsewhere(wired, task)
+        gone, files = _elsewhere(wired, task)
         pending.end(task)
-    return ForgetReport((session_id,), facts, 0, files)
+    return ForgetReport((session_id,), gone, 0, files)
 
 
 def forget_user(wired: Wired, user: str, sessions: Iterable[str], *, reason: str = "") -> ForgetReport:
-    """Forget what one user has said, and every durable fact, document and journal of theirs; `sessions`: of the store.
+    """Forget what one user has said in these sessions, and all durable facts, documents and journals of theirs.
 
     A session in which others speak, too, loses this user's turns and stays.
 
     Raises:
         NotFoundError: nothing of such a user is kept.
-        StoreError: what was begun is ended when the store is next opened; forget the user again for the others.
+        StoreError: what was begun is finished when the store is next opened; forget the user again for the rest.
     """
-    if not user:  # that is whoever nobody named: all sessions without a scope
+    if not user:  # "" is whoever nobody named: all sessions without a scope
         raise NotFoundError("no user is named; nothing was forgotten")
     _droppable(wired)
     since = {session_id: SCOPE.state(wired.store, session_id) for session_id in sessions}
     theirs = {session_id: some for session_id, some in since.items() if any(one.scope.user == user for one in some)}
-    alone = {session_id for session_id, some in theirs.items() if all(one.scope.user == user for one in some)}
+    shared = {session_id for session_id, some in theirs.items() if any(one.scope.user != user for one in some)}
     scopes = {Scope(user=user), *(one.scope for some in theirs.values() for one in some if one.scope.user == user)}
-    gone = [
-        *(_turns_of(wired, user, session_id, reason) for session_id in theirs if session_id not in alone),
-        *(forget_session(wired, session_id, reason=reason) for session_id in theirs if session_id in alone),
-        *(ForgetReport(facts=tuple(_facts_of(wired, one, reason))) for one in sorted(scopes)),
-        *(ForgetReport(files=tuple(_journal_of(wired, one))) for one in sorted(scopes)),
-    ]
-    made = ForgetReport(
-        tuple(one for each in gone for one in each.sessions),
-        tuple(one for each in gone for one in each.facts),
-        sum(each.messages for each in gone),
-        tuple(dict.fromkeys(one for each in gone for one in each.files)),
-    )
-    if made == ForgetReport():
+    report = ForgetReport()
+    for session_id in sorted(theirs, key=lambda one: one not in shared):
+        is_shared = session_id in shared
+        report = report.plus(
+            _forget_turns(wired, user, session_id, reason)
+            if is_shared
+            else forget_session(wired, session_id, reason=reason)
+        )
+    for scope in sorted(scopes):
+        report = report.plus(ForgetReport(facts=tuple(_facts_of(wired, scope, reason))))
+    for scope in sorted(scopes):
+        report = report.plus(ForgetReport(files=tuple(_journal_of(wired, scope))))
+    if report == ForgetReport():
         raise NotFoundError(f"nothing of a user {user!a:.80} is kept; nothing was forgotten")
-    return made
+    return report
 
 
-def _turns_of(wired: Wired, user: str, session_id: str, reason: str) -> ForgetReport:
+def _forget_turns(wired: Wired, user: str, session_id: str, reason: str) -> ForgetReport:
     """Forget what a user has said in a session in which others speak, too."""
     since = SCOPE.state(wired.store, session_id)
     rows = (row for row in _rows(wired, session_id) if row.category is not Category.FORGOTTEN)
@@ -240,32 +242,28 @@ def _turns_of(wired: Wired, user: str, session_id: str, reason: str) -> ForgetRe
 
 
 def finish(wired: Wired) -> None:
-    """End what a process has left that died while it forgot; where another still does, it is left to that one.
+    """Finish what a process that died was forgetting, unless another process still does.
 
-    What fails is told by the event `degraded`, and tried again when the store is next opened.
+    A failure becomes an event `degraded`; the next process that opens the store tries again.
     """
     if not wired.pending or not Path(wired.pending).exists():
         return
     try:
         with _pending(wired, waits=False) as pending:
-            _end_left(wired, pending)
+            _finish_all(wired, pending)
     except (SquidbotError, OSError) as error:
         cause = f"what a process that died was to forget is not all forgotten yet: {error}"
         wired.relay.notify(Event(events.DEGRADED, "", cause))
 
 
-def _end_left(wired: Wired, pending: _Pending) -> None:
-    for task in pending.tasks():
-        _end(wired, task)
+def _finish_all(wired: Wired, pending: _PendingFile) -> None:
+    for task in list(pending.tasks):
+        if not task.is_whole and not _forgotten_by(wired, task):
+            _core(wired, task.session_id).forget(*task.seqs, reason=task.reason, now=time.time())
+        _elsewhere(wired, task)
+        # Where facts and entries that were gone before had been shown is not known any more.
+        wired.retract(task.ids, reason="a process died while it forgot what they were made of")
         pending.end(task)
-
-
-def _end(wired: Wired, task: _PendingForget) -> None:
-    if not task.is_whole and not _forgotten_by(wired, task):
-        _core(wired, task.session_id).forget(*task.seqs, reason=task.reason, now=time.time())
-    _elsewhere(wired, task)
-    # Of those that were gone when it died nothing shows any more where they were told.
-    wired.withdraw(task.ids, reason="a process died while it forgot what they were made of")
 
 
 def _elsewhere(wired: Wired, task: _PendingForget) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -444,7 +442,7 @@ def _journals_without(wired: Wired, task: _PendingForget, gone: frozenset[int]) 
         _reindex(wired, scope)
         yield from files
     if changed:
-        wired.withdraw(changed, reason="entries of the journal went with the messages that they told of")
+        wired.retract(changed, reason="entries of the journal went with the messages that they told of")
 
 
 def _told_by(entry: JournalEntry) -> str:
@@ -507,7 +505,7 @@ def _facts_of(wired: Wired, scope: Scope, reason: str) -> list[str]:
             gone += theirs
     if gone:
         _log_without(wired, _PendingForget("", marks=tuple(gone)))
-        wired.withdraw(gone, reason=reason)
+        wired.retract(gone, reason=reason)
         wired.relay.notify(Event(events.FACTS_FORGOTTEN, "", ", ".join(gone)))
     return gone
 
@@ -525,51 +523,36 @@ def _journal_of(wired: Wired, scope: Scope) -> list[str]:
     files = journals.rewrite(scope, gone, lambda _: True)
     _reindex(wired, scope)
     if told:
-        wired.withdraw(told, reason="the journal went with its user")
+        wired.retract(told, reason="the journal went with its user")
     return files
 
 
 # -- what is being forgotten ----------------------------------------------------------------------------------------
 
 
-class _Pending:
-    """The file beside a store that says what is being forgotten; it is locked as long as that lasts."""
+class _PendingFile:
+    """The file beside a store that notes what is being forgotten; it is locked meanwhile."""
 
     def __init__(self, file: BinaryIO | None) -> None:
-        """Take the file, None for a store that is none: with its process it is gone itself."""
+        """Read the file; `None` for a store in memory, which ends with its process."""
         self._file = file
-        self._tasks = self._read()
-
-    def tasks(self) -> list[_PendingForget]:
-        """Return what was noted and not ended."""
-        return [*self._tasks]
+        self.tasks: list[_PendingForget] = []
+        for line in file.read().splitlines() if file else ():
+            with suppress(ValueError):  # cut: its process died before it had begun
+                self.tasks.append(_read_task(line.decode()))
 
     def note(self, task: _PendingForget) -> None:
         """Note what is begun now, durably."""
-        self._write([*self._tasks, task])
+        self._write([*self.tasks, task])
 
     def end(self, task: _PendingForget) -> None:
-        """Take away what is ended."""
-        self._write([one for one in self._tasks if one != task])
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing is noted."""
-        return not self._tasks
-
-    def _read(self) -> list[_PendingForget]:
-        made: list[_PendingForget] = []
-        for line in self._file.read().splitlines() if self._file else ():
-            try:
-                made.append(_read_task(line.decode()))
-            except ValueError:
-                continue  # cut: its process died before it had begun
-        return made
+        """Take away what is done."""
+        self._write([one for one in self.tasks if one != task])
 
     def _write(self, tasks: list[_PendingForget]) -> None:
-        self._tasks = tasks
+        self.tasks = tasks
         if self._file is not None:
-            data = b"".join(one.to_line() for one in tasks)
+            data = b"".join(json.dumps(as_fields(one), default=sorted).encode() + b"\n" for one in tasks)
             self._file.seek(0)
             self._file.write(data)
             self._file.truncate(len(data))
@@ -578,32 +561,29 @@ class _Pending:
 
 
 @contextmanager
-def _pending(wired: Wired, *, waits: bool = True) -> Iterator[_Pending]:
-    """Give what is being forgotten in a store; one process and thread at a time forgets.
+def _pending(wired: Wired, *, waits: bool = True) -> Iterator[_PendingFile]:
+    """Yield what is being forgotten in a store; one process and thread at a time forgets.
 
-    Where it may not wait for another, nothing is noted in what it gives.
+    Where `waits` is False and another process forgets, it yields an empty one.
 
     Raises:
-        StoreError: it can't be noted; nothing was begun.
+        StoreError: the file can't be written; nothing was begun.
     """
-    if not wired.pending or not Path(wired.place).exists():
-        yield _Pending(None)
-        return
     path = Path(wired.pending)
-    try:
-        file = _locked(path, waits=waits)
-    except OSError as error:
-        raise StoreError(f"{path}: {error.strerror}; nothing was forgotten: check the disk and the path") from error
-    if file is None:
-        yield _Pending(None)
-        return
-    with file:
-        pending = _Pending(file)
+    file = None
+    if wired.pending and Path(wired.place).exists():
         try:
-            yield pending
-        finally:
-            if pending.is_empty:
+            file = _locked(path, waits=waits)
+        except OSError as error:
+            raise StoreError(f"{path}: {error.strerror}; nothing was forgotten: check the disk and the path") from error
+    pending = _PendingFile(file)
+    try:
+        yield pending
+    finally:
+        if file is not None:
+            if not pending.tasks:
                 path.unlink(missing_ok=True)
+            file.close()
 
 
 def _locked(path: Path, *, waits: bool) -> BinaryIO | None:

@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from squidbot.core.messages import Category, Cost, Erasure, Record, StoredMessage, Summary
-from squidbot.core.ports import SupportsDrop, TranscriptStore
-from squidbot.core.removal import SupportsRecordSearch
+from squidbot.core.ports import SupportsDrop, SupportsRecordSearch, TranscriptStore
 from squidbot.testing.values import ODD_IDS, ODD_TEXTS, closed_after, made_message, made_summary, refuses
 
 if TYPE_CHECKING:
@@ -488,7 +487,7 @@ class _Store(TranscriptStore, SupportsRecordSearch, Protocol):
 
 
 def check_finds(factory: Callable[[], _Store]) -> None:
-    """Check the promises of `withdrawing.SupportsRecordSearch`.
+    """Check the promises of `SupportsRecordSearch`.
 
     Promised: a session is found by any of its records of the kind, by any of the words, once, and by nothing else.
 

@@ -47,7 +47,7 @@ NAME_CHARS = 40
 def folder_of(scope: Scope, isolation: Isolation) -> str:
     """Return the folder of a scope's journal below that of all; "" for nobody's.
 
-    Scopes have the same where they see each other's durable facts (C6).
+    Scopes have the same where they see each other's durable facts.
     """
     tenant, user, _, part = View(scope, isolation).key
     if not (tenant or user or part):

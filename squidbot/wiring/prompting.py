@@ -81,7 +81,7 @@ class PromptLibrary:
         """Return the reserve that a window is opened with; None for the default.
 
         Where answers get room by their questions it is the most that any gets; the model's answers have `most_tokens`.
-        Where the parts of a request have shares by tier, and nothing is set, it is what .85 of the window leave (C12).
+        Where the parts of a request have shares by tier, and nothing is set, it is what .85 of the window leave.
 
         Raises:
             ConfigError: the window is too small to be shared out.
@@ -212,7 +212,7 @@ class SessionPrompt:
         """Return what a call is given, with the text of its mode behind the host's own, and the room for its answer.
 
         Both change only where a turn opens: inside of one they are as in its first request. With `prompt.clock` date
-        and time are said behind the user's newest message, if the host says nothing there (B-31).
+        and time are said behind the user's newest message, if the host says nothing there.
 
         Raises:
             StoreError: the store failed.

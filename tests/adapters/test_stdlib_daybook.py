@@ -220,15 +220,15 @@ def test_full_disk_leaves_no_part_of_a_line() -> None:
 import resource, signal, sys, tempfile
 from squidbot.adapters.stdlib import Daybook
 from squidbot.core.errors import StoreError
-from squidbot.core.journal import Entry
+from squidbot.core.journal import JournalEntry
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 book = Daybook(tempfile.mkdtemp())
-book.append(Entry(0, "one"))
+book.append(JournalEntry(0, "one"))
 file = book.folder / "1970-01-01.jsonl"
 whole = file.read_bytes()
 resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) + 20, resource.RLIM_INFINITY))
 try:
-    book.append(Entry(0, "two"))
+    book.append(JournalEntry(0, "two"))
 except StoreError as error:
     print("nothing was written" in str(error), file.read_bytes() == whole)
 """

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.errors import BusyError, NotFoundError, StoreError
+from squidbot.core.forgetting import remove_document, remove_goals
 from squidbot.core.messages import Erasure, Record
-from squidbot.core.removal import remove_document, remove_goals
 from squidbot.core.transcript.documents import Document, SessionDocuments
 from squidbot.core.transcript.goals import GoalBook
 from squidbot.core.transcript.markers import MARKED

@@ -1036,15 +1036,19 @@ def without(turn: Turn, stored: CurrentView, given: Inputs, forgetting: SessionW
     Raises:
         BudgetError: what must be sent in any case does not fit.
     """
-    from squidbot.core.forgetting import change_without  # noqa: PLC0415  # most sessions forget nothing
-
     turn = turn.reserving(given.reserve)
     left = load(forgetting.shelf, turn.window.window_tokens, turn.window.window_id)
     asked = turn.last_made(stored) is not None
     if left.opened or not asked or (left.sent == stored.sent and not forgetting.retells):
         return None
     moment, head = turn.moment(left, left, given), turn.wanted(left, given)
-    change = head.tried(lambda sections: change_without(forgetting, turn.settings, moment, left, sections))
+    makers = Makers(forgetting.shelf, forgetting.notes, turn.settings)
+
+    def changed(sections: tuple[Section, ...]) -> Change | None:
+        asked = Ask("forget", sections, left.pins.seqs, retells=forgetting.retells)
+        return make_change(makers, left, moment, asked)
+
+    change = head.tried(changed)
     return change and turn.signed(change, stored, turn.last_made(stored))
 
 

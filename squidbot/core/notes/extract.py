@@ -264,7 +264,7 @@ _PLACE_WORTH = {LiteralPlace.DEFINED: DEFINED_WORTH, LiteralPlace.IMPORTED: IMPO
 ID_WORTH, NAMED_WORTH, FACT_WORTH, STAMP_WORTH = 0.45, 0.25, 0.12, 0.03
 # What a value is worth beside the names in it; a result of few words tells how a call went.
 _VALUE_WEIGHT, _OUTCOME_WEIGHT = 0.05, 0.3
-# A sentence with a goal marker (O-18); a decision or finding; a reason, a rule or a thing to do; and for each name
+# A sentence with a goal marker; a decision or finding; a reason, a rule or a thing to do; and for each name
 # or number and each long word in it; what only announces the next step.
 _MARKED_WEIGHT, _FINDING_WEIGHT, _REASON_WEIGHT, _DETAIL_WEIGHT, _LONG_WORD_WEIGHT = 5.0, 1.5, 0.6, 0.1, 0.03
 _FILLER_WEIGHT = 0.02

@@ -456,7 +456,7 @@ class Notebook:
         """Return what is kept of a block, and all that was read of it; nothing is remembered."""
         codecs = self.renderer.codecs
         rows = [row for step in steps for row in step.messages]
-        # A payload does not show that it was brought back (B-44): that is known from when it was stored.
+        # A payload does not show that it was brought back: that is known from when it was stored.
         said = [replace(codecs[row.codec].decode(row.payload), category=row.category) for row in rows]
         calls = sum(len(message.calls) for message in said)
         reading = read(said, users_verbatim=not self.tells_users)

@@ -1,4 +1,4 @@
-"""What reported usage has taught of a session: the real size of what was sent, and so of what is sent again (D5).
+"""What reported usage has taught of a session: the real size of what was sent, and so of what is sent again.
 
 A provider says how large a whole request was. The next one extends it, so the difference of two reports is what exactly
 the messages between them cost. Three things follow, and none of them trusts a text that was never billed:
@@ -104,7 +104,7 @@ def _whole(values: Sequence[object]) -> tuple[int, ...]:
     return (*sizes, *NOTHING[len(sizes) :])
 
 
-# What is kept above what was reported (D5): reminders that a host adds without telling, rounding by the provider.
+# What is kept above what was reported: reminders that a host adds without telling, rounding by the provider.
 MARGIN_PERCENT = 2
 # A difference of more than this much of its bound is no text that was counted: a picture, or something never told.
 MOST_FACTOR, MOST_EXTRA_TOKENS = 3, 2048

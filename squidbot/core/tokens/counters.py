@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Certificate, TokenCounter
 
 
-# What a text costs: the built-in token counters (D5, C3).
+# What a text costs: the built-in token counters.
 
 
 class _Measuring(Protocol):
@@ -84,7 +84,7 @@ _BUILTIN: dict[str, TokenCounter] = {
 
 
 def builtin_counter(name: str) -> TokenCounter:
-    """Return the counter of that name: "words", "chars4", "chars3", "bytes" or "classes" (C3).
+    """Return the counter of that name: "words", "chars4", "chars3", "bytes" or "classes".
 
     `words` and `chars4` of an empty text are 0, `chars3` is 1. `bytes` estimates as `classes` does; only its bound
     is proved, for byte-level BPE and byte fallback, after whatever normalisation the tokenizer does itself.

@@ -18,23 +18,6 @@ if TYPE_CHECKING:
     from squidbot.core.ports import TranscriptStore
     from squidbot.core.transcript.records import Wait
 
-__all__ = [
-    "BROUGHT",
-    "CUT",
-    "JOURNALED",
-    "KEY",
-    "BrokenAnswer",
-    "ImportBatch",
-    "ImportedPiece",
-    "JournalMark",
-    "JournalProgress",
-    "KeyedRun",
-    "Keys",
-    "known",
-    "note_journaled",
-    "pieces_of",
-]
-
 
 # -- clients: a message that is sent once more is recorded once -------------------------------------------------------
 

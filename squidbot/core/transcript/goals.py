@@ -24,29 +24,6 @@ if TYPE_CHECKING:
     from squidbot.core.transcript.markers import MarkedLine
     from squidbot.core.transcript.records import Wait
 
-__all__ = [
-    "ACTIONS",
-    "ARCHITECTURE_SECTION",
-    "GOAL",
-    "GOALS_SECTION",
-    "MOST_CHARS",
-    "UNLOCK",
-    "Goal",
-    "GoalBook",
-    "GoalChange",
-    "GoalItem",
-    "Goals",
-    "architecture_text",
-    "check_fits",
-    "folded",
-    "goal_sections",
-    "goals_most_tokens",
-    "goals_overrun",
-    "goals_text",
-    "marked_changes",
-    "same",
-    "stored_goals",
-]
 
 SET, CLOSE = "set", "close"
 MILESTONE, DECISION, ARTIFACT, BLOCKER = "milestone", "decision", "artifact", "blocker"

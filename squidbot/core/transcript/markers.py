@@ -19,22 +19,6 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import Message, StoredMessage
 
-__all__ = [
-    "ARTIFACT",
-    "CHECKPOINT",
-    "DECISION",
-    "MARKED",
-    "NEWEST_LINES",
-    "NEXT",
-    "MarkedLine",
-    "MarkedMessage",
-    "Markers",
-    "counted_lines",
-    "details",
-    "marked_lines",
-    "may_mark",
-    "parted",
-]
 
 GOAL, DECISION, ARTIFACT, NEXT, CHECKPOINT = "GOAL", "DECISION", "ARTIFACT", "NEXT", "CHECKPOINT"
 # Those that stand for ever, and those of which only the newest matter.

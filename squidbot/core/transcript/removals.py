@@ -11,17 +11,6 @@ if TYPE_CHECKING:
 
     from squidbot.core.ports import TranscriptStore
 
-__all__ = [
-    "FORGOTTEN",
-    "INJECTION",
-    "RETRACTION",
-    "ForgetRecord",
-    "InjectionRecord",
-    "Retraction",
-    "forgotten_since",
-    "withdrawn_since",
-]
-
 
 class ForgetRecord(NamedTuple):
     """Messages were forgotten.

@@ -13,7 +13,7 @@ from squidbot.core.budget import (
     descending,
     one_tier_below,
     resolve,
-    tier,
+    tier_of,
 )
 from squidbot.core.errors import ConfigError
 
@@ -113,7 +113,7 @@ def test_one_tier_below_is_one_tier_lower_or_the_lowest(window: int, least: int)
     assert below <= window
     assert below >= min(window, least)
     if least <= 2048:
-        assert tier(below) == max(1, tier(window) - 1)
+        assert tier_of(below).number == max(1, tier_of(window).number - 1)
         assert below in {2048, 4096, 8192, 16384, window} or below == 32768
 
 
