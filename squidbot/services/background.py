@@ -51,7 +51,7 @@ TASKS_IN_A_ROW = 4
 # How long a session stays claimed after its worker has died; a living worker renews its claim before each task.
 CLAIM_SECONDS = 900.0
 
-TaskOutcome: TypeAlias = "TaskResult | Studied | JournalOutcome"
+TaskOutcome: TypeAlias = "TaskResult | LearningResult | JournalOutcome"
 
 
 class WorkSession(Protocol):
