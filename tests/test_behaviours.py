@@ -1,4 +1,4 @@
-"""docs/maintainers/behaviours.md is true: each id once, all that it names is there, and the tests that it names say their ids."""
+"""docs/maintainers/behaviours.md is true: each id stands there once, and all that it names exists and says its id."""
 
 from __future__ import annotations
 

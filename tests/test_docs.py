@@ -268,3 +268,10 @@ def headings(page: Path) -> set[str]:
     """Return the fragments of a page's headings, as Markdown renderers make them."""
     lines = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", line.lower()).strip().replace(" ", "-") for line in lines}
+
+
+def test_pages_for_users_name_no_source_documents() -> None:
+    """Ids of the documents that asked for behaviours stand in docs/maintainers/behaviours.md alone."""
+    ids = re.compile(r"\b(?:[BQWPJO]-\d\d|D\d+|document 00\d|decisions\.md)\b")
+    users = [page for page in PAGES if page.parent.name != "maintainers"]
+    assert {page.name: found for page in users if (found := ids.findall(page.read_text(encoding="utf-8")))} == {}
