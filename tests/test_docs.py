@@ -1,4 +1,4 @@
-"""What is written runs: Python, settings, the first command; and every key, hook and adapter is written."""
+"""The pages are true: Python, settings and the first command run; every key, hook, event and adapter is documented."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ COMPACTION = (ROOT / "docs" / "compaction.md").read_text(encoding="utf-8")
 
 
 class Block(NamedTuple):
-    """A fenced block: its language, its text, and the text block directly below it, "" where there is none."""
+    """A fenced block: its language, its text, and the text block directly below it, or ""."""
 
     language: str
     text: str
@@ -59,14 +59,14 @@ def blocks(page: Path) -> list[Block]:
 
 
 def table_rows(text: str) -> dict[str, list[str]]:
-    """Return the rows of Markdown tables whose first cell is code, by that code."""
+    """Return the rows of Markdown tables whose first cell is code, by this code."""
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("| `")
     ]
     return {row[0].strip("`"): row[1:] for row in rows}
 
 
-# -- what is written runs ---------------------------------------------------------------------------------------------
+# -- examples run ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def event_loop() -> Iterator[None]:
 def test_python_blocks_run_and_print_what_stands_below_them(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The blocks of one page are one program; a text block directly below one is its output, numbers aside."""
+    """The Python blocks of a page are one program. A text block below one is its output; numbers may differ."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     for block in blocks(page):
@@ -131,9 +131,9 @@ def test_readme_opens_with_two_commands_that_stand_alone() -> None:
 
 @pytest.mark.parametrize("lines", [230, pytest.param(430, marks=pytest.mark.slow)])
 def test_first_command_prints_what_readme_shows(lines: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every line below the command is in its output, numbers aside: those follow the engine, and the machine.
+    """Every line below the command is in its output; numbers and marks may differ.
 
-    So they do where less was said, but for what a strategy is marked with.
+    A part of the recording is enough.
     """
     sample = (ROOT / "examples" / "session.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     (tmp_path / "examples").mkdir()
@@ -154,7 +154,7 @@ def without_numbers(line: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"[-+]?\d[\d,.]*", "#", re.sub(r" [*+]+ ", " ", line))).strip()
 
 
-# -- what there is is written -----------------------------------------------------------------------------------------
+# -- everything is documented -----------------------------------------------------------------------------------------
 
 
 def test_tables_of_the_settings_are_those_of_the_schema() -> None:
@@ -184,7 +184,7 @@ def test_every_hook_is_documented_with_its_arguments() -> None:
 
 
 def test_every_event_is_documented_and_told_somewhere() -> None:
-    """Each name of core/events.py has a row in docs/events.md and product code that tells it, no other does (O-16)."""
+    """Each name of core/events.py has a row in docs/events.md and product code that sends it (O-16)."""
     names = {key: value for key, value in vars(events).items() if key.isupper() and isinstance(value, str)}
     page = (ROOT / "docs" / "events.md").read_text(encoding="utf-8")
     rows = table_rows(page)
@@ -192,12 +192,12 @@ def test_every_event_is_documented_and_told_somewhere() -> None:
     assert all(len(row[0]) > 15 for row in rows.values())
     assert all(f"| {field.name}" in page or f", {field.name} |" in page for field in fields(Event))
     silent = {ROOT / "squidbot" / place for place in ("core/events.py", "adapters/structlog.py", "testing")}
-    told = "".join(
+    code = "".join(
         path.read_text(encoding="utf-8")
         for path in (ROOT / "squidbot").rglob("*.py")
         if not silent.intersection((path, *path.parents))
     )
-    assert set(names) - set(re.findall(r"\bevents\.(\w+)", told)) == set()
+    assert set(names) - set(re.findall(r"\bevents\.(\w+)", code)) == set()
 
 
 def test_every_adapter_is_documented() -> None:
