@@ -1,7 +1,7 @@
 """Use squidbot in a pydantic-ai agent. Run `python examples/in_pydantic_ai.py` twice.
 
-The second run remembers the first. It works offline, with a model that repeats the question. To use a real model, put its name into `MODEL`, such as
-"anthropic:claude-opus-5-5".
+The second run remembers the first. It works offline, with a model that repeats the question. To use a real model, put
+its name into `MODEL`, such as "anthropic:claude-opus-5-5".
 """
 
 from pydantic_ai import Agent
