@@ -157,8 +157,9 @@ def test_page_names_every_command_and_key(run: Callable[..., subprocess.Complete
     page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
     section = page.partition("## `chat`")[2].partition("\n## ")[0]
     assert set(re.findall(r"`/([a-z]+)(?: \w+)?`", section)) == set(COMMANDS)
+    keys = (ROOT / "docs" / "json.md").read_text(encoding="utf-8").partition("## `chat`")[2].partition("\n## ")[0]
     told = json.loads(run("-p", "hello", "--json").stdout)
-    assert {*told, *told["requests"][0]} <= set(re.findall(r"`(\w+)`", section))
+    assert {*told, *told["requests"][0]} <= set(re.findall(r"`(\w+)`", keys))
 
 
 def test_journal_is_shown_by_tag(run: Callable[..., subprocess.CompletedProcess[str]], folder: Path) -> None:
