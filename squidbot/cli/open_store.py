@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+import click
+
 from squidbot.bootstrap import wire
 from squidbot.cli.texts import count, span
 from squidbot.config import load_settings
@@ -51,7 +53,7 @@ CALLS_BACK = 64
 
 @dataclass(frozen=True, slots=True)
 class SeenSession:
-    """A session under its own window, with the meter of its texts: `working.Worked`."""
+    """A session under its own window, with the meter of its texts."""
 
     wired: Wired
     core: Session
@@ -178,6 +180,16 @@ class OpenStore:
     def length(self, session_id: str) -> int:
         """Return how many messages a session has."""
         return self.store.head(session_id)[0]
+
+    def check_message(self, session_id: str, seq: int | None) -> None:
+        """Check that a session has a message; None is any.
+
+        Raises:
+            click.UsageError: it has not.
+        """
+        messages = self.length(session_id)
+        if seq is not None and seq >= messages:
+            raise click.UsageError(f"there is no m{seq}: the session has {count(messages, 'message')}")
 
     def rows(self, session_id: str, first_seq: int, last_seq: int) -> tuple[list[StoredMessage], list[int]]:
         """Return the messages of a range, both ends included, and the seqs of damaged ones, which are left out.
