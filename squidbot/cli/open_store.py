@@ -63,13 +63,14 @@ class SeenSession:
 class ShownMessage(NamedTuple):
     """A message as stored, its text without tool calls, its calls, and (id, tool) of the calls that it answers.
 
-    The tool is "" where its call was not found.
+    The tool is "" where its call was not found; `codec` is None where none reads the payload.
     """
 
     row: StoredMessage
     text: str
     calls: tuple[ToolCall, ...]
     answers: tuple[tuple[str, str], ...]
+    codec: Codec | None = None
 
     @property
     def handle(self) -> str:
@@ -111,11 +112,13 @@ def shown_messages(rows: Iterable[StoredMessage], codecs: Mapping[str, Codec]) -
     for row in rows:
         text, codec = row.payload, codecs.get(row.codec)
         calls: tuple[ToolCall, ...] = ()
+        reads: Codec | None = None
         if codec is not None:
             with suppress(ValueError):
-                said = codec.decode(row.payload)
-                text, calls = said.text, said.calls
-        shown.append(ShownMessage(row, text, calls, tuple((one, tools.get(one, "")) for one in row.result_ids)))
+                message = codec.decode(row.payload)
+                text, calls, reads = message.text, message.calls, codec
+        answers = tuple((call_id, tools.get(call_id, "")) for call_id in row.result_ids)
+        shown.append(ShownMessage(row, text, calls, answers, reads))
         tools.update({call.id: call.name for call in calls})
     return shown
 
