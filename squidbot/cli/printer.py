@@ -58,6 +58,14 @@ class Printer:
         """Add a line that stands out."""
         self.say(text, style)
 
+    def section(self, title: str, lines: Iterable[str]) -> None:
+        """Add lines below a title, and an empty one; a line that begins with blanks is a detail, and dim."""
+        self.heading(title)
+        for text in lines:
+            detail = len(text) - len(text.lstrip(" "))
+            self.say(text.lstrip(" "), "dim" if detail else "", " " * (2 + detail))
+        self.blank()
+
     def blank(self) -> None:
         """Add an empty line."""
         self._lines.append("")
