@@ -46,7 +46,9 @@ class Printer:
     def say(self, text: str, style: str = "", indent: str = "") -> None:
         """Add a sentence, folded between words."""
         said, room = line(text), self.columns - len(indent)
-        pieces = [said] if cell_len(said) <= room else [one.plain for one in Text(said).wrap(self._console, room)]
+        pieces = (
+            [said] if cell_len(said) <= room else [one.plain.rstrip() for one in Text(said).wrap(self._console, room)]
+        )
         for piece in pieces:
             # Most lines are plain, and rich takes its time.
             if style and self._console.is_terminal:

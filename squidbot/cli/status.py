@@ -214,7 +214,7 @@ def _device_lines(probed: Probed, main: MainMemory | None) -> Iterator[str]:
         yield "no GPU found: models are put into main memory"
     if main is not None:
         yield f"main memory: {_mib(main.available_bytes)} free of {_mib(main.total_bytes)}"
-    yield from (f" {one.source}: {one.reason}" for one in probed.tried if one.reason)
+    yield from (f"  {one.source}: {one.reason}" for one in probed.tried if one.reason)
 
 
 def _device(device: Device) -> str:
