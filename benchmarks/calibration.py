@@ -17,13 +17,16 @@ from squidbot.core.engine import ContextEngine, Inputs
 from squidbot.core.errors import BudgetError, ConfigError
 from squidbot.core.tokens.calibration import RequestGrowth, UsageCalibration, UsageReport, inputs_kept
 from squidbot.core.tokens.counters import Meter, builtin_counter
-from squidbot.replay.setup import CODECS, Reader, biller_of, terms_for
+from squidbot.replay.recording import CODECS, Reader
+from squidbot.replay.terms import terms_for
+from squidbot.replay.usage import reporter_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from squidbot.codecs.transcripts import Conversation
-    from squidbot.replay.setup import Biller, Terms
+    from squidbot.replay.terms import Terms
+    from squidbot.replay.usage import UsageReporter
 
 __all__ = ["measure", "recorded_calls"]
 
@@ -123,14 +126,14 @@ def _ratios(calls: Sequence[BilledCall], method: str) -> list[float]:
 def _replayed(said: Conversation, window: int, how: str) -> dict[str, list[float]]:
     """Return bound by bill for each request of a replay, without reports and with them."""
     terms = terms_for(window, None, "balanced", builtin_counter("classes"), "tokens")
-    truth = biller_of(how, said, terms.meter, Reader(said, CODECS))
+    truth = reporter_of(how, said, terms.meter, Reader(said, CODECS))
     if truth is None:
         raise ConfigError(f"nobody bills {said.id}")
     run = partial(_run, said, terms, truth)
     return {"without reports": run(reports=False), REPORTED: run(reports=True)}
 
 
-def _run(said: Conversation, terms: Terms, truth: Biller, *, reports: bool) -> list[float]:
+def _run(said: Conversation, terms: Terms, truth: UsageReporter, *, reports: bool) -> list[float]:
     store, ratios = InMemoryStore(), []
     session = ContextEngine(store, store, CODECS).session(said.id, terms.window, terms.meter, terms.settings)
     for index, message in enumerate(said.messages):
@@ -140,7 +143,7 @@ def _run(said: Conversation, terms: Terms, truth: Biller, *, reports: bool) -> l
                 request = session.assemble((), Inputs(now=said.messages[index - 1].time))
             except BudgetError:
                 continue
-            usage = truth.usage(request, index)
+            usage = truth(request, index)
             if usage is not None:
                 ratios.append((request.certified_tokens or request.cost.bound) / usage.input_tokens)
         session.record(message, usage=usage if reports else None)

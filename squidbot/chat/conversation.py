@@ -162,7 +162,7 @@ class ChatSession:
         self._settle()
         turn = ChatTurn()
         assembly = self._assembled(text, notice=self._notice())
-        # Before the model is called: whatever becomes of that, it was said (M7).
+        # Before the model is called: whatever becomes of that, it was said .
         self.session.record(assembly.incoming)
         try:
             self._answered(turn, assembly)

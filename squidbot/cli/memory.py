@@ -292,12 +292,8 @@ def _put_merges(out: Printer, plan: Sequence[Merge], *, is_done: bool) -> None:
     if not plan:
         out.say("no two facts say nearly the same")
         return
-    rows = []
-    for one in plan:
-        gone = "\n".join(f"{each.memory_id}: {each.text}" for each in one.gone)
-        rows.append((one.kept.memory_id, one.kept.text, gone, one.reason))
-    columns = ("stays", "fact", "goes", "why")
-    out.table(columns, rows, texts=columns)
+    pairs = [(one, "\n".join(f"{each.memory_id}: {each.text}" for each in one.gone)) for one in plan]
+    out.table([{"stays": x.kept.memory_id, "fact": x.kept.text, "goes": gone, "why": x.reason} for x, gone in pairs])
     told = "kept as history" if is_done else "would be kept as history; --yes does it"
     out.say(f"{count(sum(len(one.gone) for one in plan), 'fact')} {told}", "" if is_done else "dim")
 

@@ -438,12 +438,11 @@ def _put_device(out: Printer, held: DeviceMemory) -> None:
         ("further files", held.extra_bytes, "such as a projector"),
         ("margin", held.margin_bytes, "stays free"),
     ]
-    table = [[name, _mib(size), note] for name, size, note in rows if size]
+    table = [(name, size, note) for name, size, note in rows if size]
     if held.free_bytes is not None and held.left_bytes is not None:
-        table.insert(0, ["free", _mib(held.free_bytes), "beside what GPUs share" if held.shared else "now"])
-        short = held.left_bytes < 0
-        table.append(["too little", _mib(-held.left_bytes), ""] if short else ["left", _mib(held.left_bytes), ""])
-    out.table(("", "MiB", ""), table, texts=("",), indent="  ")
+        table.insert(0, ("free", held.free_bytes, "beside what GPUs share" if held.shared else "now"))
+        table.append(("left" if held.left_bytes >= 0 else "too little", abs(held.left_bytes), ""))
+    out.table([{"": name, "MiB": _mib(size), " ": note} for name, size, note in table], indent="  ")
 
 
 def _compute(held: DeviceMemory) -> str:

@@ -136,29 +136,29 @@ def _put_list(out: Printer, found: Sequence[dict[str, Any]], every: int) -> None
     if not found:
         out.say("no sessions")
         return
-    now, columns = time.time(), ["session", "messages", "begun", "newest", "requests", "tokens", "plan", "window"]
-    rows = []
-    for one in found:
-        plan = "-" if one["plan"] is None else f"{one['plan']} {one['cause']}"
-        rows.append(
-            [
-                shorter(one["session"], ID_CHARS),
-                f"{one['messages']:,}",
-                ago(one["first_time"], now),
-                ago(one["last_time"], now),
-                f"{one['requests']:,}",
-                "-" if one["request_tokens"] is None else f"{one['request_tokens']:,}",
-                "damaged" if one["damaged"] else plan,
-                f"{one['window']:,} {one['model']}".rstrip() if one["window"] else "-",
-            ]
-        )
-    if any(one["parent"] for one in found):
-        columns.append("goes on from")
-        for row, one in zip(rows, found, strict=True):
-            row.append(f"{shorter(one['parent'], ID_CHARS)} ({one['way']})" if one["parent"] else "-")
-    out.table(columns, rows, texts=("session", "plan", "window", "goes on from"))
+    now, is_tree = time.time(), any(one["parent"] for one in found)
+    rows = [_list_row(one, now) | ({"goes on from": _parent(one)} if is_tree else {}) for one in found]
+    out.table(rows)
     if every > len(found):
         out.say(f"… {count(every - len(found), 'older session')}; --limit {every} lists all", "dim")
+
+
+def _list_row(one: dict[str, Any], now: float) -> dict[str, object]:
+    plan = None if one["plan"] is None else f"{one['plan']} {one['cause']}"
+    return {
+        "session": shorter(one["session"], ID_CHARS),
+        "messages": one["messages"],
+        "begun": ago(one["first_time"], now),
+        "newest": ago(one["last_time"], now),
+        "requests": one["requests"],
+        "tokens": one["request_tokens"],
+        "plan": "damaged" if one["damaged"] else plan,
+        "window": f"{one['window']:,} {one['model']}".rstrip() if one["window"] else None,
+    }
+
+
+def _parent(one: dict[str, Any]) -> str | None:
+    return f"{shorter(one['parent'], ID_CHARS)} ({one['way']})" if one["parent"] else None
 
 
 # -- show, explain ---------------------------------------------------------------------------------------------
@@ -370,8 +370,7 @@ def _about(part: Part) -> str:
 @click.argument("wanted", metavar="[MESSAGE]", required=False, callback=message)
 def explain(place: OpenStore, name: str, *, wanted: int | None) -> Result:
     """Explain what the next request holds, what it costs, and why; or the story of MESSAGE (m17)."""
-    if wanted is not None and wanted >= place.length(name):
-        raise click.UsageError(f"there is no m{wanted}: the session has {count(place.length(name), 'message')}")
+    place.check_message(name, wanted)
     return explained(place, name, wanted)
 
 
@@ -521,16 +520,13 @@ def snapshots(place: OpenStore, name: str) -> Result:
     kept = [_snapshot_json(one) for one in place.session(name).snapshots()]
 
     def put(out: Printer) -> None:
-        now = time.time()
-        rows: list[list[str]] = []
-        for one in kept:
-            plan = "-" if one["plan"] is None else str(one["plan"])
-            when = f"{clock(one['time'])}, {ago(one['time'], now)}"
-            rows.append([one["name"], when, one["cause"], plan, f"{one['messages']:,}"])
-        if rows:
-            out.table(("name", "made", "cause", "plan", "messages"), rows, texts=("name", "made", "cause"))
-        else:
+        if not kept:
             out.say(f"{name}: no snapshots")
+            return
+        now, keys = time.time(), ("cause", "plan", "messages")
+        made = (f"{clock(one['time'])}, {ago(one['time'], now)}" for one in kept)
+        pairs = zip(kept, made, strict=True)
+        out.table([{"name": one["name"], "made": when, **{key: one[key] for key in keys}} for one, when in pairs])
 
     return Result({"session": name, "snapshots": kept}, put)
 

@@ -14,8 +14,8 @@ from squidbot.adapters.common.providers import USUAL_KEYS
 from squidbot.codecs.transcripts import read_transcripts
 from squidbot.core.messages import ToolCall, ToolResult, Words
 from squidbot.core.tokens.counters import builtin_counter
-from squidbot.replay.command import Places, run
-from squidbot.replay.setup import charges_of, open_counter, terms_for
+from squidbot.replay.runner import Places, run
+from squidbot.replay.terms import charges_of, open_counter, terms_for
 
 from .script import Model
 from .talks import talk, thinking
