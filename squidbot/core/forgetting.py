@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from squidbot.core.compaction.planner import Ask, Makers, make_change
 from squidbot.core.errors import NotFoundError
 from squidbot.core.kinds import KINDS
 from squidbot.core.messages import Category, Erasure, Opening, Record
@@ -17,12 +16,9 @@ from squidbot.core.transcript.removals import FORGOTTEN
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from squidbot.core.compaction.planner import Change
-    from squidbot.core.compaction.pressure import CallContext
     from squidbot.core.messages import Found, StoredMessage, Summary
-    from squidbot.core.plan import PlanRecord, Section
+    from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import SummaryStore, TranscriptStore
-    from squidbot.core.settings import HistorySettings
     from squidbot.core.transcript.removals import ForgottenMessages
     from squidbot.core.view.current import CurrentView, SessionContext
 
@@ -129,24 +125,6 @@ class Forgetting:
         without = self._shelf._replace(transcripts=_Without(transcripts, self._tombstones, ((), ())))
         notes = Notebook(session_id, self._shelf.renderer, transcripts, self._shelf.summaries, self._shelf.tells_users)
         return replaced, retold(notes, without, gone)
-
-
-def change_without(
-    forgetting: Forgetting,
-    settings: HistorySettings,
-    moment: CallContext,
-    standing: CurrentView,
-    sections: tuple[Section, ...],
-) -> Change | None:
-    """Return the change under which a session goes on without what it forgets; None where none is needed.
-
-    `standing` is what stands on the shelf that forgets.
-
-    Raises:
-        BudgetError: what must be sent in any case does not fit.
-    """
-    ask = Ask("forget", sections, standing.pins.seqs, retells=forgetting.retells)
-    return make_change(Makers(forgetting.shelf, forgetting.notes, settings), standing, moment, ask)
 
 
 def _copies(shelf: SessionContext, asked: Sequence[int]) -> Iterator[int]:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from squidbot.bootstrap import Wired
     from squidbot.codecs.workspaceai import Shelf
     from squidbot.config import Loaded
-    from squidbot.core.engine import Session
+    from squidbot.core.engine import CoreSession
     from squidbot.core.journal import Journal
     from squidbot.core.memories import FactCategory, Memory
     from squidbot.core.memory.asking import Memories
@@ -589,7 +589,7 @@ class _Opened:
     def __init__(self, wired: Wired, session: str) -> None:
         self._wired = wired
         self._session = session
-        self._cores: dict[str, Session] = {}
+        self._cores: dict[str, CoreSession] = {}
 
     def record(self, said: Brought, pieces: list[_Piece], number: int) -> None:
         """Store pieces of a file behind what the session has, with the record that tells where they are from."""

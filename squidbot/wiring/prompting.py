@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from squidbot.core.budget import ENGLISH, Reserve, left_reserve_tokens
-from squidbot.core.compaction.turn import speaks
 from squidbot.core.errors import BudgetError, ConfigError
 from squidbot.core.last_request import REQUEST, LastRequest, Mode
 from squidbot.core.prompts import MANDATES, MODES, OFF, OWN, PARAGRAPH, SANITY, Template, build_prompt
 from squidbot.core.text import stamp
 from squidbot.core.view.marks import own_tool, tool_names
+from squidbot.core.view.steps import speaks
 from squidbot.wiring.extensions import RubbishError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import ContextWindow, Message
     from squidbot.core.ports import Codec, TokenCounter, TranscriptStore
     from squidbot.core.prompts import SystemPrompt
-    from squidbot.core.session import Session as CoreSession
+    from squidbot.core.session import CoreSession
     from squidbot.wiring.extensions import Hooks
 
 

@@ -55,6 +55,13 @@ def plain_limit(window: ContextWindow, settings: HistorySettings, bills: Bills, 
     return Cost(policy, bills.plain_limit(room_tokens))
 
 
+def limit_as_before(window: ContextWindow, settings: HistorySettings, last_request: LastRequest) -> Cost:
+    """Return what any request may cost as counted that has the same room for its answer as the newest one."""
+    reserve = last_request.reserve_under(window)
+    reserved_tokens = reserve.tokens if reserve else window.reserved_output_tokens
+    return plain_limit(window, settings, last_request.bills, window.window_tokens - reserved_tokens)
+
+
 def limits_by_bills(
     window: ContextWindow, settings: HistorySettings, last_request: LastRequest, room_tokens: int, fixed_tokens: int
 ) -> Limits | None:
