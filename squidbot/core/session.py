@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from squidbot.core import events
 from squidbot.core.budget import LEAST_FRACTION, reliability
-from squidbot.core.compaction.bounds import bill_of, is_too_little, is_too_much
-from squidbot.core.compaction.turn import Inputs, Planner, Room, decide, inputs_as_before
+from squidbot.core.compaction.bounds import bill_of, is_too_little, is_too_much, limit_as_before
+from squidbot.core.compaction.turn import Inputs, Planner, Room, arrival, decide, inputs_as_before
 from squidbot.core.compaction.undo import RAW, request_again, to_plan, to_the_one_before
 from squidbot.core.errors import DamagedStoreError, SquidbotError, StoreError
 from squidbot.core.event_builders import aged, broken, closed, opened, overrun, shortened
@@ -264,11 +264,12 @@ class CoreSession:
 
     def room(self) -> Room:
         """Return what the next request has free behind what is stored, and behind what came with the newest one."""
-        return self._planner(self._state.current()).room(self._state.waiting)
+        stored = self._state.current()
+        return self._planner(stored, self._inputs_as_before(stored)).room(self._state.waiting)
 
     # -- one try each -------------------------------------------------------------------------------------------------
 
-    def _planner(self, stored: CurrentView, inputs: Inputs | None = None) -> Planner:
+    def _planner(self, stored: CurrentView, inputs: Inputs) -> Planner:
         state = self._state
         return Planner(
             state.shelf,
@@ -340,7 +341,8 @@ class CoreSession:
         state, (key, beside) = self._state, given
         if key and (known := state.keys.find(key)):
             return tuple(state.shelf.read(known.first_seq, known.last_seq))
-        rows = self._planner(stored).arrival(state.last_request.outside).placed(messages, stored, now)
+        limit, outside = limit_as_before(self.window, self.settings, state.last_request), state.last_request.outside
+        rows = arrival(state.shelf.renderer, self.settings, stored, limit, outside).placed(messages, stored, now)
         answered = state.answered(self._sent, rows, usage)
         due = answered is not None and self._snapshot_due
         saved = self._points.automatic(stored, "pressure", rows[-1].time) if due else None

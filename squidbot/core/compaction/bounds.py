@@ -91,7 +91,8 @@ def added_by(assembly: Assembly, before: LastRequest, left: LastRequest) -> Adde
     behind = _is_behind(assembly, before, left)
     appended = assembly.cost.bound - before.cost.bound if behind else None
     is_step = behind and _is_step(assembly.parts[before.parts :])
-    oldest = next((part.first_seq for part in assembly.parts if _is_answer(part)), assembly.standing.messages)
+    answers = (part.first_seq for part in assembly.parts if part.role == "assistant" and part.payload is not None)
+    oldest = next(answers, assembly.standing.messages)
     return Added(appended, is_step, max(0, before.messages), outside_tokens, oldest)
 
 

@@ -61,7 +61,8 @@ class NewPlan(NamedTuple):
 
 def due(standing: CurrentView, moment: CallContext, settings: HistorySettings) -> str | None:
     """Return why the plan must change before this call, or None where it need not."""
-    pressure = pressure_fraction(standing.history, room_of(standing, moment))
+    room = room_of(standing, moment)
+    pressure = pressure_fraction(standing.history, room)
     if pressure > 1:
         return "overflow"
     if moment.changed is not None:
@@ -70,7 +71,7 @@ def due(standing: CurrentView, moment: CallContext, settings: HistorySettings) -
         return "rollover"
     if not moment.new_turn or moment.paused:
         return None
-    cause = _at_turn(standing, moment, settings, _marked_pressure(standing, moment, settings))
+    cause = _at_turn(standing, moment, settings, _marked_pressure(standing, moment, settings, room))
     # A plan that somebody brought back has no mark.
     return cause if math.isinf(settings.high_fraction) else moment.verdict(cause, pressure)
 
@@ -93,7 +94,9 @@ def _at_turn(standing: CurrentView, moment: CallContext, settings: HistorySettin
     return "cold-cache" if moment.cold and standing.blocks and pressure > middle else None
 
 
-def _marked_pressure(standing: CurrentView, moment: CallContext, settings: HistorySettings) -> float:
+def _marked_pressure(
+    standing: CurrentView, moment: CallContext, settings: HistorySettings, room: Cost | None = None
+) -> float:
     """Return history's share of the room whose high-water mark comes first; above it where there are too many messages.
 
     The same predicate fires an event and tells when it has done enough (C4).
@@ -103,7 +106,7 @@ def _marked_pressure(standing: CurrentView, moment: CallContext, settings: Histo
         return math.inf
     if settings.cap is not None and is_over(standing, min(standing.turn, moment.stored), settings.cap):
         return math.inf
-    room = ladder.marked_room(room_of(standing, moment), settings.high_fraction)
+    room = ladder.marked_room(room or room_of(standing, moment), settings.high_fraction)
     if settings.beside_summaries:
         return pressure_of(standing.history, standing.summaries, room)
     return pressure_fraction(standing.history, room)

@@ -411,12 +411,11 @@ def _cost_of_compaction(standing: CurrentView, room: int, settings: HistorySetti
     notes = min(settings.note_rate * said, settings.notes_fraction * room)
     keeps = settings.raw_tokens(settings.low_fraction, room, prefix + notes)
     calls = passed = taken = 0
-    for step in reversed(standing.tail.as_sent):
-        tokens = step.sent_cost.bound
+    for step, tokens in standing.tail.step_tokens:
         passed += tokens
-        calls += not step.is_user
-        # The user's messages stay verbatim behind the notes.
-        taken += tokens if passed > keeps and not step.is_user else 0
+        if not step.is_user:  # the user's messages stay verbatim behind the notes
+            calls += 1
+            taken += tokens if passed > keeps else 0
     notes = settings.note_rate * taken
     told = sum(block.segment.note_tokens for block in standing.blocks)
     folds = told + notes > settings.notes_fraction * room

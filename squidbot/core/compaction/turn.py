@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from squidbot.core.tokens.counters import Meter
     from squidbot.core.transcript.pins import Pins
     from squidbot.core.view.current import CurrentView, SessionContext
+    from squidbot.core.view.renderer import Renderer
 
 __all__ = [
     "COLD_MESSAGES",
@@ -75,6 +76,7 @@ __all__ = [
     "Planner",
     "Room",
     "UnpromptedContext",
+    "arrival",
     "build",
     "decide",
     "inputs_as_before",
@@ -288,6 +290,11 @@ class Draft:
         """Why the plan must change before this call, or None where it need not."""
         return due(self.view, self.context, self._settings)
 
+    @cached_property
+    def fullness(self) -> float:
+        """How full the room beside the summaries is; above 1 where it does not fit."""
+        return fullness(self.view, self.context)
+
     def has(self, text: str | None) -> bool:
         """Return whether a text stands behind one of the messages."""
         return _has(self.rows, text)
@@ -344,7 +351,7 @@ class Planner:
         window: ContextWindow,
         settings: HistorySettings,
         stored: CurrentView,
-        inputs: Inputs | None = None,
+        inputs: Inputs,
         *,
         last_request: LastRequest,
         notes: Callable[[], Notebook],
@@ -352,81 +359,44 @@ class Planner:
     ) -> None:
         """Take where the data stand, and what the call brings.
 
-        `inputs` None: as the newest request had them. `notes` gives the session's notes, which a new plan alone needs.
-        `auto_fraction`: history's share of its room at which a snapshot is made by itself; 0 for never.
+        `notes` gives the session's notes, which a new plan alone needs. `auto_fraction`: history's share of its room at
+        which a snapshot is made by itself; 0 for never.
         """
         self.context = context
         self.window = window
         self.settings = settings
         self.stored = stored
+        self.inputs = inputs
         self.last_request = last_request
         self.notes = notes
         self._auto_fraction = auto_fraction
-        self._given = inputs
-        reserve = inputs.reserve if inputs else last_request.reserve_under(window)
+        meter, plan, reserve = context.renderer.meter, stored.plan, inputs.reserve
         # What the window leaves for input beside the room for the answer.
         self.room_tokens = window.window_tokens - (reserve.tokens if reserve else window.reserved_output_tokens)
-
-    # -- what a call finds, whatever is attempted ---------------------------------------------------------------------
-
-    @cached_property
-    def inputs(self) -> Inputs:
-        """What the host gives, or gave for the newest request."""
-        if self._given is not None:
-            return self._given
-        return inputs_as_before(self.context, self.window, self.last_request, self.stored, None)
-
-    @cached_property
-    def plain_limit(self) -> Cost:
-        """What a whole request may cost; smaller where reported usage has shown that the counter is under."""
-        return plain_limit(self.window, self.settings, self.last_request.bills, self.room_tokens)
-
-    @cached_property
-    def system(self) -> tuple[Part, ...]:
-        """The host's system text as a part; nothing where there is none."""
-        return self.inputs.system_parts(self.context.renderer.meter)
-
-    @cached_property
-    def tools_cost(self) -> Cost:
-        """What its tools cost, and what else stands around the messages."""
-        return self.inputs.tools_cost(self.context.renderer.meter)
-
-    @cached_property
-    def digests(self) -> tuple[str, str]:
-        """Hashes of the host's system text and tools."""
-        return self.inputs.system_digest, self.inputs.tools_digest
-
-    @cached_property
-    def head(self) -> tuple[Section, ...]:
-        """The head that a new plan freezes, without what memory says."""
-        return self.inputs.head(self.stored.pins)
+        # What a whole request may cost; smaller where reported usage has shown that the counter is under.
+        self.plain_limit = plain_limit(window, settings, last_request.bills, self.room_tokens)
+        # The host's system text as a part, what its tools and all else around the messages cost, the hashes of both.
+        self.system = inputs.system_parts(meter)
+        self.tools_cost = inputs.tools_cost(meter)
+        self.digests = inputs.system_digest, inputs.tools_digest
+        # The head that a new plan freezes, without what memory says.
+        self.head = inputs.head(stored.pins)
+        # What knows system text and tools of the newest request; None where there has been none.
+        self.last_sent = last = sent_with(last_request, stored)
+        # Whether these are others than in the newest request.
+        self.outside_changed = last is not None and (last.system, last.tools) != self.digests
+        # Whether the plan in force is younger than the newest recorded request: its call is tried again.
+        self.is_again = last_request.is_before(plan)
+        # Whether somebody brought the plan in force back.
+        self.is_held = plan is not None and plan.held and not stored.opened
+        # What is sent beside lead and history: system text, tools, and the head that is wanted.
+        self.outside = self._outside_with(self.head)
 
     @cached_property
     def remembered(self) -> tuple[Section, ...]:
-        """What memory says in it; as the plan has it where the call does not ask memory."""
+        """What memory says in the head; as the plan has it where the call does not ask memory."""
         unprompted = self.inputs.unprompted
         return unprompted.head(share_of(self.plain_limit)) if unprompted else remembered_of(self.stored.plan)
-
-    @cached_property
-    def last_sent(self) -> PlanRecord | LastRequest | None:
-        """What knows system text and tools of the newest request; None where there has been none."""
-        return sent_with(self.last_request, self.stored)
-
-    @cached_property
-    def outside_changed(self) -> bool:
-        """Whether system text or tools are others than in the newest request, where there has been one."""
-        last = self.last_sent
-        return last is not None and (last.system, last.tools) != self.digests
-
-    @cached_property
-    def is_again(self) -> bool:
-        """Whether the plan in force is younger than the newest recorded request: its call is tried again."""
-        return self.last_request.is_before(self.stored.plan)
-
-    @cached_property
-    def is_held(self) -> bool:
-        """Whether somebody brought the plan in force back."""
-        return self.stored.plan is not None and self.stored.plan.held and not self.stored.opened
 
     @cached_property
     def patient_settings(self) -> HistorySettings:
@@ -460,11 +430,6 @@ class Planner:
             return False
         return bool((self.head and stored.messages <= stored.lead_count) or self.remembered)
 
-    @cached_property
-    def outside(self) -> Cost:
-        """What is sent beside lead and history: system text, tools, and the head that is wanted."""
-        return self._outside_with(self.head)
-
     def _outside_with(self, head: Sequence[Section]) -> Cost:
         return spent((*self.system, *map(self.context.renderer.section, head))).plus(self.tools_cost)
 
@@ -478,18 +443,11 @@ class Planner:
         """What of the head differs from what the model was sent; None for nothing."""
         return self._known.news(self.head) if self.stored.messages else None
 
-    def arrival(self, outside: Cost) -> ArrivalTruncation:
-        """Return what places messages behind what stands, beside which `outside` is sent."""
-        # Nothing counts more words, or more tokens by estimate, than its bound: the smaller limit holds in both units.
-        limit, kept = self.plain_limit, self.context.renderer.marked_cost(self.stored.markers)
-        room = min(limit.bound - outside.bound - kept.bound, limit.estimate - outside.estimate - kept.estimate)
-        return ArrivalTruncation.within(self.context.renderer, self.settings, room, self.stored)
-
     @cached_property
     def _arrival(self) -> ArrivalTruncation:
         # Without what memory says: it gives way, and a plan of this call may bring it. Tried again behind that, the
         # call has to cut what comes with it as before.
-        return self.arrival(self.outside)
+        return arrival(self.context.renderer, self.settings, self.stored, self.plain_limit, self.outside)
 
     # -- bills --------------------------------------------------------------------------------------------------------
 
@@ -660,7 +618,7 @@ class Planner:
         renewed = self.notes().restart() if view.opened else ()
         change, before, skipped = self._due_plan(draft, attempt)
         assembly, change = self._built(draft, attempt, change)
-        full, pressed = fullness(view, context), self._is_pressed(draft)
+        full, pressed = draft.fullness, self._is_pressed(draft)
         before = before.in_mode(self.inputs.mode, told=draft.has(label))
         before = before.told_of(self.head) if change is not None or draft.has(news) else before
         leaves, assembly = self._leaving(assembly, before)
@@ -710,7 +668,7 @@ class Planner:
         # A call that brought a plan was sent without a line, and is when it is tried again.
         if self.last_request.noticed or not opens or self.is_again:
             return None
-        line = self.settings.ladder.first_notice(fullness(draft.view, draft.context))
+        line = self.settings.ladder.first_notice(draft.fullness)
         return None if line is None or draft.due else line
 
     def _without_remembered(self, view: CurrentView) -> CurrentView:
@@ -936,7 +894,7 @@ class Planner:
         came = newest.cost.less(sent.plus(outside).plus(stored.history)) if waiting else NOTHING
         limits = self.billed_limits()
         limit = limits.extends if limits else self.plain_limit
-        arrival = self.arrival(outside.plus(came)).birth
+        cuts = arrival(self.context.renderer, self.settings, stored, self.plain_limit, outside.plus(came)).birth
         fixed, history = sent.plus(outside), stored.history.plus(came)
         used, most, high = fixed.plus(history), limit.less(fixed), self.settings.high_fraction
         return Room(
@@ -944,11 +902,21 @@ class Planner:
             used_tokens=used.bound,
             marked=Cost(int(high * most.estimate) - history.estimate, int(high * most.bound) - history.bound),
             whole=limit.less(used),
-            output_tokens=arrival.output_tokens,
-            step_tokens=arrival.step_tokens,
+            output_tokens=cuts.output_tokens,
+            step_tokens=cuts.step_tokens,
             newest=newest,
             overcounted_tokens=max(0, limit.bound - self.room_tokens),
         )
+
+
+def arrival(
+    renderer: Renderer, settings: HistorySettings, stored: CurrentView, limit: Cost, outside: Cost
+) -> ArrivalTruncation:
+    """Return what places messages behind what stands, beside which `outside` is sent."""
+    # Nothing counts more words, or more tokens by estimate, than its bound: the smaller limit holds in both units.
+    kept = renderer.marked_cost(stored.markers)
+    room = min(limit.bound - outside.bound - kept.bound, limit.estimate - outside.estimate - kept.estimate)
+    return ArrivalTruncation.within(renderer, settings, room, stored)
 
 
 def build(planner: Planner, draft: Draft, view: CurrentView, event: PlanRecord | None) -> Assembly:
@@ -1021,7 +989,10 @@ def _has(rows: Sequence[StoredMessage], text: str | None) -> bool:
 
 def _newest(incoming: Sequence[Message]) -> int:
     """Return the place of the user's newest message; -1 where there is none."""
-    return max((place for place, message in enumerate(incoming) if speaks(message)), default=-1)
+    for place in range(len(incoming) - 1, -1, -1):
+        if speaks(incoming[place]):
+            return place
+    return -1
 
 
 def _unsent_from(view: CurrentView, stored: int) -> int:
