@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import LLM, Codec, Embedder, GpuProbe, LoadedModel, MemoryStore, Observer, TokenCounter
     from squidbot.core.sizing.header import Definition
     from squidbot.core.vectors import VectorIndex
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import ModelRequest
 
 __all__ = [
     "PROJECT",
@@ -292,5 +292,5 @@ def on_event(event: Event) -> None:
 
 
 @hookspec
-def assembled(assembly: Assembly) -> None:
+def assembled(assembly: ModelRequest) -> None:
     """Look at a request. Called after each successful `assemble`, before the host gets the request; it is frozen."""

@@ -55,8 +55,7 @@ if TYPE_CHECKING:
     from squidbot.core.transcript.documents import Document
     from squidbot.core.transcript.goals import GoalBook
     from squidbot.core.transcript.snapshots import Snapshot
-    from squidbot.core.view.assembly import Assembly as CoreAssembly
-    from squidbot.core.view.assembly import Report
+    from squidbot.core.view.assembly import ModelRequest, Report
     from squidbot.services.documents import Sources
 
 
@@ -155,7 +154,7 @@ class Assembly:
     `prompt` is the text of the session's mode in it, behind the host's system text; None where it is in none.
     """
 
-    core: CoreAssembly
+    core: ModelRequest
     prompt: SystemPrompt | None = None
 
     @cached_property

@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Part
     from squidbot.core.transcript.goals import Goals
     from squidbot.core.transcript.snapshots import Snapshot
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import ModelRequest
 
 __all__ = ["session"]
 
@@ -339,7 +339,7 @@ def _part_json(part: Part, payload: str) -> dict[str, object]:
     }
 
 
-def _put_request(out: Printer, made: Assembly, which: str, outside: int, *, whole: bool) -> None:
+def _put_request(out: Printer, made: ModelRequest, which: str, outside: int, *, whole: bool) -> None:
     cost = f"{made.cost.bound:,} of {made.limit.bound:,} tokens (bounds)"
     out.heading(f"{made.session_id}: {which}: {count(len(made.parts), 'part')}, {cost}")
     if outside:

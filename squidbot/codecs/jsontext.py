@@ -63,7 +63,8 @@ def parse(text: str) -> object:
         raise
     except ValueError as error:
         raise JsonTextError("an integer of more than 4300 digits; write it as a string") from error
-    _refuse_depth(value)
+    if text.count("{") + text.count("[") > DEEPEST_LEVELS:  # else it can't be
+        _refuse_depth(value)
     return value
 
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Observer
     from squidbot.core.settings import HistorySettings
     from squidbot.core.transcript.removals import Withdrawn
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import ModelRequest
     from squidbot.core.view.current import CurrentView, SessionContext
 
 # Makes a record of messages as they are stored.
@@ -94,7 +94,7 @@ class CoreSession:
         """The session's id."""
         return self._state.shelf.session_id
 
-    def assemble(self, incoming: Sequence[Message] = (), inputs: Inputs | None = None) -> Assembly:
+    def assemble(self, incoming: Sequence[Message] = (), inputs: Inputs | None = None) -> ModelRequest:
         """Return the request to send for one model call, with `incoming` behind what is stored.
 
         Nothing is written but the plan, where this call changes it. Pass `Assembly.incoming` to `record` with the
@@ -108,7 +108,7 @@ class CoreSession:
         given = inputs or Inputs()
         return self._state.tried(lambda stored: self._assembled(stored, incoming, given), "no request was made")
 
-    def preview(self, inputs: Inputs | None = None) -> Assembly:
+    def preview(self, inputs: Inputs | None = None) -> ModelRequest:
         """Return the request that `assemble` would return if nothing new had been said.
 
         Nothing is written or told. Without `inputs` the head is the plan's, system text and tools cost what they did.
@@ -124,7 +124,7 @@ class CoreSession:
         finally:
             self._state.reopen_notes()
 
-    def request(self, number: int | None = None, inputs: Inputs | None = None) -> Assembly:
+    def request(self, number: int | None = None, inputs: Inputs | None = None) -> ModelRequest:
         """Return a request as it was sent and recorded, made once more: the one of a number from 0, None: the newest.
 
         `inputs` bring its system text, which is the host's and is not stored; without it the messages behind it are
@@ -289,7 +289,7 @@ class CoreSession:
         """Return what decides what is done by hand: no report ever keeps somebody from shortening or forgetting."""
         return self._planner(stored, inputs or self._inputs_as_before(stored, now)).sane()
 
-    def _assembled(self, stored: CurrentView, incoming: Sequence[Message], given: Inputs) -> Assembly:
+    def _assembled(self, stored: CurrentView, incoming: Sequence[Message], given: Inputs) -> ModelRequest:
         state, self._unprompted = self._state, given.unprompted
         if self._unprompted and self._withdrawn(standing_facts(stored), given.now):
             stored = state.current()

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from squidbot.codecs.transcripts import Conversation
     from squidbot.core.messages import Message, StoredMessage, Usage
     from squidbot.core.plan import PlanRecord
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import ModelRequest
     from squidbot.replay.metrics import Ruler
     from squidbot.replay.setup import Biller, Block, Live, Store, Terms
     from squidbot.wiring.turnlog import SessionLog
@@ -191,7 +191,7 @@ class _Engine:
         self._now = message.time
         return self._session.record(message, usage=usage)
 
-    def assemble(self) -> Assembly:
+    def assemble(self) -> ModelRequest:
         """Return the request for what is recorded."""
         return self._session.assemble((), Inputs(now=self._now))
 

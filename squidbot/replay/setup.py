@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Codec, TokenCounter
     from squidbot.core.prompts import SystemPrompt
     from squidbot.core.settings import HistorySettings
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import ModelRequest
     from squidbot.hookspecs import Register
 
 
@@ -112,7 +112,7 @@ class Live(Protocol):
     def record(self, message: Message, usage: Usage | None) -> tuple[StoredMessage, ...]:
         """Record a message, and what the newest request was billed (None: nobody says it); return it as stored."""
 
-    def assemble(self) -> Assembly:
+    def assemble(self) -> ModelRequest:
         """Return the request for what is recorded."""
 
 
@@ -368,7 +368,7 @@ class _Live:
         self._now = self._now if message.time is None else message.time
         return self._session.record(message, usage=usage, now=self._now)
 
-    def assemble(self) -> Assembly:
+    def assemble(self) -> ModelRequest:
         """Return the request for what is recorded."""
         return self._session.assemble(now=self._now).core
 
@@ -392,7 +392,7 @@ class _Offer:
 class Biller(Protocol):
     """Says what a provider reports for a request."""
 
-    def usage(self, assembly: Assembly, index: int) -> Usage | None:
+    def usage(self, assembly: ModelRequest, index: int) -> Usage | None:
         """Return what is reported for a request that the message at a place of the conversation answers."""
 
 
@@ -417,7 +417,7 @@ class _Counted:
         self._reader = reader
         self._known: dict[str, int] = {}
 
-    def usage(self, assembly: Assembly, index: int) -> Usage:
+    def usage(self, assembly: ModelRequest, index: int) -> Usage:
         """Return the count of the request; the answer is not billed."""
         del index
         texts_tokens = sum(self._tokens(block.text) + TEMPLATE_TOKENS for block in self._reader.blocks(assembly))
@@ -450,7 +450,7 @@ class _Recorded:
         for step in steps:
             self._costs[step.first : step.last] = step.shared(counts)
 
-    def usage(self, assembly: Assembly, index: int) -> Usage:
+    def usage(self, assembly: ModelRequest, index: int) -> Usage:
         """Return the request's size by what its messages cost, and the answer's as it was reported."""
         usage = self._usages[index]
         return Usage(round(sum(map(self._tokens, assembly.parts))), usage.output_tokens if usage else 0)
@@ -550,7 +550,7 @@ class Reader:
         self._ranges: dict[Part, tuple[Block, ...]] = {}
         self._plan_id: int | None = None
 
-    def blocks(self, assembly: Assembly) -> tuple[Block, ...]:
+    def blocks(self, assembly: ModelRequest) -> tuple[Block, ...]:
         """Return the request as blocks, in order."""
         plan_id = assembly.plan.plan_id if assembly.plan else None
         if plan_id != self._plan_id:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Summarizer
     from squidbot.core.tokens.counters import Meter
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import ModelRequest
 
 
 Value = TypeVar("Value")
@@ -461,7 +461,7 @@ class Relay:
     def __init__(
         self,
         on_event: Sequence[tuple[str, Callable[[Event], object]]] = (),
-        assembled: Sequence[tuple[str, Callable[[Assembly], object]]] = (),
+        assembled: Sequence[tuple[str, Callable[[ModelRequest], object]]] = (),
     ) -> None:
         self._on_event = tuple(on_event)
         self._assembled = tuple(assembled)
@@ -478,7 +478,7 @@ class Relay:
             except Exception as error:  # noqa: BLE001  # observers never fail a turn (promise 10); it is told and logged
                 self._degraded(name, event, error)
 
-    def assembled(self, assembly: Assembly) -> None:
+    def assembled(self, assembly: ModelRequest) -> None:
         """Show a finished request to everybody who listens. Never raises an Exception."""
         for name, listen in self._assembled:
             try:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Part, StoredMessage, Usage
     from squidbot.core.ports import Codec, Observer
     from squidbot.core.redaction import Redactor
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import ModelRequest
 
 
 # What each kind of part is for, in a request's budget; what nobody names is history.
@@ -135,7 +135,7 @@ class Turn:
         self.answer, self.ended = said.text, not said.calls
 
 
-def asked_of(made: Assembly, before: Sequence[str]) -> Asked:
+def asked_of(made: ModelRequest, before: Sequence[str]) -> Asked:
     """Return a request as it is logged; `before` are the payloads of the request before."""
     payloads = made.payloads
     pairs = zip(payloads, before, strict=False)
@@ -172,7 +172,7 @@ def action_of(parameters: object) -> str | None:
     return action if isinstance(action, str) else None
 
 
-def _budget(made: Assembly) -> Iterator[tuple[str, int]]:
+def _budget(made: ModelRequest) -> Iterator[tuple[str, int]]:
     """Yield the parts of a request with what each costs at most, between the window and what is left (B-23)."""
     costs = dict.fromkeys(("system", "head", "notes", "history"), 0)
     for part in made.parts:
@@ -433,7 +433,7 @@ class SessionLog:
         # The newest request, byte for byte: what follows is set beside it.
         self._before: tuple[str, ...] = ()
 
-    def asked(self, made: Assembly) -> None:
+    def asked(self, made: ModelRequest) -> None:
         """Take a request; where it opens a turn, one that has not ended is written as far as it went."""
         incoming = made.incoming
         if incoming and incoming[0].turn == incoming[0].seq and self._turn.iterations:
