@@ -16,9 +16,6 @@ from squidbot.core.compaction.undo import RAW, request_again, to_plan, to_the_on
 from squidbot.core.errors import DamagedStoreError, SquidbotError, StoreError
 from squidbot.core.event_builders import aged, broken, closed, opened, overrun, shortened
 from squidbot.core.events import Event
-from squidbot.core.last_request import REQUEST, LastRequest
-from squidbot.core.messages import Category, Cost, Record
-from squidbot.core.plan import PlanRecord
 from squidbot.core.forgetting import (
     FactRetraction,
     injected_facts,
@@ -28,6 +25,9 @@ from squidbot.core.forgetting import (
     remove_goals,
     unprompted_facts,
 )
+from squidbot.core.last_request import REQUEST, LastRequest
+from squidbot.core.messages import Category, Cost, Record
+from squidbot.core.plan import PlanRecord
 from squidbot.core.tokens.calibration import UsageCalibration
 from squidbot.core.transcript.bookkeeping import Keys
 from squidbot.core.transcript.goals import GOAL
@@ -322,7 +322,7 @@ class CoreSession:
     def _withdrawn(self, facts: frozenset[str], now: float | None) -> bool:
         """Take out of what stands the facts that must not be sent any more, and return whether there was one."""
         gone = self._unprompted.withdrawn(facts) if self._unprompted and facts else frozenset[str]()
-        return bool(gone) and self._state.withdraw(FactRetraction(gone, reason=NO_LONGER, now=now)) is not None
+        return bool(gone) and self._state.remove_facts(FactRetraction(gone, reason=NO_LONGER, now=now)) is not None
 
     def _stored_plan(self, stored: CurrentView, decision: Decision, change: NewPlan) -> PlanRecord:
         """Store a new plan; where history has reached the mark, with a snapshot of what stood before it."""

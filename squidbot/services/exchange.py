@@ -511,7 +511,7 @@ def _import_session(wired: Wired, parcels: list[_Parcel], *, dry_run: bool) -> l
     session = parcels[0].result.session
     try:
         session, runs, number = _place(wired, session, parcels)
-        cores: dict[str, Session] = {}
+        cores: dict[str, CoreSession] = {}
         for at, (owner, pieces) in enumerate(runs):
             if not dry_run:
                 result = parcels[owner].result

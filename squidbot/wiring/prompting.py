@@ -12,6 +12,7 @@ from squidbot.core.last_request import REQUEST, LastRequest, Mode
 from squidbot.core.prompts import MANDATES, MODES, OFF, OWN, PARAGRAPH, SANITY, PromptTemplate, build_prompt
 from squidbot.core.text import stamp
 from squidbot.core.view.marks import own_tool, tool_names
+from squidbot.core.view.steps import speaks
 from squidbot.wiring.extensions import HookResultError
 
 if TYPE_CHECKING:
