@@ -289,7 +289,7 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JsonEntry:
     """One value of a file.
 
     Attributes:
@@ -305,7 +305,7 @@ class Entry:
     index: int
 
 
-def read_entries(path: pathlib.Path) -> list[Entry]:
+def read_entries(path: pathlib.Path) -> list[JsonEntry]:
     """Return the values of a file: one for each line that is not blank, or one that goes over all lines.
 
     Raises:
@@ -318,9 +318,9 @@ def read_entries(path: pathlib.Path) -> list[Entry]:
         whole = "\n".join(line for _, line in lines)
         # A first line that is broken in itself, with objects below, is a broken line and no value of many lines.
         if whole.lstrip().startswith("[") or _is_json(whole) or not _is_json(lines[1][1]):
-            return [Entry(_parse(path, lines, whole), whole, lines[0][0], 0)]
+            return [JsonEntry(_parse(path, lines, whole), whole, lines[0][0], 0)]
     return [
-        Entry(_parse(path, [(number, line)], line), line.strip(), number, index)
+        JsonEntry(_parse(path, [(number, line)], line), line.strip(), number, index)
         for index, (number, line) in enumerate(lines)
     ]
 

@@ -11,7 +11,7 @@ from agents import ModelProvider, RunConfig, Runner, SQLiteSession
 from agents.run import ModelInputData
 
 from squidbot.core.errors import ConfigError
-from squidbot.plugins.host import Conversation
+from squidbot.plugins.host import HostConversation
 from squidbot.plugins.openai_agents import Squidbot
 from squidbot.testing import check_host_plugin
 from squidbot.testing.hosts import (
@@ -219,7 +219,7 @@ def test_what_could_not_be_recorded_is_recorded_with_the_next_request(
         )
         with monkeypatch.context() as patch:
             for name in ("before", "said", "after"):
-                patch.setattr(Conversation, name, broken)
+                patch.setattr(HostConversation, name, broken)
             assert "result 1" in run.say("Look!")
         assert run.say("Hello!") == SAID
         assert [role for role, _ in run.said()] == ["user", "call", "result", "assistant", "user", "assistant"]

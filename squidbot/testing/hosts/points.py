@@ -17,7 +17,7 @@ from squidbot.core.errors import StoreError
 from squidbot.core.messages import Usage
 from squidbot.core.ports import TranscriptStore
 from squidbot.plugins import host
-from squidbot.plugins.host import Conversation, HostRuntime
+from squidbot.plugins.host import HostConversation, HostRuntime
 from squidbot.testing.hosts import (
     BUDGET,
     CHAT,
@@ -167,7 +167,7 @@ def entries(plugin: str) -> list[InjectedFault]:
     These are the methods of what it is made of, and the functions that its module, or one inside, has imported.
     """
     found: list[tuple[object, str]] = [(host, "call_tool")]
-    found += [(owner, name) for owner in (Conversation, HostRuntime) for name in _methods(owner)]
+    found += [(owner, name) for owner in (HostConversation, HostRuntime) for name in _methods(owner)]
     for module in [value for name, value in sys.modules.items() if f"{name}.".startswith(f"{plugin}.")]:
         found += _functions(module)
         found += [each for value in vars(module).values() if ismodule(value) for each in _functions(value)]
