@@ -198,7 +198,7 @@ def media_tokens(base64_chars: int) -> int:
     return max(_PAGE_TOKENS, base64_chars // _BASE64_CHARS_PER_TOKEN)
 
 
-# Pictures inside payloads: how many there are, and texts in the place of the first ones (P-10).
+# Pictures inside payloads: how many there are, and texts in the place of the first ones.
 
 # What tools were given, or hosts keep for themselves: nothing in it is shown as a picture.
 _BESIDE: Final = frozenset({"input", "args", "arguments", "tool_calls", "function", "usage", "artifact", "metadata"})

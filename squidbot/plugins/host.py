@@ -695,7 +695,7 @@ def overview(shelf: SessionContext, session: Session, most_tokens: int) -> str:
     """Return how a conversation began, its notes as its next request has them, and what was said last.
 
     Notes are cut to about `most_tokens`, the oldest first. Of the newest messages system text, context and what tools
-    put out are counted only, unless `ui.show_context_messages` is set (P-05).
+    put out are counted only, unless `ui.show_context_messages` is set.
 
     Raises:
         StoreError: the store failed.
