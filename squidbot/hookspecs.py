@@ -1,11 +1,11 @@
-"""The hooks for extensions: their arguments, and when each is called.
+"""The hooks, by which others reach in: what each is given, and when it is called.
 
-An extension is a module, or an object, with functions marked `@squidbot.hookimpl`. A hook may take fewer arguments than
-it is given. Hooks are called by priority, the highest first (`@squidbot.hookimpl(priority=10)`, default 0), then by the
-extensions' names. Where "the first result wins", the remaining extensions are not asked after a result that is not
-None. Results of listening hooks are ignored. If a hook raises, or returns something invalid, the turn goes on without
-it, and the others get a `degraded` event. What changes a request is stored with it, so that it can be made again
-without the extension.
+An extension is a module, or an object, with functions marked `@squidbot.hookimpl`. A hook may be written with fewer
+arguments than it is given. Those of several extensions are called by priority, the highest first
+(`@squidbot.hookimpl(priority=10)`; 0 where nothing is said), then by the extensions' names; where a hook says that the
+first result wins, the others are not asked behind the first that is not None. What a listening hook returns is ignored.
+What a hook raises stays with it, and what it returns is checked: the turn goes on without it, and all others are told
+so by a `degraded` event. What changes a request is stored with it: it can be made again without the extension.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ __all__ = [
 
 Hook = TypeVar("Hook", bound="Callable[..., object]")
 
-# Our name for pluggy and for the entry points of other distributions.
+# The name under which pluggy and the entry points of other distributions know us.
 PROJECT = "squidbot"
 
-# The attribute in which `hookimpl` keeps the priority.
+# Where `hookimpl` leaves the priority.
 PRIORITY = "squidbot_priority"
 
 hookspec = pluggy.HookspecMarker(PROJECT)
@@ -73,9 +73,9 @@ def hookimpl(*, priority: int = 0, optional: bool = False) -> Callable[[Hook], H
 def hookimpl(
     function: Hook | None = None, *, priority: int = 0, optional: bool = False
 ) -> Hook | Callable[[Hook], Hook]:
-    """Mark a function as a hook. Hooks with a higher priority are called first.
+    """Mark a function as a hook. Of several extensions' those with the highest priority are called first.
 
-    `optional`: ignore the hook if this version of squidbot has none of its name; otherwise that is a ConfigError.
+    `optional`: it is passed over where this version of squidbot has no hook of its name; else that is a ConfigError.
     """
 
     def mark(hook: Hook) -> Hook:
@@ -86,7 +86,7 @@ def hookimpl(
 
 
 class Store(TranscriptStore, SummaryStore, Protocol):
-    """Keeps sessions: both stores in one. Its `close` method, if any, is called when its engine is closed."""
+    """What keeps a session: both stores in one. With a `close` method it is closed with its engine."""
 
 
 class Register(Protocol):
@@ -149,36 +149,36 @@ def register_adapters(register: Register) -> None:
 
 @hookspec(firstresult=True)
 def resolve_model(alias: str) -> Mapping[str, object] | None:
-    """Return the keys of `models.<alias>` for a model that the settings do not name; the first result wins.
+    """Say what a model is that the settings do not name, as keys of `models.<alias>`; the first result wins.
 
-    Called when a session is opened with the model, once for each engine and alias, before its window is found.
+    Called when a session is opened with it, once for each engine and alias, before its window is found.
     """
 
 
 @hookspec(firstresult=True)
 def size_window(alias: str, window_tokens: int, source: str) -> int | None:
-    """Return the window in tokens for sessions with a model, instead of the one that was found; the first result wins.
+    """Say which window sessions with a model get, in tokens, in the place of the one that was found.
 
-    Called when a session is opened whose caller names no window. The window never exceeds what fits the devices, what
-    the model was trained with, and what it was opened with.
+    Called when a session is opened, but where its caller names the window; the first result wins. What fits the
+    devices, what the model was trained with and what it was opened with is never exceeded: it can only be less then.
     """
 
 
 @hookspec
 def grant_tools(session_id: str, alias: str, tools: Sequence[str]) -> Sequence[str] | None:
-    """Return which of squidbot's own tools (`history`, `memory`) a session's model gets; None leaves all.
+    """Say which of squidbot's own tools (`history`, `memory`) a session's model gets; None leaves all.
 
-    Called once, when a session's tools are first asked for. A tool has to be granted by every extension; one that
-    fails, or returns something invalid, grants none.
+    Called once when a session is opened and its tools are asked for. A tool needs every extension's leave; where a hook
+    fails, or returns rubbish, it gets none.
     """
 
 
 @hookspec(firstresult=True)
-def score_complexity(session_id: str, text: str, tools_mode: bool) -> float | None:  # noqa: FBT001  # pluggy passes arguments by name
-    """Return how much the user's message asks for, from 0 to 1; the first result wins.
+def score_complexity(session_id: str, text: str, tools_mode: bool) -> float | None:  # noqa: FBT001  # hooks have no marks
+    """Say how much the words that open a turn ask for, from 0 to 1; the first result wins.
 
-    Called if `allocation.adaptive` is on, once for each request that opens a turn. `tools_mode`: whether the host has
-    tools. Only the room for the answer depends on it.
+    Called where `allocation.adaptive` is on, once for each request that opens a turn. `tools_mode`: whether the host
+    gives tools. Only the room for the answer goes by it.
     """
 
 
@@ -190,25 +190,25 @@ def allocate(
     tools_mode: bool,  # noqa: FBT001  # as above
     reserved_tokens: int,
 ) -> int | None:
-    """Return the room for the answers of a turn, in tokens, instead of `reserved_tokens`; the first result wins.
+    """Say how much room the answers of a turn get, in tokens, in the place of `reserved_tokens`; the first result wins.
 
-    Called right after `score_complexity`, whoever has scored. A session never reserves more than it was opened with.
+    Called right behind `score_complexity`, whoever has scored. A session never gives more than it was opened with.
     """
 
 
 @hookspec(firstresult=True)
 def classify_message(session_id: str, message: Message) -> str | None:
-    """Return the category of a message, a name of `squidbot.Category`; the first result wins.
+    """Say what a message is for: one of the names of `squidbot.Category`; the first result wins.
 
-    Called for each message that a host hands over, before it is stored. Only squidbot gives "recalled" and "forgotten".
+    Called for each message that a host hands over, before it is stored. "recalled" and "forgotten" are ours to say.
     """
 
 
 @hookspec
 def before_store(session_id: str, message: Message) -> Mapping[str, object] | None:
-    """Return index columns that a message lacks: `{"time": seconds since 1970}`. Its words never change.
+    """Give a message what it does not bring itself: `{"time": seconds since 1970}`. What was said never changes.
 
-    Called for each message that a host hands over, before it is stored; the first extension's value stays.
+    Called for each message that a host hands over, before it is stored; what an earlier hook gave stays.
     """
 
 
@@ -216,60 +216,60 @@ def before_store(session_id: str, message: Message) -> Mapping[str, object] | No
 def redact(text: str) -> str | None:
     """Return a text without its secrets; None leaves it. Called for each text that becomes a durable fact.
 
-    The built-in redaction, and the hooks before this one, have been applied already.
+    It gets what the built-in redaction, and the hooks before it, have left.
     """
 
 
 @hookspec
 def contribute_sections(session_id: str, scope: Scope, limit_tokens: int) -> Mapping[str, str] | None:
-    """Return texts for the head of the request, by their names; None for none.
+    """Give texts for the head of the request, by their names; None for none.
 
-    Called at a plan change only. The texts stay until the next one, stored with its plan. All of them together may cost
-    `limit_tokens`, as a bound; the rest is left out. They are the first to give way.
+    Called at an event only; the texts stay as they are until the next one, stored with its plan. All of them together
+    may cost `limit_tokens`, as a bound: what is more is left out. They are the first to give way.
     """
 
 
 @hookspec(firstresult=True)
 def represent(session_id: str, summary: Summary, limit_tokens: int) -> str | None:
-    """Return a text to show for past messages instead of `summary`; the first result wins.
+    """Give a text to show for messages of the past in the place of `summary`; the first result wins.
 
-    Called at a plan change only, perhaps several times with different limits. The text may cost `limit_tokens`, as a
-    bound, and is stored with the plan.
+    Called at an event only, perhaps several times with different limits; it must cost at most `limit_tokens`, as a
+    bound. It is stored with the plan.
     """
 
 
 @hookspec
 def contribute_tail(session_id: str, scope: Scope, prompt: str, now: float, limit_tokens: int) -> str | None:
-    """Return text to put behind the user's newest message, `prompt`; None for none.
+    """Give volatile text behind the user's newest message, `prompt`; None for none.
 
-    Called at each new user turn. The text stays there, stored with the message. `now` is in seconds since 1970. The
-    texts of all extensions together may cost `limit_tokens`, as a bound, and give way to everything else.
+    Called at each new user turn. It stays where it was said, stored with the message. `now` is in seconds since 1970;
+    it must cost at most `limit_tokens` as a bound, together with what others give, and gives way to all else.
     """
 
 
 @hookspec
 def filter_memories(session_id: str, query: str, memories: Sequence[Memory]) -> Sequence[str] | None:
-    """Return the ids of the memories to show, best first, of those that a search found; None leaves them.
+    """Return the ids of the memories to tell of those that were found, best first; None leaves them.
 
-    Called after each search, before its result is shown. Nothing can be added.
+    Called after each search, before its result is told. Nothing can be added.
     """
 
 
 @hookspec
-def should_compact(session_id: str, fraction: float, due: bool) -> bool | None:  # noqa: FBT001  # pluggy passes arguments by name
-    """Return whether to shorten history now: False vetoes, True asks, None leaves it to the marks, which say `due`.
+def should_compact(session_id: str, fraction: float, due: bool) -> bool | None:  # noqa: FBT001  # hooks have no marks
+    """Say whether history is shortened now: False vetoes, True asks, None leaves it to the marks, which say `due`.
 
-    Called at most once for each call that opens a turn, if history may be shortened then. A veto wins over all that
-    ask. A request that does not fit is shortened in any case, and a shortening that is asked for must save as much as
-    one that is due. `fraction` is history's share of its room.
+    Called at most once for each call that opens a turn, where history may be shortened: not while that rests. A veto
+    goes before all that ask. What does not fit is shortened whatever is said; what is asked for must save as much as
+    what is due. `fraction` is history's share of its room.
     """
 
 
 @hookspec(firstresult=True)
 def summarize(job: Job, source: str, limit_tokens: int) -> str | None:
-    """Return a summary instead of the language model of `summary.llm`; the first result wins.
+    """Write a summary in the place of the language model of `summary.llm`; the first result wins.
 
-    Called inside a job, outside of any request. The summary is checked like a model's answer.
+    Called inside a job, outside of any request. What it writes is checked as a model's answer is.
     """
 
 
@@ -280,15 +280,15 @@ def compacted(session_id: str, plan: PlanRecord) -> None:
 
 @hookspec
 def recalled(session_id: str, tool: str, text: str) -> None:
-    """Look at recalled text. Called with each page and answer, before the host gets it.
+    """Look at what was brought back. Called with the text of each page and answer, before the host gets it.
 
-    `tool` is the name of the called tool, such as "history" or "memory_search".
+    `tool` is the name of the tool that was called, such as "history" or "memory_search".
     """
 
 
 @hookspec
 def on_event(event: Event) -> None:
-    """Take an event. Called inside the turn, when it happens; events that this causes wait until it returns."""
+    """Take what has happened. Called inside the turn, as it happens: events that this makes wait until it returns."""
 
 
 @hookspec
