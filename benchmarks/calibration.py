@@ -15,15 +15,18 @@ from benchmarks.schedule import Amount, conversations
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.engine import ContextEngine, Inputs
 from squidbot.core.errors import BudgetError, ConfigError
-from squidbot.core.tokens.calibration import Added, Bill, Bills, inputs_kept
+from squidbot.core.tokens.calibration import RequestGrowth, UsageCalibration, UsageReport, inputs_kept
 from squidbot.core.tokens.counters import Meter, builtin_counter
-from squidbot.replay.setup import CODECS, Reader, biller_of, terms_for
+from squidbot.replay.recording import CODECS, Reader
+from squidbot.replay.terms import terms_for
+from squidbot.replay.usage import reporter_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from squidbot.codecs.transcripts import Conversation
-    from squidbot.replay.setup import Biller, Terms
+    from squidbot.replay.terms import Terms
+    from squidbot.replay.usage import UsageReporter
 
 __all__ = ["measure", "recorded_calls"]
 
@@ -89,7 +92,7 @@ def recorded_calls(said: Conversation) -> list[BilledCall]:
 
 def _ratios(calls: Sequence[BilledCall], method: str) -> list[float]:
     """Return bound by bill for each call behind the ones that are learned from."""
-    bills, whole, steps, ratios = Bills(), 0.0, 0.0, []
+    bills, whole, steps, ratios = UsageCalibration(), 0.0, 0.0, []
     last: BilledCall | None = None
     for number, call in enumerate(calls):
         appended = call.bound_tokens - last.bound_tokens if last else None
@@ -106,13 +109,13 @@ def _ratios(calls: Sequence[BilledCall], method: str) -> list[float]:
             steps = max(steps, (call.reported_tokens - last.reported_tokens) / appended)
         anew = last is None or call.reported_tokens < last.reported_tokens
         first = last.place if last else 0
-        bills = (Bills() if anew else bills).learn(
-            Bill(
+        bills = (UsageCalibration() if anew else bills).learn(
+            UsageReport(
                 call.reported_tokens,
                 call.output_tokens,
                 call.bound_tokens,
                 call.answer_tokens,
-                Added(None if anew else appended, is_step=True, first_seq=first),
+                RequestGrowth(None if anew else appended, is_step=True, first_seq=first),
                 messages=call.place,
             )
         )
@@ -123,14 +126,14 @@ def _ratios(calls: Sequence[BilledCall], method: str) -> list[float]:
 def _replayed(said: Conversation, window: int, how: str) -> dict[str, list[float]]:
     """Return bound by bill for each request of a replay, without reports and with them."""
     terms = terms_for(window, None, "balanced", builtin_counter("classes"), "tokens")
-    truth = biller_of(how, said, terms.meter, Reader(said, CODECS))
+    truth = reporter_of(how, said, terms.meter, Reader(said, CODECS))
     if truth is None:
         raise ConfigError(f"nobody bills {said.id}")
     run = partial(_run, said, terms, truth)
     return {"without reports": run(reports=False), REPORTED: run(reports=True)}
 
 
-def _run(said: Conversation, terms: Terms, truth: Biller, *, reports: bool) -> list[float]:
+def _run(said: Conversation, terms: Terms, truth: UsageReporter, *, reports: bool) -> list[float]:
     store, ratios = InMemoryStore(), []
     session = ContextEngine(store, store, CODECS).session(said.id, terms.window, terms.meter, terms.settings)
     for index, message in enumerate(said.messages):
@@ -140,7 +143,7 @@ def _run(said: Conversation, terms: Terms, truth: Biller, *, reports: bool) -> l
                 request = session.assemble((), Inputs(now=said.messages[index - 1].time))
             except BudgetError:
                 continue
-            usage = truth.usage(request, index)
+            usage = truth(request, index)
             if usage is not None:
                 ratios.append((request.certified_tokens or request.cost.bound) / usage.input_tokens)
         session.record(message, usage=usage if reports else None)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.codecs.openai_chat import OpenAIChat
-from squidbot.core.memory.injected import Turns
+from squidbot.core.memory.injected import MessageSearch
 from squidbot.core.memory.search import Index
 from squidbot.core.messages import Category, Cost, StoredMessage
 
@@ -64,7 +64,7 @@ class Told:
         self._keys = [each.key for each in passages]
         store, codec = InMemoryStore(), OpenAIChat()
         store.append("talk", 0, [_message(seq, each) for seq, each in enumerate(passages)])
-        self._turns = Turns(store, "talk", lambda _: codec)
+        self._turns = MessageSearch(store, "talk", lambda _: codec)
 
     def rank(self, question: Question) -> Sequence[str]:
         """Return all that has any of its words, and what stands beside the best."""

@@ -27,7 +27,7 @@ from benchmarks.schedule_search import cheapest
 from benchmarks.talk import conversation
 from squidbot.codecs.transcripts import Conversation, read_transcripts
 from squidbot.core.tokens.counters import builtin_counter
-from squidbot.replay.setup import terms_for
+from squidbot.replay.terms import terms_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -13,8 +13,8 @@ from squidbot.core.plan import Representation
 from squidbot.core.view.renderer import Renderer
 from squidbot.core.view.steps import session_blocks, steps_of, total
 from squidbot.replay.metrics import CACHE_TTL_SECONDS, Ruler
+from squidbot.replay.recording import CODECS
 from squidbot.replay.runner import replay
-from squidbot.replay.setup import CODECS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import TokenCounter
     from squidbot.core.view.steps import Step
-    from squidbot.replay.runner import Call, Outcome
-    from squidbot.replay.setup import Terms
+    from squidbot.replay.runner import ReplayCall, ReplayOutcome
+    from squidbot.replay.terms import Terms
 
 __all__ = ["Online", "Spent", "driven", "run", "spent_on"]
 
@@ -39,7 +39,7 @@ DEPTHS = 8
 class Online(NamedTuple):
     """What the engine did: its measures, the model of its conversation, its events as the model has them."""
 
-    outcome: Outcome
+    outcome: ReplayOutcome
     model: Model
     changes: tuple[Change, ...]
 
@@ -72,7 +72,7 @@ def run(conversation: Conversation, terms: Terms, counter: TokenCounter) -> Onli
     if terms.settings.slim_fraction:
         raise ValueError(f"the model knows no slimmed outputs, so the strategy {terms.strategy!r} is not for it")
     store = InMemoryStore()
-    calls: list[Call] = []
+    calls: list[ReplayCall] = []
     outcome = replay(conversation, terms, store, Ruler(counter), calls.append)
     rows = store.read(conversation.id, 0, len(conversation.messages))
     lead = next((at for at, row in enumerate(rows) if row.role != "system"), len(rows))
@@ -133,7 +133,9 @@ def spent_on(model: Model, changes: Iterable[Change]) -> Spent:
     return parts
 
 
-def _moments(rows: Sequence[StoredMessage], steps: Sequence[Step], calls: Sequence[Call]) -> tuple[CallContext, ...]:
+def _moments(
+    rows: Sequence[StoredMessage], steps: Sequence[Step], calls: Sequence[ReplayCall]
+) -> tuple[CallContext, ...]:
     times: list[float] = []
     for row in rows:
         times.append(row.time if row.time is not None else times[-1] + ASSUMED_STEP_SECONDS if times else 0.0)
@@ -169,7 +171,7 @@ def _nearly(tokens: int, most: int) -> bool:
     return tokens >= 0.95 * most
 
 
-def _events(steps: Sequence[Step], outcome: Outcome) -> Iterable[_Event]:
+def _events(steps: Sequence[Step], outcome: ReplayOutcome) -> Iterable[_Event]:
     before = Stand()
     standing: PlanRecord | None = None
     for call, plan in outcome.events:

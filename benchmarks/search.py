@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from squidbot.core.messages import Found
+    from squidbot.core.messages import SearchMatch
 
 __all__ = ["measure"]
 
@@ -85,7 +85,7 @@ class Searched:
             row = replace(message, seq=seq, turn=seq)
             self.times[kind].of(partial(self._store.append, SESSION, seq, [row]))
 
-    def _page(self, query: str, after: Found | None) -> list[Found]:
+    def _page(self, query: str, after: SearchMatch | None) -> list[SearchMatch]:
         found = self._store.search(SESSION, query, HITS, after)
         self._store.pick(SESSION, [each.seq for each in found])
         return found

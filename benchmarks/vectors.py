@@ -21,7 +21,7 @@ from squidbot.adapters.common.packages import missing
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore, rows
 from squidbot.adapters.stdlib import ExactIndex
 from squidbot.core.memories import Scope, View
-from squidbot.core.vectors import Nearest, dot, unit, unpacked
+from squidbot.core.vectors import VectorSearch, dot, unit, unpacked
 from squidbot.testing import made_memory
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class Measured:
         self._new = iter(self._asked[200:])
         self._made, self._opened, self._added, self._forgot = Times(), Times(), Times(), Times()
         self._index = way.opened(path)
-        self._nearest = Nearest(self._index, self._truth)
+        self._nearest = VectorSearch(self._index, self._truth)
         self._made.of(self._nearest.refresh)
         self._nearest.save()
 
@@ -152,7 +152,7 @@ class Measured:
 
     def _open(self) -> None:
         self._index = self._way.opened(self._path)
-        self._nearest = Nearest(self._index, self._truth)
+        self._nearest = VectorSearch(self._index, self._truth)
         self._nearest.refresh()
         self._nearest.search(self._asked[0], View(ANN), limit=TOP)
 
@@ -165,7 +165,7 @@ class Measured:
         entries = self._truth.behind(self._index.last, 10)
         self._added.of(partial(self._index.add, entries))
         found = self._nearest.search(asked, View(ANN), limit=1)
-        assert found[0].memory_id == memory.memory_id, "what was added is found at once"
+        assert list(found) == [memory.memory_id], "what was added is found at once"
 
     def _forget(self) -> None:
         """Take 100 out of the index, or half of it where there are fewer."""
@@ -179,7 +179,7 @@ class Measured:
         alone = whole = 0
         for asked, due in zip(some, exact, strict=True):
             alone += len({near.place for near in self._index.search(asked, TOP, view)} & {*due})
-            names = {each.memory_id for each in self._nearest.search(asked, View(ANN), limit=TOP)}
+            names = set(self._nearest.search(asked, View(ANN), limit=TOP))
             whole += len({each.memory_id for each in self._truth.picked(due)} & names)
         wanted = sum(map(len, exact))
         return alone / wanted, whole / wanted
@@ -216,7 +216,7 @@ def _fill(store: SqliteMemoryStore, making: Making, count: int) -> None:
         batch = [made_memory(f"{number}", ANN if number % BOBS else BOB, time=float(number)) for number in numbers]
         with store._writing as connection:  # noqa: SLF001  # the quick way in
             for key, memory in enumerate(batch, rows.next_key(connection)):
-                rows.insert(connection, key, memory)
+                rows.write(connection, key, memory)
         store.put_vectors(MODEL, DIMENSIONS, {memory.memory_id: next(vectors) for memory in batch})
 
 

@@ -1,4 +1,4 @@
-"""Write the tables of docs/configuration.md from the schema: `python docs/tables.py`. A test says when to run it."""
+"""Write the tables of docs/configuration.md and docs/experts.md from the schema: `python docs/tables.py`."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -9,7 +9,7 @@ from squidbot.config.loading import ALIASES
 from squidbot.config.presets import shipped
 from squidbot.config.schema import Key, Settings, keys_of
 
-PAGE = Path(__file__).with_name("configuration.md")
+PAGES = tuple(Path(__file__).with_name(name) for name in ("configuration.md", "experts.md"))
 MARK = re.compile(r"(<!-- table: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -47,4 +47,5 @@ def _rows(keys: Iterable[Key]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in PAGES:
+        page.write_text(with_tables(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -1,6 +1,6 @@
-"""hermes-agent with squidbot and its extra `hermes` in it; run it by `python examples/in_hermes.py`.
+"""Use squidbot in hermes-agent. Install the extra `hermes`, and run `python examples/in_hermes.py`.
 
-Offline, with a server that says how much it sees. For a real one put its address in the place of `URL`.
+It works offline, with a small server that reports how much it sees. To use a real server, put its address into `URL`.
 """
 
 import json

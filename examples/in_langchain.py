@@ -1,7 +1,7 @@
-"""An agent of LangChain with squidbot in it; run it by `python examples/in_langchain.py`.
+"""Use squidbot in a LangChain agent. Run `python examples/in_langchain.py`, twice: the second run remembers the first.
 
-Offline, with a model that repeats what it is told to. For a real one put its name in the place of `MODEL`, such as
-"openai:gpt-6-sol". Run it twice: the second run goes on with what the first one has said.
+It works offline, with a model that repeats fixed answers. To use a real model, put its name into `MODEL`, such as
+"openai:gpt-6-sol".
 """
 
 from langchain.agents import create_agent
@@ -11,10 +11,10 @@ from squidbot.plugins.langchain import Squidbot
 
 
 class Offline(FakeListChatModel):
-    """A model that takes tools, and calls none."""
+    """A model that accepts tools and calls none."""
 
     def bind_tools(self, *_: object, **__: object) -> "Offline":  # type: ignore[override]
-        """Take tools."""
+        """Accept tools."""
         return self
 
 

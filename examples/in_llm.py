@@ -1,6 +1,7 @@
-"""A program of llm's with squidbot in it, once `llm squidbot on` was said; run it by `python examples/in_llm.py`.
+"""Use squidbot in a program of llm. Turn it on with `llm squidbot on`, and run `python examples/in_llm.py`.
 
-Offline, with a model that says how much it sees. For a real one ask `llm.get_model("gpt-5.6-luna")`, or the like.
+It works offline, with a model that reports how much it sees. To use a real one, ask for
+`llm.get_model("gpt-5.6-luna")`.
 """
 
 import sys
@@ -12,7 +13,7 @@ from squidbot.plugins.llm import Squidbot
 
 
 class Offline(llm.Model):
-    """A model that says how many messages it sees."""
+    """A model that reports how many messages it sees."""
 
     model_id, supports_tools = "offline", True
 

@@ -1,7 +1,7 @@
-"""A client of MCP that keeps a fact and finds it again; run it by `python examples/in_mcp.py`.
+"""Keep a message and find it again from an MCP client. Run `python examples/in_mcp.py`.
 
-Offline: it starts `squidbot mcp` itself, as Claude Code, Cursor and VS Code do. For a server that runs already, such as
-`squidbot mcp --http 127.0.0.1:8000`, put its address, "http://127.0.0.1:8000/mcp", in the place of `SERVER`.
+It works offline: it starts `squidbot mcp` itself, as Claude Code, Cursor and VS Code do. To use a running server, such
+as `squidbot mcp --http 127.0.0.1:8000`, put its address, "http://127.0.0.1:8000/mcp", into `SERVER`.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ SAID = {"role": "user", "text": "My boat is called Heron."}
 
 
 async def main() -> None:
-    """Record a message under a key, so that it is recorded once, however often this is run; then look for it."""
+    """Record a message under a key, so that it is stored once, however often you run this; then search for it."""
     async with Client(SERVER) as client:
         for name, arguments in (
             ("history_append", {"conversation_id": "harbour", "messages": [SAID], "key": "1"}),

@@ -1,7 +1,7 @@
-"""An agent of the OpenAI Agents SDK with squidbot in it; run it by `python examples/in_openai_agents.py`.
+"""Use squidbot in the OpenAI Agents SDK. Run `python examples/in_openai_agents.py` twice.
 
-Offline, with a model that says what it is told to. For a real one put its name in the place of `MODEL`, such as
-"gpt-5.6-luna". Run it twice: the second run goes on with what the first one has said.
+The second run remembers the first. It works offline, with a model of fixed answers. To use a real model, put its name
+into `MODEL`, such as "gpt-5.6-luna".
 """
 
 from agents import Agent, Runner, set_tracing_disabled

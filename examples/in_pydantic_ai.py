@@ -1,7 +1,7 @@
-"""An agent of pydantic-ai with squidbot in it; run it by `python examples/in_pydantic_ai.py`.
+"""Use squidbot in a pydantic-ai agent. Run `python examples/in_pydantic_ai.py` twice.
 
-Offline, with a model that repeats what it is asked. For a real one put its name in the place of `MODEL`, such as
-"anthropic:claude-opus-5-5". Run it twice: the second run goes on with what the first one has said.
+The second run remembers the first. It works offline, with a model that repeats the question. To use a real model, put
+its name into `MODEL`, such as "anthropic:claude-opus-5-5".
 """
 
 from pydantic_ai import Agent
@@ -12,7 +12,7 @@ from squidbot.plugins.pydantic_ai import Squidbot
 
 
 def echo(messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
-    """Say what the user said last, and how many messages were seen."""
+    """Repeat the user's last message, and report how many messages there are."""
     said = [part.content for part in messages[-1].parts if isinstance(part, UserPromptPart)]
     return ModelResponse([TextPart(f"You said {said[-1]!r}, and I see {len(messages)} messages.")])
 

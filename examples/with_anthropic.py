@@ -1,4 +1,4 @@
-"""Anthropic's SDK with squidbot before and behind each call; run it by `python examples/with_anthropic.py`.
+"""Use squidbot with Anthropic's SDK, in your own loop. Run `python examples/with_anthropic.py`.
 
 It asks Claude, with the key in `ANTHROPIC_API_KEY`.
 """
@@ -11,7 +11,7 @@ import squidbot
 
 
 def turn(client: Anthropic, session: squidbot.Session, text: str) -> str:
-    """Return what the model answers; in between it may search all that was said."""
+    """Return the model's answer. The model may search the whole conversation first."""
     assembly = session.assemble(text, tools=session.tools)
     while True:
         message = client.messages.create(

@@ -1,6 +1,6 @@
-"""OpenAI's SDK with squidbot before and behind each call; run it by `python examples/with_openai.py`.
+"""Use squidbot with OpenAI's SDK, in your own loop. Run `python examples/with_openai.py`.
 
-It asks OpenAI, with the key in `OPENAI_API_KEY`. With `OpenAI(base_url=...)` it asks any server that speaks like it.
+It asks OpenAI, with the key in `OPENAI_API_KEY`. `OpenAI(base_url=...)` asks any compatible server.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import squidbot
 
 
 def turn(client: OpenAI, session: squidbot.Session, text: str) -> str:
-    """Return what the model answers; in between it may search all that was said."""
+    """Return the model's answer. The model may search the whole conversation first."""
     assembly = session.assemble(text, tools=session.tools)
     while True:
         response = client.chat.completions.create(

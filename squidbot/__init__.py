@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from squidbot.core.events import Event
     from squidbot.core.memories import Memory, Scope
     from squidbot.core.messages import Completion, Message, Usage
-    from squidbot.core.summaries import JobSettings
+    from squidbot.core.summaries import SummarySettings
     from squidbot.engine import Engine, load
     from squidbot.hookspecs import hookimpl
-    from squidbot.services.summaries import Jobs
+    from squidbot.services.summaries import SummaryWorker
     from squidbot.session import Assembly, Session
     from squidbot.tools.table import history_tool, memory_tool
     from squidbot.tools.tool import Answer
@@ -51,8 +51,6 @@ __all__ = [
     "Engine",
     "Event",
     "InvalidRequestError",
-    "JobSettings",
-    "Jobs",
     "LLMError",
     "Memory",
     "Message",
@@ -65,6 +63,8 @@ __all__ = [
     "SizingError",
     "SquidbotError",
     "StoreError",
+    "SummarySettings",
+    "SummaryWorker",
     "TranscriptError",
     "Usage",
     "history_tool",
@@ -76,12 +76,12 @@ __all__ = [
 _HOMES = {
     "squidbot.core.errors": [name for name in __all__ if name.endswith("Error")],
     "squidbot.core.events": ["Event"],
-    "squidbot.core.summaries": ["JobSettings"],
+    "squidbot.core.summaries": ["SummarySettings"],
     "squidbot.core.memories": ["Memory", "Scope"],
     "squidbot.core.messages": ["Completion", "Message", "Usage"],
     "squidbot.engine": ["Engine", "load"],
     "squidbot.hookspecs": ["hookimpl"],
-    "squidbot.services.summaries": ["Jobs"],
+    "squidbot.services.summaries": ["SummaryWorker"],
     "squidbot.session": ["Assembly", "Session"],
     "squidbot.tools.table": ["history_tool", "memory_tool"],
     "squidbot.tools.tool": ["Answer"],

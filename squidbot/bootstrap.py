@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING
 
 from squidbot.config import core_values
 from squidbot.core import events
-from squidbot.core.budget import Ladder, Resolved, WindowSettings, open_window, read_tokens, window_below
+from squidbot.core.budget import Ladder, ResolvedWindow, WindowSettings, open_window, read_tokens, window_below
 from squidbot.core.engine import ContextEngine
 from squidbot.core.errors import ConfigError
 from squidbot.core.events import Event
-from squidbot.core.removal import Facts
+from squidbot.core.forgetting import FactRetraction
 from squidbot.core.settings import HistorySettings, strategy
 from squidbot.core.tokens.counters import Meter, builtin_counter
-from squidbot.memory import NOBODY, Remembering, Vectors, withdraw
-from squidbot.models import PLAIN_SOURCES, Catalog, Discoveries, LearnedWindows, learned_for, refused
+from squidbot.memory import NOBODY, MemoryService, VectorFactories, retract
+from squidbot.models import PLAIN_SOURCES, Catalog, LearnedWindows, learned_for, refused
 from squidbot.wiring.extensions import Hooks, learn_model, window_of
 from squidbot.wiring.journal import Journals
-from squidbot.wiring.prompting import Prompts
+from squidbot.wiring.prompting import PromptLibrary
 from squidbot.wiring.registry import INDEXES, TIMERS, Counters, check_offered, collected, make, relay_of, store_name
 from squidbot.wiring.streams import wait
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from squidbot.core.memory.asking import Memories
     from squidbot.core.messages import ContextWindow
     from squidbot.core.ports import LLM, Codec, Embedder, TokenCounter
-    from squidbot.core.summaries import JobSettings
+    from squidbot.core.summaries import SummarySettings
     from squidbot.core.vectors import VectorIndex
     from squidbot.wiring.extensions import Relay
     from squidbot.wiring.registry import Registry, Timer
@@ -72,13 +72,14 @@ class Wired:
         key = f"{loaded.source}.store.adapter"
         self.store = make("store", registry.stores, store_name(loaded), self.place, key)
         retention = loaded.settings.snapshots.retention
-        self.prompts = Prompts(loaded, hooks)
+        self.prompts = PromptLibrary(loaded, hooks)
         self.models = Catalog(loaded, registry, relay, self._counters.of)
         self.learned = LearnedWindows(self.store, relay)
-        self._discoveries = Discoveries(relay)
         # Where turns are written for who looks for a fault; None for nowhere.
         self.turn_log: TurnLog | None = None
-        self.remembering = Remembering(loaded, registry, Vectors(self.embedder, self.vector_index), relay, hooks)
+        self.remembering = MemoryService(
+            loaded, registry, VectorFactories(self.embedder, self.vector_index), relay, hooks
+        )
         self.journals = Journals(loaded, relay)
         self.engine = ContextEngine(self.store, self.store, registry.codecs, relay, retention, wait)
         if loaded.settings.debug.turn_log:
@@ -163,13 +164,13 @@ class Wired:
         self.learned.await_kept(name, window_tokens)
         return made
 
-    def _found(self, alias: str) -> Resolved:
+    def _found(self, alias: str) -> ResolvedWindow:
         """Return the window of a model by settings, its file, its server and extensions."""
         found = self.models.resolved(alias)
         return self._resized(alias, found) if self.hooks.has("size_window") else found
 
-    def _opened(self, alias: str, found: Resolved, name: str = "") -> ContextWindow:
-        self._discoveries.tell(alias, found)
+    def _opened(self, alias: str, found: ResolvedWindow, name: str = "") -> ContextWindow:
+        self.models.announce(alias, found)
         settings, meter = self.loaded.settings, self.meter(alias)
         model = settings.model(alias)
         asked = WindowSettings(
@@ -201,12 +202,16 @@ class Wired:
         if name := learn_model(self.loaded, self.hooks, alias, check):
             self.relay.notify(Event(events.CONFIG_UPDATED, "", f"models.{alias} by the extension {name}", model=alias))
 
-    def _resized(self, alias: str, found: Resolved) -> Resolved:
+    def _resized(self, alias: str, found: ResolvedWindow) -> ResolvedWindow:
         """Return a window as extensions want it: less, but where nothing is known of the model."""
         limit, least = self.loaded.settings.model(alias).native_context_limit, self.loaded.settings.window.min
         most = limit if found.source in {"global-config", "default"} else found.window_tokens
         tokens, name = window_of(self.hooks, alias, found, (least, most))
-        return Resolved(tokens, "extension", (*found.steps, f"{tokens:,} by the extension {name}")) if name else found
+        return (
+            ResolvedWindow(tokens, "extension", (*found.steps, f"{tokens:,} by the extension {name}"))
+            if name
+            else found
+        )
 
     def history(self, window: ContextWindow, scope: Scope = NOBODY) -> HistorySettings:
         """Return how a session of a scope keeps its history: the strategy, and every setting that is set."""
@@ -281,11 +286,11 @@ class Wired:
                 return make("index of vectors", offers, one, given, place)
         return make("index of vectors", offers, last, given, place)
 
-    def job_settings(self) -> JobSettings:
+    def job_settings(self) -> SummarySettings:
         """Return what is to be summarized by a language model."""
-        from squidbot.core.summaries import JobSettings  # noqa: PLC0415  # no turn needs it
+        from squidbot.core.summaries import SummarySettings  # noqa: PLC0415  # no turn needs it
 
-        return JobSettings(keeps=self.prompts.keeps, **core_values(JobSettings, self.loaded.settings.summary))
+        return SummarySettings(keeps=self.prompts.keeps, **core_values(SummarySettings, self.loaded.settings.summary))
 
     def timer(self) -> Timer | None:
         """Return what calls for the periodic jobs; None where their own thread sees to it, or nobody.
@@ -304,17 +309,17 @@ class Wired:
             ConfigError: memory is switched off, its provider is unknown, or a pattern is none.
             StoreError: the store can't be opened.
         """
-        return replace(self.remembering.memories(meter, scope, session_id), forgot=self.withdraw)
+        return replace(self.remembering.memories(meter, scope, session_id), forgot=self.retract)
 
-    def withdraw(self, memory_ids: Iterable[str], replaced_by: str = "", reason: str = "") -> list[str]:
+    def retract(self, memory_ids: Iterable[str], replaced_by: str = "", reason: str = "") -> list[str]:
         """Take facts out of all that sessions of the store were told of them, and return the ids of these sessions.
 
         `replaced_by` has taken the place of one, and answers may quote it there. What fails is told by the event
         `degraded`: the next request of such a session tries again.
         """
-        facts = Facts(frozenset(memory_ids), frozenset({replaced_by} - {""}), reason, time.time())
-        out_of = partial(self.engine.withdraw, meter=self.meter(), facts=facts)
-        return withdraw(self.store, facts.memories | facts.quoting, out_of, self.relay)
+        facts = FactRetraction(frozenset(memory_ids), frozenset({replaced_by} - {""}), reason, time.time())
+        out_of = partial(self.engine.remove_facts, meter=self.meter(), facts=facts)
+        return retract(self.store, facts.memories | facts.quoting, out_of, self.relay)
 
     def close(self) -> None:
         """Close the models that are open, and the store, if it is one that can be closed."""

@@ -54,13 +54,12 @@ from squidbot.core.transcript.scopes import MOST_ID_CHARS, SCOPE, SessionOwner, 
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.memory import NOBODY
 from squidbot.services.background import (
-    ByJournal,
-    ByModel,
-    ByRules,
-    Guarded,
-    Occasion,
-    Order,
-    Worker,
+    BackgroundWorker,
+    FactWork,
+    JournalTrigger,
+    JournalWork,
+    SafeModel,
+    WorkOrder,
     failed,
     reader_of,
     watched,
@@ -81,11 +80,11 @@ if TYPE_CHECKING:
     from squidbot.core.sizing.header import Loading
     from squidbot.core.transcript.goals import GoalItem, Goals
     from squidbot.core.transcript.pins import Pins
-    from squidbot.services.background import Outcome
-    from squidbot.services.exchange import Exported, Imported, RolledBack
-    from squidbot.services.forget import Gone
-    from squidbot.services.indexing import Indexed
-    from squidbot.services.summaries import Jobs
+    from squidbot.services.background import TaskOutcome
+    from squidbot.services.exchange import ExportedFile, FileReport, ImportedFile, RemovedImport
+    from squidbot.services.forget import ForgetReport
+    from squidbot.services.indexing import IndexReport
+    from squidbot.services.summaries import SummaryWorker
 
 
 def whose(name: str, value: object) -> Scope:
@@ -132,7 +131,7 @@ class Engine:
             ConfigError: the settings name a language model that can't be made.
         """
         self.wired = wired
-        wired.remembering.work_behind()
+        wired.remembering.work_in_background()
         self._behind: EngineJobs | None = None
         self._lock = threading.Lock()
         self._is_closed = False
@@ -309,7 +308,7 @@ class Engine:
     @takes(paths=items(path, "several paths"), scope=whose, dry_run=flag, drops=flag)
     def reindex(
         self, paths: Iterable[str | Path] = (), *, scope: Scope = NOBODY, dry_run: bool = False, drops: bool = False
-    ) -> Indexed:
+    ) -> IndexReport:
         """Read what has changed of `memory.index_paths`, or of `paths`, so that a scope finds what files say.
 
         What was asked for once by `paths`, relative to the current folder, is looked at each time; `drops` takes it
@@ -320,10 +319,10 @@ class Engine:
             NotFoundError: one of `paths` is not there, and nothing was found of it before.
             StoreError: the store failed; each file is found as it was before, or as it is.
         """
-        from squidbot.services.indexing import Paths, reindex  # noqa: PLC0415  # no turn needs it
+        from squidbot.services.indexing import IndexPaths, reindex  # noqa: PLC0415  # no turn needs it
 
         return reindex(
-            self.memories(scope), Paths.of(self.wired.loaded, paths, drops=drops, scope=scope), dry_run=dry_run
+            self.memories(scope), IndexPaths.of(self.wired.loaded, paths, drops=drops, scope=scope), dry_run=dry_run
         )
 
     @takes(scope=whose)
@@ -339,7 +338,7 @@ class Engine:
         return self.wired.journals.of(scope)
 
     @takes(session=instance(Session, called="a session"), run_id=text)
-    def iterated(self, session: Session, run_id: str = "") -> tuple[Outcome, ...]:
+    def iterated(self, session: Session, run_id: str = "") -> tuple[TaskOutcome, ...]:
         """Keep an entry of what a session has said since its last one (J-02), and return what became of it.
 
         An agent that works in rounds calls it behind each, with an id of the run. Nothing is made where nothing new was
@@ -390,7 +389,7 @@ class Engine:
         self.wired.models.watch()
 
     @property
-    def jobs(self) -> Jobs:
+    def jobs(self) -> SummaryWorker:
         """The summaries that the language model of `summary.llm` writes, beside the sessions (docs/summaries.md).
 
         Raises:
@@ -405,13 +404,13 @@ class Engine:
     @takes(session=optional(instance(Session, called="a session")), limit=optional(whole(0)), reason=text)
     def run_jobs(
         self, session: Session | None = None, *, limit: int | None = None, reason: str = ""
-    ) -> tuple[Outcome, ...]:
+    ) -> tuple[TaskOutcome, ...]:
         """Do the jobs that are due, at most `limit`, and return what became of each; waits for the models.
 
         Those of a session, or (None) of all that were recorded in by this engine: messages are read for facts
-        (`Studied`), then summaries are written (`Done`) where the settings name a model for them, then entries of the
-        journal (`Kept`) where it is switched on. `reason` "schedule"
-        adds blocks before a pause that no event is near to, "request" all that are closed, and what rests after a
+        (`LearningResult`), then summaries are written (`Done`) where the settings name a model, then entries of the
+        journal (`Kept`) where it is switched on. `reason` "schedule" adds blocks before a pause that no event is near
+        to, "request" all that are closed, and what rests after a
         failure. Nobody has to call it where `summary.scheduler` is not "none".
 
         Raises:
@@ -435,7 +434,7 @@ class Engine:
             self._jobs().recorded(session)
 
     @takes(session_id=text, reason=text)
-    def forget_session(self, session_id: str, *, reason: str = "") -> Gone:
+    def forget_session(self, session_id: str, *, reason: str = "") -> ForgetReport:
         """Forget a whole session with all that squidbot keeps of it: its id is as if it was never used.
 
         Facts go that it alone said, entries of the journal, turns in the log. Backups and exports stay. A host that
@@ -450,7 +449,7 @@ class Engine:
         return forget_session(self.wired, session_id, reason=reason)
 
     @takes(user=text, reason=text)
-    def forget_user(self, user: str, *, reason: str = "") -> Gone:
+    def forget_user(self, user: str, *, reason: str = "") -> ForgetReport:
         """Forget what a user (`Scope.user`) has said in any session of the store, and what is kept of them.
 
         Every fact, indexed document and journal of theirs goes, and each session in which nobody else speaks; a session
@@ -465,7 +464,9 @@ class Engine:
         return forget_user(self.wired, user, self._sessions(), reason=reason)
 
     @takes(folder=path, sessions=items(text, "several ids of sessions"), replaces=flag)
-    def export_models(self, folder: str | Path, sessions: Iterable[str] = (), *, replaces: bool = False) -> Exported:
+    def export_models(
+        self, folder: str | Path, sessions: Iterable[str] = (), *, replaces: bool = False
+    ) -> FileReport[ExportedFile]:
         """Write what was said into a folder, a file for each model (docs/files.md), and return what became of each.
 
         `sessions` are ids, none for all of the store. A file that has more than the store stays as it is, unless
@@ -476,7 +477,7 @@ class Engine:
             StoreError: the store failed, or can't list its sessions.
         """
         from squidbot.services.exchange import exported  # noqa: PLC0415  # no turn needs it
-        from squidbot.services.forget import Wrote, note_written  # noqa: PLC0415
+        from squidbot.services.forget import WrittenFile, note_written  # noqa: PLC0415
 
         store, codecs, wanted = self.wired.store, self.wired.codecs, list(sessions)
         for one in wanted:
@@ -485,12 +486,14 @@ class Engine:
         every = wanted or self._sessions()
         done = exported(store, codecs, every, folder, replaces=replaces)
         files = (one for one in done.files if one.became != "failed")
-        written = (Wrote(str(Path(one.path).absolute()), "workspaceai", tuple(every)) for one in files)
+        written = (WrittenFile(str(Path(one.path).absolute()), "workspaceai", tuple(every)) for one in files)
         note_written(self.wired.written, *written)
         return done
 
     @takes(paths=path, session=text, keeps_copies=flag)
-    def import_models(self, *paths: str | Path, session: str = "", keeps_copies: bool = False) -> Imported:
+    def import_models(
+        self, *paths: str | Path, session: str = "", keeps_copies: bool = False
+    ) -> FileReport[ImportedFile]:
         """Bring in such files, or older ones, and return what became of each; a folder stands for its files.
 
         Each exchange is brought once. `session` is where those go that name none. With `keeps_copies` each file is
@@ -499,13 +502,13 @@ class Engine:
         Raises:
             TranscriptError: there is no such file.
         """
-        from squidbot.services.exchange import Reading, files_at, imported, migrated  # noqa: PLC0415  # no turn needs it
+        from squidbot.services.exchange import ImportOptions, files_at, imported, migrated  # noqa: PLC0415  # no turn needs it
 
         files = [file for path in paths for file in files_at(path)]
-        return (migrated if keeps_copies else imported)(self.wired, files, Reading(session) if session else None)
+        return (migrated if keeps_copies else imported)(self.wired, files, ImportOptions(session) if session else None)
 
     @takes(paths=path)
-    def roll_back(self, *paths: str | Path) -> list[RolledBack]:
+    def roll_back(self, *paths: str | Path) -> list[RemovedImport]:
         """Take what was brought from files out again, for good, and return how much that was, by session.
 
         Raises:
@@ -555,7 +558,7 @@ class EngineJobs:
         self._remembering = wired.remembering
         settings = wired.loaded.settings
         self.jobs, self._models = _by_models(wired)
-        self._rules = Worker(ByRules())
+        self._rules = BackgroundWorker(FactWork())
         self._journal = _journal(wired)
         self._timer = wired.timer()
         self._is_scheduled = settings.summary.scheduler != "none"
@@ -571,20 +574,20 @@ class EngineJobs:
         if self._journal is not None:
             self._have(self._journal[0], session)
 
-    def iterated(self, session: Session, run_id: str) -> tuple[Outcome, ...]:
+    def iterated(self, session: Session, run_id: str) -> tuple[TaskOutcome, ...]:
         """Make an entry of what a session has said since its last one, here and now; none where the journal is off."""
         if self._journal is None:
             return ()
         worker, work = self._journal
-        work.ask(session.session_id, Occasion("iteration", run_id))
-        return tuple(worker.work(session, Order()))
+        work.ask(session.session_id, JournalTrigger("iteration", run_id))
+        return tuple(worker.work(session, WorkOrder()))
 
-    def run(self, session: Session | None, limit: int | None, reason: str) -> tuple[Outcome, ...]:
+    def run(self, session: Session | None, limit: int | None, reason: str) -> tuple[TaskOutcome, ...]:
         """Do what is due, of a session or of all that were recorded in, and return what became of each."""
-        done: list[Outcome] = []
+        done: list[TaskOutcome] = []
         for worker in self._workers:
             left = None if limit is None else limit - len(done)
-            done += worker.work(session, Order(left, reason))
+            done += worker.work(session, WorkOrder(left, reason))
         return tuple(done)
 
     def close(self, timeout_seconds: float) -> None:
@@ -594,11 +597,11 @@ class EngineJobs:
             worker.stop(timeout_seconds)
 
     @property
-    def _workers(self) -> tuple[Worker, ...]:
+    def _workers(self) -> tuple[BackgroundWorker, ...]:
         every = self._rules, self._models, self._journal and self._journal[0]
         return tuple(one for one in every if one is not None)
 
-    def _have(self, worker: Worker, session: Session) -> None:
+    def _have(self, worker: BackgroundWorker, session: Session) -> None:
         worker.watch(session)
         if self._is_scheduled:
             try:
@@ -611,7 +614,7 @@ class EngineJobs:
             worker.poke(session)
 
 
-def _journal(wired: Wired) -> tuple[Worker, ByJournal] | None:
+def _journal(wired: Wired) -> tuple[BackgroundWorker, JournalWork] | None:
     """Return what writes entries of the journal, which listens for what makes one due; None where it is off.
 
     Raises:
@@ -621,25 +624,25 @@ def _journal(wired: Wired) -> tuple[Worker, ByJournal] | None:
     if not settings.enabled:
         return None
     _ = settings.rules  # what is wrong with them is said when the engine is made, and not when an entry is
-    work = ByJournal(settings.interval_minutes * 60.0, Guarded(wired.llm("journal.llm")) if settings.llm else None)
+    work = JournalWork(settings.interval_minutes * 60.0, SafeModel(wired.llm("journal.llm")) if settings.llm else None)
     wired.relay.listen("journal", work.listen)
-    return Worker(work), work
+    return BackgroundWorker(work), work
 
 
-def _by_models(wired: Wired) -> tuple[Jobs | None, Worker | None]:
+def _by_models(wired: Wired) -> tuple[SummaryWorker | None, BackgroundWorker | None]:
     """Return the summaries, and what works on them and on whatever else waits for a model; None for neither.
 
     Raises:
         ConfigError: a model can't be made.
     """
     reader, settings = reader_of(wired), wired.job_settings()
-    reading = (ByModel(reader, settings.backoff_seconds),) if reader else ()
+    reading = (FactWork(reader, settings.backoff_seconds),) if reader else ()
     if wired.loaded.settings.summary.llm:
-        from squidbot.services.summaries import Jobs  # noqa: PLC0415
+        from squidbot.services.summaries import SummaryWorker  # noqa: PLC0415
 
-        jobs = Jobs(wired.llm(), settings, beside=reading)
+        jobs = SummaryWorker(wired.llm(), settings, beside=reading)
         return jobs, jobs
-    return None, Worker(*reading) if reading else None
+    return None, BackgroundWorker(*reading) if reading else None
 
 
 # A session that goes on another one's context: by hand, since that one was long, or for a sub-agent.

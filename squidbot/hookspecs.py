@@ -1,11 +1,12 @@
-"""The hooks, by which others reach in: what each is given, and when it is called.
+"""The hooks: how extensions reach in. Each docstring says when squidbot calls the hook and what you return.
 
-An extension is a module, or an object, with functions marked `@squidbot.hookimpl`. A hook may be written with fewer
-arguments than it is given. Those of several extensions are called by priority, the highest first
-(`@squidbot.hookimpl(priority=10)`; 0 where nothing is said), then by the extensions' names; where a hook says that the
-first result wins, the others are not asked behind the first that is not None. What a listening hook returns is ignored.
-What a hook raises stays with it, and what it returns is checked: the turn goes on without it, and all others are told
-so by a `degraded` event. What changes a request is stored with it: it can be made again without the extension.
+An extension is a module or an object with functions marked `@squidbot.hookimpl`. You may leave out arguments that you
+do not need. squidbot calls extensions by priority, highest first (`@squidbot.hookimpl(priority=10)`; the default is 0),
+then by name. If a docstring says that the first result wins, the first result that is not None ends the calls. Results
+of hooks that only look are ignored.
+
+A failing hook never fails a turn: squidbot continues without its result and sends the event `degraded`. It checks every
+result. Whatever a hook adds to a request is stored with it, so that it can be made again without the extension.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.events import Event
     from squidbot.core.memories import Memory, Scope
-    from squidbot.core.messages import Job, Message, Summary
+    from squidbot.core.messages import Message, Summary, SummaryTask
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import LLM, Codec, Embedder, GpuProbe, LoadedModel, MemoryStore, Observer, TokenCounter
     from squidbot.core.sizing.header import Definition
@@ -56,10 +57,10 @@ __all__ = [
 
 Hook = TypeVar("Hook", bound="Callable[..., object]")
 
-# The name under which pluggy and the entry points of other distributions know us.
+# The project name for pluggy, and the group of entry points of other distributions.
 PROJECT = "squidbot"
 
-# Where `hookimpl` leaves the priority.
+# The attribute that holds the priority.
 PRIORITY = "squidbot_priority"
 
 hookspec = pluggy.HookspecMarker(PROJECT)
@@ -73,9 +74,9 @@ def hookimpl(*, priority: int = 0, optional: bool = False) -> Callable[[Hook], H
 def hookimpl(
     function: Hook | None = None, *, priority: int = 0, optional: bool = False
 ) -> Hook | Callable[[Hook], Hook]:
-    """Mark a function as a hook. Of several extensions' those with the highest priority are called first.
+    """Mark a function as a hook. Hooks with a higher priority are called first.
 
-    `optional`: it is passed over where this version of squidbot has no hook of its name; else that is a ConfigError.
+    A hook that this version of squidbot does not know raises a ConfigError, unless it is `optional`.
     """
 
     def mark(hook: Hook) -> Hook:
@@ -86,99 +87,96 @@ def hookimpl(
 
 
 class Store(TranscriptStore, SummaryStore, Protocol):
-    """What keeps a session: both stores in one. With a `close` method it is closed with its engine."""
+    """A store of sessions: transcripts and summaries. If it has a method `close`, the engine calls it at its end."""
 
 
 class Register(Protocol):
-    """Takes adapters under the names that squidbot.toml uses. A name that is taken already is a ConfigError."""
+    """Registers adapters under the names that squidbot.toml uses. A name that is taken raises a ConfigError."""
 
     def store(self, name: str, factory: Callable[[str], Store]) -> None:
-        """Offer a store for `store.adapter`; the factory gets `store.path`, absolute, or "" where none is set."""
+        """Offer a store for `store.adapter`. The factory gets the absolute `store.path`, or "" if none is set."""
 
     def counter(self, name: str, factory: Callable[[str], TokenCounter]) -> None:
-        """Offer a token counter for `budget.counter`; of "NAME:REST" the factory gets REST, of "NAME" ""."""
+        """Offer a token counter for `budget.counter`. The factory gets REST of "NAME:REST", or ""."""
 
     def observer(self, name: str, factory: Callable[[], Observer]) -> None:
         """Offer an observer for `observers`."""
 
     def llm(self, name: str, factory: Callable[[str], LLM]) -> None:
-        """Offer a language model for `summary.llm`; of "NAME:REST" the factory gets REST, of "NAME" "".
+        """Offer a language model for `summary.llm`. The factory gets REST of "NAME:REST", or "".
 
-        It is called when an engine whose settings name the model is loaded.
+        It is called when an engine is loaded whose settings name the model.
         """
 
     def memory(self, name: str, factory: Callable[[str], MemoryStore]) -> None:
-        """Offer a store of durable facts for `memory.provider`; the factory gets its path, absolute, or ""."""
+        """Offer a store of durable facts for `memory.provider`. The factory gets its absolute path, or ""."""
 
     def embedder(self, name: str, factory: Callable[[str], Embedder]) -> None:
-        """Offer what makes vectors of texts for `memory.embedder`; of "NAME:REST" the factory gets REST, of "NAME" "".
+        """Offer an embedder for `memory.embedder`. The factory gets REST of "NAME:REST", or "".
 
-        REST that is the path of something beside the settings is made absolute. For the alias of a model whose adapter
-        is NAME, and which no runtime opens, it is "MODEL", or "MODEL@URL" where the model has a url. It is called at
-        the first search, or when vectors are first made; what it makes may have a `close`, and an `even` (see
-        `ports.Calibrated`).
+        A path in REST is made absolute. If the setting is the alias of a model whose adapter is NAME, and no runtime
+        opens that model, REST is "MODEL" or "MODEL@URL". The factory is called at the first search, or when vectors
+        are first computed. The embedder may have a `close`, and an `even` (see `ports.Calibrated`).
         """
 
     def vector_index(self, name: str, factory: Callable[[str, str, int], VectorIndex]) -> None:
-        """Offer what finds the nearest of many vectors for `memory.index`.
+        """Offer an index of near vectors for `memory.index`.
 
-        The factory gets a path of its own, absolute, for a file or a folder that is a view of the truth and may be
-        deleted at any time, or "" where nothing is to be kept; the name of the model that makes the vectors; and how
-        many numbers each has.
+        The factory gets an absolute path of its own for a file or folder, or "" for none; the name of the embedding
+        model; and the dimensions. What you write there may be deleted at any time: the store has all vectors.
         """
 
     def runtime(self, name: str, factory: Callable[[Definition, TokenCounter], LoadedModel]) -> None:
-        """Offer what opens the models whose `models.<alias>.adapter` names it.
+        """Offer a runtime for the models whose `models.<alias>.adapter` is NAME.
 
-        It gets the token counter of the settings, too: what has no vocabulary of the model counts by that. It is
-        called by `Engine.model`, once for each model; what it raises as a ModelLoadError is tried again with a smaller
-        window.
+        The factory gets the model and the token counter of the settings, for models without a vocabulary.
+        `Engine.model` calls it once for each model. After a ModelLoadError, it is called again with a smaller window.
         """
 
     def probe(self, name: str, factory: Callable[[], GpuProbe]) -> None:
-        """Offer what looks for devices, for `gpu.probe`."""
+        """Offer a source of devices for `gpu.probe`."""
 
     def codec(self, codec: Codec) -> None:
-        """Offer a form of messages, by its own tag, for `Engine.session`."""
+        """Offer a form of messages, under its own tag, for `Engine.session`."""
 
 
 @hookspec
 def register_adapters(register: Register) -> None:
-    """Offer adapters. Called once for each engine, while it is wired, before any of its adapters is made."""
+    """Offer adapters. Called once for each engine, before any of its adapters is made."""
 
 
 @hookspec(firstresult=True)
 def resolve_model(alias: str) -> Mapping[str, object] | None:
-    """Say what a model is that the settings do not name, as keys of `models.<alias>`; the first result wins.
+    """Return the keys of a model that the settings do not name, as in `models.<alias>`; the first result wins.
 
-    Called when a session is opened with it, once for each engine and alias, before its window is found.
+    Called once for each engine and alias, when a session opens with it, before its window is found.
     """
 
 
 @hookspec(firstresult=True)
 def size_window(alias: str, window_tokens: int, source: str) -> int | None:
-    """Say which window sessions with a model get, in tokens, in the place of the one that was found.
+    """Return another window for sessions with a model, in tokens; the first result wins.
 
-    Called when a session is opened, but where its caller names the window; the first result wins. What fits the
-    devices, what the model was trained with and what it was opened with is never exceeded: it can only be less then.
+    Called when a session opens, unless its caller names the window. The result may be larger only if nothing is known
+    of the model: what fits the devices, what it was trained for and what it was opened with are upper limits.
     """
 
 
 @hookspec
 def grant_tools(session_id: str, alias: str, tools: Sequence[str]) -> Sequence[str] | None:
-    """Say which of squidbot's own tools (`history`, `memory`) a session's model gets; None leaves all.
+    """Return which of squidbot's own tools (`history`, `memory`) the model of a session gets; None allows all.
 
-    Called once when a session is opened and its tools are asked for. A tool needs every extension's leave; where a hook
-    fails, or returns rubbish, it gets none.
+    Called once, when the session's tools are first asked for. A tool needs the consent of every extension. If a hook
+    fails or returns something else, the session gets none.
     """
 
 
 @hookspec(firstresult=True)
 def score_complexity(session_id: str, text: str, tools_mode: bool) -> float | None:  # noqa: FBT001  # hooks have no marks
-    """Say how much the words that open a turn ask for, from 0 to 1; the first result wins.
+    """Return from 0 to 1 how much the text that opens a turn asks for; the first result wins.
 
-    Called where `allocation.adaptive` is on, once for each request that opens a turn. `tools_mode`: whether the host
-    gives tools. Only the room for the answer goes by it.
+    Called with `allocation.adaptive`, once for each request that opens a turn. `tools_mode` says whether the host
+    passes tools. Only the room for the answer depends on the score.
     """
 
 
@@ -190,25 +188,25 @@ def allocate(
     tools_mode: bool,  # noqa: FBT001  # as above
     reserved_tokens: int,
 ) -> int | None:
-    """Say how much room the answers of a turn get, in tokens, in the place of `reserved_tokens`; the first result wins.
+    """Return the room for the answers of a turn, in tokens, in place of `reserved_tokens`; the first result wins.
 
-    Called right behind `score_complexity`, whoever has scored. A session never gives more than it was opened with.
+    Called right after `score_complexity`. A session never gives more room than it was opened with.
     """
 
 
 @hookspec(firstresult=True)
 def classify_message(session_id: str, message: Message) -> str | None:
-    """Say what a message is for: one of the names of `squidbot.Category`; the first result wins.
+    """Return the category of a message: a name of `squidbot.core.messages.Category`; the first result wins.
 
-    Called for each message that a host hands over, before it is stored. "recalled" and "forgotten" are ours to say.
+    Called for each message from a host, before it is stored. Only squidbot may use "recalled" and "forgotten".
     """
 
 
 @hookspec
 def before_store(session_id: str, message: Message) -> Mapping[str, object] | None:
-    """Give a message what it does not bring itself: `{"time": seconds since 1970}`. What was said never changes.
+    """Return a message's missing time as `{"time": seconds since 1970}`. The message itself never changes.
 
-    Called for each message that a host hands over, before it is stored; what an earlier hook gave stays.
+    Called for each message from a host, before it is stored. Earlier hooks go first.
     """
 
 
@@ -216,81 +214,81 @@ def before_store(session_id: str, message: Message) -> Mapping[str, object] | No
 def redact(text: str) -> str | None:
     """Return a text without its secrets; None leaves it. Called for each text that becomes a durable fact.
 
-    It gets what the built-in redaction, and the hooks before it, have left.
+    The text has passed the built-in redaction and the hooks before.
     """
 
 
 @hookspec
 def contribute_sections(session_id: str, scope: Scope, limit_tokens: int) -> Mapping[str, str] | None:
-    """Give texts for the head of the request, by their names; None for none.
+    """Return texts for the head of the request, by name; None for none.
 
-    Called at an event only; the texts stay as they are until the next one, stored with its plan. All of them together
-    may cost `limit_tokens`, as a bound: what is more is left out. They are the first to give way.
+    Called at a plan change only; the texts stay until the next one, stored with the plan. Together they may cost
+    `limit_tokens` (an upper bound); squidbot leaves out the rest. They are the first to give way.
     """
 
 
 @hookspec(firstresult=True)
 def represent(session_id: str, summary: Summary, limit_tokens: int) -> str | None:
-    """Give a text to show for messages of the past in the place of `summary`; the first result wins.
+    """Return a text to show for old messages in place of `summary`; the first result wins.
 
-    Called at an event only, perhaps several times with different limits; it must cost at most `limit_tokens`, as a
-    bound. It is stored with the plan.
+    Called at a plan change only, perhaps several times with different limits. The text may cost `limit_tokens` (an
+    upper bound), and is stored with the plan.
     """
 
 
 @hookspec
 def contribute_tail(session_id: str, scope: Scope, prompt: str, now: float, limit_tokens: int) -> str | None:
-    """Give volatile text behind the user's newest message, `prompt`; None for none.
+    """Return a text to send behind the user's newest message, `prompt`; None for none.
 
-    Called at each new user turn. It stays where it was said, stored with the message. `now` is in seconds since 1970;
-    it must cost at most `limit_tokens` as a bound, together with what others give, and gives way to all else.
+    Called at each new user turn. The text is stored with the message and stays there. `now` is in seconds since 1970.
+    All such texts together may cost `limit_tokens` (an upper bound), and they give way to everything else.
     """
 
 
 @hookspec
 def filter_memories(session_id: str, query: str, memories: Sequence[Memory]) -> Sequence[str] | None:
-    """Return the ids of the memories to tell of those that were found, best first; None leaves them.
+    """Return the ids of the found memories to show, best first; None leaves them.
 
-    Called after each search, before its result is told. Nothing can be added.
+    Called after each search, before its result is shown. You cannot add any.
     """
 
 
 @hookspec
 def should_compact(session_id: str, fraction: float, due: bool) -> bool | None:  # noqa: FBT001  # hooks have no marks
-    """Say whether history is shortened now: False vetoes, True asks, None leaves it to the marks, which say `due`.
+    """Return False to veto compaction, True to ask for it, None to leave it to the marks, which say `due`.
 
-    Called at most once for each call that opens a turn, where history may be shortened: not while that rests. A veto
-    goes before all that ask. What does not fit is shortened whatever is said; what is asked for must save as much as
-    what is due. `fraction` is history's share of its room.
+    Called at most once for each call that opens a turn, unless compaction pauses. A veto overrules all that ask. A
+    history that does not fit is compacted in any case, and a compaction that you ask for must save as much as one that
+    is due. `fraction` is history's share of its room.
     """
 
 
 @hookspec(firstresult=True)
-def summarize(job: Job, source: str, limit_tokens: int) -> str | None:
-    """Write a summary in the place of the language model of `summary.llm`; the first result wins.
+def summarize(job: SummaryTask, source: str, limit_tokens: int) -> str | None:
+    """Return a summary in place of the model of `summary.llm`; the first result wins.
 
-    Called inside a job, outside of any request. What it writes is checked as a model's answer is.
+    Called in background work. The summary is checked like a model's.
     """
 
 
 @hookspec
 def compacted(session_id: str, plan: PlanRecord) -> None:
-    """Look at a plan that changes what is sent of the past. Called after it is stored, by a call or by `compact`."""
+    """Look at a plan that changes what is sent of the past. Called after it is stored."""
 
 
 @hookspec
 def recalled(session_id: str, tool: str, text: str) -> None:
-    """Look at what was brought back. Called with the text of each page and answer, before the host gets it.
+    """Look at the text of a page or answer that a tool brought back. Called before the host gets it.
 
-    `tool` is the name of the tool that was called, such as "history" or "memory_search".
+    `tool` is the name of the tool, such as "history" or "memory_search".
     """
 
 
 @hookspec
 def on_event(event: Event) -> None:
-    """Take what has happened. Called inside the turn, as it happens: events that this makes wait until it returns."""
+    """Look at an event. Called inside the turn, as it happens. Events that you cause wait until you return."""
 
 
 @hookspec
 def assembled(assembly: Assembly) -> None:
-    """Look at a request. Called after each successful `assemble`, before the host gets the request; it is frozen."""
+    """Look at a request, which is frozen. Called after each successful `assemble`, before the host gets it."""

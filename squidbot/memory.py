@@ -1,4 +1,4 @@
-"""Durable facts as the settings want them kept: the store, opened at first use, and whose memories are seen."""
+"""Durable facts by the settings: the store, opened at first use, its vectors, and the memories that a scope sees."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ from squidbot.core import events
 from squidbot.core.errors import ConfigError, LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.memories import Scope, View
-from squidbot.core.ports import Calibrated
-from squidbot.core.removal import Finds
-from squidbot.core.transcript.removals import TOLD
+from squidbot.core.ports import SupportsCalibration, SupportsRecordSearch
+from squidbot.core.transcript.removals import INJECTION
 from squidbot.wiring.registry import make
 
 if TYPE_CHECKING:
@@ -31,30 +30,26 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Embedder, MemoryStore, Observer
     from squidbot.core.redaction import Redactor
     from squidbot.core.tokens.counters import Meter
-    from squidbot.core.transcript.removals import Withdrawn
+    from squidbot.core.transcript.removals import Retraction
     from squidbot.core.vectors import VectorIndex
     from squidbot.wiring.extensions import Hooks
     from squidbot.wiring.registry import Registry
 
 
-# Vectors of durable facts, made behind the writing: by a thread that waits for work, and never holds
-# anybody up.
-
 _LOG = logging.getLogger("squidbot")
-# After a failure: a server that is down is not asked at every fact that is stored.
+# After a failure: a server that is down is not asked again for every fact.
 RETRY_SECONDS = 60.0
 
 
-class Guarded:
-    """An embedder whose foreign errors become ours, chained."""
+class CheckedEmbedder:
+    """An embedder that raises squidbot's errors only, and knows the calibration of common models."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._even: list[float | None] = []
 
     @property
     def name(self) -> str:
-        """Which model made the vectors."""
+        """The model."""
         return self._embedder.name
 
     @property
@@ -62,19 +57,15 @@ class Guarded:
         """How many numbers a vector has."""
         return self._embedder.dimensions
 
-    @property
+    @cached_property
     def even(self) -> float | None:
-        """By how much the nearest stands out that answers as likely as not; None where nobody measured it.
-
-        A model that is known is recognised by a vector, whoever runs it.
+        """See `ports.SupportsCalibration`; `None` if nobody has measured it. A known model is recognised by a vector.
 
         Raises:
-            LLMError: there is none now.
+            LLMError: no vector can be had now.
         """
-        if not self._even:
-            said = self._embedder.even if isinstance(self._embedder, Calibrated) else None
-            self._even = [known_even(self) if said is None else said]
-        return self._even[0]
+        known = self._embedder.even if isinstance(self._embedder, SupportsCalibration) else None
+        return known_even(self) if known is None else known
 
     def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
         """Return a vector for each text.
@@ -91,24 +82,24 @@ class Guarded:
             raise LLMError("unreachable", f"{type(error).__name__}: {error}"[:300]) from error
 
     def close(self) -> None:
-        """Give back what it holds, where it holds anything."""
+        """Close the embedder, if it can be closed."""
         close = getattr(self._embedder, "close", None)
         if callable(close):
             close()
 
 
-class Behind:
-    """A thread that does a piece of work each time it is poked, and once more a minute after a failure."""
+class VectorWorker:
+    """A thread that works when it is poked, and again a minute after a failure."""
 
     def __init__(
         self,
         work: Callable[[Callable[[], bool]], object],
-        told: Callable[[str], None],
+        report: Callable[[str], None],
         retry_seconds: float = RETRY_SECONDS,
     ) -> None:
-        """Take the work, which ends soon when what it is given says so, and who is told in a line that it failed."""
+        """Take the work, which ends soon when its argument returns true; `report` gets a line on each failure."""
         self._work = work
-        self._told = told
+        self._report = report
         self._retry_seconds = retry_seconds
         self._due = threading.Event()
         self._stopping = threading.Event()
@@ -116,7 +107,7 @@ class Behind:
         self._thread: threading.Thread | None = None
 
     def poke(self) -> None:
-        """Have the work done soon; returns at once. Nothing after `stop`."""
+        """Have the work done soon, and return at once; does nothing after `stop`."""
         self._due.set()
         with self._lock:
             if self._thread is None and not self._stopping.is_set():
@@ -124,7 +115,7 @@ class Behind:
                 self._thread.start()
 
     def stop(self, timeout_seconds: float | None = 5.0) -> bool:
-        """End the thread, and return whether it has ended within the time; it never keeps the process from ending."""
+        """End the thread, and return whether it ended in time; it never keeps the process alive."""
         with self._lock:
             self._stopping.set()
             self._due.set()
@@ -137,34 +128,29 @@ class Behind:
     def _run(self) -> None:
         while self._due.wait() and not self._stopping.is_set():
             self._due.clear()
-            if not self._is_done():
+            try:
+                self._work(self._stopping.is_set)
+            except Exception as error:  # noqa: BLE001  # a thread has nobody to raise to; it reports
+                if not self._stopping.is_set():  # else the store was closed under an embedder that answered too late
+                    _LOG.debug("vectors of memories could not be made", exc_info=error)
+                    self._report(f"vectors could not be made: {type(error).__name__}: {error}")
                 self._stopping.wait(self._retry_seconds)
                 self._due.set()
-
-    def _is_done(self) -> bool:
-        try:
-            self._work(self._stopping.is_set)
-        except Exception as error:  # noqa: BLE001  # a thread has nobody to raise to; it is told
-            if not self._stopping.is_set():  # else the store was closed under an embedder that answered too late
-                _LOG.debug("vectors of memories could not be made", exc_info=error)
-                self._told(f"vectors could not be made: {type(error).__name__}: {error}")
-            return False
-        return True
 
 
 NOBODY = Scope()
 LOST = (
     "facts are gone when this process ends: the store {adapter!r} keeps sessions alone; name a file for facts @ {place}"
 )
-# Of a model's name in the name of a file.
+# A file's name has so much of a model's name.
 NAME_CHARS = 48
 
 
 def provider_of(loaded: Loaded) -> tuple[str, str]:
-    """Return which provider keeps durable facts, and its file, absolute, or "".
+    """Return the provider of durable facts, and its file, absolute, or "".
 
-    "auto" is SQLite in `memory.path`, else beside the sessions in `store.path`; without either they live in memory.
-    "file" is one of JSON lines, which no sessions are in.
+    "auto" is SQLite in `memory.path`, otherwise beside the sessions in `store.path`; without either, memory. "file" is
+    a file of JSON lines, which holds no sessions.
     """
     memory, store = loaded.settings.memory, loaded.settings.store
     sessions = store.path if store.adapter in {None, "sqlite3"} else ""
@@ -180,7 +166,7 @@ def provider_of(loaded: Loaded) -> tuple[str, str]:
 
 
 def vectors_path(path: str, model: str) -> str:
-    """Return where the index of a model's vectors lies: beside the file of the memories; "" where these have none."""
+    """Return the path of a model's vector index, beside the file of the memories; "" if these have none."""
     if not path:
         return ""
     digest = blake2b(model.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
@@ -188,51 +174,51 @@ def vectors_path(path: str, model: str) -> str:
 
 
 @runtime_checkable
-class Lists(Protocol):
-    """What a store may have beside its port: it can list its sessions."""
+class SessionLister(Protocol):
+    """An optional part of a store: it can list its sessions."""
 
     def sessions(self) -> list[tuple[str, int]]:
-        """Return the sessions of a store, each with how many messages it has."""
+        """Return the sessions of a store, each with its number of messages."""
 
 
-def withdraw(
-    store: object, memory_ids: Iterable[str], out_of: Callable[[str], Withdrawn | None], observer: Observer
+def retract(
+    store: object, memory_ids: Iterable[str], out_of: Callable[[str], Retraction | None], observer: Observer
 ) -> list[str]:
-    """Take facts out of the sessions of a store that were told of one of these; return the ids of these sessions.
+    """Retract facts from all sessions whose requests carried one of them; return the ids of these sessions.
 
-    A store that can't find them is asked to list all; of one that can't do that either, none is looked at. What fails
-    is told.
+    A store that can't find these sessions lists all; if it can't do that either, none is looked at. Failures become
+    events.
     """
     found: list[str] = []
     sessions: list[str] = []
-    if isinstance(store, Finds):
-        sessions = store.sessions_with(TOLD.name, [json.dumps(each, ensure_ascii=False) for each in memory_ids])
-    elif isinstance(store, Lists):
+    if isinstance(store, SupportsRecordSearch):
+        sessions = store.sessions_with(INJECTION.name, [json.dumps(each, ensure_ascii=False) for each in memory_ids])
+    elif isinstance(store, SessionLister):
         sessions = [session_id for session_id, _ in store.sessions()]
     for session_id in sessions:
         try:
             if out_of(session_id) is not None:
                 found.append(session_id)
         except StoreError as error:
-            cause = f"what was forgotten is not yet taken out of what was told of it: {error}"
+            cause = f"forgotten facts are not yet retracted from this session: {error}"
             observer.notify(Event(events.DEGRADED, session_id, cause))
     return found
 
 
-class Vectors(NamedTuple):
-    """What makes vectors, and what finds the nearest: by its path ("" for none), the model's name and dimensions."""
+class VectorFactories(NamedTuple):
+    """Open the embedder, and the index of a path ("" for none), a model's name and its dimensions."""
 
     embedder: Callable[[], Embedder | None]
     index_of: Callable[[str, str, int], VectorIndex]
 
 
-class Remembering:
+class MemoryService:
     """The durable facts of one engine. Threads may share it."""
 
-    def __init__(  # what the wiring has
-        self, loaded: Loaded, registry: Registry, vectors: Vectors, observer: Observer, hooks: Hooks
+    def __init__(
+        self, loaded: Loaded, registry: Registry, vectors: VectorFactories, observer: Observer, hooks: Hooks
     ) -> None:
-        """Take what the settings say, who is told of what fails, and extensions' hooks; nothing is opened yet."""
+        """Take settings and factories; failures go to the observer. Nothing is opened yet."""
         self._hooks = hooks
         self._loaded = loaded
         self._registry = registry
@@ -241,16 +227,16 @@ class Remembering:
         self._store: MemoryStore | None = None
         self._words: MemoryStore | None = None
         self._meaning: ByMeaning | None = None
-        self._behind: Behind | None = None
-        self._works_behind = False
+        self._worker: VectorWorker | None = None
+        self._works_in_background = False
         self._lock = threading.Lock()
 
     @property
     def store(self) -> MemoryStore:
-        """What keeps them.
+        """The store of facts, opened at first use.
 
         Raises:
-            ConfigError: they are switched off, the provider is unknown, or its package is not installed.
+            ConfigError: memory is off, the provider is unknown, or its package is not installed.
             StoreError: the store can't be opened.
         """
         if not self._loaded.settings.memory.enabled:
@@ -258,38 +244,36 @@ class Remembering:
         return self._opened()
 
     def kept(self) -> MemoryStore | None:
-        """Return what keeps facts where there may be any, or messages were read for some; None else.
-
-        Memory may be switched off by now.
+        """Return the store if it may hold facts or marks, otherwise `None`; memory may be switched off by now.
 
         Raises:
             ConfigError: as `store` does.
             StoreError: the store can't be opened.
         """
         if self._store is None and not self._is_there():
-            from squidbot.adapters.sqlite3.memory.store import are_in  # noqa: PLC0415  # only where it is used
+            from squidbot.adapters.sqlite3.memory.rows import may_have  # noqa: PLC0415  # only where it is used
 
             name, path = provider_of(self._loaded)
-            if name != "sqlite3" or not are_in(path):
+            if name != "sqlite3" or not may_have(path, "memory_marks"):
                 return None
         return self._opened()
 
     @property
     def learns(self) -> bool:
-        """Whether facts are read out of sessions."""
+        """Whether facts are learned from sessions."""
         memory = self._loaded.settings.memory
         return memory.enabled and memory.extract != "off"
 
     def learns_of(self, scope: Scope) -> bool:
-        """Return whether facts are read out of the messages of a scope: of one without a user where it is asked for."""
+        """Return whether facts are learned from a scope's messages; without a user only if `memory.extract` is set."""
         return self.learns and (bool(scope.user) or self._loaded.settings.memory.extract is not None)
 
     @cached_property
     def redactor(self) -> Redactor:
-        """What takes secrets out before anything is kept; a pattern of the settings that takes too long is told of.
+        """Removes secrets before anything is kept; a pattern of the settings that is too slow becomes an event.
 
         Raises:
-            ConfigError: a pattern of `memory.redact_patterns` is none.
+            ConfigError: a pattern of `memory.redact_patterns` is invalid.
         """
         from squidbot.core.redaction import NAMES  # noqa: PLC0415  # no turn needs it
         from squidbot.wiring.extensions import HookedRedactor  # noqa: PLC0415  # as above
@@ -299,8 +283,8 @@ class Remembering:
 
         def slow(pattern: str) -> None:
             cause = (
-                f"pattern {pattern!a:.80} took over a second for one text and is switched off: it takes no more "
-                f"secrets out; write it simpler @ {self._loaded.source}.memory.redact_patterns"
+                f"pattern {pattern!a:.80} took over a second for one text and is switched off: it removes no more "
+                f"secrets; simplify it @ {self._loaded.source}.memory.redact_patterns"
             )
             self._observer.notify(Event(events.DEGRADED, "", cause))
 
@@ -319,7 +303,7 @@ class Remembering:
             return self._store
 
     def _warn_of_loss(self, name: str) -> None:
-        """Say where sessions last and facts do not: a store of an extension keeps sessions alone."""
+        """Warn if sessions last and facts do not: the store of an extension keeps sessions alone."""
         memory, adapter = self._loaded.settings.memory, self._loaded.settings.store.adapter
         if name == "stdlib" and memory.provider == "auto" and adapter not in {None, "sqlite3", "stdlib"}:
             cause = LOST.format(adapter=adapter, place=f"{self._loaded.source}.memory.path")
@@ -327,34 +311,33 @@ class Remembering:
             self._observer.notify(Event(events.DEGRADED, "", cause))
 
     def may_hold(self) -> bool:
-        """Return whether anything may be remembered; looks, and makes no file and no table for it."""
+        """Return whether there may be facts; creates no file and no table."""
         if self._store is not None:
             return True
         return self._loaded.settings.memory.enabled and self._is_there()
 
     def _is_there(self) -> bool:
-        """Return whether there is a place in which anything may be."""
         name, path = provider_of(self._loaded)
         if name == "sqlite3":
-            from squidbot.adapters.sqlite3.memory.rows import holds_any  # noqa: PLC0415  # only where it is used
+            from squidbot.adapters.sqlite3.memory.rows import may_have  # noqa: PLC0415  # only where it is used
 
-            return holds_any(path)
+            return may_have(path, "memories", "forgotten_memories")
         return Path(path).exists() if name == "file" and path else name != "stdlib"
 
     @property
     def meaning(self) -> ByMeaning | None:
-        """The same store, where vectors are made; None where `memory.embedder` is "none". Raises as `store` does."""
+        """The store with vectors; `None` if `memory.embedder` is "none". Raises as `store` does."""
         return self._meaning if self.store else None
 
-    def work_behind(self) -> None:
-        """From now on make vectors in a thread of its own, behind what is stored; none is begun before it is needed."""
-        self._works_behind = True
+    def work_in_background(self) -> None:
+        """From now on make vectors in a thread, which starts when it is needed."""
+        self._works_in_background = True
 
     def _by_meaning(self, store: MemoryStore, name: str, path: str) -> ByMeaning:
         """Return a store that is searched by vectors, too.
 
         Raises:
-            ConfigError: it keeps none.
+            ConfigError: the provider keeps no vectors.
         """
         from squidbot.core.memory.meaning import ByMeaning  # noqa: PLC0415  # few need it
         from squidbot.core.vectors import VectorStore  # noqa: PLC0415  # as above
@@ -372,17 +355,17 @@ class Remembering:
             self._failed,
             threading.Lock(),
         )
-        if self._works_behind:
-            self._behind = Behind(lambda stopping: made.embed(stopping=stopping), self._failed)
-            made.added = self._behind.poke
-            self._behind.poke()  # what waits since the last time, or since the embedder was changed
+        if self._works_in_background:
+            self._worker = VectorWorker(lambda stopping: made.embed(stopping=stopping), self._failed)
+            made.added = self._worker.poke
+            self._worker.poke()  # what waits since the last time, or since the embedder was changed
         return made
 
     def _embedder(self) -> Embedder:
         made = self._vectors.embedder()
         if made is None:
             raise ConfigError(f"no embedder is named; set one @ {self._loaded.source}.memory.embedder")
-        return Guarded(made)
+        return CheckedEmbedder(made)
 
     def _failed(self, line: str) -> None:
         _LOG.warning("%s", line)
@@ -391,12 +374,12 @@ class Remembering:
     def memories(
         self, meter: Meter, scope: Scope = NOBODY, session_id: str = "", *, by_words: bool = False
     ) -> Memories:
-        """Return what of the store a scope sees, told as text that `meter` counts.
+        """Return the memories that a scope sees, as text that `meter` counts.
 
-        `by_words`: searched without vectors. A request waits for no embedder.
+        `by_words`: searched without vectors, as a request must not wait for an embedder.
 
         Raises:
-            ConfigError: as `store` does, or a pattern of `memory.redact_patterns` is none.
+            ConfigError: as `store` does, or a pattern of `memory.redact_patterns` is invalid.
             StoreError: the store can't be opened.
         """
         from squidbot.core.memory.asking import Memories  # noqa: PLC0415  # no turn needs it
@@ -415,9 +398,9 @@ class Remembering:
         )
 
     def close(self) -> None:
-        """Close the store, if it was opened and is one that can be closed, and end what makes vectors."""
-        if self._behind is not None:
-            self._behind.stop()
+        """End the worker, and close the store if it is open."""
+        if self._worker is not None:
+            self._worker.stop()
         with self._lock:
             close = getattr(self._store, "close", None)
             if callable(close):

@@ -6,20 +6,23 @@ import json
 import os
 import threading
 import time
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.adapters.common import providers
+from squidbot.adapters.gguf import read_header
+from squidbot.adapters.hub import find_model
 from squidbot.config import core_values
 from squidbot.config.checks import AUTO_LAYERS
 from squidbot.core import events
-from squidbot.core.budget import Known, Resolved, descending, resolve
+from squidbot.core.budget import ResolvedWindow, WindowSources, descending, resolve
 from squidbot.core.errors import ConfigError, LLMError, ModelFileError, ModelLoadError, SizingError, StoreError
 from squidbot.core.events import Event
-from squidbot.core.removal import Finds
+from squidbot.core.ports import SupportsRecordSearch
 from squidbot.core.sizing.fit import Bounds, fit, with_layers_that_fit
 from squidbot.core.sizing.header import Card, Definition, Loading
-from squidbot.core.sizing.memory import MIB, Reserved, measure, model_of
+from squidbot.core.sizing.memory import CELLS_STEP, MIB, ReservedMemory, check_loading, measure, model_of
 from squidbot.core.sizing.vram import Watch, fullness
 from squidbot.core.transcript.windows import LEARNED, learned_tokens
 from squidbot.wiring.registry import OPEN_FILES, check_offered, make
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from squidbot.config import Loaded, ModelTable
-    from squidbot.core.devices import Device, MainMemory, Probed, Vendor
+    from squidbot.core.devices import MainMemory, Probed, Vendor
     from squidbot.core.messages import Completion
     from squidbot.core.ports import LLM, LoadedModel, Observer, TokenCounter, TranscriptStore
     from squidbot.core.sizing.fit import Fit
@@ -37,18 +40,20 @@ if TYPE_CHECKING:
     from squidbot.wiring.registry import Registry
 
 
-# Where a model's file is, and how the settings want it loaded.
+def place_of(loaded: Loaded, alias: str) -> str:
+    """Return where the settings define a model."""
+    return f"{loaded.source}.models[{alias!r}]"
 
 
 def model_file(loaded: Loaded, alias: str) -> str:
-    """Return the absolute path of a model's file, the first one of several; "" for a model that a server has.
+    """Return the absolute path of a model's file, of several parts the first; "" for a model that a server has.
 
     A model of a hub is looked for in the folders to which the usual tools download; nothing is ever downloaded.
 
     Raises:
         ConfigError: the settings name half a file, or two; or the file of a hub is not there.
     """
-    model, place = loaded.settings.model(alias), f"{loaded.source}.models[{alias!r}]"
+    model, place = loaded.settings.model(alias), place_of(loaded, alias)
     if (model.repo_id is None) != (model.filename is None):
         missing = "filename" if model.filename is None else "repo_id"
         raise ConfigError(f"repo_id and filename name a model together; {missing} is missing @ {place}")
@@ -58,8 +63,6 @@ def model_file(loaded: Loaded, alias: str) -> str:
         return loaded.absolute(model.path)
     if model.repo_id is None or model.filename is None:
         return ""
-    from squidbot.adapters.hub import find_model  # noqa: PLC0415  # few models are from a hub
-
     try:
         return str(find_model(model.repo_id, model.filename))
     except ConfigError as error:
@@ -67,21 +70,17 @@ def model_file(loaded: Loaded, alias: str) -> str:
 
 
 def header_of(loaded: Loaded, alias: str) -> Header | None:
-    """Return the header of a model's file; None for a model that a server has.
+    """Return the header of a model's file; `None` for a model that a server has.
 
     Raises:
-        ConfigError: as `model_file` does.
+        ConfigError: as `model_file`.
         ModelFileError: the file is damaged, or not there.
     """
     path = model_file(loaded, alias)
-    if not path:
-        return None
-    from squidbot.adapters.gguf import read_header  # noqa: PLC0415  # a model that a server has needs none
-
     try:
-        return read_header(path)
+        return read_header(path) if path else None
     except ModelFileError as error:
-        raise ModelFileError(f"{error} @ {loaded.source}.models[{alias!r}]") from error
+        raise ModelFileError(f"{error} @ {place_of(loaded, alias)}") from error
 
 
 def loading_of(loaded: Loaded, model: ModelTable, n_ctx: int = 0) -> Loading:
@@ -95,72 +94,66 @@ def projector_bytes(loaded: Loaded, alias: str) -> int:
     """Return the bytes of a vision model's projector; 0 where the settings name none.
 
     Raises:
-        ConfigError: the file is not there.
-        ModelFileError: the file is damaged.
+        ModelFileError: the file is damaged, or not there.
     """
     projector = loaded.settings.model(alias).projector
-    if not projector:
-        return 0
-    from squidbot.adapters.gguf import read_header  # noqa: PLC0415  # as above
+    return read_header(loaded.absolute(projector)).file_bytes if projector else 0
 
-    return read_header(loaded.absolute(projector)).file_bytes
-
-
-# A model opened: with a smaller window each time it does not load, and what was predicted beside what
-# it set up.
 
 # Runtimes tell the sizes of buffers in MiB with two digits behind the point: so much may be rounded away from each.
 ROUNDED_BYTES = MIB // 100
 
 
-class Opened(NamedTuple):
-    """A model that is open, how it was asked for in the end, and in a sentence each what failed before."""
+class LoadedRuntime(NamedTuple):
+    """A model that is open, how it was opened in the end, and in a sentence each what failed before."""
 
     model: LoadedModel
     definition: Definition
     failed: tuple[str, ...]
 
 
-def open_model(opens: Callable[[Definition], LoadedModel], definition: Definition, min_tokens: int) -> Opened:
-    """Return a model opened by `opens`; while it does not load, its window falls, down to `min_tokens` (C8).
+def open_model(opens: Callable[[Definition], LoadedModel], definition: Definition, min_tokens: int) -> LoadedRuntime:
+    """Return a model opened by `opens`; each time it does not load, the window shrinks, down to `min_tokens`.
 
     Raises:
         ModelLoadError: it did not load with any window; the text has each one that was tried.
-        SquidbotError: what `opens` raises for any other reason: a smaller window would not mend it.
+        SquidbotError: any other failure of `opens`, which a smaller window would not mend.
     """
     failed: list[str] = []
-    tried: dict[str, list[str]] = {}
-    asked = definition.loading.n_ctx
-    for n_ctx in (asked, *descending(asked, min_tokens)):
+    sizes: dict[str, list[str]] = {}
+    first = definition.loading.n_ctx
+    for n_ctx in (first, *descending(first, min_tokens)):
         smaller = definition._replace(loading=replace(definition.loading, n_ctx=n_ctx))
         try:
-            return Opened(opens(smaller), smaller, tuple(failed))
+            return LoadedRuntime(opens(smaller), smaller, tuple(failed))
         except ModelLoadError as error:
             failed.append(f"{n_ctx:,} tokens: {error}")
-            tried.setdefault(str(error), []).append(f"{n_ctx:,}")
+            sizes.setdefault(str(error), []).append(f"{n_ctx:,}")
             last = error
-    said = "; ".join(f"with {', '.join(sizes)} tokens: {reason}" for reason, sizes in tried.items())
-    raise ModelLoadError(f"{definition.alias!r} does not load with any window: {said}") from last
+    reasons = "; ".join(f"with {', '.join(tried)} tokens: {reason}" for reason, tried in sizes.items())
+    raise ModelLoadError(f"{definition.alias!r} does not load with any window: {reasons}") from last
 
 
 def differences(predicted: Sizing | None, served: Served) -> tuple[str, ...]:
-    """Return in a sentence each where a runtime has set up something else than was predicted from the file's header.
+    """Return in a sentence each where a runtime has set up something else than the file's header predicted.
 
-    The cache must be equal, compute buffers must not be larger, and on GPUs weights must be equal: those in main memory
+    The cache must be equal, compute buffers must not be larger, and weights on GPUs must be equal: those in main memory
     are mapped from the file, with what lies between them. What the runtime does not tell is not compared.
     """
     if predicted is None:
         return ()
-    exact = {"KV cache": (predicted.kv_bytes, served.kv_bytes)}
-    exact["recurrent state"] = (predicted.recurrent_bytes, served.recurrent_bytes)
-    exact["weights on GPUs"] = (
-        sum(held.weights_bytes for held in predicted.devices if held.number >= 0),
-        _gpus(served),
-    )
+    # Weights on GPUs; `None` where the runtime tells of none.
+    on_gpus = {name: size for name, size in (served.weights_bytes or {}).items() if not name.startswith("CPU")} or None
+    weights = sum(device.weights_bytes for device in predicted.devices if device.number >= 0)
+    exact = {
+        "KV cache": (predicted.kv_bytes, served.kv_bytes),
+        "recurrent state": (predicted.recurrent_bytes, served.recurrent_bytes),
+        "weights on GPUs": (weights, on_gpus),
+    }
     found = [
-        f"{what}: {_mib(expected)} predicted, {_mib(sum(told.values()))} set up"
-        for what, (expected, told) in exact.items()
-        if told is not None and abs(sum(told.values()) - expected) > ROUNDED_BYTES * max(1, len(told))
+        f"{what}: {_mib(expected)} predicted, {_mib(sum(sizes.values()))} set up"
+        for what, (expected, sizes) in exact.items()
+        if sizes is not None and abs(sum(sizes.values()) - expected) > ROUNDED_BYTES * max(1, len(sizes))
     ]
     takes = sum((served.compute_bytes or {}).values())
     if takes > predicted.compute_bytes and predicted.compute_kind != "unknown":
@@ -168,28 +161,21 @@ def differences(predicted: Sizing | None, served: Served) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _gpus(served: Served) -> dict[str, int] | None:
-    """Return the weights that a runtime has put on GPUs; None where it tells of none."""
-    return {name: size for name, size in (served.weights_bytes or {}).items() if not name.startswith("CPU")} or None
-
-
 def _mib(size_bytes: int) -> str:
     return f"{size_bytes / MIB:,.1f} MiB"
 
-
-# What the server of a model says of it: its file's header, and the window that it is served with.
 
 # A server that is asked when a session opens must not keep the user waiting.
 PATIENCE_SECONDS = 2.0
 
 
-class Behind(NamedTuple):
-    """What there is to know of a model behind a server.
+class ServerFacts(NamedTuple):
+    """What is known of a model behind a server.
 
     Attributes:
-        header: of its file, where the server is on this machine and tells it whole; else None.
-        native_tokens: the window that it was trained with; None where unknown.
-        served_tokens: the window that the server gives it now; None where unknown, or where the server is to be told.
+        header: of its file, where the server is on this machine and tells all of it; else `None`.
+        native_tokens: the window that it was trained with; `None` where unknown.
+        served_tokens: the window that the server gives it now; `None` where unknown, or where the server is to be told.
         reason: why something is not known, in a sentence; "" where nothing is missing.
     """
 
@@ -199,8 +185,8 @@ class Behind(NamedTuple):
     reason: str = ""
 
 
-def behind(model: ModelTable, alias: str) -> Behind | None:
-    """Return what the server of a model says of it; None for a model whose settings name no server of one's own.
+def server_facts(model: ModelTable, alias: str) -> ServerFacts | None:
+    """Return what the server of a model tells; `None` for a model whose settings name no server of one's own.
 
     Waits for a few seconds at most, and loads nothing.
 
@@ -209,71 +195,60 @@ def behind(model: ModelTable, alias: str) -> Behind | None:
     """
     name = model.model or alias
     if model.adapter == "ollama":
-        return _ollama(model.url or "", name)
+        return _ollama_facts(model.url or "", name)
     if model.adapter == "anthropic":
-        return _anthropic(model, name)
+        # It is not asked where the settings say how large its window is.
+        return None if model.context_window is not None else _anthropic_facts(model, name)
     if model.url is None or model.adapter not in (None, "openai"):
-        return _told_by_nobody(model)
-    from squidbot.adapters.servers import served_window  # noqa: PLC0415  # only models with an address need it
+        if model.adapter != "openai" or model.context_window is not None:
+            return None
+        return ServerFacts(reason="OpenAI does not tell the window of its models; set context_window beside the model")
+    from squidbot.adapters.servers import served_window  # noqa: PLC0415  # http.client takes 45 ms; few models need it
 
     key = os.environ.get(model.key_env or providers.USUAL_KEYS["openai"], "").strip() if model.adapter else ""
     found = served_window(model.url, name, api_key=key, seconds=PATIENCE_SECONDS)
-    return Behind(served_tokens=found.tokens, reason=found.reason)
+    return ServerFacts(served_tokens=found.tokens, reason=found.reason)
 
 
-def _told_by_nobody(model: ModelTable) -> Behind | None:
-    """Return what is known of a model whose provider tells no window; None of any other."""
-    if model.adapter != "openai" or model.context_window is not None:
-        return None
-    return Behind(reason="OpenAI does not tell the window of its models; set context_window beside the model")
-
-
-def _anthropic(model: ModelTable, name: str) -> Behind | None:
-    """Return what Anthropic tells of a model; it is not asked where somebody has said how large its window is."""
-    if model.context_window is not None:
-        return None
+def _anthropic_facts(model: ModelTable, name: str) -> ServerFacts:
     try:
-        from squidbot.adapters.anthropic import AnthropicAccount, AnthropicModel  # noqa: PLC0415  # as above
+        from squidbot.adapters.anthropic import AnthropicAccount, AnthropicModel  # noqa: PLC0415  # an extra
     except ImportError as error:
-        return Behind(reason=f"the window is not known before the package is there: {error}")
+        return ServerFacts(reason=f"the window is not known before the package is there: {error}")
     patience = providers.Patience(PATIENCE_SECONDS, PATIENCE_SECONDS, retries=0)
     try:
         account = AnthropicAccount(model.url or "", patience=patience, key_name=model.key_env or "")
-        asked = AnthropicModel(name, account=account)
+        client = AnthropicModel(name, account=account)
     except ConfigError as error:
-        return Behind(reason=str(error))
-    try:
-        tokens, reason = asked.described()
-    finally:
-        asked.close()
-    return Behind(served_tokens=tokens, reason=reason)
+        return ServerFacts(reason=str(error))
+    with closing(client):
+        tokens, reason = client.described()
+    return ServerFacts(served_tokens=tokens, reason=reason)
 
 
-def _ollama(url: str, name: str) -> Behind:
-    from squidbot.adapters.gguf import read_header  # noqa: PLC0415  # as above
-    from squidbot.adapters.ollama import OllamaPatience, Wire, read_facts  # noqa: PLC0415  # as above
+def _ollama_facts(url: str, name: str) -> ServerFacts:
+    from squidbot.adapters.ollama import OllamaPatience, Wire, read_info  # noqa: PLC0415  # http.client, as above
 
     wire = Wire(url, OllamaPatience(PATIENCE_SECONDS, PATIENCE_SECONDS))
     try:
-        facts = read_facts(wire, name, whole=wire.is_here)
+        info = read_info(wire, name, whole=wire.is_here)
     except LLMError as error:
-        return Behind(reason=str(error))
+        return ServerFacts(reason=str(error))
+    native_tokens = info.native_tokens
     if not wire.is_here:
-        return Behind(None, facts.native_tokens, reason=f"{wire.url} is another machine, whose memory is not known")
-    if facts.header.tensors:
-        return Behind(facts.header, facts.native_tokens)
+        reason = f"{wire.url} is another machine, whose memory is not known"
+        return ServerFacts(None, native_tokens, reason=reason)
     try:
-        return Behind(read_header(facts.path), facts.native_tokens)
+        return ServerFacts(info.header if info.header.tensors else read_header(info.path), native_tokens)
     except ModelFileError as error:
-        return Behind(None, facts.native_tokens, reason=f"{wire.url} does not tell the tensors of {name}: {error}")
-
-
-# The GPUs under a model that is open, looked at now and then; what they are short of is told, and
-# changes nothing.
+        return ServerFacts(None, native_tokens, reason=f"{wire.url} does not tell the tensors of {name}: {error}")
 
 
 class MemoryWatch:
-    """Looks at devices each `interval_seconds`, in a thread of its own that ends with the process, or by `close`."""
+    """Looks at the GPUs under an open model each `interval_seconds`, in a thread that ends with the process.
+
+    Memory that runs short is reported as an event, and changes no window.
+    """
 
     def __init__(
         self, probe: Callable[[], Probed], observer: Observer, margin_bytes: int, interval_seconds: float
@@ -284,32 +259,24 @@ class MemoryWatch:
         self._interval_seconds = interval_seconds
         devices = probe().devices
         self._watch = Watch.opened(devices, margin_bytes)
-        self._opened = "after loading " + ", ".join(map(fullness, devices)) if devices else ""
+        # Whether there is any device to look at, and how full each was at the first look.
+        self.sees = bool(self._watch.devices)
+        self.opened = "after loading " + ", ".join(map(fullness, devices)) if devices else ""
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="squidbot-memory", daemon=True)
-
-    @property
-    def sees(self) -> bool:
-        """Whether there is any device to look at."""
-        return bool(self._watch.devices)
-
-    @property
-    def opened(self) -> str:
-        """How full each device was at the first look, in a sentence: right after a model was loaded."""
-        return self._opened
 
     def start(self) -> None:
         """Begin to look."""
         self._thread.start()
 
     def look(self, now: float) -> None:
-        """Look once, at `now`, in seconds since 1970, and tell what is to be told."""
+        """Look once, at `now`, in seconds since 1970, and report what is due."""
         notices, self._watch = self._watch.look(self._probe().devices, now)
-        for one in notices:
-            self._observer.notify(Event(one.name, "", one.cause, fraction=one.fraction))
+        for notice in notices:
+            self._observer.notify(Event(notice.name, "", notice.cause, fraction=notice.fraction))
 
     def close(self) -> None:
-        """End it; a look that is being taken is waited for."""
+        """End it, after a look that is in progress."""
         self._ended.set()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join()
@@ -319,17 +286,8 @@ class MemoryWatch:
             self.look(time.time())
 
 
-# What is known of each model by its alias, and the models that are open.
-
 # llama.cpp's server tries a model with two tokens at once before anything else.
 LEAST_BATCH = 2
-
-
-class _Open(NamedTuple):
-    """A model that is open, and the window that its sessions have."""
-
-    opened: Opened
-    resolved: Resolved
 
 
 class Catalog:
@@ -338,7 +296,7 @@ class Catalog:
     def __init__(
         self, loaded: Loaded, registry: Registry, observer: Observer, counter: Callable[[str], TokenCounter]
     ) -> None:
-        """Take what the settings say, and what opens models and looks for devices.
+        """Take the settings, and what opens models and looks for devices.
 
         `counter` returns what the settings count with for the model of an alias.
         """
@@ -347,38 +305,38 @@ class Catalog:
         self._registry = registry
         self._observer = observer
         self._probed: Probed | None = None
-        self._sized: dict[str, Sized] = {}
-        self._told: dict[str, Behind | None] = {}
-        self._open: dict[str, _Open] = {}
+        self._sized: dict[str, SizedWindow] = {}
+        self._facts: dict[str, ServerFacts | None] = {}
+        # Each open model, and the window of its sessions.
+        self._open: dict[str, tuple[LoadedRuntime, ResolvedWindow]] = {}
         self._watch: MemoryWatch | None = None
+        self._announced: dict[str, tuple[int, str]] = {}
         # Opening may take minutes, and two threads must not load the same model.
         self._lock = threading.RLock()
 
     def check(self, alias: str) -> None:
-        """Check that somebody offers the adapter of a model, if it has any.
+        """Check that there is an adapter of the name that the settings give a model, if any.
 
         Raises:
-            ConfigError: nobody does; the text says what there is.
+            ConfigError: there is none; the text says what there is.
         """
         adapter = self._loaded.settings.model(alias).adapter
         if adapter is not None:
-            check_offered(
-                "runtime", self._registry.runtimes, adapter, f"{self._loaded.source}.models[{alias!r}].adapter"
-            )
+            check_offered("runtime", self._registry.runtimes, adapter, f"{place_of(self._loaded, alias)}.adapter")
 
     def probed(self, *, again: bool = False) -> Probed:
         """Return what devices there are; `again` looks anew.
 
         Raises:
-            ConfigError: `gpu.probe` names a source that nobody offers.
+            ConfigError: `gpu.probe` names an unknown source.
         """
         with self._lock:
             if self._probed is None or again:
                 self._probed = self._look()
             return self._probed
 
-    def sized(self, alias: str) -> Sized | None:
-        """Return the size of a model on this machine, worked out once; None of others, and where none is wanted.
+    def sized(self, alias: str) -> SizedWindow | None:
+        """Return the size of a model on this machine, worked out once; `None` where it has none, or none is wanted.
 
         Raises:
             ConfigError: the settings contradict themselves, or the file of a hub is not there.
@@ -389,18 +347,17 @@ class Catalog:
         with self._lock:
             if alias not in self._sized:
                 header = header_of(self._loaded, alias)
-                if header is None and (told := self._behind(alias)) is not None:
-                    header = told.header
+                if header is None and (facts := self._server_facts(alias)) is not None:
+                    header = facts.header
                 if header is None:
                     return None
-                # a host of an API needs none
-                from squidbot.wiring.gpus import Machine  # noqa: PLC0415  # as above
+                from squidbot.wiring.gpus import Machine  # noqa: PLC0415  # 17 ms, and useless to a host of an API
 
                 cards = cards_of(self.probed(), Machine().main_memory())
                 self._sized[alias] = size_window(self._loaded, alias, header, cards)
             return self._sized[alias]
 
-    def resolved(self, alias: str, asked_tokens: int | None = None) -> Resolved:
+    def resolved(self, alias: str, asked_tokens: int | None = None) -> ResolvedWindow:
         """Return the window of sessions with that model; `asked_tokens` goes before all else.
 
         Raises:
@@ -408,28 +365,37 @@ class Catalog:
                 the model was opened with.
             ModelFileError: the file is damaged, or not there.
         """
-        held = self._open.get(alias)
-        if held is None:
+        if alias not in self._open:
             return resolve(self._known(alias, asked_tokens))
-        has = held.resolved.window_tokens
+        window = self._open[alias][1]
+        has = window.window_tokens
         if asked_tokens is None:
-            return held.resolved
+            return window
         if asked_tokens > has:
             raise ConfigError(f"{alias!r} is open with a window of {has:,} tokens, not {asked_tokens:,}; ask for less")
-        return Resolved(asked_tokens, "manual", (f"{asked_tokens:,} of {has:,} tokens asked for by the caller",))
+        return ResolvedWindow(asked_tokens, "manual", (f"{asked_tokens:,} of {has:,} tokens asked for by the caller",))
+
+    def announce(self, alias: str, window: ResolvedWindow) -> None:
+        """Report a window that nobody has named: found by a file, a server, an extension or a refusal.
+
+        It is reported once, and again where another one is found.
+        """
+        if window.source in PLAIN_SOURCES or self._announced.get(alias) == window[:2]:
+            return
+        self._announced[alias] = window[:2]
+        cause, tokens = f"{window.source}: {'; '.join(window.steps)}", window.window_tokens
+        event = Event(events.CONTEXT_DISCOVERED, "", cause, tokens_before=tokens, tokens_after=tokens, model=alias)
+        self._observer.notify(event)
 
     def loading(self, alias: str) -> Loading:
-        """Return how a model is to be loaded: the window always named, and layers as many as fit where they are "auto".
+        """Return how a model is to be loaded: with its window, and with as many layers as fit where they are "auto".
 
         Raises:
-            ConfigError: as `resolved` does.
-            ModelFileError: as `resolved` does.
+            ConfigError: as `resolved`.
+            ModelFileError: as `resolved`.
         """
-        from squidbot.core.sizing.memory import CELLS_STEP  # noqa: PLC0415  # a host of an API needs none
-
-        held = self._open.get(alias)
-        if held is not None:
-            return held.opened.definition.loading
+        if alias in self._open:
+            return self._open[alias][0].definition.loading
         sized, model = self.sized(alias), self._loaded.settings.model(alias)
         loading = sized.loading if sized else loading_of(self._loaded, model)
         # llama.cpp makes whole steps of any window, and cuts its batches to what it was asked for.
@@ -437,8 +403,7 @@ class Catalog:
 
     def opened(self, alias: str) -> LoadedModel | None:
         """Return a model if it is open."""
-        held = self._open.get(alias)
-        return held.opened.model if held else None
+        return self._open[alias][0].model if alias in self._open else None
 
     def open(self, alias: str) -> LoadedModel:
         """Return a model, opened by its adapter at the first call and held until `close`.
@@ -452,25 +417,26 @@ class Catalog:
         """
         with self._lock:
             if alias not in self._open:
-                self._open[alias] = self._opening(alias)
+                runtime, window = self._open[alias] = self._opening(alias)
                 # It holds memory from now on: others are sized by what it leaves.
                 self._sized = {name: sized for name, sized in self._sized.items() if name in self._open}
                 self._probed = None
                 self.watch()
-                self._open[alias] = self._filled(self._open[alias])
-            return self._open[alias].opened.model
+                if self._watch is not None and self._watch.opened:
+                    self._open[alias] = runtime, window._replace(steps=(*window.steps, self._watch.opened))
+            return self._open[alias][0].model
 
     def llm(self, alias: str) -> LLM:
-        """Return a model as what writes summaries; it is opened when it is asked for the first."""
-        return _Opening(self, alias)
+        """Return a model that writes summaries; it is opened at its first job."""
+        return DeferredModel(self, alias)
 
     def watch(self) -> None:
-        """Look at the devices from now on, and tell when memory runs short; how full they are now is as it should be.
+        """Look at the devices from now on, and report when memory runs short; how full they are now is as it should be.
 
         Nothing is done where there is no GPU, or `gpu.watch_seconds` is 0.
 
         Raises:
-            ConfigError: `gpu.probe` names a source that nobody offers.
+            ConfigError: `gpu.probe` names an unknown source.
         """
         settings = self._loaded.settings
         with self._lock:
@@ -483,20 +449,13 @@ class Catalog:
                 self._watch.start()
 
     def close(self) -> None:
-        """Close all models that are open, and look at no device any more."""
+        """Close all models that are open, and stop looking at devices."""
         with self._lock:
             self._unwatch()
             while self._open:
-                self._open.popitem()[1].opened.model.close()
-
-    def _look_anew(self, alias: str) -> None:
-        """Forget what was found of a model, of its server and of devices: another time it may be otherwise."""
-        self._sized.pop(alias, None)
-        self._told.pop(alias, None)
-        self._probed = None
+                self._open.popitem()[1][0].model.close()
 
     def _look(self) -> Probed:
-        """Return what devices there are now; what was sized for stays as it was."""
         name, place = self._loaded.settings.gpu.probe, f"{self._loaded.source}.gpu.probe"
         return make("GPU probe", self._registry.probes, name, "", place).probe()
 
@@ -505,71 +464,54 @@ class Catalog:
             self._watch.close()
             self._watch = None
 
-    def _known(self, alias: str, asked_tokens: int | None = None) -> Known:
+    def _known(self, alias: str, asked_tokens: int | None = None) -> WindowSources:
+        """Return what each source says of a model's window; `resolve` says which of them goes first."""
         settings = self._loaded.settings
         model, window = settings.model(alias), settings.window
         sized = self.sized(alias) if asked_tokens is None else None
-        told = self._behind(alias) or Behind()
+        facts = self._server_facts(alias) or ServerFacts()
         global_tokens = window.default if self._loaded.sets("window", "default") else None
-        picked = asked_tokens or model.context_window or global_tokens
-        native = [model.native_context_limit, self._trained(alias, sized, picked), told.native_tokens]
-        return Known(
+        # What the file says counts, unless another window was picked.
+        trained = sized.native_tokens if sized else None
+        if sized is None and not (asked_tokens or model.context_window or global_tokens):
+            header = header_of(self._loaded, alias)
+            trained = header.number("context_length", 0) if header else None
+        native = [tokens for tokens in (model.native_context_limit, trained, facts.native_tokens) if tokens]
+        return WindowSources(
             asked_tokens=asked_tokens,
             model_tokens=model.context_window,
             global_tokens=global_tokens,
-            native_tokens=min((tokens for tokens in native if tokens), default=None),
+            native_tokens=min(native, default=None),
             sized_tokens=sized.window_tokens if sized else None,
             sized_source=sized.source if sized else "auto-vram",
-            sized_reason=sized.reason if sized else told.reason,
-            served_tokens=told.served_tokens,
+            sized_reason=sized.reason if sized else facts.reason,
+            served_tokens=facts.served_tokens,
             sizing=window.sizing,
             min_tokens=window.min,
         )
 
-    def _trained(self, alias: str, sized: Sized | None, picked_tokens: int | None) -> int | None:
-        """Return the window that a model was trained with, as its file says, unless somebody has picked another."""
-        if sized is not None:
-            return sized.native_tokens
-        header = None if picked_tokens else header_of(self._loaded, alias)
-        return header.number("context_length", 0) or None if header else None
+    def _server_facts(self, alias: str) -> ServerFacts | None:
+        if alias not in self._facts:
+            self._facts[alias] = server_facts(self._loaded.settings.model(alias), alias)
+        return self._facts[alias]
 
-    def _behind(self, alias: str) -> Behind | None:
-        """Return what a model's server says of it, asked once."""
-        if alias not in self._told:
-            self._told[alias] = behind(self._loaded.settings.model(alias), alias)
-        return self._told[alias]
-
-    def _opening(self, alias: str) -> _Open:
-        model = self._loaded.settings.model(alias)
-        place = f"{self._loaded.source}.models[{alias!r}]"
+    def _opening(self, alias: str) -> tuple[LoadedRuntime, ResolvedWindow]:
+        """Open a model, with a smaller window each time it does not load, and return it with its sessions' window."""
+        model, place = self._loaded.settings.model(alias), place_of(self._loaded, alias)
         if model.adapter is None:
             known = ", ".join(sorted(self._registry.runtimes))
             raise ConfigError(f"no adapter opens it; set adapter to one of {known} @ {place}")
         self.check(alias)
-        self._look_anew(alias)
-        path = model_file(self._loaded, alias)
-        if not path and model.adapter in OPEN_FILES:
+        # Its server and the devices may have changed since.
+        self._sized.pop(alias, None)
+        self._facts.pop(alias, None)
+        self._probed = None
+        path, here = model_file(self._loaded, alias), model.adapter in OPEN_FILES
+        if here and not path:
             raise ConfigError(f"{model.adapter} opens files; set path, or repo_id and filename @ {place}")
-        if model.options and model.adapter in OPEN_FILES:
+        if here and model.options:
             raise ConfigError(f"{model.adapter} takes no options; remove them @ {place}.options")
-        definition = self._definition(alias, path)
-        definition = definition._replace(checked=_checked(definition, place, here=model.adapter in OPEN_FILES))
-        resolved, counter = self.resolved(alias), self._counter(alias)
-
-        def opens(asked: Definition) -> LoadedModel:
-            try:
-                return make("runtime", self._registry.runtimes, model.adapter or "", (asked, counter), place)
-            except ConfigError as error:
-                raise error if " @ " in str(error) else ConfigError(f"{error} @ {place}") from error
-
-        found = open_model(opens, definition, min(self._loaded.settings.window.min, definition.loading.n_ctx))
-        self._compare(alias, found)
-        return _Open(found, _served(resolved, found))
-
-    def _definition(self, alias: str, path: str) -> Definition:
-        """Return what opens a model, as the settings have it."""
-        model = self._loaded.settings.model(alias)
-        return Definition(
+        definition = Definition(
             alias,
             path,
             self.loading(alias),
@@ -580,56 +522,47 @@ class Catalog:
             key_env=model.key_env or "",
             options=model.options,
         )
+        definition = definition._replace(checked=_checked(definition, place, here=here))
+        resolved, counter = self.resolved(alias), self._counter(alias)
 
-    def _filled(self, held: _Open) -> _Open:
-        """Return a model with how full it has left the devices, where they are watched: a window has it, too."""
-        steps = (self._watch.opened,) if self._watch is not None and self._watch.opened else ()
-        return held._replace(resolved=held.resolved._replace(steps=(*held.resolved.steps, *steps)))
+        def opens(smaller: Definition) -> LoadedModel:
+            try:
+                return make("runtime", self._registry.runtimes, model.adapter or "", (smaller, counter), place)
+            except ConfigError as error:
+                raise error if " @ " in str(error) else ConfigError(f"{error} @ {place}") from error
 
-    def _compare(self, alias: str, found: Opened) -> None:
-        """Tell where a runtime has set up something else than was predicted."""
-        sized = self._sized.get(alias)
-        if sized is None:
-            return
-        for said in differences(sized.predicted(found.definition.loading), found.model.served):
-            self._observer.notify(Event(events.SIZING_DIFFERS, "", f"{alias}: {said}"))
+        runtime = open_model(opens, definition, min(self._loaded.settings.window.min, definition.loading.n_ctx))
+        if (sized := self._sized.get(alias)) is not None:
+            for difference in differences(sized.predicted(runtime.definition.loading), runtime.model.served):
+                self._observer.notify(Event(events.SIZING_DIFFERS, "", f"{alias}: {difference}"))
+        return runtime, _as_opened(resolved, runtime)
 
 
-class _Opening:
-    """A model of the settings as a language model: opened at the first question."""
+class DeferredModel:
+    """A model of the settings as a language model, opened at its first job."""
 
     def __init__(self, catalog: Catalog, alias: str) -> None:
         self._catalog = catalog
-        self._alias = alias
-
-    @property
-    def name(self) -> str:
-        """The alias."""
-        return self._alias
+        self.name = alias
 
     def complete(self, system: str, prompt: str, max_output_tokens: int) -> Completion:
-        """Return the model's answer; that it can't be opened is an LLMError, because another time it may be."""
+        """Return the model's answer; if it can't be opened, that is an LLMError, because another time it may be."""
         try:
-            model = self._catalog.open(self._alias)
+            model = self._catalog.open(self.name)
         except (ConfigError, ModelFileError, ModelLoadError) as error:
             raise LLMError("unreachable", str(error)) from error
         return model.complete(system, prompt, max_output_tokens)
 
 
 def _checked(definition: Definition, place: str, *, here: bool) -> bool:
-    """Return whether a file is known to load as it is asked for: llama.cpp ends its process where some of it is wrong.
-
-    `here` says whether that process is ours.
+    """Return whether a file is known to load in this way; `here`: in this process, which llama.cpp ends if it does not.
 
     Raises:
-        ConfigError: it can't be.
+        ConfigError: it does not load.
         ModelFileError: the file is damaged, or not there.
     """
     if not definition.path:
         return False
-    from squidbot.adapters.gguf import read_header  # noqa: PLC0415  # only who opens a file needs it
-    from squidbot.core.sizing.memory import check_loading  # noqa: PLC0415  # as above
-
     try:
         header = read_header(definition.path)
         if here:
@@ -643,39 +576,41 @@ def _checked(definition: Definition, place: str, *, here: bool) -> bool:
 
 
 def _check_chat(header: Header, definition: Definition) -> None:
-    """Check what llama.cpp's server (commit 0c1e57098) dies of that chats with a model, and llama.cpp itself does not.
+    """Check what llama.cpp's server (commit 0c1e57098) dies of, and llama.cpp itself does not.
 
     Raises:
         ConfigError: batches of one token.
         ModelFileError: there is no vocabulary.
     """
     if header.metadata.get("tokenizer.ggml.tokens") is None:
-        raise ModelFileError(f"{definition.path} has no vocabulary: it can be told no text; take a whole model file")
+        raise ModelFileError(f"{definition.path} has no vocabulary: it takes no text; take a whole model file")
     if definition.loading.n_batch < LEAST_BATCH:
         raise ConfigError(f"n_batch must be {LEAST_BATCH} or more, not {definition.loading.n_batch}")
 
 
-def _served(resolved: Resolved, found: Opened) -> Resolved:
+def _as_opened(resolved: ResolvedWindow, runtime: LoadedRuntime) -> ResolvedWindow:
     """Return the window of sessions with a model as it was opened."""
-    asked = found.definition.loading.n_ctx
-    if found.failed:
-        steps = (*resolved.steps, *(f"did not load with {said}" for said in found.failed), f"loaded with {asked:,}")
-        resolved = Resolved(asked, "load-retry", steps)
-    served = found.model.served.window_tokens
+    n_ctx = runtime.definition.loading.n_ctx
+    if runtime.failed:
+        steps = (
+            *resolved.steps,
+            *(f"did not load with {reason}" for reason in runtime.failed),
+            f"loaded with {n_ctx:,}",
+        )
+        resolved = ResolvedWindow(n_ctx, "load-retry", steps)
+    served = runtime.model.served.window_tokens
     if served is None or served >= resolved.window_tokens:
         return resolved
-    return Resolved(served, "served", (*resolved.steps, f"cut to {served:,}: what the runtime gives the model"))
+    return ResolvedWindow(served, "served", (*resolved.steps, f"cut to {served:,}: what the runtime gives the model"))
 
 
-# Windows that refusals have shown to be smaller than settings say, found where sessions are kept.
-
-# What `Resolved.source` calls it.
+# What `ResolvedWindow.source` calls it.
 SOURCE = "overflow"
 # Windows that somebody has named: the source says all.
 PLAIN_SOURCES = ("manual", "model-definition", "global-config", "default")
 
 
-def learned_for(alias: str, model: ModelTable, found: Resolved) -> str:
+def learned_for(alias: str, model: ModelTable, found: ResolvedWindow) -> str:
     """Return what a learned window is learned for: the model behind an alias, and the window that settings give it.
 
     Where either becomes another, what was learned holds no longer.
@@ -683,42 +618,24 @@ def learned_for(alias: str, model: ModelTable, found: Resolved) -> str:
     return f"{model.model or alias}@{model.url or model.adapter or ''} {found.window_tokens}"
 
 
-def refused(found: Resolved, window_tokens: int, refused_tokens: int) -> Resolved:
+def refused(found: ResolvedWindow, window_tokens: int, refused_tokens: int) -> ResolvedWindow:
     """Return the smaller window that a refusal of so many tokens has shown, in the place of the one that was found."""
     step = f"cut to {window_tokens:,}: the provider refused {refused_tokens:,}"
-    return Resolved(window_tokens, SOURCE, (*found.steps, step))
-
-
-class Discoveries:
-    """Tells of windows that nobody has named: found out of a file, a server, by extensions, or by a refusal."""
-
-    def __init__(self, observer: Observer) -> None:
-        """Nothing was found yet."""
-        self._observer = observer
-        self._told: dict[str, tuple[int, str]] = {}
-
-    def tell(self, alias: str, found: Resolved) -> None:
-        """Tell of the window of a model, once, and again where another one is found."""
-        if found.source in PLAIN_SOURCES or self._told.get(alias) == found[:2]:
-            return
-        self._told[alias] = found[:2]
-        cause, tokens = f"{found.source}: {'; '.join(found.steps)}", found.window_tokens
-        told = Event(events.CONTEXT_DISCOVERED, "", cause, tokens_before=tokens, tokens_after=tokens, model=alias)
-        self._observer.notify(told)
+    return ResolvedWindow(window_tokens, SOURCE, (*found.steps, step))
 
 
 class LearnedWindows:
-    """What the sessions of a store have learned; looked for once for each model, and until what is awaited is kept."""
+    """Windows that refusals have shown to be smaller, as sessions of a store keep them; looked up once for a model."""
 
     def __init__(self, store: TranscriptStore, observer: Observer) -> None:
-        """Look nothing up yet; a store that can't find sessions by what their records say has none."""
+        """Look nothing up yet; a store that can't find sessions by their records has none."""
         self._store = store
         self._observer = observer
         self._known: dict[str, int | None] = {}
         # What sessions of this process are about to keep; others may have kept less.
         self._awaited: dict[str, int] = {}
 
-    def within(self, found: Resolved, name: str) -> Resolved:
+    def within(self, found: ResolvedWindow, name: str) -> ResolvedWindow:
         """Return a window as refusals have shown it; `name` is what it is learned for."""
         if name not in self._known or name in self._awaited:
             self._known[name] = self._looked_up(name)
@@ -728,7 +645,7 @@ class LearnedWindows:
         if tokens is None or tokens >= found.window_tokens:
             return found
         step = f"cut to {tokens:,}: the provider refused more before"
-        return Resolved(tokens, SOURCE, (*found.steps, step))
+        return ResolvedWindow(tokens, SOURCE, (*found.steps, step))
 
     def await_kept(self, name: str, window_tokens: int) -> None:
         """Look again until that window is kept for a name: a session will, once something is answered in it."""
@@ -736,18 +653,15 @@ class LearnedWindows:
 
     def _looked_up(self, name: str) -> int | None:
         store = self._store
-        if not isinstance(store, Finds):
+        if not isinstance(store, SupportsRecordSearch):
             return None
         try:
             sessions = store.sessions_with(LEARNED.name, [json.dumps(name, ensure_ascii=False)])
-            return learned_tokens((one for each in sessions for one in LEARNED.all(store, each)), name)
+            return learned_tokens((value for session in sessions for value in LEARNED.all(store, session)), name)
         except StoreError as error:
             self._observer.notify(Event(events.DEGRADED, "", f"learned windows were not read: {error}"))
             return None
 
-
-# The window of a model with a file: the file's header, the devices and the settings -> a size, and
-# why.
 
 # By whose rules llama.cpp allocates on a vendor's devices, as its usual builds do.
 KINDS: dict[Vendor, CardKind] = {
@@ -767,17 +681,18 @@ BOUNDS = {
 }
 
 
-class Sized(NamedTuple):
-    """The size of one model's window.
+class SizedWindow(NamedTuple):
+    """The largest window of a model that fits memory.
 
     Attributes:
-        window_tokens: None where none fits, or nothing can be said.
+        window_tokens: `None` where none fits, or nothing can be said.
         source: "auto-vram", or "auto-ram" where there is no GPU.
-        reason: in a sentence how the window came about, or why there is none.
-        native_tokens: what the model was trained with; None where the file does not say.
+        reason: how the window came about, or why there is none, in a sentence.
+        native_tokens: what the model was trained with; `None` where the file does not say.
         loading: how it is to be loaded, but for the window.
         cards: the devices that it was sized for.
-        fit: all that was worked out; None where nothing can be said.
+        reserved: what was set aside besides.
+        model, fit: all that was worked out; `None` where nothing can be said.
     """
 
     window_tokens: int | None
@@ -786,12 +701,12 @@ class Sized(NamedTuple):
     native_tokens: int | None
     loading: Loading
     cards: tuple[Card, ...]
-    reserved: Reserved
+    reserved: ReservedMemory
     model: ModelLayout | None = None
     fit: Fit | None = None
 
     def predicted(self, loading: Loading) -> Sizing | None:
-        """Return what the model takes when it is loaded so; None where that can't be said."""
+        """Return what the model takes when it is loaded so; `None` where that can't be said."""
         return measure(self.model, loading, self.cards, self.reserved) if self.model else None
 
 
@@ -802,67 +717,59 @@ def cards_of(probed: Probed, main: MainMemory | None) -> tuple[Card, ...]:
     does not tell what is free, none is returned, nor main memory: a runtime would use it all the same.
     """
     free: dict[Vendor, int] = {}
-    for one in probed.devices:
-        free[one.vendor] = free.get(one.vendor, 0) + (one.free_bytes or 0)
+    for device in probed.devices:
+        free[device.vendor] = free.get(device.vendor, 0) + (device.free_bytes or 0)
     vendor = max(free, key=lambda name: free[name], default="other")
-    used = [one for one in probed.devices if one.vendor == vendor]
-    cards = [
-        Card(KINDS[one.vendor], one.free_bytes, _name(one), one.unified) for one in used if one.free_bytes is not None
-    ]
-    if len(cards) < len(used):
-        return ()
+    cards = []
+    for device in probed.devices:
+        if device.vendor == vendor:
+            if device.free_bytes is None:
+                return ()
+            name = f"{device.number}: {device.name}" if device.name else str(device.number)
+            cards.append(Card(KINDS[vendor], device.free_bytes, name, device.unified))
     return (*cards, *([Card("cpu", main.available_bytes, "main memory")] if main else []))
 
 
-def size_window(loaded: Loaded, alias: str, header: Header, cards: tuple[Card, ...]) -> Sized:
-    """Return the window of a model with that header on devices as they are now; that none fits is an answer, too.
+def size_window(loaded: Loaded, alias: str, header: Header, cards: tuple[Card, ...]) -> SizedWindow:
+    """Return the largest window of a model on devices as they are now; that none fits is an answer, too.
 
     Raises:
-        ConfigError: llama.cpp would not load it in this way, or the projector is not there.
-        ModelFileError: the header is wrong.
+        ConfigError: llama.cpp would not load it in this way.
+        ModelFileError: the header is wrong, or the projector is not there.
     """
-    settings, wanted = loaded.settings, loaded.settings.model(alias)
+    settings, table = loaded.settings, loaded.settings.model(alias)
     on_gpus = any(card.kind != "cpu" for card in cards)
-    loading = loading_of(loaded, wanted)
-    if not on_gpus and loading.n_gpu_layers < 0 and wanted.adapter != "ollama":
-        # All of it was sized for main memory: a GPU that nobody has found, or is to use, must not get it.
-        loading = replace(loading, n_gpu_layers=0)
-    reserved = Reserved(settings.window.vram_margin_mib * MIB, projector_bytes(loaded, alias))
+    loading = loading_of(loaded, table)
+    reserved = ReservedMemory(settings.window.vram_margin_mib * MIB, projector_bytes(loaded, alias))
     source = "auto-vram" if on_gpus else "auto-ram"
-    blank = Sized(None, source, "", header.number("context_length", 0) or None, loading, cards, reserved)
+    sized = SizedWindow(None, source, UNTOLD, header.number("context_length", 0) or None, loading, cards, reserved)
     if not cards:
-        return blank._replace(loading=loading_of(loaded, wanted), reason=UNTOLD)
+        return sized
+    if not on_gpus and loading.n_gpu_layers < 0 and table.adapter != "ollama":
+        # All of it is sized for main memory: a GPU that was not found, or is not to be used, must not get it.
+        loading = replace(loading, n_gpu_layers=0)
+        sized = sized._replace(loading=loading)
     try:
         model = model_of(header)
     except SizingError as error:
-        return blank._replace(reason=str(error))
+        return sized._replace(reason=str(error))
+    cap = table.context_window
+    # A definition may ask for less than sizing would ever choose; all other caps are applied to what fits.
+    least = min(settings.window.min, cap or settings.window.min)
+    bounds = Bounds(least, settings.window.max, cap if least == cap else None)
     try:
-        found = _fitted(loaded, wanted, model, blank)
+        if table.n_gpu_layers == AUTO_LAYERS:
+            loading = with_layers_that_fit(model, loading, cards, bounds, reserved)
+        found = fit(model, loading, cards, bounds, reserved)
     except ConfigError as error:
-        raise ConfigError(f"{error} @ {loaded.source}.models[{alias!r}]") from error
-    return blank._replace(
+        raise ConfigError(f"{error} @ {place_of(loaded, alias)}") from error
+    return sized._replace(
         window_tokens=found.window_tokens,
         reason=_reason(found),
         loading=found.sizing.loading,
         model=model,
         fit=found,
     )
-
-
-def _fitted(loaded: Loaded, wanted: ModelTable, model: ModelLayout, blank: Sized) -> Fit:
-    """Return the largest window; where none fits and layers are "auto", that of as many as hold the smallest.
-
-    Raises:
-        ConfigError: llama.cpp would not load it in this way.
-    """
-    window, cap = loaded.settings.window, wanted.context_window
-    # A definition may ask for less than sizing would ever choose; all other caps are applied to what fits.
-    least = min(window.min, cap or window.min)
-    bounds = Bounds(least, window.max, cap if least == cap else None)
-    loading = blank.loading
-    if wanted.n_gpu_layers == AUTO_LAYERS:
-        loading = with_layers_that_fit(model, loading, blank.cards, bounds, blank.reserved)
-    return fit(model, loading, blank.cards, bounds, blank.reserved)
 
 
 def _reason(found: Fit) -> str:
@@ -875,7 +782,3 @@ def _reason(found: Fit) -> str:
     partial = f", {layers} of {sizing.blocks + 1} layers on GPUs" if gpus and 0 <= layers <= sizing.blocks else ""
     bound = BOUNDS[found.bound_by] if found.bound_by else ""
     return f"{found.window_tokens:,} tokens fit, bound by {bound}: {taken}{partial}"
-
-
-def _name(device: Device) -> str:
-    return f"{device.number}: {device.name}" if device.name else str(device.number)

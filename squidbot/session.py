@@ -32,12 +32,12 @@ from squidbot.core.engine import Inputs
 from squidbot.core.errors import ArgumentError, NotFoundError
 from squidbot.core.messages import Message, StoredMessage, Usage
 from squidbot.memory import NOBODY
-from squidbot.services.documents import DocumentCaps, Policy
+from squidbot.services.documents import CapPolicy, DocumentCaps
 from squidbot.services.injected import Call, Unasked, is_searchable
 from squidbot.tools.session import SessionTools
 from squidbot.tools.tool import Answer, definition
 from squidbot.wiring.extensions import SessionHooks
-from squidbot.wiring.prompting import Prompting
+from squidbot.wiring.prompting import SessionPrompt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -45,19 +45,19 @@ if TYPE_CHECKING:
 
     from squidbot.bootstrap import Wired
     from squidbot.core.engine import Session as CoreSession
-    from squidbot.core.forgetting import Forgotten
+    from squidbot.core.forgetting import ForgetResult
     from squidbot.core.memories import Scope
     from squidbot.core.messages import ContextWindow
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Codec
     from squidbot.core.prompts import SystemPrompt
-    from squidbot.core.recall.history import Hits, Page
+    from squidbot.core.recall.history import HitPage, Page
     from squidbot.core.transcript.documents import Document
     from squidbot.core.transcript.goals import GoalBook
     from squidbot.core.transcript.snapshots import Snapshot
     from squidbot.core.view.assembly import Assembly as CoreAssembly
     from squidbot.core.view.assembly import Report
-    from squidbot.services.documents import Sources
+    from squidbot.services.documents import DocumentSources
 
 
 # What a host hands over for one model call, as messages, and what it gets, in its own form.
@@ -277,9 +277,9 @@ class Session:
         self.codec = codec
         self.meter = meter = wired.meter(window.model)
         self._documents = DocumentCaps(wired.loaded.settings.budget.caps, meter)
-        self._prompting = Prompting(wired.prompts, window, meter.physical, wired.codecs, mode)
+        self._prompting = SessionPrompt(wired.prompts, window, meter.physical, wired.codecs, mode)
         rule = wired.loaded.settings.budget.trim_rule
-        self._policy = Policy(self._documents.caps, meter, rule) if wired.loaded.policy else None
+        self._policy = CapPolicy(self._documents.caps, meter, rule) if wired.loaded.policy else None
         # What the newest request was asked for with, None: this process has asked for none; and what it costs at most.
         self._inputs: Inputs | None = None
         self._asked_tokens = window.window_tokens
@@ -514,7 +514,7 @@ class Session:
 
     @_alone
     @takes(reason=text)
-    def forget(self, *seqs: int | str, reason: str = "") -> Forgotten:
+    def forget(self, *seqs: int | str, reason: str = "") -> ForgetResult:
         """Remove messages for good, with the notes that tell of them, copies of them, and what search knows of them.
 
         With them go the durable facts that nothing else says, what entries of the journal tell of them, and their turns
@@ -628,7 +628,7 @@ class Session:
 
     @_alone
     @takes(query=text, limit=number, offset=number, now=moment)
-    def search(self, query: str, *, limit: int = 8, offset: int = 0, now: float | None = None) -> Hits:
+    def search(self, query: str, *, limit: int = 8, offset: int = 0, now: float | None = None) -> HitPage:
         """Return the messages of the whole transcript that answer a query, best first, as a page.
 
         A query is words, any of which will do, and "quoted phrases", which must occur. At most `limit` messages are
@@ -677,7 +677,7 @@ class Session:
         return table.call(self.lookups, tool, arguments, time.time() if now is None else now)
 
     @property
-    def context(self) -> Sources:
+    def context(self) -> DocumentSources:
         """The documents in the head of its requests: `load(path)`, `drop(path)`, and `documents.all()` lists them."""
         return self.lookups.sources
 

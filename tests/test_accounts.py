@@ -131,10 +131,10 @@ def test_refusal_of_what_is_too_long_teaches_the_window() -> None:
 
 def test_what_a_server_says_is_one_short_line_without_the_key() -> None:
     """A page of HTML is as much as a person reads; servers repeat keys."""
-    told = Plain().said(ValueError(f"no\n  {KEY}  {'x' * 9_000}"))
+    told = Plain().message(ValueError(f"no\n  {KEY}  {'x' * 9_000}"))
     assert told.startswith("no *** xxx")
     assert len(told) <= MOST_SAID_CHARS
-    assert "None" not in Plain().said(ValueError("no"))
+    assert "None" not in Plain().message(ValueError("no"))
 
 
 def test_closed_account_says_so() -> None:

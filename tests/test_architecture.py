@@ -73,13 +73,13 @@ LINT_IMPORTS = "from importlinter.cli import lint_imports; raise SystemExit(lint
 
 
 def test_import_contracts_are_kept() -> None:
-    """`lint-imports` is content, so plain `pytest` keeps the architecture."""
+    """`lint-imports` passes, so plain `pytest` keeps the architecture."""
     done = python("-c", LINT_IMPORTS)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 broken" in done.stdout
 
 
-# Where a line is put, which contract it breaks, and what that says of it.
+# The file, the line to add, the contract it breaks, and the message of that contract.
 MUTATIONS = {
     "core imports what is not in the standard library": (
         "core/budget.py",
@@ -147,7 +147,7 @@ MUTATIONS = {
 
 
 def test_import_contracts_break_when_an_import_goes_the_wrong_way(tmp_path: Path) -> None:
-    """All faults, put into one copy of the package: each breaks the contract that is there for it, and is named."""
+    """All faults at once, in a copy of the package: each breaks its own contract, which names it."""
     shutil.copytree(PACKAGE, tmp_path / "squidbot", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "tests").mkdir()
     shutil.copy(ROOT / "tests" / "stdlib_only.py", tmp_path / "tests")
@@ -157,12 +157,12 @@ def test_import_contracts_break_when_an_import_goes_the_wrong_way(tmp_path: Path
             changed.write(f"\n{line}\n")
     done = python("-c", LINT_IMPORTS, folder=tmp_path)
     assert done.returncode == 1, done.stdout + done.stderr
-    told = re.split(r"^(.+)\n-+$", done.stdout.partition("Broken contracts")[2], flags=re.MULTILINE)
-    why = dict(zip(told[1::2], told[2::2], strict=True))
-    for name, (_, _, contract, said) in MUTATIONS.items():
-        found = [text for title, text in why.items() if title.startswith(contract)]
+    parts = re.split(r"^(.+)\n-+$", done.stdout.partition("Broken contracts")[2], flags=re.MULTILINE)
+    reasons = dict(zip(parts[1::2], parts[2::2], strict=True))
+    for name, (_, _, contract, message) in MUTATIONS.items():
+        found = [text for title, text in reasons.items() if title.startswith(contract)]
         assert found, f"{name}: {contract} is not broken\n{done.stdout}"
-        assert any(said in text for text in found), f"{name}: {said}\n{found}"
+        assert any(message in text for text in found), f"{name}: {message}\n{found}"
 
 
 # -- the core ---------------------------------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ def test_squidbot_imports_nothing_until_a_name_is_used() -> None:
 
 
 def test_squidbot_has_every_name_that_it_promises() -> None:
-    """Each public name can be fetched, is listed by dir(), and an unknown one is an AttributeError."""
+    """Each public name exists and is listed by dir(); an unknown one raises an AttributeError."""
     import squidbot  # noqa: PLC0415  # beside the check of what importing it does
 
     assert all(getattr(squidbot, name) is not None for name in squidbot.__all__)
@@ -219,7 +219,7 @@ def test_core_reaches_nothing_outside() -> None:
 
 
 def reached(path: Path) -> list[str]:
-    """Return what a file uses that the core has not."""
+    """Return what a file uses that the core may not."""
     bad = sorted({name.partition(".")[0] for name in imports(path)} & OUTSIDE)
     for node in ast.walk(parsed(path)):
         match node:
@@ -237,7 +237,6 @@ def reached(path: Path) -> list[str]:
 # -- adapters ---------------------------------------------------------------------------------------------------------
 
 
-# Adapters that need no package: named after what they read, where they look, or whom they ask.
 # Packages whose values another one takes and returns: they come with it.
 COMPANIONS = {
     "anthropic": {"httpx2"},
@@ -245,7 +244,7 @@ COMPANIONS = {
     "lancedb": {"numpy", "pyarrow"},
     "onnxruntime": {"numpy", "tokenizers"},
 }
-# "common" is what several adapters share.
+# Adapters that need no package: named after what they read, where they look, or whom they ask. "common" is shared code.
 PACKAGELESS = frozenset({"common", "stdlib", "gguf", "gpus", "hub", "ollama", "servers"})
 
 
@@ -273,7 +272,7 @@ def check_imports(room: Path) -> None:
 
 
 def test_adapter_packages_are_dependencies_or_extras() -> None:
-    """What an adapter imports can be installed by its name, which is an extra's, with hyphens."""
+    """Each adapter's package is a dependency, or an extra of the adapter's name, with hyphens."""
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     installed = packages_distributions()
     for room in rooms():
@@ -286,7 +285,7 @@ def test_adapter_packages_are_dependencies_or_extras() -> None:
 
 
 def may_be_large(text: str) -> bool:
-    """Return whether a function may have too many lines: from its first line to the next that can't be in it."""
+    """Return whether a function may have too many lines; cheap, and never wrongly False."""
     lines = text.splitlines()
     begins = [(at, found.end(1)) for at, line in enumerate(lines) if (found := DEFINED.match(line))]
     ends = [*begins[1:], (len(lines), 0)]
@@ -297,7 +296,7 @@ def may_be_large(text: str) -> bool:
     return False
 
 
-# Where a function, a class or a decorator begins. To look for these costs a tenth of what it costs to parse a file.
+# The beginning of a function, a class or a decorator. Looking for these takes a tenth of the time of parsing a file.
 DEFINED = re.compile(r"( *)(?:async def |def |class |@)")
 
 
@@ -315,7 +314,7 @@ def test_functions_are_small() -> None:
 
 
 def test_nothing_is_left_to_be_done() -> None:
-    """No marks of unfinished work, and no function that is only promised."""
+    """No marks of unfinished work."""
     marks = re.compile(r"\b(TODO|FIXME|XXX|HACK|NotImplementedError)\b")
     files = [path for path in sources(PACKAGE, ROOT / "tests") if path != Path(__file__)]
     assert [str(path) for path in files if marks.search(path.read_text(encoding="utf-8"))] == []
@@ -324,36 +323,34 @@ def test_nothing_is_left_to_be_done() -> None:
 # -- AGENTS.md --------------------------------------------------------------------------------------------------------
 
 
-def asked() -> list[str]:
-    """Return the places that the question table of AGENTS.md names: paths, in the order of the questions."""
-    rows = re.findall(
-        r"^\| (?:.*\?|The journal\?) \| (.*) \|$", (ROOT / "AGENTS.md").read_text(encoding="utf-8"), re.MULTILINE
-    )
-    return [place for row in rows for place in re.findall(r"`((?:squidbot|docs)/[^`]*)`", row)]
+def places() -> list[str]:
+    """Return the paths that the question table of AGENTS.md names, in order."""
+    rows = re.findall(r"^\| .*\? \| (.*) \|$", (ROOT / "AGENTS.md").read_text(encoding="utf-8"), re.MULTILINE)
+    return [path for row in rows for path in re.findall(r"`((?:squidbot|docs)/[^`]*)`", row)]
 
 
 def test_question_table_names_what_is_there() -> None:
     """Each path is a file or a folder; `<name>` stands for any."""
-    assert len(asked()) > MOST_ROOT_MODULES
-    for place in asked():
+    assert len(places()) > MOST_ROOT_MODULES
+    for place in places():
         pattern = re.sub(r"<\w+>", "*", place.rstrip("/"))
         assert any(ROOT.glob(pattern)), f"AGENTS.md names {place}, which is not there"
 
 
 def test_question_table_leads_to_every_room() -> None:
-    """A folder or a file that no question leads to can't be found by a stranger."""
-    named = {Path(place).parts[1] for place in asked() if place.startswith("squidbot/")}
+    """A stranger finds every folder and every file of the root by a question."""
+    named = {Path(place).parts[1] for place in places() if place.startswith("squidbot/")}
     rooms_there = {path.name for path in PACKAGE.iterdir() if path.suffix == ".py" or (path / "__init__.py").exists()}
     assert rooms_there - named - {"__main__.py"} == set(), "no question of AGENTS.md leads there"
     core = {
-        Path(place).parts[2] for place in asked() if place.startswith("squidbot/core/") and len(Path(place).parts) > 2
+        Path(place).parts[2] for place in places() if place.startswith("squidbot/core/") and len(Path(place).parts) > 2
     }
     folders = {path.name for path in CORE.iterdir() if (path / "__init__.py").exists()}
     assert folders - core == set(), "no question of AGENTS.md leads there"
 
 
 def test_root_is_small() -> None:
-    """What stands in the root is what a stranger opens first."""
+    """A stranger opens the root first: it has few files."""
     modules = [path.name for path in PACKAGE.glob("*.py")]
     assert len(modules) <= MOST_ROOT_MODULES, modules
 

@@ -1,4 +1,4 @@
-"""docs/behaviours.md is true: each id once, all that it names is there, and the tests that it names say their ids."""
+"""docs/maintainers/behaviours.md is true: each id stands there once, and all that it names exists and says its id."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parent.parent
-PAGE = (ROOT / "docs" / "behaviours.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "maintainers" / "behaviours.md").read_text(encoding="utf-8")
 
 # What the five documents ask for, by document, and the acceptance vectors.
 NUMBERS = {

@@ -383,7 +383,7 @@ def test_interrupt_reaches_the_host_when_a_hook_is_running() -> None:
 @pytest.mark.parametrize("model", [{"adapter": "openai", "url": "http://127.0.0.1:9"}, {}], ids=["openai", "none"])
 def test_model_that_no_api_counts_for_is_told(model: dict[str, str]) -> None:
     """One line, with the key of the settings."""
-    told = r"^nobody's API counts for this model, but for one whose adapter is anthropic @ .*models\['it'\]\.tokenizer$"
+    told = r"^no API counts tokens for this model; adapters whose API does: anthropic @ .*models\['it'\]\.tokenizer$"
     with pytest.raises(squidbot.ConfigError, match=told):
         squidbot.load({"models": {"it": {**model, "tokenizer": "provider", "context_window": 50_000}}})
 

@@ -14,12 +14,12 @@ import squidbot
 from squidbot.config import Loaded, load_settings
 from squidbot.config.checks import KvType
 from squidbot.config.schema import Settings, keys_of
-from squidbot.core.budget import Capped, Ladder
+from squidbot.core.budget import HistoryCaps, Ladder
 from squidbot.core.errors import ArgumentError, ConfigError, JournalFullError
-from squidbot.core.journal import Entry, Rules
+from squidbot.core.journal import JournalEntry, JournalRules
 from squidbot.core.plan import Representation
 from squidbot.core.settings import HistorySettings
-from squidbot.core.summaries import JobSettings
+from squidbot.core.summaries import SummarySettings
 from squidbot.core.transcript.snapshots import Retention
 
 if TYPE_CHECKING:
@@ -218,10 +218,10 @@ def test_caps_reach_the_session_when_they_are_set() -> None:
     """Before the first call as well as in it; without any there is none."""
     given = {"context_min_recent_messages": 7, "context_history_max_words": 90, "context_summary_max_words": 40}
     session = opened({"budget": {**given, "trim_rule": "squidbot-v2"}})
-    assert session.core.settings.cap == Capped(90, 4500, 40, 7, reduces=False, pointer=10)
+    assert session.core.settings.cap == HistoryCaps(90, 4500, 40, 7, reduces=False, pointer=10)
     assert session.core.settings.min_recent_messages == 7
     session.assemble("Hello", memory="likes tea", summary="a b c")
-    assert session.core.settings.cap == Capped(90, 4495, 37, 7, reduces=False, pointer=10)
+    assert session.core.settings.cap == HistoryCaps(90, 4495, 37, 7, reduces=False, pointer=10)
     assert opened({}).core.settings.cap is None
 
 
@@ -268,13 +268,13 @@ def test_journal_keys_reach_the_journal_when_they_are_set(tmp_path: Path) -> Non
     }
     with squidbot.load({"journal": given}) as engine:
         journal = engine.journal()
-        told = journal.append(Entry(0, "door_code: 7788, ACME-1", files_touched=("a.py",), errors=("e",)))
-        assert told.entry == Entry(0, "door_code: [redacted], [redacted]")
-        journal.append(Entry(0, "two"))
+        told = journal.append(JournalEntry(0, "door_code: 7788, ACME-1", files_touched=("a.py",), errors=("e",)))
+        assert told.entry == JournalEntry(0, "door_code: [redacted], [redacted]")
+        journal.append(JournalEntry(0, "two"))
         with pytest.raises(JournalFullError):
-            journal.append(Entry(0, "three"))
+            journal.append(JournalEntry(0, "three"))
     assert [one.name for one in (tmp_path / "days").glob("*.jsonl")] == ["1970-01-01.jsonl"]
-    assert load_settings({}).settings.journal.rules == Rules()
+    assert load_settings({}).settings.journal.rules == JournalRules()
 
 
 def test_journal_pattern_that_is_none_is_refused() -> None:
@@ -287,9 +287,9 @@ def test_job_keys_reach_the_jobs_when_they_are_set() -> None:
     """Each in its own place; what is not set is as the core has it."""
     given = {"mode": "planning", "min_messages": 7, "min_input_tokens": 8, "source_tokens": 9}
     with squidbot.load({"summary": given}) as engine:
-        assert engine.wired.job_settings() == JobSettings("planning", 7, 8, 9)
+        assert engine.wired.job_settings() == SummarySettings("planning", 7, 8, 9)
     with squidbot.load({}) as engine:
-        assert engine.wired.job_settings() == JobSettings()
+        assert engine.wired.job_settings() == SummarySettings()
 
 
 def test_strategy_reaches_the_session_when_it_is_set() -> None:

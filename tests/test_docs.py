@@ -1,4 +1,4 @@
-"""What is written runs: Python, settings, the first command; and every key, hook and adapter is written."""
+"""The pages are true: Python, settings and the first command run; every key, hook, event and adapter is documented."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from contextlib import redirect_stdout
 from dataclasses import fields
 from io import StringIO
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -31,13 +32,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", ROOT / "AGENTS.md", *sorted((ROOT / "docs").glob("*.md"))]
-README = PAGES[0].read_text(encoding="utf-8")
+PAGES = [ROOT / "README.md", ROOT / "AGENTS.md", *sorted((ROOT / "docs").rglob("*.md"))]
 CONFIGURATION = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+EXPERTS = (ROOT / "docs" / "experts.md").read_text(encoding="utf-8")
+COMPACTION = (ROOT / "docs" / "compaction.md").read_text(encoding="utf-8")
 
 
 class Block(NamedTuple):
-    """A fenced block: its language, its text, and the text block directly below it, "" where there is none."""
+    """A fenced block: its language, its text, and the text block directly below it, or ""."""
 
     language: str
     text: str
@@ -57,14 +59,14 @@ def blocks(page: Path) -> list[Block]:
 
 
 def table_rows(text: str) -> dict[str, list[str]]:
-    """Return the rows of Markdown tables whose first cell is code, by that code."""
+    """Return the rows of Markdown tables whose first cell is code, by this code."""
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("| `")
     ]
     return {row[0].strip("`"): row[1:] for row in rows}
 
 
-# -- what is written runs ---------------------------------------------------------------------------------------------
+# -- examples run ---------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -82,7 +84,7 @@ def event_loop() -> Iterator[None]:
 def test_python_blocks_run_and_print_what_stands_below_them(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The blocks of one page are one program; a text block directly below one is its output, numbers aside."""
+    """The Python blocks of a page are one program. A text block below one is its output; numbers may differ."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     for block in blocks(page):
@@ -96,11 +98,18 @@ def test_python_blocks_run_and_print_what_stands_below_them(
             ]
 
 
-def test_readme_shows_a_whole_turn_and_an_extension() -> None:
-    """The blocks that the test above runs are there: what it finds is not nothing."""
-    python = "".join(block.text for block in blocks(PAGES[0]) if block.language == "python")
-    for used in ("squidbot.load(", ".assemble(", ".record(", "@squidbot.hookimpl", "BudgetError"):
-        assert used in python
+@pytest.mark.parametrize(
+    ("page", "used"),
+    [
+        ("README.md", "squidbot.load( .assemble( .record("),
+        ("docs/python.md", "BudgetError tool_calls usage="),
+        ("docs/extensions.md", "@squidbot.hookimpl register_adapters"),
+    ],
+)
+def test_pages_show_a_whole_turn_and_an_extension(page: str, used: str) -> None:
+    """The blocks that the test above runs are there."""
+    python = "".join(block.text for block in blocks(ROOT / page) if block.language == "python")
+    assert [name for name in used.split() if name not in python] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -122,9 +131,9 @@ def test_readme_opens_with_two_commands_that_stand_alone() -> None:
 
 @pytest.mark.parametrize("lines", [230, pytest.param(430, marks=pytest.mark.slow)])
 def test_first_command_prints_what_readme_shows(lines: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every line below the command is in its output, numbers aside: those follow the engine, and the machine.
+    """Every line below the command is in its output; numbers and marks may differ.
 
-    So they do where less was said, but for what a strategy is marked with.
+    A part of the recording is enough.
     """
     sample = (ROOT / "examples" / "session.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     (tmp_path / "examples").mkdir()
@@ -145,24 +154,29 @@ def without_numbers(line: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"[-+]?\d[\d,.]*", "#", re.sub(r" [*+]+ ", " ", line))).strip()
 
 
-# -- what there is is written -----------------------------------------------------------------------------------------
+# -- everything is documented -----------------------------------------------------------------------------------------
 
 
 def test_tables_of_the_settings_are_those_of_the_schema() -> None:
     """Every key has a row with its default, values and doc; `python docs/tables.py` writes them."""
     tables = runpy.run_path(str(ROOT / "docs" / "tables.py"))
-    assert tables["with_tables"](CONFIGURATION) == CONFIGURATION
+    assert [tables["with_tables"](page) for page in (CONFIGURATION, EXPERTS)] == [CONFIGURATION, EXPERTS]
     keys = {".".join(key.path): key.field.metadata for key in keys_of(Settings)}
-    assert keys.keys() == table_rows(CONFIGURATION).keys()
+    common, expert = (
+        {name for name, row in table_rows(page).items() if len(row) == 3} for page in (CONFIGURATION, EXPERTS)
+    )
+    assert expert == {name for name, one in keys.items() if one["expert"]}
+    assert common == keys.keys() - expert
     assert sum(not one["expert"] for one in keys.values()) < 45
     assert all(len(one["doc"]) > 15 and one["doc"].endswith(".") for one in keys.values())
 
 
 def test_every_hook_is_documented_with_its_arguments() -> None:
-    """Name and arguments of each hook stand in README's table, and nothing else does."""
+    """Name and arguments of each hook stand in the tables of docs/extensions.md, and no other does."""
     hooks = {name: getattr(hookspecs, name) for name in hookspecs.__all__}
     specified = {name: hook for name, hook in hooks.items() if hasattr(hook, "squidbot_spec")}
-    rows = {name: row for name, row in table_rows(README).items() if row[0].startswith("`") and name.isidentifier()}
+    page = (ROOT / "docs" / "extensions.md").read_text(encoding="utf-8")
+    rows = {name: row for name, row in table_rows(page).items() if len(row) == 2 and name.isidentifier()}
     assert set(rows) == set(specified)
     for name, hook in specified.items():
         assert rows[name][0].replace("`", "").split(", ") == list(inspect.signature(hook).parameters)
@@ -170,7 +184,7 @@ def test_every_hook_is_documented_with_its_arguments() -> None:
 
 
 def test_every_event_is_documented_and_told_somewhere() -> None:
-    """Each name of core/events.py has a row in docs/events.md and product code that tells it, no other does (O-16)."""
+    """Each name of core/events.py has a row in docs/events.md and product code that sends it (O-16)."""
     names = {key: value for key, value in vars(events).items() if key.isupper() and isinstance(value, str)}
     page = (ROOT / "docs" / "events.md").read_text(encoding="utf-8")
     rows = table_rows(page)
@@ -178,25 +192,25 @@ def test_every_event_is_documented_and_told_somewhere() -> None:
     assert all(len(row[0]) > 15 for row in rows.values())
     assert all(f"| {field.name}" in page or f", {field.name} |" in page for field in fields(Event))
     silent = {ROOT / "squidbot" / place for place in ("core/events.py", "adapters/structlog.py", "testing")}
-    told = "".join(
+    code = "".join(
         path.read_text(encoding="utf-8")
         for path in (ROOT / "squidbot").rglob("*.py")
         if not silent.intersection((path, *path.parents))
     )
-    assert set(names) - set(re.findall(r"\bevents\.(\w+)", told)) == set()
+    assert set(names) - set(re.findall(r"\bevents\.(\w+)", code)) == set()
 
 
 def test_every_adapter_is_documented() -> None:
-    """Counters in README's table, stores and observers beside their keys."""
+    """Counters in the table of docs/compaction.md, stores and observers beside their keys."""
     offered = Registry()
     BuiltIn().register_adapters(offered)
-    rows = table_rows(README)
+    rows = table_rows(COMPACTION)
     counters = {name.strip("`") for row in rows for name in row.replace("`", "").split(", ")}
     assert set(offered.counters) - {"tiktoken", "llama_cpp", "anthropic"} <= counters
     assert any(row.startswith("anthropic:") for row in rows)
     assert any(row.endswith(".tiktoken") for row in rows)
     assert any(row.startswith("llama_cpp:") for row in rows)
-    keys = table_rows(CONFIGURATION)
+    keys = table_rows(CONFIGURATION) | table_rows(EXPERTS)
     assert all(f"`{name}`" in keys["store.adapter"][-1] for name in offered.stores)
     assert all(f"`{name}`" in keys["observers"][-1] for name in offered.observers)
     assert all(f'"{name}"' in keys["models.<alias>.adapter"][-1] for name in offered.runtimes)
@@ -206,10 +220,10 @@ def test_every_adapter_is_documented() -> None:
     assert set(offered.probes) == set(PROBES)
 
 
-def test_every_certificate_in_readme_is_the_counters_own() -> None:
-    """What the table of counters says is what each of them says of itself."""
+def test_every_certificate_that_is_documented_is_the_counters_own() -> None:
+    """The table of counters has the certificate that each of them names."""
     counted = {}
-    for names, row in table_rows(README).items():
+    for names, row in table_rows(COMPACTION).items():
         for name in names.replace("`", "").split(", "):
             if len(row) == 2 and name in {"classes", "bytes", "words", "chars4", "chars3"}:
                 counted[name] = row[1]
@@ -217,3 +231,47 @@ def test_every_certificate_in_readme_is_the_counters_own() -> None:
         engine = squidbot.load({"budget": {"counter": name}})
         assert engine.session("s").assemble("Hello").report.certificate == certificate
     assert len(counted) == 5
+
+
+def test_names_of_the_package_that_are_written_are_there() -> None:
+    """Each `squidbot.x.y` on a page is a module, or a name in one."""
+    found = {
+        f"{page.name}: {name}": name
+        for page in PAGES
+        for name in re.findall(r"`(squidbot(?:\.[A-Za-z_]+)+)", page.read_text(encoding="utf-8"))
+    }
+    files = (".toml", ".json", ".db", ".py")
+    assert [where for where, name in found.items() if not name.endswith(files) and not is_there(name)] == []
+
+
+def is_there(name: str) -> bool:
+    """Return whether a dotted name is a module, or leads from one over attributes to a value."""
+    try:
+        resolve_name(name)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
+def test_links_lead_to_pages_and_headings() -> None:
+    """Every relative link of a page leads to a file, and its fragment to a heading there."""
+    wrong = []
+    for page in PAGES:
+        for link, mark in re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)]+))?\)", page.read_text(encoding="utf-8")):
+            target = page.parent / link if link else page
+            if not target.exists() or (mark and mark not in headings(target)):
+                wrong.append(f"{page.name}: {link}#{mark}")
+    assert wrong == []
+
+
+def headings(page: Path) -> set[str]:
+    """Return the fragments of a page's headings, as Markdown renderers make them."""
+    lines = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", line.lower()).strip().replace(" ", "-") for line in lines}
+
+
+def test_pages_for_users_name_no_source_documents() -> None:
+    """Ids of the documents that asked for behaviours stand in docs/maintainers/behaviours.md alone."""
+    ids = re.compile(r"\b(?:[BQWPJO]-\d\d|D\d+|document 00\d|decisions\.md)\b")
+    users = [page for page in PAGES if page.parent.name != "maintainers"]
+    assert {page.name: found for page in users if (found := ids.findall(page.read_text(encoding="utf-8")))} == {}

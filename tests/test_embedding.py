@@ -14,7 +14,7 @@ import squidbot
 from squidbot.adapters.stdlib import ExactIndex
 from squidbot.core.errors import ConfigError, LLMError
 from squidbot.core.memories import View
-from squidbot.memory import Behind
+from squidbot.memory import VectorWorker
 from squidbot.testing import HashedWords, made_memory
 
 if TYPE_CHECKING:
@@ -227,7 +227,7 @@ def test_thread_tries_again_after_a_failure_and_ends_when_it_is_stopped() -> Non
             raise LLMError("unreachable", "down")
         worked.set()
 
-    behind = Behind(work, told.append, retry_seconds=0.001)
+    behind = VectorWorker(work, told.append, retry_seconds=0.001)
     behind.poke()
     assert worked.wait(5)
     assert told == ["vectors could not be made: LLMError: unreachable: down"] * 2
@@ -239,7 +239,7 @@ def test_thread_tries_again_after_a_failure_and_ends_when_it_is_stopped() -> Non
 def test_thread_that_does_not_end_in_time_is_left_behind() -> None:
     """An embedder that hangs keeps nobody from ending."""
     hanging = threading.Event()
-    behind = Behind(lambda _: hanging.wait(5), list[str]().append)
+    behind = VectorWorker(lambda _: hanging.wait(5), list[str]().append)
     behind.poke()
     time.sleep(0.01)
     assert not behind.stop(0.01)

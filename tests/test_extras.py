@@ -19,7 +19,7 @@ WRITTEN = [
     ROOT / "README.md",
     ROOT / "AGENTS.md",
     ROOT / ".ci" / "run",
-    *(ROOT / "docs").glob("*.md"),
+    *(ROOT / "docs").rglob("*.md"),
     *(path for folder in ("squidbot", "examples", "benchmarks") for path in (ROOT / folder).rglob("*.py")),
 ]
 # What would have an index asked for squidbot: an extra of it, or its name behind a word that installs.

@@ -13,7 +13,7 @@ import pytest
 import squidbot
 from squidbot.core import events
 from squidbot.core.errors import NotFoundError, StoreError
-from squidbot.core.journal import Entry
+from squidbot.core.journal import JournalEntry
 from squidbot.core.memories import Scope
 from squidbot.testing import HashedWords
 
@@ -109,9 +109,9 @@ def test_entries_of_others_stay_as_they_are(tmp_path: Path) -> None:
     """Byte for byte, with lines that are no entries; one that was added by hand goes where it tells."""
     with engine_in(tmp_path) as engine:
         book = engine.journal(ANN)
-        book.append(Entry(1_700_000_000, "The Porphyria of another session.", source_session="bob/1"))
-        book.append(Entry(1_700_000_001, "zqxwvkj was noted.", source_session="ann/1", tags=("mine",)))
-        book.append(Entry(1_700_000_002, "The tide is high.", source_session="ann/1"))
+        book.append(JournalEntry(1_700_000_000, "The Porphyria of another session.", source_session="bob/1"))
+        book.append(JournalEntry(1_700_000_001, "zqxwvkj was noted.", source_session="ann/1", tags=("mine",)))
+        book.append(JournalEntry(1_700_000_002, "The tide is high.", source_session="ann/1"))
         (day,) = (tmp_path / "journal").rglob("2023*.jsonl")
         with day.open("ab") as file:
             file.write(b"cut off {\n")
@@ -198,7 +198,7 @@ def test_entry_that_was_being_made_meanwhile_is_made_anew(tmp_path: Path, monkey
         telling = engine.wired.journals.of(ANN)
         appended = telling.append
 
-        def late(entry: Entry) -> object:
+        def late(entry: JournalEntry) -> object:
             session.forget(0)
             return appended(entry)
 

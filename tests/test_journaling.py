@@ -15,13 +15,13 @@ from squidbot.core.memories import Scope
 from squidbot.core.messages import Completion
 from squidbot.core.transcript.bookkeeping import JOURNALED
 from squidbot.hookspecs import hookimpl
-from squidbot.services.background import ByJournal, Kept, Occasion, Order, Worker
+from squidbot.services.background import BackgroundWorker, JournalOutcome, JournalTrigger, JournalWork, WorkOrder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from squidbot.core.events import Event
-    from squidbot.core.journal import Entry
+    from squidbot.core.journal import JournalEntry
     from squidbot.engine import Engine
     from squidbot.hookspecs import Register
     from squidbot.session import Session
@@ -89,7 +89,7 @@ def worked(session: Session) -> None:
     )
 
 
-def entries(engine: Engine, scope: Scope | None = None) -> tuple[Entry, ...]:
+def entries(engine: Engine, scope: Scope | None = None) -> tuple[JournalEntry, ...]:
     """Return all entries, newest first."""
     return engine.journal(scope or Scope()).latest(99).entries
 
@@ -100,7 +100,7 @@ def test_entry_by_rule_tells_what_was_decided_done_open_touched_and_failed(tmp_p
         session = engine.session("s")
         worked(session)
         (kept,) = engine.iterated(session, "run-7")
-        assert isinstance(kept, Kept)
+        assert isinstance(kept, JournalOutcome)
         assert kept.succeeded
         (entry,) = entries(engine)
         assert entry == kept.entry
@@ -118,15 +118,15 @@ def test_entry_by_rule_tells_what_was_decided_done_open_touched_and_failed(tmp_p
 def test_entry_is_made_after_the_interval_and_tells_only_what_is_new(tmp_path: Path) -> None:
     """J-02: twenty minutes; not before, and not without a new message."""
     with opened(tmp_path) as engine:
-        session, work = engine.session("s"), ByJournal(20 * MINUTE)
-        worker = Worker(work)
+        session, work = engine.session("s"), JournalWork(20 * MINUTE)
+        worker = BackgroundWorker(work)
         session.record({"role": "user", "content": "First question about parsers"}, "An answer", now=NOW)
-        assert worker.work(session, Order(now=NOW + 19 * MINUTE)) == []
-        assert len(worker.work(session, Order(now=NOW + 20 * MINUTE))) == 1
-        assert worker.work(session, Order(now=NOW + 60 * MINUTE)) == []
+        assert worker.work(session, WorkOrder(now=NOW + 19 * MINUTE)) == []
+        assert len(worker.work(session, WorkOrder(now=NOW + 20 * MINUTE))) == 1
+        assert worker.work(session, WorkOrder(now=NOW + 60 * MINUTE)) == []
         session.record({"role": "user", "content": "Second question about trees"}, "More", now=NOW + 21 * MINUTE)
-        assert worker.work(session, Order(now=NOW + 39 * MINUTE)) == []
-        assert len(worker.work(session, Order(now=NOW + 40 * MINUTE))) == 1
+        assert worker.work(session, WorkOrder(now=NOW + 39 * MINUTE)) == []
+        assert len(worker.work(session, WorkOrder(now=NOW + 40 * MINUTE))) == 1
         newest, first = entries(engine)
         assert "trees" in newest.summary
         assert "parsers" not in newest.summary
@@ -143,7 +143,9 @@ def test_entry_is_made_at_three_quarters_full_once(tmp_path: Path) -> None:
         for number in range(60):
             request = session.assemble(f"{number}: " + "some more words of it " * 12)
             session.record(request.incoming, "Yes.")
-            made += [one.entry.tags[0] for one in engine.run_jobs(session) if isinstance(one, Kept) and one.entry]
+            made += [
+                one.entry.tags[0] for one in engine.run_jobs(session) if isinstance(one, JournalOutcome) and one.entry
+            ]
             if made:
                 break
         assert made == ["pressure"]
@@ -160,12 +162,12 @@ def test_entry_is_made_when_a_summary_or_a_snapshot_was(tmp_path: Path, occasion
         session = engine.session("s", window_tokens=4_096)
         for number in range(24):
             session.record({"role": "user", "content": f"Why {number}?"}, f"{number} is a number. " + "word " * 60)
-        assert not [one for one in engine.run_jobs(session) if isinstance(one, Kept)]
+        assert not [one for one in engine.run_jobs(session) if isinstance(one, JournalOutcome)]
         if occasion == "summary":
             assert session.compact() is not None
         else:
             session.snapshot("before the move")
-        (kept,) = [one for one in engine.run_jobs(session) if isinstance(one, Kept)]
+        (kept,) = [one for one in engine.run_jobs(session) if isinstance(one, JournalOutcome)]
         assert kept.entry
         assert kept.entry.tags == (occasion,)
 
@@ -175,7 +177,7 @@ def test_thread_of_the_engine_makes_entries_behind_the_turn(tmp_path: Path) -> N
     journal = {"enabled": True, "folder": f"{tmp_path}/journal"}
     with squidbot.load({"store": {"path": f"{tmp_path}/s.db"}, "journal": journal}) as engine:
         session = engine.session("s")
-        session.record({"role": "user", "content": "Keep this"}, "Kept.")
+        session.record({"role": "user", "content": "Keep this"}, "JournalOutcome.")
         session.snapshot("now")
         session.record({"role": "user", "content": "And go on"}, "Yes.")
         ends = time.monotonic() + 20
@@ -246,18 +248,18 @@ def test_full_day_lets_the_session_rest_and_loses_nothing(tmp_path: Path) -> Non
     """V21: refused with an event, tried again later, and then of all that was said since."""
     heard = Writer()
     with opened(tmp_path, heard, max_entries_per_day=1) as engine:
-        session, work = engine.session("s"), ByJournal(20 * MINUTE)
-        worker = Worker(work)
+        session, work = engine.session("s"), JournalWork(20 * MINUTE)
+        worker = BackgroundWorker(work)
         session.record({"role": "user", "content": "About parsers"}, "Yes", now=NOW)
-        assert worker.work(session, Order(now=NOW + 20 * MINUTE))[0].succeeded
+        assert worker.work(session, WorkOrder(now=NOW + 20 * MINUTE))[0].succeeded
         session.record({"role": "user", "content": "About trees"}, "Yes", now=NOW + 20 * MINUTE)
-        refused = worker.work(session, Order(now=NOW + 40 * MINUTE))
+        refused = worker.work(session, WorkOrder(now=NOW + 40 * MINUTE))
         assert [one.succeeded for one in refused] == [False]
-        assert isinstance(refused[0], Kept)
+        assert isinstance(refused[0], JournalOutcome)
         assert "2026-01-27" in refused[0].why
         assert len(heard_of(heard, events.DEGRADED)) == 1
-        assert worker.work(session, Order(now=NOW + 41 * MINUTE)) == [], "it rests"
-        assert worker.work(session, Order(now=NOW + 13 * 60 * MINUTE))[0].succeeded, "the next day has room"
+        assert worker.work(session, WorkOrder(now=NOW + 41 * MINUTE)) == [], "it rests"
+        assert worker.work(session, WorkOrder(now=NOW + 13 * 60 * MINUTE))[0].succeeded, "the next day has room"
         assert "trees" in entries(engine)[0].summary
 
 
@@ -294,16 +296,16 @@ def test_messages_of_two_users_in_one_session_become_an_entry_each(tmp_path: Pat
 def test_one_at_a_time_writes_in_a_scope_s_journal(tmp_path: Path) -> None:
     """D6: another process, or thread, gets nothing to do, and what was asked for stays asked for."""
     with opened(tmp_path) as engine:
-        session, work = engine.session("s"), ByJournal(20 * MINUTE)
+        session, work = engine.session("s"), JournalWork(20 * MINUTE)
         session.record({"role": "user", "content": "Hello"}, "Hi")
-        work.ask("s", Occasion("snapshot"))
+        work.ask("s", JournalTrigger("snapshot"))
         place = f"journal {engine.wired.journals.place()}"
         store = engine.wired.store
-        assert isinstance(store, squidbot.core.ports.Claims)
+        assert isinstance(store, squidbot.core.ports.SupportsClaims)
         assert store.claim(place, "journal", "another process", time.time(), 60.0)
-        assert Worker(work).work(session, Order()) == []
+        assert BackgroundWorker(work).work(session, WorkOrder()) == []
         store.release(place, "journal", "another process")
-        assert Worker(work).work(session, Order())[0].succeeded
+        assert BackgroundWorker(work).work(session, WorkOrder())[0].succeeded
 
 
 def test_entry_has_the_tokens_that_providers_reported(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ import squidbot
 from squidbot.adapters.stdlib import Daybook
 from squidbot.core import events
 from squidbot.core.errors import JournalFullError
-from squidbot.core.journal import Entry
-from squidbot.services.background import ByJournal, Occasion, Order, Worker
+from squidbot.core.journal import JournalEntry
+from squidbot.services.background import BackgroundWorker, JournalTrigger, JournalWork, WorkOrder
 from squidbot.testing import check_journal
-from squidbot.wiring.journal import Telling
+from squidbot.wiring.journal import ReportingJournal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,10 +47,10 @@ def test_journal_of_an_engine_keeps_an_entry_with_dashes_and_begins_a_file_at_mi
     """The entry is whole, the next one is there, and the day after has its own file (V21)."""
     host = Host()
     with squidbot.load({"journal": {"folder": str(tmp_path)}}, extensions=[host]) as engine:
-        said = Entry(EVENING, "one\n---\ntwo", source_session="s1")
+        said = JournalEntry(EVENING, "one\n---\ntwo", source_session="s1")
         engine.journal().append(said)
-        engine.journal().append(Entry(EVENING, "x" * 5_000))
-        engine.journal().append(Entry(EVENING + 1, "three"))
+        engine.journal().append(JournalEntry(EVENING, "x" * 5_000))
+        engine.journal().append(JournalEntry(EVENING + 1, "three"))
         assert engine.journal().days() == ["2026-11-22", "2026-11-23"]
         assert engine.journal().of_day("2026-11-22").entries[0] == said
         assert [one.summary[:5] for one in engine.journal().latest(3).entries] == ["three", "xxxxx", "one\n-"]
@@ -66,10 +66,10 @@ def test_201st_entry_of_a_day_is_refused_and_told(tmp_path: Path) -> None:
     host = Host()
     with squidbot.load({"journal": {"folder": str(tmp_path)}}, extensions=[host]) as engine:
         for number in range(200):
-            engine.journal().append(Entry(EVENING, str(number)))
+            engine.journal().append(JournalEntry(EVENING, str(number)))
         whole = (tmp_path / "2026-11-22.jsonl").read_bytes()
         with pytest.raises(JournalFullError):
-            engine.journal().append(Entry(EVENING, "200", source_session="s1"))
+            engine.journal().append(JournalEntry(EVENING, "200", source_session="s1"))
     assert (tmp_path / "2026-11-22.jsonl").read_bytes() == whole
     ((name, session_id, cause),) = [one for one in host.told if one[0] != "journal-entry-created"]
     assert (name, session_id) == ("degraded", "s1")
@@ -80,14 +80,14 @@ def test_damaged_line_is_told_once(tmp_path: Path) -> None:
     """However often the file is read."""
     host = Host()
     book = Daybook(tmp_path)
-    book.append(Entry(EVENING, "one"))
+    book.append(JournalEntry(EVENING, "one"))
     with (tmp_path / "2026-11-22.jsonl").open("a") as file:
         file.write("{")
-    journal = Telling(book, host)
+    journal = ReportingJournal(book, host)
     for _ in range(2):
         assert [one.summary for one in journal.latest().entries] == ["one"]
         assert len(journal.of_day("2026-11-22").faults) == 1
-    journal.append(Entry(EVENING, "two"))
+    journal.append(JournalEntry(EVENING, "two"))
     assert [name for name, _, _ in host.told] == ["degraded", "journal-entry-created"]
     assert ":2: no entry of a journal" in host.told[0][2]
 
@@ -95,7 +95,7 @@ def test_damaged_line_is_told_once(tmp_path: Path) -> None:
 def test_journal_that_tells_is_one(tmp_path: Path) -> None:
     """It keeps all that a journal promises."""
     numbers = count()
-    check_journal(lambda: Telling(Daybook(tmp_path / str(next(numbers))), Host()))
+    check_journal(lambda: ReportingJournal(Daybook(tmp_path / str(next(numbers))), Host()))
 
 
 def test_what_is_held_of_journals_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,15 +103,15 @@ def test_what_is_held_of_journals_does_not_grow_for_ever(tmp_path: Path, monkeyp
     monkeypatch.setattr("squidbot.wiring.journal.MOST_HELD", 3)
     settings = {"journal": {"enabled": True, "folder": str(tmp_path)}, "summary": {"scheduler": "none"}}
     with squidbot.load(settings) as engine:
-        journals, work = engine.wired.journals, ByJournal(60.0)
+        journals, work = engine.wired.journals, JournalWork(60.0)
         for number in range(8):
             scope = squidbot.Scope(user=f"u{number}")
-            engine.journal(scope).append(Entry(EVENING, f"entry {number}"))
+            engine.journal(scope).append(JournalEntry(EVENING, f"entry {number}"))
             assert journals.newest(scope) is not None
-            work.ask(f"s{number}", Occasion("request"))
+            work.ask(f"s{number}", JournalTrigger("request"))
             session = engine.session(f"s{number}", scope=scope)
             session.record({"role": "user", "content": "Hello"}, "Hello!", now=EVENING)
-            Worker(work).work(session, Order(reason="schedule", now=EVENING + 1.0))
+            BackgroundWorker(work).work(session, WorkOrder(reason="schedule", now=EVENING + 1.0))
         assert [len(journals._opened), len(journals._newest), len(work._beats)] == [3, 3, 3]  # how much
         first = journals.newest(squidbot.Scope(user="u0"))
         assert first is not None
@@ -127,8 +127,8 @@ def test_pattern_that_takes_too_long_is_switched_off_and_told_of(
     settings = {"journal": {"enabled": True, "folder": str(tmp_path), "redact_patterns": [r"EMP-\d+"]}}
     with squidbot.load(settings, extensions=[host]) as engine:
         journal = engine.wired.journals.of()
-        assert journal.append(Entry(EVENING, "EMP-12 " + "x" * 4_000)).entry.summary.startswith("[redacted] ")
-        assert journal.append(Entry(EVENING, "EMP-12")).entry.summary == "EMP-12"
+        assert journal.append(JournalEntry(EVENING, "EMP-12 " + "x" * 4_000)).entry.summary.startswith("[redacted] ")
+        assert journal.append(JournalEntry(EVENING, "EMP-12")).entry.summary == "EMP-12"
         assert engine.wired.journals.redacted("EMP-12") == "EMP-12"
     said = [cause for name, _, cause in host.told if name == events.DEGRADED]
     assert len(said) == 1

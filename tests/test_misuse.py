@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import squidbot
-from squidbot.core.journal import Entry
-from squidbot.core.memory.asking import Added, Asked
+from squidbot.core.journal import JournalEntry
+from squidbot.core.memory.asking import MemoryQuery, NewMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -41,8 +41,8 @@ WRONG: tuple[object, ...] = (
     squidbot.Scope(user=5),  # type: ignore[arg-type]
     squidbot.Usage("many"),  # type: ignore[arg-type]
     squidbot.Usage(-5, 10**40),
-    Asked(query=5, limit=math.nan),  # type: ignore[arg-type]
-    Added(text=None, tags=5),  # type: ignore[arg-type]
+    MemoryQuery(query=5, limit=math.nan),  # type: ignore[arg-type]
+    NewMemory(text=None, tags=5),  # type: ignore[arg-type]
 )
 # How each method is called where nothing is wrong; one that is not named here takes nothing.
 RIGHT: dict[str, dict[str, object]] = {
@@ -77,12 +77,12 @@ RIGHT: dict[str, dict[str, object]] = {
     "Sources.load": {"path": "a.md"},
     "Sources.add": {"name": "a.md", "text": "The walrus is called Ann."},
     "Sources.drop": {"path": "a.md"},
-    "Memories.search": {"asked": Asked("hello"), "now": NOW},
-    "Memories.listed": {"asked": Asked(), "now": NOW},
-    "Memories.add": {"added": Added("The walrus is called Ann."), "now": NOW},
+    "Memories.search": {"asked": MemoryQuery("hello"), "now": NOW},
+    "Memories.listed": {"asked": MemoryQuery(), "now": NOW},
+    "Memories.add": {"added": NewMemory("The walrus is called Ann."), "now": NOW},
     "Memories.forget": {"memory_id": "f-abcde23456"},
     "Memories.relevant": {"text": "hello", "limit": 3, "now": NOW},
-    "Telling.append": {"entry": Entry(NOW, "Shipped it.")},
+    "Telling.append": {"entry": JournalEntry(NOW, "Shipped it.")},
     "Telling.of_day": {"day": "2026-11-23"},
     "Telling.latest": {},
 }

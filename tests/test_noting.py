@@ -15,16 +15,16 @@ pytest.importorskip("yaml", reason="the adapter's package is an extra")
 import squidbot
 from squidbot.cli import main
 from squidbot.core.errors import ConfigError, SquidbotError, StoreError
-from squidbot.core.journal import Entry
+from squidbot.core.journal import JournalEntry
 from squidbot.core.memories import Scope
-from squidbot.core.memory.asking import Added, Asked
+from squidbot.core.memory.asking import MemoryQuery, NewMemory
 from squidbot.services.exchange import read_notes, write_notes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from squidbot.engine import Engine
-    from squidbot.services.exchange import Noted
+    from squidbot.services.exchange import NoteCounts
 
 NOW = 1_769_517_296.0  # 2026-01-27T12:34:56Z
 
@@ -36,12 +36,12 @@ def opened(folder: Path) -> Engine:
     return squidbot.load(settings)
 
 
-def written(engine: Engine, folder: Path) -> Noted:
+def written(engine: Engine, folder: Path) -> NoteCounts:
     """Write nobody's facts and journal as notes."""
     return write_notes(engine.memories(), engine.journal(), folder)
 
 
-def taken(engine: Engine, folder: Path, scope: Scope | None = None) -> Noted:
+def taken(engine: Engine, folder: Path, scope: Scope | None = None) -> NoteCounts:
     """Add notes to a scope's facts and journal."""
     scope = scope or Scope()
     return read_notes(engine.memories(scope), engine.journal(scope), folder, engine.wired.loaded)
@@ -49,16 +49,16 @@ def taken(engine: Engine, folder: Path, scope: Scope | None = None) -> Noted:
 
 def facts(engine: Engine, scope: Scope | None = None) -> str:
     """Return the facts of a scope as text."""
-    return engine.memories(scope or Scope()).listed(Asked(limit=20), time.time()).text
+    return engine.memories(scope or Scope()).listed(MemoryQuery(limit=20), time.time()).text
 
 
 def test_notes_come_back_as_facts_and_entries(tmp_path: Path) -> None:
     """P-12: written by one engine, read by another, whose requests say nothing of it unasked; once."""
     with opened(tmp_path / "a") as engine:
         memories = engine.memories()
-        memories.add(Added("The user is called Ann.", "core", trust="user"), NOW)
-        memories.add(Added("The boat: it's 7 m long — yes\n# no heading", "background"), NOW)
-        engine.journal().append(Entry(NOW, "Moved the facts.\n---\nGreen.", tags=("store", "db")))
+        memories.add(NewMemory("The user is called Ann.", "core", trust="user"), NOW)
+        memories.add(NewMemory("The boat: it's 7 m long — yes\n# no heading", "background"), NOW)
+        engine.journal().append(JournalEntry(NOW, "Moved the facts.\n---\nGreen.", tags=("store", "db")))
         assert written(engine, tmp_path / "notes") == (2, 1, 0)
         with pytest.raises(SquidbotError, match=r"declarative_notes.yml: exists; nothing is overwritten"):
             written(engine, tmp_path / "notes")
@@ -172,7 +172,7 @@ def test_patterns_of_secrets_have_a_limit_of_time(
 ) -> None:
     """In notes that are taken over, too: what meets it is switched off, and said."""
     with opened(tmp_path / "a") as engine:
-        engine.journal().append(Entry(NOW, "EMP-77 has moved the facts."))
+        engine.journal().append(JournalEntry(NOW, "EMP-77 has moved the facts."))
         written(engine, tmp_path / "notes")
     ticks = count(0, 2)
     monkeypatch.setattr("squidbot.wiring.journal.time.thread_time", lambda: float(next(ticks)))

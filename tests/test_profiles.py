@@ -15,7 +15,7 @@ from squidbot.config.presets import DEFAULT, profile_of, profiles
 from squidbot.core.errors import ConfigError
 
 NAMES = ("ladder", "llm-bawt", "squidbot-v2", "workspaceai", "penguin", "ollm", "manual")
-PAGE = Path(__file__).parents[1] / "docs" / "profiles.md"
+PAGE = Path(__file__).parents[1] / "docs" / "maintainers" / "profiles.md"
 
 
 def test_profiles_are_the_five_systems_ours_and_one_where_nothing_happens_by_itself() -> None:
@@ -109,7 +109,7 @@ def test_nothing_that_is_set_is_lost_or_changed(name: str, given_settings: dict[
 
 
 def test_every_key_of_a_profile_stands_on_its_page() -> None:
-    """docs/profiles.md says what each sets, key by key, and names no profile that there is not."""
+    """docs/maintainers/profiles.md says what each sets, key by key, and names no profile that there is not."""
     text = PAGE.read_text(encoding="utf-8")
     sections = dict(part.split("\n", 1) for part in text.split("\n## `")[1:])
     assert [name.rstrip("`") for name in sections] == list(NAMES)

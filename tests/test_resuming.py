@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import squidbot
 from squidbot.adapters.stdlib import Daybook
 from squidbot.core import events
-from squidbot.core.journal import Entry
+from squidbot.core.journal import JournalEntry
 from squidbot.core.memories import Scope
 from squidbot.core.plan import JOURNAL_SECTION
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 NOW = 1_769_517_296.0  # 2026-01-27T12:34:56Z
 HOUR = 3_600.0
-ENTRY = Entry(
+ENTRY = JournalEntry(
     NOW - 9 * HOUR,
     "Moved the facts into SQLite.\n---\nTests are green.",
     source_session="yesterday",
@@ -77,7 +77,7 @@ def test_section_stays_as_it_was_sent_until_an_event(tmp_path: Path) -> None:
         session = engine.session("today")
         first = session.assemble("Go on.", now=NOW)
         session.record(first.incoming, "I do. " + "word " * 400, now=NOW + 1)
-        engine.journal().append(Entry(NOW, "Something newer."))
+        engine.journal().append(JournalEntry(NOW, "Something newer."))
         second = session.assemble("And?", now=NOW + 2)
         assert second.messages[: len(first.messages)] == first.messages
         assert "Something newer" not in str(second.messages)
@@ -104,7 +104,7 @@ def test_pause_is_ended_with_the_newest_entry_once(tmp_path: Path) -> None:
         again = session.assemble("And once more.", now=NOW + 4 * HOUR)
         assert content(again.messages[-1]) == "And once more."
         assert again.messages[: len(later.messages)] == later.messages
-        engine.journal().append(Entry(NOW + 3 * HOUR, "Newer."))
+        engine.journal().append(JournalEntry(NOW + 3 * HOUR, "Newer."))
         newer = session.assemble("And once more.", now=NOW + 4 * HOUR)
         assert "Newer." in content(newer.messages[-1])
         anew = engine.session("today").assemble("And once more.", now=NOW + 4 * HOUR)
@@ -131,7 +131,7 @@ def test_digest_costs_no_more_than_its_room(
 ) -> None:
     """J-04: whatever an entry says, at most its own budget, at most a tenth of the room, and never over the window."""
     with opened(tmp_path_factory.mktemp("j"), summary_token_budget=budget) as engine:
-        engine.journal().append(Entry(NOW, "Done: " + " ".join(items)[:4_000], decisions=tuple(items[:20])))
+        engine.journal().append(JournalEntry(NOW, "Done: " + " ".join(items)[:4_000], decisions=tuple(items[:20])))
         request = engine.session("s", window_tokens=window).assemble("Hello.", now=NOW)
         for name, cost in request.report.remembered:
             assert name == JOURNAL_SECTION
@@ -145,7 +145,7 @@ def test_entry_of_another_user_is_never_told(tmp_path: Path) -> None:
         ann, bob = Scope(user="ann"), Scope(user="bob")
         engine.session("shared", scope=bob).record({"role": "user", "content": "[GOAL] Bob's secret plan"}, "Yes.")
         engine.session("shared", scope=ann).record({"role": "user", "content": "Hello"}, "Hi.")
-        engine.journal(ann).append(Entry(NOW, "For ann.", source_session="shared"))
+        engine.journal(ann).append(JournalEntry(NOW, "For ann.", source_session="shared"))
         assert "For ann." not in str(engine.session("b", scope=bob).assemble("Hi", now=NOW).messages)
         of_ann = str(engine.session("a", scope=ann).assemble("Hi", now=NOW).messages)
         assert "For ann." in of_ann
@@ -199,6 +199,6 @@ def test_files_are_read_only_where_they_have_changed(tmp_path: Path, monkeypatch
                 request = session.assemble(f"Hello {number}", now=NOW + number)
                 session.record(request.incoming, "Hi.", now=NOW + number)
         assert reads == [1]
-        engine.journal().append(Entry(NOW + 1, "Newer."))
+        engine.journal().append(JournalEntry(NOW + 1, "Newer."))
         engine.session("d").assemble("Hello", now=NOW)
         assert reads == [1, 1]

@@ -10,7 +10,7 @@ import pytest
 import squidbot
 from squidbot.core import events
 from squidbot.core.errors import ConfigError
-from squidbot.core.journal import Entry
+from squidbot.core.journal import JournalEntry
 from squidbot.core.memories import Scope
 from squidbot.core.messages import Category
 from squidbot.plugins.host import HostRuntime, call_tool
@@ -151,7 +151,7 @@ def test_answer_has_room_or_says_so(tmp_path: Path) -> None:
     """Fewer entries, then a shorter one; the model is told how many have no room."""
     with opened(tmp_path) as engine:
         for number in range(9):
-            engine.journal().append(Entry(NOW + number, f"{number}: " + "a long day " * 80))
+            engine.journal().append(JournalEntry(NOW + number, f"{number}: " + "a long day " * 80))
         small = engine.session("s", window_tokens=2_048)
         listed = small.call(LIST, {"limit": 9}, now=NOW)
         assert not listed.is_error
@@ -187,13 +187,13 @@ def test_page_of_the_newest_day_rolls(tmp_path: Path) -> None:
     """J-06: `daily_summary.md` is the newest day; an entry of an older day leaves it, and a new day begins it anew."""
     with opened(tmp_path) as engine:
         journal, page = engine.journal(), tmp_path / "journal" / "daily_summary.md"
-        journal.append(Entry(NOW, "first", decisions=("one file",)))
-        journal.append(Entry(NOW + 1, "second\n---\n# no heading"))
+        journal.append(JournalEntry(NOW, "first", decisions=("one file",)))
+        journal.append(JournalEntry(NOW + 1, "second\n---\n# no heading"))
         assert page.read_text().startswith("# 2026-01-27\n\n## 12:34:56Z\n")
         assert "> # no heading" in page.read_text()
-        journal.append(Entry(NOW - 86_400, "the day before"))
+        journal.append(JournalEntry(NOW - 86_400, "the day before"))
         assert "second" in page.read_text()
-        journal.append(Entry(NOW + 86_400, "the day after"))
+        journal.append(JournalEntry(NOW + 86_400, "the day after"))
         assert page.read_text().startswith("# 2026-01-28")
         assert "second" not in page.read_text()
         assert engine.journal().days() == ["2026-01-26", "2026-01-27", "2026-01-28"]
@@ -205,6 +205,6 @@ def test_entry_is_kept_when_the_page_cant_be_made(tmp_path: Path) -> None:
     (tmp_path / "journal" / "daily_summary.md").mkdir(parents=True)
     with opened(tmp_path) as engine:
         engine.wired.relay._on_event = (("test", lambda event: told.append(event.cause)),)
-        assert engine.journal().append(Entry(NOW, "kept")).number == 1
+        assert engine.journal().append(JournalEntry(NOW, "kept")).number == 1
         assert engine.journal().latest().entries[0].summary == "kept"
     assert any("daily_summary.md" in cause and "the entry is kept" in cause for cause in told)

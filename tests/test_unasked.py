@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import squidbot
-from squidbot.core.memory.asking import Added
+from squidbot.core.memory.asking import NewMemory
 from squidbot.core.messages import Kind
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def learned(
     engine: squidbot.Engine, text: str, category: FactCategory = "core", scope: squidbot.Scope = ANN, days: float = 3.0
 ) -> str:
     """Remember a fact of the user's, and return its id."""
-    added = engine.memories(scope).add(Added(text, category, trust="user"), NOW - days * DAY)
+    added = engine.memories(scope).add(NewMemory(text, category, trust="user"), NOW - days * DAY)
     return added.memories[0].memory_id
 
 

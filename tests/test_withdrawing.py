@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 import squidbot
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.cli import main
-from squidbot.core.memory.asking import Added, Asked
+from squidbot.core.memory.asking import MemoryQuery, NewMemory
 from squidbot.core.messages import Record
-from squidbot.core.transcript.removals import TOLD
-from squidbot.memory import withdraw
+from squidbot.core.transcript.removals import INJECTION
+from squidbot.memory import retract
 from squidbot.testing import made_message
 from squidbot.wiring.extensions import Relay
 
@@ -39,7 +39,7 @@ def learned(
     engine: squidbot.Engine, text: str, category: FactCategory = "core", scope: squidbot.Scope = ANN, replaces: str = ""
 ) -> str:
     """Remember a fact of the user's, and return its id."""
-    added = engine.memories(scope).add(Added(text, category, replaces, trust="user"), NOW)
+    added = engine.memories(scope).add(NewMemory(text, category, replaces, trust="user"), NOW)
     return added.memories[0].memory_id
 
 
@@ -192,7 +192,7 @@ def test_session_that_another_user_goes_on_with_tells_him_nothing_of_the_first(t
         turn(engine.session("s", scope=ANN), "What is the boat called?")
         made = turn(engine.session("s", scope=BEN), "And?")
         assert "Dorothea" not in said_in(made)
-        assert "Dorothea" in engine.memories(ANN).search(Asked("boat"), NOW).text
+        assert "Dorothea" in engine.memories(ANN).search(MemoryQuery("boat"), NOW).text
 
 
 def test_command_line_takes_it_out_of_the_sessions_of_the_settings(
@@ -271,10 +271,10 @@ def test_store_that_fails_leaves_the_rest_for_the_next_request(tmp_path: Path) -
         boat = learned(engine, "The boat is called Dorothea.")
         session = engine.session("s", scope=ANN)
         turn(session, "What is the boat called?")
-        working = engine.wired.engine.withdraw
-        engine.wired.engine.withdraw = _fails  # type: ignore[method-assign]
+        working = engine.wired.engine.remove_facts
+        engine.wired.engine.remove_facts = _fails  # type: ignore[method-assign]
         engine.memories(ANN).forget(boat)
-        engine.wired.engine.withdraw = working  # type: ignore[method-assign]
+        engine.wired.engine.remove_facts = working  # type: ignore[method-assign]
         assert any("not yet taken out of what was told of it: disk full" in one for one in heard)
         assert "Dorothea" not in said_in(turn(session, "And now?"))
         assert b"Dorothea" not in bytes_of(tmp_path)
@@ -290,7 +290,7 @@ def test_only_sessions_that_were_told_of_a_fact_are_looked_at() -> None:
     store, looked = InMemoryStore(), list[str]()
     for name, told in (("s", "f-one"), ("t", "f-other")):
         store.append(
-            name, 0, [made_message(0)], [Record(TOLD.name, 0, f'{{"rows":[0],"plans":[],"memories":["{told}"]}}')]
+            name, 0, [made_message(0)], [Record(INJECTION.name, 0, f'{{"rows":[0],"plans":[],"memories":["{told}"]}}')]
         )
 
     def look(session_id: str) -> None:
@@ -301,7 +301,7 @@ def test_only_sessions_that_were_told_of_a_fact_are_looked_at() -> None:
             """List them."""
             return store.sessions()
 
-    assert withdraw(store, ["f-one", "f-two"], look, Relay()) == []
+    assert retract(store, ["f-one", "f-two"], look, Relay()) == []
     assert looked == ["s"]
-    withdraw(Lists(), ["f-one"], look, Relay())
+    retract(Lists(), ["f-one"], look, Relay())
     assert looked == ["s", "s", "t"]

@@ -9,24 +9,24 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import anthropic
 import httpx2
 
 from squidbot.adapters.common import providers
+from squidbot.adapters.common.counts import MOST_TEXTS, KeptCounts
 from squidbot.adapters.common.options import for_jobs, places
 from squidbot.adapters.common.providers import (
-    MOST_TEXTS,
-    KeptCounts,
-    ModelAnswer,
     Patience,
     ProviderModel,
+    TextReply,
     UnfitError,
     number,
     writable,
 )
 from squidbot.core.errors import ContextOverflowError, LLMError, StaleThinkingError
+from squidbot.core.messages import Reply
 from squidbot.core.sizing.header import Served
 from squidbot.core.tokens.counters import builtin_counter
 from squidbot.core.view.steps import refuse_server_state
@@ -34,13 +34,9 @@ from squidbot.core.view.steps import refuse_server_state
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from squidbot.core.messages import Reply
     from squidbot.core.ports import Certificate, Embedder, TokenCounter
     from squidbot.core.sizing.header import Definition
 
-
-# Where the prompt cache is told to keep a prefix: behind what never changes, what seldom does, and at
-# the end.
 
 MOST_BREAKPOINTS: Final = 4
 # What a breakpoint finds: an entry at its own place, or at one of the 19 before it.
@@ -48,7 +44,8 @@ LOOK_BACK_BLOCKS: Final = 20
 # The provider refuses a breakpoint on these.
 _UNMARKED: Final = frozenset({"thinking", "redacted_thinking"})
 
-Block = dict[str, object]
+Json = dict[str, object]
+Block = Json
 
 
 def marked(
@@ -56,23 +53,26 @@ def marked(
     messages: Sequence[Mapping[str, object]],
     mark: Mapping[str, object],
     stable: Sequence[int] = (),
-) -> tuple[list[Block], list[dict[str, object]]]:
-    """Return system and messages with breakpoints, at most four; those that stood there before are taken away.
+) -> tuple[list[Block], list[Json]]:
+    """Return system and messages with at most four breakpoints in place of any that they bring.
 
-    `stable` says how many messages stay as they are, from the first. Beside the breakpoints nothing changes: a string
-    that gets one becomes the block that it stands for.
+    `stable` says how many messages, from the first, stay as they are. Nothing else changes: a string that gets a
+    breakpoint becomes the block that it stands for.
     """
-    kept = [_bare(block) for block in system]
+    blocks = [_bare(block) for block in system]
     said = [_without_marks(message) for message in messages]
-    places = [(at, index) for at, message in enumerate(said) for index in range(_count(message))]
+    counts = [len(_blocks(message)) for message in said]
+    places = [(at, index) for at, count in enumerate(counts) for index in range(count)]
     left = MOST_BREAKPOINTS
-    if kept:
-        kept[-1]["cache_control"] = dict(mark)
+    if blocks:
+        blocks[-1]["cache_control"] = dict(mark)
         left -= 1
-    firm = [sum(at < count for at, _ in places) for count in sorted(set(stable), reverse=True) if count > 0]
-    for end in _ends(len(places), firm, _new(said), left):
+    firm = [sum(counts[:count]) for count in sorted(set(stable), reverse=True) if count > 0]
+    # What the request before can't have had: the assistant's last words, and what followed.
+    last = max((at for at, message in enumerate(said) if message.get("role") == "assistant"), default=0)
+    for end in _ends(len(places), firm, sum(counts[last:]), left):
         _mark(said, places[max(0, end - LOOK_BACK_BLOCKS) : end], mark)
-    return kept, said
+    return blocks, said
 
 
 def _ends(blocks: int, firm: Sequence[int], new: int, left: int) -> set[int]:
@@ -81,12 +81,6 @@ def _ends(blocks: int, firm: Sequence[int], new: int, left: int) -> set[int]:
     needed = min(left, new // LOOK_BACK_BLOCKS + 1) if firm else left
     kept = [end for end in firm if end < blocks][: left - needed]
     return {*kept, *along[: left - len(kept)]}
-
-
-def _new(said: Sequence[Mapping[str, object]]) -> int:
-    """Return how many blocks the request before can't have had: the assistant's last words, and what followed."""
-    last = max((at for at, message in enumerate(said) if message.get("role") == "assistant"), default=0)
-    return sum(map(_count, said[last:]))
 
 
 def _mark(said: list[dict[str, object]], places: Sequence[tuple[int, int]], mark: Mapping[str, object]) -> None:
@@ -108,10 +102,6 @@ def _blocks(message: Mapping[str, object]) -> list[Block]:
     return list(content) if isinstance(content, list) else []
 
 
-def _count(message: Mapping[str, object]) -> int:
-    return len(_blocks(message))
-
-
 def _without_marks(message: Mapping[str, object]) -> dict[str, object]:
     content = message.get("content")
     if not isinstance(content, list) or not any(
@@ -123,44 +113,6 @@ def _without_marks(message: Mapping[str, object]) -> dict[str, object]:
 
 def _bare(block: Mapping[str, object]) -> Block:
     return {key: value for key, value in block.items() if key != "cache_control"}
-
-
-# What a request says: the options of the settings, and a conversation with its breakpoints.
-
-Json = dict[str, object]
-
-
-class Options(NamedTuple):
-    """The options of a model, each where it goes.
-
-    Attributes:
-        thinking: what conversations say of it; None: nothing, which is the model's own default.
-        mark: what breakpoints are marked with.
-        betas: beta versions of the API, by their names.
-        rest: what goes into requests as it is.
-    """
-
-    thinking: Json | None
-    mark: Json
-    betas: list[str]
-    rest: Json
-
-
-def options_of(options: Mapping[str, object]) -> Options:
-    """Return options of the settings, each where it goes.
-
-    Raises:
-        InvalidRequestError: one has the provider keep or cut the history.
-    """
-    refuse_server_state(options)
-    rest = dict(options)
-    thinking, mark, betas = (rest.pop(name, None) for name in ("thinking", "cache_control", "betas"))
-    return Options(
-        dict(thinking) if isinstance(thinking, Mapping) else None,
-        dict(mark) if isinstance(mark, Mapping) else {"type": "ephemeral"},
-        [*map(str, betas)] if isinstance(betas, list) else [],
-        rest,
-    )
 
 
 def conversation(
@@ -194,63 +146,60 @@ def _texts(content: object) -> list[Json]:
     return [dict(block) for block in blocks if block.get("text") != ""] if isinstance(blocks, list) else []
 
 
-# Which reasoning is stale: what stood before it when it was made, and what stands there now.
-
 # A signature and two digests each; a plan that reaches further back has left their reasoning out.
 _MOST_KNOWN: Final = 4_096
 _SIGNED: Final = {"thinking": "signature", "redacted_thinking": "data"}
 
 
-class _Bound(NamedTuple):
-    """What stood before a block of reasoning: everything else, as a digest, and the reasoning before it, or ""."""
-
-    prefix: bytes
-    after: bytes
+# What stood before a block of reasoning: a digest of everything else, and the signature of the reasoning before it.
+_Prefix = tuple[bytes, bytes]
 
 
-class Bindings:
-    """The reasoning that one model has made here, and before which words. Threads may share it."""
+class ThinkingBindings:
+    """The reasoning that one model has produced in this process, and before which words. Threads may share it."""
 
     def __init__(self) -> None:
-        """Nothing is known yet; what another process was answered never is."""
-        self._known: dict[bytes, _Bound] = {}
+        self._known: dict[bytes, _Prefix] = {}
         self._lock = threading.Lock()
 
     def learn(self, request: Mapping[str, object], answer: Mapping[str, object]) -> None:
-        """Keep before which words the reasoning of an answer was made."""
+        """Keep before which words the reasoning of an answer was produced."""
         content = answer.get("content")
-        if not isinstance(content, list) or not any(_signature(block) for block in content):
+        signatures = {_signature(block) for block in content if block} if isinstance(content, list) else set()
+        if not signatures - {b""}:
             return
-        said = {**request, "messages": [*_listed(request.get("messages")), {"role": "assistant", "content": content}]}
-        made = {_signature(block) for block in content}
+        answered = {
+            **request,
+            "messages": [*_dicts(request.get("messages")), {"role": "assistant", "content": content}],
+        }
         with self._lock:
-            self._known.update({key: bound for key, bound in _bound(said) if key in made})
+            self._known.update({key: prefix for key, prefix in _bound(answered) if key in signatures})
             while len(self._known) > _MOST_KNOWN:
                 self._known.pop(next(iter(self._known)))
 
     def has_stale(self, request: Mapping[str, object]) -> bool:
-        """Return whether a request brings reasoning back behind other words than it was made."""
+        """Return whether a request brings reasoning back behind other words than it was produced."""
         with self._lock:
             known = dict(self._known)
         if not known:
             return False
-        for key, now in _bound(request):
-            then = known.get(key, now)
-            if now.prefix != then.prefix or (now.after and now.after != then.after):
+        for key, (prefix, after) in _bound(request):
+            then_prefix, then_after = known.get(key, (prefix, after))
+            if prefix != then_prefix or (after and after != then_after):
                 return True
         return False
 
 
-def _bound(request: Mapping[str, object]) -> Iterator[tuple[bytes, _Bound]]:
+def _bound(request: Mapping[str, object]) -> Iterator[tuple[bytes, _Prefix]]:
     """Yield each piece of reasoning, as a digest, with what stands before it, in order."""
     prefix, after = hashlib.sha256(), b""
     for part in ("tools", "system"):
         for block in _thinking_blocks(request.get(part)):
             prefix.update(_canonical(part, block))
-    for message in _listed(request.get("messages")):
+    for message in _dicts(request.get("messages")):
         for block in _thinking_blocks(message.get("content")):
             if key := _signature(block):
-                yield key, _Bound(prefix.digest(), after)
+                yield key, (prefix.digest(), after)
                 after = key
             else:
                 prefix.update(_canonical(str(message.get("role")), block))
@@ -270,14 +219,11 @@ def _canonical(role: str, block: Mapping[str, object]) -> bytes:
 
 
 def _thinking_blocks(content: object) -> list[Json]:
-    return [{"type": "text", "text": content}] if isinstance(content, str) else _listed(content)
+    return [{"type": "text", "text": content}] if isinstance(content, str) else _dicts(content)
 
 
-def _listed(content: object) -> list[Json]:
+def _dicts(content: object) -> list[Json]:
     return [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
-
-
-# The SDK with a key from the environment; its failures in our words.
 
 
 class AnthropicAccount(providers.Account):
@@ -297,8 +243,6 @@ class AnthropicAccount(providers.Account):
     )
 
 
-# A model of Anthropic's: it answers jobs, goes on with conversations, and counts what they take.
-
 _FINISHES: Final = {
     "tool_use": "tool_calls",
     "max_tokens": "length",
@@ -310,8 +254,6 @@ _NO_THINKING: Final[Json] = {"type": "disabled"}
 _ADAPTIVE: Final[Json] = {"type": "adaptive"}
 _BINDING: Final = "thinking-binding-controls-2026-08-01"
 _OF_BINDINGS: Final = re.compile(r"thinking|block_binding|anthropic-beta", re.IGNORECASE)
-# Counts that are kept: a conversation asks for each request once, and again where it changed.
-_MOST_COUNTS: Final = 256
 
 
 def open_model(definition: Definition, counter: TokenCounter | None = None) -> AnthropicModel:
@@ -328,10 +270,11 @@ def open_model(definition: Definition, counter: TokenCounter | None = None) -> A
 class AnthropicModel(ProviderModel):
     """A `LoadedModel` whose messages have the form "anthropic.messages". Threads may share it.
 
-    Answers come as a stream, whatever is asked: the SDK refuses to wait for a long one without. Conversations are
-    cached by the provider, with breakpoints of ours in place of any that messages bring.
+    Answers are streamed: the SDK refuses to wait for a long one otherwise. The provider caches conversations, with
+    breakpoints of ours in place of any that messages bring.
     """
 
+    form = "anthropic.messages"
     example = "claude-sonnet-5-5"
     _account: AnthropicAccount
 
@@ -346,42 +289,44 @@ class AnthropicModel(ProviderModel):
     ) -> None:
         """Name a model, and a server's address; "" is Anthropic's. Nothing is asked yet.
 
-        `counter` is what hosts count texts with, None: `classes`.
-        `options` go into requests as they are. Of them `thinking` is said in conversations alone, `cache_control` is
-        what breakpoints are marked with, and `betas` names beta versions of the API.
+        `counter` is what hosts count texts with, `None`: `classes`.
+        `options` go into requests as they are, except `thinking`, which only conversations use, `cache_control`, which
+        breakpoints are marked with, and `betas`, which names beta versions of the API.
 
         Raises:
             ConfigError: no model is named, the address is none, or there is no key for it.
             InvalidRequestError: an option has the provider keep or cut the history.
         """
         super().__init__(model, account or AnthropicAccount(url), counter)
-        self._options = options_of(options or {})
-        self._takes_no_thinking = True
-        self._bindings = Bindings()
-        self._leaves_out = self._knows_no_bindings = False
-        self._told_window: int | None = None
-        self._asked_window = False
-        self._counts: dict[str, int] = {}
+        self._options = dict(options or {})
+        refuse_server_state(self._options)
+        thinking, mark, betas = (self._options.pop(name, None) for name in ("thinking", "cache_control", "betas"))
+        self._thinking: Json | None = dict(thinking) if isinstance(thinking, Mapping) else None
+        self._mark: Json = dict(mark) if isinstance(mark, Mapping) else {"type": "ephemeral"}
+        self._betas = [*map(str, betas)] if isinstance(betas, list) else []
+        self._bindings = ThinkingBindings()
+        # What the model has shown of itself: whether thinking can be turned off in jobs, and whether the provider can
+        # be asked to leave stale reasoning out, and was.
+        self._can_stop_thinking = True
+        self._can_drop_stale = (self._thinking or {}).get("type") != "disabled"
+        self._drops_stale = False
+        self._native_tokens: int | None = None
+        self._was_asked = False
         self._lock = threading.Lock()
 
     @property
-    def form(self) -> str:
-        """Messages go in and come out as Anthropic writes them."""
-        return "anthropic.messages"
-
-    @property
     def window_tokens(self) -> int | None:
-        """What the provider tells of the model, or less where it has refused less; None where neither is known."""
+        """The window that the provider tells, or less where it has refused less; `None` where neither is known."""
         with self._lock:
-            if not self._asked_window:
-                self._asked_window = True
-                self._told_window = self.described()[0]
+            if not self._was_asked:
+                self._was_asked = True
+                self._native_tokens = self.described()[0]
         return self.served.window_tokens
 
     @property
     def served(self) -> Served:
-        """The window as far as it is known by now; nothing is asked for it."""
-        known = [tokens for tokens in (self._told_window, self._account.refused_window_tokens) if tokens]
+        """The window as far as it is known by now; the provider is not asked for it."""
+        known = [tokens for tokens in (self._native_tokens, self._account.refused_window_tokens) if tokens]
         return Served(min(known, default=None))
 
     def embedder(self) -> Embedder:
@@ -390,7 +335,7 @@ class AnthropicModel(ProviderModel):
         Raises:
             LLMError: Anthropic has no models that make vectors.
         """
-        raise LLMError("refused", f"{self._model} makes no vectors; name another model for memory.embedder")
+        raise LLMError("refused", f"{self.name} makes no vectors; name another model for memory.embedder")
 
     def reply(
         self,
@@ -400,119 +345,103 @@ class AnthropicModel(ProviderModel):
         told: Callable[[str], None] | None = None,
         stable: Sequence[int] = (),
     ) -> Reply:
-        """Return the next message of the assistant, as it was on the wire, its envelope with it.
+        """Return the next message of the assistant with its envelope, as it was on the wire.
 
-        The cache is told to keep a prefix up to where `stable` says, beside those along the end.
+        The cache keeps a prefix up to where `stable` says, beside those along the end.
 
         Where what stood before some reasoning has changed, as in the middle of a tool loop that overflowed, the
-        provider is asked to leave such reasoning out, and from then on each time. Reasoning that another process was
-        answered has to be refused first.
+        provider is asked to leave such reasoning out, from then on each time. Reasoning that another process received
+        has to be refused first.
 
         Raises:
             ContextOverflowError: messages and tools don't fit.
-            StaleThinkingError: reasoning among the messages was touched, or is refused all the same.
+            StaleThinkingError: reasoning among the messages was changed, or is refused all the same.
             LLMError: there is no answer.
         """
-        request = {**conversation(messages, tools, self._options.mark, stable), "max_tokens": max_output_tokens}
-        said = self._answered({**request, "extra_body": self._options.rest}, told)
-        self._bindings.learn(request, said.message)
-        return said.reply
+        request = {**conversation(messages, tools, self._mark, stable), "max_tokens": max_output_tokens}
+        reply = self._answer({**request, "extra_body": self._options}, told)
+        self._bindings.learn(request, reply.message)
+        return reply
 
     def count_tokens(self, messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]] = ()) -> int:
-        """Return what a request takes by the provider's own count, in tokens; an equal one is asked for once.
+        """Return what a request takes by the provider's own count, in tokens.
 
         Raises:
             ContextOverflowError: it does not fit.
             LLMError: the provider does not say.
         """
-        request = conversation(messages, tools, self._options.mark, None)
-        key = hashlib.sha256(json.dumps(request).encode()).hexdigest()
-        with self._lock:
-            if key in self._counts:
-                return self._counts[key]
+        request = conversation(messages, tools, self._mark, None)
         with self._account.failures():
-            counted = self._account.client.messages.count_tokens(model=self._model, **request).input_tokens
+            counted = self._account.client.messages.count_tokens(model=self.name, **request).input_tokens
         if not isinstance(counted, int):
-            raise LLMError("unusable", f"{self._model} counts {counted!r:.40} tokens")
-        with self._lock:
-            if len(self._counts) >= _MOST_COUNTS:
-                self._counts.pop(next(iter(self._counts)))
-            self._counts[key] = counted
+            raise LLMError("unusable", f"{self.name} counts {counted!r:.40} tokens")
         return counted
 
     def described(self) -> tuple[int | None, str]:
-        """Return the window in tokens that the provider tells of the model, None where not; and why not, else ""."""
+        """Return the window in tokens that the provider tells, or `None` and why it does not."""
         try:
             with self._account.failures():
-                told = self._account.client.models.retrieve(self._model).max_input_tokens
+                tokens = self._account.client.models.retrieve(self.name).max_input_tokens
         except LLMError as error:  # not every server that speaks like Anthropic's tells it
             return None, str(error)
-        if isinstance(told, int) and told > 0:
-            return told, ""
-        return None, f"{self._account.url} does not tell the window of {self._model}"
+        if isinstance(tokens, int) and tokens > 0:
+            return tokens, ""
+        return None, f"{self._account.url} does not tell the window of {self.name}"
 
-    def _job(self, system: str, prompt: str, most: int) -> ModelAnswer:
+    def _job(self, system: str, prompt: str, most: int) -> TextReply:
         request: Json = {"messages": [{"role": "user", "content": prompt}], "max_tokens": most}
-        request["extra_body"] = for_jobs(self._options.rest)
+        request["extra_body"] = for_jobs(self._options)
         if system:
             request["system"] = system
-        if self._takes_no_thinking:
+        if self._can_stop_thinking:
             try:
-                return self._said({**request, "thinking": _NO_THINKING}, None)
+                return self._streamed({**request, "thinking": _NO_THINKING}, None)
             except UnfitError as error:
                 if "thinking" not in str(error):
                     raise
-                self._takes_no_thinking = False  # a model that always thinks, or never
-        return self._said(request, None)
+                self._can_stop_thinking = False  # a model that always thinks, or never
+        return self._streamed(request, None)
 
-    def _answered(self, request: Json, told: Callable[[str], None] | None) -> ModelAnswer:
-        if self._may_leave_out and (self._leaves_out or self._bindings.has_stale(request)):
+    def _answer(self, request: Json, told: Callable[[str], None] | None) -> Reply:
+        if self._can_drop_stale and (self._drops_stale or self._bindings.has_stale(request)):
             try:
-                said = self._without_stale(request, told)
+                reply = self._without_stale(request, told)
             except UnfitError as error:
                 if not _OF_BINDINGS.search(str(error)):
                     raise
-                self._knows_no_bindings = True  # an older model, which binds reasoning to nothing
+                self._can_drop_stale = False  # an older model, which binds reasoning to nothing
             else:
-                self._leaves_out = True
-                return said
-        return self._with_all(request, told)
-
-    def _with_all(self, request: Json, told: Callable[[str], None] | None) -> ModelAnswer:
-        thinking = {} if self._options.thinking is None else {"thinking": self._options.thinking}
+                self._drops_stale = True
+                return reply
+        thinking = {} if self._thinking is None else {"thinking": self._thinking}
         try:
-            return self._said({**request, **thinking}, told)
+            return self._streamed({**request, **thinking}, told)[1]
         except StaleThinkingError as error:
-            if "prefix_mismatch_behavior" not in str(error) or not self._may_leave_out:
+            if "prefix_mismatch_behavior" not in str(error) or not self._can_drop_stale:
                 raise
-        self._leaves_out = True
+        self._drops_stale = True
         return self._without_stale(request, told)
 
-    @property
-    def _may_leave_out(self) -> bool:
-        return not self._knows_no_bindings and (self._options.thinking or {}).get("type") != "disabled"
+    def _without_stale(self, request: Json, told: Callable[[str], None] | None) -> Reply:
+        thinking = {**(self._thinking or _ADAPTIVE), "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
+        return self._streamed({**request, "thinking": thinking}, told, [_BINDING])[1]
 
-    def _without_stale(self, request: Json, told: Callable[[str], None] | None) -> ModelAnswer:
-        asked = {**(self._options.thinking or _ADAPTIVE), "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
-        return self._said({**request, "thinking": asked}, told, [_BINDING])
-
-    def _said(
+    def _streamed(
         self, request: Mapping[str, object], told: Callable[[str], None] | None, betas: Sequence[str] = ()
-    ) -> ModelAnswer:
-        """Return the answer to a request, with what beta versions of the API are named beside those of the options.
+    ) -> TextReply:
+        """Return the answer to a request; `betas` are named beside those of the options.
 
         Raises:
             ContextOverflowError, LLMError: as `failures` of its account; or the provider's filter ended it.
         """
-        clean = {key: writable(value) for key, value in request.items()}
-        if named := [*self._options.betas, *betas]:
-            clean["betas"] = named
-        account, texts = self._account, []
+        body = writable(request)
+        if named := [*self._betas, *betas]:
+            body["betas"] = named
+        account, texts, ended = self._account, [], False
         with ExitStack() as opened:
             with account.failures():
-                side = account.client.beta.messages if "betas" in clean else account.client.messages
-                stream = opened.enter_context(side.stream(model=self._model, **clean))
-            ended = False
+                side = account.client.beta.messages if named else account.client.messages
+                stream = opened.enter_context(side.stream(model=self.name, **body))
             for event in account.events(stream):
                 if event.type == "text":
                     texts.append(str(event.text))
@@ -522,20 +451,15 @@ class AnthropicModel(ProviderModel):
             if not ended:
                 raise LLMError("unreachable", f"{account.url} closed the connection before the answer ended")
             message = stream.get_final_message().model_dump(mode="json", by_alias=True, exclude_unset=True)
-        return self._whole(message, "".join(texts))
-
-    def _whole(self, message: Json, text: str) -> ModelAnswer:
-        """Return an answer; its input is all of it, whether the cache had it, was written to, or neither."""
         if (reason := str(message.get("stop_reason"))) == "refusal":
-            raise LLMError("refused", f"{self._model} may not answer this")
+            raise LLMError("refused", f"{self.name} may not answer this")
         usage = message.get("usage")
         cached = number(usage, "cache_read_input_tokens")
-        asked = number(usage, "input_tokens") + number(usage, "cache_creation_input_tokens") + cached
-        return ModelAnswer(message, text, _FINISHES.get(reason, "stop"), asked, number(usage, "output_tokens"), cached)
+        # The input is all of it, whether the cache had it, was written to, or neither.
+        tokens = number(usage, "input_tokens") + number(usage, "cache_creation_input_tokens") + cached
+        finish = _FINISHES.get(reason, "stop")
+        return "".join(texts), Reply(message, finish, tokens, number(usage, "output_tokens"), cached)
 
-
-# Tokens of long texts by the provider's own count, each text asked for once; short ones are estimated
-# here.
 
 # A shorter text is not worth a question: of 500 tokens an estimate is wrong by some dozens.
 LEAST_CHARS: Final = 2_000
@@ -551,6 +475,9 @@ LEAST_TEXT: Final = "."
 class AnthropicCounter:
     """A `TokenCounter`. Threads may share it. What the provider does not count is estimated, as short texts are."""
 
+    # Short texts are estimated, and the provider's count is no promise either.
+    certificate: Certificate = "measured"
+
     def __init__(self, model: str, url: str = "", *, key_name: str = "") -> None:
         """Name a model, a server's address, "" is Anthropic's, and where its key is in the environment, "" as usual.
 
@@ -560,24 +487,14 @@ class AnthropicCounter:
             ConfigError: no model is named, the address is none, or there is no key for it.
         """
         account = AnthropicAccount(url, patience=PATIENCE, key_name=key_name)
-        self._asked = AnthropicModel(model, account=account)
-        self._name = f"anthropic:{model}"
+        self.name = f"anthropic:{model}"
+        self._model = AnthropicModel(model, account=account)
         self._plain = builtin_counter("classes")
         self._kept = KeptCounts(f"{account.url} {model}")
-        # What was not counted stays so while the process lives: a text always costs the same.
+        # A text that was not counted is not asked for again while the process lives: its cost stays the same.
         self._uncounted: dict[str, None] = {}
         self._rests_until = 0.0
         self._lock = threading.Lock()
-
-    @property
-    def name(self) -> str:
-        """The model's name, behind its provider's."""
-        return self._name
-
-    @property
-    def certificate(self) -> Certificate:
-        """Measured: short texts are estimated, and the provider's count is no promise either."""
-        return "measured"
 
     def keep(self, path: str) -> None:
         """Keep all counts in a file, beside those that are there: no text is asked for that any process asked for."""
@@ -597,7 +514,7 @@ class AnthropicCounter:
 
     def close(self) -> None:
         """Close its connections; a second call does nothing."""
-        self._asked.close()
+        self._model.close()
 
     def _counted(self, text: str) -> int | None:
         """Return the provider's count; None where it was not asked, or did not say. That stays so for a text."""
@@ -630,7 +547,7 @@ class AnthropicCounter:
         key = self._kept.key(text)
         known = self._kept.get(key)
         if known is None:
-            asked = self._asked.count_tokens([{"role": "user", "content": text}])
-            known = max(0, asked - frame_tokens)
+            counted = self._model.count_tokens([{"role": "user", "content": text}])
+            known = max(0, counted - frame_tokens)
             self._kept.put(key, known)
         return known

@@ -15,14 +15,14 @@ from zlib import crc32
 import faiss
 import numpy as np
 
-from squidbot.adapters.common.embeddings import OUTGROWN, VIEWS, KeptIndex, UnusableError, lists_for, misfit
-from squidbot.adapters.common.files import lock, open_own, sync
-from squidbot.core.vectors import Near
+from squidbot.adapters.common.files import has_name, lock, open_own, sync
+from squidbot.adapters.common.indexes import OUTGROWN, VIEWS, BaseIndex, UnusableError, lists_for, misfit
+from squidbot.core.vectors import IndexHit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from squidbot.core.vectors import Entry
+    from squidbot.core.vectors import VectorEntry
 
 
 # Whose vector is which: for each row of a FAISS index its place, its mark, and the views that see it.
@@ -31,7 +31,7 @@ COLUMNS = 2 + VIEWS
 FEWEST_ROWS = 1024
 
 
-class Rows:
+class VectorRows:
     """A table of integers with one row for each vector, in the order of their coming.
 
     Its columns are place, mark and views; a place of 0 says that the row is empty, as are views of 0.
@@ -54,7 +54,7 @@ class Rows:
         """The mark of each row; 0 for an empty one."""
         return self._table[1, : self.size]
 
-    def add(self, entries: Sequence[Entry]) -> None:
+    def add(self, entries: Sequence[VectorEntry]) -> None:
         """Put rows behind the last one."""
         end = self.size + len(entries)
         if end > self._table.shape[1]:
@@ -101,7 +101,7 @@ class Rows:
         return data
 
     @classmethod
-    def of(cls, data: bytes) -> Rows:
+    def of(cls, data: bytes) -> VectorRows:
         """Return what `as_bytes` was of.
 
         Raises:
@@ -122,7 +122,7 @@ CHUNK_BYTES = 1 << 20
 TAIL = struct.Struct("<I")
 
 
-class Out:
+class ChecksummedFile:
     """What is written to a file, with a running checksum; FAISS calls `write`, too."""
 
     def __init__(self, file: BinaryIO) -> None:
@@ -136,15 +136,15 @@ class Out:
 
 
 @contextmanager
-def write(path: Path, said: Mapping[str, object]) -> Iterator[Out]:
+def write(path: Path, head: Mapping[str, object]) -> Iterator[ChecksummedFile]:
     """Write a file in place of the one that is there, whole or not at all; durable on return.
 
     Raises:
         OSError: the disk failed; the file is as it was.
     """
     with _unfinished(path) as file:
-        out = Out(file)
-        out.write(MAGIC + json.dumps(said).encode() + b"\n")
+        out = ChecksummedFile(file)
+        out.write(MAGIC + json.dumps(head).encode() + b"\n")
         yield out
         file.write(TAIL.pack(out.checksum))
         file.flush()
@@ -168,27 +168,20 @@ def _unfinished(path: Path) -> Iterator[BinaryIO]:
         with open_own(part, "a") as file:
             if sys.platform != "win32":  # there the second of two that save at once fails
                 lock(file)
-            if not _is(file, part):  # it has taken its place meanwhile
+            if not has_name(file, part):  # it has taken its place meanwhile
                 continue
             try:
                 file.truncate(0)
                 yield file
             finally:
-                if not file.closed and _is(file, part):
+                if not file.closed and has_name(file, part):
                     with suppress(OSError):
                         part.unlink()
             return
 
 
-def _is(file: BinaryIO, path: Path) -> bool:
-    try:
-        return os.path.samestat(os.fstat(file.fileno()), path.stat())
-    except FileNotFoundError:
-        return False
-
-
 @contextmanager
-def opened(path: Path) -> Iterator[tuple[dict[str, object], BinaryIO]]:
+def opened(path: Path) -> Iterator[tuple[dict[str, Any], BinaryIO]]:
     """Open a file whose checksum is right; gives what its first line says, and the file behind that line.
 
     Raises:
@@ -198,24 +191,17 @@ def opened(path: Path) -> Iterator[tuple[dict[str, object], BinaryIO]]:
     """
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
-        head = file.readline(MOST_HEAD_BYTES)
-        if not head.startswith(MAGIC):
+        line = file.readline(MOST_HEAD_BYTES)
+        if not line.startswith(MAGIC):
             raise UnusableError("it is not one of ours, or of another version")
-        if not head.endswith(b"\n"):
-            raise UnusableError("it is cut")
-        left, checksum = size - len(head) - TAIL.size, crc32(head)
+        left, checksum = size - len(line) - TAIL.size, crc32(line)
         while left > 0 and (data := file.read(min(left, CHUNK_BYTES))):
             left, checksum = left - len(data), crc32(data, checksum)
         if left or file.read() != TAIL.pack(checksum):
             raise UnusableError("it is cut or damaged: its checksum is wrong")
-        try:
-            said = json.loads(head[len(MAGIC) :])
-        except ValueError as error:  # with a right checksum: written so
-            raise UnusableError("its first line is none of ours") from error
-        if not isinstance(said, dict):
-            raise UnusableError("its first line is none of ours")
-        file.seek(len(head))
-        yield said, file
+        head = json.loads(line[len(MAGIC) :])
+        file.seek(len(line))
+        yield head, file
 
 
 # VectorIndex by FAISS: exact up to some ten thousand vectors, above in lists, a byte a number.
@@ -235,14 +221,12 @@ ADDED_ROWS = 50_000
 SHARED_ROWS = 1_000
 
 
-class FaissIndex(KeptIndex):
+class FaissIndex(BaseIndex):
     """VectorIndex in memory, with a file that `save` writes; threads may share one, processes each have their own.
 
     A view's vectors are compared alone, so that as many as are wanted are found in a small view of a large store.
     What is taken out leaves the memory at once, and the file at the next `save`.
     """
-
-    kept_as = "file"
 
     def __init__(
         self, path: str | Path | None, model: str, dimensions: int, *, exact_vectors: int = EXACT_VECTORS
@@ -253,7 +237,7 @@ class FaissIndex(KeptIndex):
         """
         super().__init__(path, model, dimensions)
         self._exact_vectors = exact_vectors
-        self._rows = Rows()
+        self._rows = VectorRows()
         self._lists = self._expected = self._made_for = 0
         self.begin()
 
@@ -273,39 +257,35 @@ class FaissIndex(KeptIndex):
             places = self._rows.places
             return [int(place) for place in np.sort(places[places > 0])]
 
-    def add(self, entries: Sequence[Entry]) -> None:
-        """Take entries in, all or nothing. A place that is there stays as it is.
+    def _known(self, places: Sequence[int]) -> list[int]:
+        if not places or min(places) > self._last:
+            return []
+        found: list[int] = self._rows.places[self._rows.found(places)].tolist()
+        return found
 
-        Raises:
-            StoreError: nothing was taken in: a vector has another number of dimensions, or a number is not finite.
-        """
-        with self._lock:
-            new = {each.place: each for each in entries}
-            if new and min(new) <= self._last:
-                there = self._rows.places[self._rows.found([*new])]
-                new = {place: each for place, each in new.items() if place not in {*there.tolist()}}
-            if new:
-                vectors = self._matrix([*new.values()])
-                self._put(vectors)
-                self._rows.add([*new.values()])
-                self._stamp = self._stamp.plus(each.mark for each in new.values())
-                self._last = max(self._last, *new)
-                self._dirty = True
-                if self.is_exact and self._stamp.vectors > self._exact_vectors:
-                    self._make_lists()
+    def _put(self, entries: Sequence[VectorEntry]) -> None:
+        vectors = self._matrix(entries)
+        with _alone() if len(vectors) < SHARED_ROWS else nullcontext():
+            if self._lists:
+                numbers = np.arange(self._rows.size, self._rows.size + len(vectors), dtype=np.int64)
+                self._index.add_with_ids(vectors, numbers)
+            else:
+                self._index.add(vectors)
+        self._rows.add(entries)
 
-    def remove(self, places: Sequence[int]) -> int:
-        """Take entries out, and return how many were there."""
-        with self._lock:
-            rows = self._rows.found(places)
-            if len(rows):
-                self._stamp = self._stamp.minus(int(mark) for mark in self._rows.marks[rows])
-                self._index.remove_ids(faiss.IDSelectorBatch(rows))
-                self._rows.empty(rows)
-                if self.is_exact:  # FAISS closes up the rows of an exact index, and no other
-                    self._rows.close_up()
-                self._dirty = True
-            return len(rows)
+    def _grown(self) -> None:
+        if self.is_exact and self._stamp.vectors > self._exact_vectors:
+            self._make_lists()
+
+    def _drop(self, places: Sequence[int]) -> list[int]:
+        rows = self._rows.found(places)
+        marks: list[int] = self._rows.marks[rows].tolist()
+        if marks:
+            self._index.remove_ids(faiss.IDSelectorBatch(rows))
+            self._rows.empty(rows)
+            if self.is_exact:  # FAISS closes up the rows of an exact index, and no other
+                self._rows.close_up()
+        return marks
 
     def clear(self, expected: int = 0) -> None:
         """Take all out. `expected`: how many are about to be taken in: lists are made for as many."""
@@ -313,7 +293,7 @@ class FaissIndex(KeptIndex):
             self._empty()
             self._expected = expected
 
-    def _found(self, asked: Sequence[float], limit: int, view: int) -> list[Near]:
+    def _found(self, asked: Sequence[float], limit: int, view: int) -> list[IndexHit]:
         seen, count = self._rows.seen(view)
         wanted = min(limit, count)
         if not wanted:
@@ -330,11 +310,11 @@ class FaissIndex(KeptIndex):
     def _write(self, path: Path) -> None:
         if self._lists and self._stamp.vectors > OUTGROWN * self._made_for:
             self._make_lists()
-        said = {
+        head = {
             "model": self._stamp.model, "dimensions": self._stamp.dimensions, "rows": self._rows.size,
             "last": self._last, "made_for": self._made_for,
         }  # fmt: skip
-        with write(path, said) as out:
+        with write(path, head) as out:
             out.write(self._rows.as_bytes())
             faiss.write_index(self._index, faiss.PyCallbackIOWriter(out.write))
 
@@ -346,24 +326,23 @@ class FaissIndex(KeptIndex):
     def _empty(self) -> None:
         super()._empty()
         self._index: Any = faiss.IndexFlatIP(self._stamp.dimensions)
-        self._rows = Rows()
+        self._rows = VectorRows()
         self._lists = self._expected = self._made_for = 0
 
     def _take(self, path: Path) -> None:
-        with opened(path) as (said, file):
-            self._refuse_other(said["model"], said["dimensions"])
-            rows = Rows.of(file.read(int(str(said["rows"])) * Rows.BYTES))
+        with opened(path) as (head, file):
+            self._refuse_other(head["model"], head["dimensions"])
+            rows = VectorRows.of(file.read(head["rows"] * VectorRows.BYTES))
             index = faiss.read_index(faiss.PyCallbackIOReader(file.read))
-            last, made_for = int(str(said["last"])), int(str(said["made_for"]))
         live = rows.places > 0
         if index.d != self._stamp.dimensions or index.ntotal != int(live.sum()):
             raise UnusableError("its parts don't go together")
-        self._rows, self._index, self._last, self._made_for = rows, index, last, made_for
+        self._rows, self._index, self._last, self._made_for = rows, index, head["last"], head["made_for"]
         self._lists = int(getattr(index, "nlist", 0))
         self._stamp = self._stamp.plus(int(mark) for mark in rows.marks[live])
         self._dirty = False
 
-    def _matrix(self, entries: Sequence[Entry]) -> np.ndarray:
+    def _matrix(self, entries: Sequence[VectorEntry]) -> np.ndarray:
         """Return vectors as rows of one matrix.
 
         Raises:
@@ -379,16 +358,7 @@ class FaissIndex(KeptIndex):
             wrong = entries[int(np.argmin(whole))]
         raise misfit(wrong, self._stamp.dimensions)
 
-    def _put(self, vectors: np.ndarray) -> None:
-        """Give FAISS the vectors of the rows behind the last one."""
-        with _alone() if len(vectors) < SHARED_ROWS else nullcontext():
-            if self._lists:
-                numbers = np.arange(self._rows.size, self._rows.size + len(vectors), dtype=np.int64)
-                self._index.add_with_ids(vectors, numbers)
-            else:
-                self._index.add(vectors)
-
-    def _nearest(self, asked: np.ndarray, wanted: int, seen: np.ndarray, probes: int) -> list[Near]:
+    def _nearest(self, asked: np.ndarray, wanted: int, seen: np.ndarray, probes: int) -> list[IndexHit]:
         selector = faiss.IDSelectorBitmap(seen)
         if self._lists:
             how = faiss.SearchParametersIVF(sel=selector, nprobe=probes)
@@ -398,7 +368,7 @@ class FaissIndex(KeptIndex):
             cosines, rows = self._index.search(asked, wanted, params=how)
         places = self._rows.places
         return [
-            Near(int(places[row]), max(-1.0, min(1.0, float(cosine))))
+            IndexHit(int(places[row]), max(-1.0, min(1.0, float(cosine))))
             for row, cosine in zip(rows[0], cosines[0], strict=True)
             if row >= 0
         ]

@@ -1,7 +1,6 @@
-"""What GPUs there are and how much of their memory is free, asked with nothing but the standard library.
+"""GPUs and their free memory, read with the standard library: vendors' programs, /sys, and what is imported already.
 
-Each file is one source, a `GpuProbe` by its own name, and looks at nothing else; squidbot/wiring/gpus.py
-asks them in turn.
+`SOURCES` is the table of sources. squidbot/wiring/gpus.py asks them in turn.
 """
 
 from __future__ import annotations
@@ -16,23 +15,20 @@ import signal
 import subprocess
 import sys
 import threading
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.adapters.common.looks import Look, Unanswered, looked
 from squidbot.core.devices import Device, MainMemory, Pressure, Probed, Tried, Vendor, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from types import ModuleType
 
-
-# Programs run for what they print: no shell, in the C locale, with a time limit, of bounded output.
 
 # What a driver that hangs may cost.
 TIMEOUT_SECONDS = 5.0
@@ -84,25 +80,25 @@ class Commands:
 
     def _printed(self, path: str, process: subprocess.Popen[bytes]) -> Printed:
         """Return what a program prints, or kill it when it takes too long or says too much."""
-        told: list[bytes] = []
+        output: list[bytes] = []
 
         def listen() -> None:
             if process.stdout is not None:
-                told.append(process.stdout.read(MOST_BYTES + 1))
+                output.append(process.stdout.read(MOST_BYTES + 1))
 
         listener = threading.Thread(target=listen, name="squidbot-probe", daemon=True)
         listener.start()
         listener.join(self._timeout_seconds)
         try:
-            if not told or len(told[0]) > MOST_BYTES:
-                late = "did not end within" if not told else "printed too much in"
+            if not output or len(output[0]) > MOST_BYTES:
+                late = "did not end within" if not output else "printed too much in"
                 raise Unanswered(f"{path} {late} {self._timeout_seconds:g} s")
             code = process.wait(self._timeout_seconds)
         except subprocess.TimeoutExpired as error:
             raise Unanswered(f"{path} did not end within {self._timeout_seconds:g} s") from error
         finally:
             _end(process, listener)
-        return Printed(told[0].decode("utf-8", "replace"), code)
+        return Printed(output[0].decode("utf-8", "replace"), code)
 
 
 def _end(process: subprocess.Popen[bytes], listener: threading.Thread) -> None:
@@ -120,9 +116,6 @@ def _end(process: subprocess.Popen[bytes], listener: threading.Thread) -> None:
     if process.stdout is not None and not listener.is_alive():
         process.stdout.close()
 
-
-# Numbers as drivers and programs write them: in all forms known, and never a mistake taken for a
-# number.
 
 MIB = 1 << 20
 
@@ -188,9 +181,6 @@ def found_json(text: str) -> object:
     return None
 
 
-# Main memory: how much this process may have, and what is free of it; the limit of its container
-# counts.
-
 # What /proc and /sys write is short.
 MOST_CHARS = 1 << 16
 
@@ -219,9 +209,6 @@ def read_text(path: Path) -> str | None:
             return file.read(MOST_CHARS).strip()
     except (OSError, ValueError):
         return None
-
-
-# -- Linux -----------------------------------------------------------------------------------------------------------
 
 
 def _linux_memory(root: Path) -> MainMemory | None:
@@ -266,9 +253,6 @@ def _group_limits(top: Path, path: str, names: tuple[str, str, str]) -> list[tup
     return found
 
 
-# -- macOS -----------------------------------------------------------------------------------------------------------
-
-
 def darwin_memory(commands: Commands) -> MainMemory | None:
     """Return hw.memsize, and of vm_stat's pages those that are free, inactive, speculative or purgeable.
 
@@ -283,9 +267,6 @@ def darwin_memory(commands: Commands) -> MainMemory | None:
             pages = sum(int(lines.get(name, "0")) for name in ("free", "inactive", "speculative", "purgeable"))
             return MainMemory(total, min(total, pages * int(page[1])))
     return None
-
-
-# -- Windows ---------------------------------------------------------------------------------------------------------
 
 
 class _MemoryStatus(ctypes.Structure):
@@ -317,8 +298,6 @@ def _windows_memory() -> MainMemory | None:
         return None
     return MainMemory(int(status.total), min(int(status.available), int(status.total))) if done else None
 
-
-# Which devices a runtime will see, and in which order, under CUDA_VISIBLE_DEVICES and its like.
 
 CUDA, CUDA_ORDER = "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"
 HIP, ROCR = "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"
@@ -409,8 +388,6 @@ def _told(probed: Probed, chosen: Sequence[Device], reasons: Sequence[str]) -> P
     return Probed(devices, (*before, newest._replace(reason=reason)))
 
 
-# Whether NVIDIA's driver is there at all.
-
 _LIBRARIES = ("libnvidia-ml.so.1",)
 # Beside the system's own libraries, or, with older drivers, in a folder of theirs.
 _WINDOWS = (
@@ -428,297 +405,208 @@ def has_nvml() -> bool:
     return False
 
 
-# What all sources have in common.
+class Machine:
+    """Where sources look: an environment, a file system, a platform, and the modules that are imported."""
+
+    def __init__(
+        self,
+        environ: Mapping[str, str] | None = None,
+        root: Path = _SYSTEM,
+        platform: str = sys.platform,
+        modules: Mapping[str, ModuleType] | None = None,
+    ) -> None:
+        self.environ = dict(os.environ if environ is None else environ)
+        self.root = root
+        self.platform = platform
+        self.modules = sys.modules if modules is None else modules
+        self.commands = Commands(self.environ)
+
+    def main_memory(self) -> MainMemory | None:
+        """Return the main memory that this process may use, and what is free of it."""
+        return main_memory(self.root, self.commands, self.platform)
 
 
-class GpuSource(ABC):
-    """One place to look for devices."""
-
-    name: ClassVar[str]
-
-    def probe(self) -> Probed:
-        """Return the devices it finds now; never raises."""
-        return looked(self.name, self._look)
-
-    @abstractmethod
-    def _look(self, look: Look) -> None:
-        """Add what is found to `look`."""
+def look_at(source: str, machine: Machine) -> Probed:
+    """Return what one source of `SOURCES` finds; never raises."""
+    return looked(source, lambda look: SOURCES[source](machine, look))
 
 
-class VendorProgram(GpuSource):
-    """A vendor's program, whose output is read."""
-
-    def __init__(self, commands: Commands | None = None, main: Callable[[], MainMemory | None] = main_memory) -> None:
-        self._commands = commands or Commands()
-        self._main = main
-
-
-# NVIDIA's devices by the command that comes with the driver. It knows no MIG devices.
-
+# The command that comes with NVIDIA's driver: a line for each device, in the order of the bus. It knows no MIG devices.
 QUERY = "--query-gpu=index,uuid,name,memory.total,memory.free,memory.used,utilization.gpu"
 
 
-class NvidiaSmi(VendorProgram):
-    """One line for each device, in the order of the bus."""
+def _nvidia_smi(machine: Machine, look: Look) -> None:
+    printed = machine.commands.run("nvidia-smi", QUERY, "--format=csv,noheader,nounits")
+    lines = [line.strip() for line in printed.text.splitlines() if line.strip()]
+    # Failures are printed where figures are expected, among those of devices that did answer.
+    others = [line for line in lines if not _nvidia_line(machine, look, line)]
+    if others or printed.code or not lines:
+        exit_code = f" (exit code {printed.code})" if printed.code and lines else ""
+        look.note((others[0] if others else printed.first_line()) + exit_code)
 
-    name = "nvidia_smi"
 
-    def _look(self, look: Look) -> None:
-        printed = self._commands.run("nvidia-smi", QUERY, "--format=csv,noheader,nounits")
-        lines = [line.strip() for line in printed.text.splitlines() if line.strip()]
-        # Failures are printed where figures are expected, among those of devices that did answer.
-        others = [line for line in lines if not self._line(look, line)]
-        if others or printed.code or not lines:
-            exit_code = f" (exit code {printed.code})" if printed.code and lines else ""
-            look.note((others[0] if others else printed.first_line()) + exit_code)
-
-    def _line(self, look: Look, line: str) -> bool:
-        """Take one line; return whether it was that of a device."""
-        fields = [field.strip() for field in line[:2000].split(",")]
-        if len(fields) < 7 or (number := whole(fields[0])) is None or number >= 1000:
-            return False
-        total, free = as_bytes(fields[-4], MIB), as_bytes(fields[-3], MIB)
-        unified = total is None and free is None
-        if unified and (main := self._main()) is not None:
-            # GB10, Jetson: "[N/A]", as the GPU has no memory of its own.
-            total, free = main
-        if total is None:
-            look.note(f"device {number}: it does not tell its memory")
-            return True
+def _nvidia_line(machine: Machine, look: Look, line: str) -> bool:
+    """Take one line, and return whether it describes a device."""
+    fields = [field.strip() for field in line[:2000].split(",")]
+    if len(fields) < 7 or (number := whole(fields[0])) is None or number >= 1000:
+        return False
+    total, free = as_bytes(fields[-4], MIB), as_bytes(fields[-3], MIB)
+    unified = total is None and free is None
+    if unified and (main := machine.main_memory()) is not None:
+        # GB10, Jetson: "[N/A]", as the GPU has no memory of its own.
+        total, free = main
+    if total is None:
+        look.note(f"device {number}: it does not tell its memory")
+    else:
         name, busy = ", ".join(fields[2:-4]), percent(fields[-1])
-        look.add(Device(number, fields[1], name, "nvidia", total, free, unified, self.name, busy))
-        return True
+        look.add(Device(number, fields[1], name, "nvidia", total, free, unified, look.source, busy))
+    return True
 
-
-# What AMD's sources have in common: which of a device's memories count.
 
 # A processor's own graphics have a small part of main memory set aside for them, and take more of it as GTT.
 APU_VRAM_BYTES = 4 << 30
-
-
-class Pools(NamedTuple):
-    """A device's memories in bytes: its own (VRAM), and of main memory what it may map (GTT); None where unknown."""
-
-    vram_total: int | None
-    vram_used: int | None
-    gtt_total: int | None = None
-    gtt_used: int | None = None
-
-
-def as_device(device: Device, pools: Pools, main: MainMemory | None) -> Device | None:
-    """Return a device with the memory that a model can have of it; None where it does not tell how much it has.
-
-    An APU (less than 4 GiB of VRAM, and more GTT than that) is unified: both memories count, and of main memory no
-    more is free than `main` has.
-    """
-    vram, gtt = pools.vram_total, pools.gtt_total
-    if vram is None:
-        return None
-    if vram >= APU_VRAM_BYTES or gtt is None or gtt <= vram:
-        return device._replace(total_bytes=vram, free_bytes=_rest(vram, pools.vram_used))
-    total = vram + gtt
-    used = None if pools.vram_used is None or pools.gtt_used is None else pools.vram_used + pools.gtt_used
-    free = _rest(total, used)
-    if free is not None and main is not None:
-        free = min(free, main.available_bytes)
-    return device._replace(total_bytes=total, free_bytes=free, unified=True)
-
-
-def _rest(total: int, used: int | None) -> int | None:
-    return None if used is None else max(0, total - used)
-
-
-# AMD's devices by the command of newer ROCm; its answers have several forms, and may come with an
-# exit code of 1.
-
-
-class AmdSmi(VendorProgram):
-    """Each device that it lists, by its number."""
-
-    name = "amd_smi"
-
-    def _look(self, look: Look) -> None:
-        metric = self._commands.run("amd-smi", "metric", "--mem-usage", "--json")
-        static = self._commands.run("amd-smi", "static", "--vram", "--json")
-        uses, sizes = _by_number(metric), _by_number(static)
-        if not uses and not sizes:
-            raise Unanswered(metric.first_line())
-        for number in sorted({*uses, *sizes}):
-            self._device(look, number, uses.get(number, {}), sizes.get(number, {}))
-
-    def _device(self, look: Look, number: int, use: Mapping[str, object], size: Mapping[str, object]) -> None:
-        usage, asic = _part(use, "mem_usage"), _part(size, "asic")
-        total = as_bytes(usage.get("total_vram"), MIB)
-        if total is None:
-            total = as_bytes(_part(size, "vram").get("size"), MIB)
-        free, used = as_bytes(usage.get("free_vram"), MIB), as_bytes(usage.get("used_vram"), MIB)
-        if free is not None and total is not None:
-            # What is free says more than what is used: the driver keeps some for itself.
-            used = total - min(free, total)
-        pools = Pools(total, used, as_bytes(usage.get("total_gtt"), MIB), as_bytes(usage.get("used_gtt"), MIB))
-        name, uuid = str(asic.get("market_name", "AMD GPU")), str(size.get("uuid", ""))
-        device = Device(number, uuid, name, "amd", 0, None, unified=False, source=self.name)
-        known = as_device(device, pools, self._main())
-        if known is None:
-            look.note(f"device {number}: it does not tell its memory")
-        else:
-            look.add(known)
-
-
-def _part(said: Mapping[str, object], key: str) -> Mapping[str, object]:
-    part = said.get(key)
-    return part if isinstance(part, Mapping) else {}
-
-
-def _by_number(printed: Printed) -> dict[int, Mapping[str, object]]:
-    """Return what is said of each device: a list, or, from ROCm 7 on, a list under the key gpu_data."""
-    said = found_json(printed.text)
-    if isinstance(said, Mapping):
-        said = said.get("gpu_data")
-    found: dict[int, Mapping[str, object]] = {}
-    for entry in said if isinstance(said, list) else []:
-        number = whole(str(entry.get("gpu"))[:8]) if isinstance(entry, Mapping) else None
-        if number is not None and number < 1000:
-            found.setdefault(number, entry)
-    return found
-
-
-# AMD's devices by what the kernel's driver, amdgpu, writes into /sys: no program is run.
-
-AMD = "0x1002"
-
-
-class Amdgpu(GpuSource):
-    """Each card of AMD's in the order of the kernel's numbers; `root` is where `sys` is looked for."""
-
-    name = "amdgpu"
-
-    def __init__(self, root: Path = _SYSTEM, main: Callable[[], MainMemory | None] = main_memory) -> None:
-        self._cards = root / "sys" / "class" / "drm"
-        self._main = main
-
-    def _look(self, look: Look) -> None:
-        try:
-            names = [path.name for path in self._cards.iterdir()]
-        except OSError:
-            names = []
-        # card0-DP-1 and the like are a card's outputs.
-        numbers = sorted(int(name[4:]) for name in names if re.fullmatch(r"card[0-9]{1,4}", name, re.ASCII))
-        folders = [self._cards / f"card{number}" / "device" for number in numbers]
-        cards = [folder for folder in folders if read_text(folder / "vendor") == AMD]
-        if not cards:
-            raise Unanswered("the kernel knows no AMD card")
-        for number, folder in enumerate(cards):
-            self._card(look, number, folder)
-
-    def _card(self, look: Look, number: int, folder: Path) -> None:
-        pools = Pools(*(_figure(folder, f"mem_info_{part}") for part in _PARTS))
-        unique, product = read_text(folder / "unique_id"), read_text(folder / "product_name")
-        device = Device(
-            number,
-            f"GPU-{unique}" if unique else "",
-            product or f"AMD GPU {(read_text(folder / 'device') or '').removeprefix('0x')}".strip(),
-            "amd",
-            0,
-            None,
-            unified=False,
-            source=self.name,
-            utilisation_fraction=percent(read_text(folder / "gpu_busy_percent")),
-        )
-        known = as_device(device, pools, self._main())
-        if known is None:
-            look.note(f"device {number}: its driver does not tell its memory")
-        else:
-            look.add(known)
-
-
-_PARTS = ("vram_total", "vram_used", "gtt_total", "gtt_used")
-
-
-def _figure(folder: Path, name: str) -> int | None:
-    return whole(read_text(folder / name) or "")
-
-
-# AMD's devices by the command of older ROCm.
-
-_KEYS = (
+# The four sizes that AMD's sources tell of a device, as the kernel's driver and rocm-smi name them.
+_SYS_FILES = ("mem_info_vram_total", "mem_info_vram_used", "mem_info_gtt_total", "mem_info_gtt_used")
+_ROCM_KEYS = (
     "VRAM Total Memory (B)",
     "VRAM Total Used Memory (B)",
     "GTT Total Memory (B)",
     "GTT Total Used Memory (B)",
 )
+AMD = "0x1002"
 
 
-class RocmSmi(VendorProgram):
-    """Each card that it lists, by its number."""
+def _add_amd(machine: Machine, look: Look, device: Device, sizes: Sequence[int | None]) -> None:
+    """Add an AMD device by its sizes in bytes: VRAM total and used, GTT total and used; `None` where unknown.
 
-    name = "rocm_smi"
-
-    def _look(self, look: Look) -> None:
-        printed = self._commands.run("rocm-smi", "--showmeminfo", "vram", "gtt", "--json")
-        said = found_json(printed.text)
-        if not isinstance(said, Mapping):
-            raise Unanswered(printed.first_line())
-        for key, card in said.items():
-            number = re.fullmatch(r"card([0-9]{1,3})", key, re.ASCII)
-            if number and isinstance(card, Mapping):
-                self._card(look, int(number[1]), card)
-        if not len(look):
-            look.note("it lists no card that tells its memory")
-
-    def _card(self, look: Look, number: int, card: Mapping[str, object]) -> None:
-        pools = Pools(*(as_bytes(card.get(key), 1) for key in _KEYS))
-        device = Device(number, "", "AMD GPU", "amd", 0, None, unified=False, source=self.name)
-        known = as_device(device, pools, self._main())
-        if known is not None:
-            look.add(known)
+    An APU (less than 4 GiB of VRAM, and more GTT than that) is unified: both memories count, and no more is free than
+    main memory has.
+    """
+    vram, used, gtt, gtt_used = sizes
+    if vram is None:
+        if look.source != "rocm_smi":
+            teller = "its driver" if look.source == "amdgpu" else "it"
+            look.note(f"device {device.number}: {teller} does not tell its memory")
+        return
+    unified = vram < APU_VRAM_BYTES and gtt is not None and gtt > vram
+    total = vram
+    if unified and gtt is not None:
+        total = vram + gtt
+        used = None if used is None or gtt_used is None else used + gtt_used
+    free = None if used is None else max(0, total - used)
+    if unified and free is not None and (main := machine.main_memory()) is not None:
+        free = min(free, main.available_bytes)
+    look.add(device._replace(total_bytes=total, free_bytes=free, unified=unified))
 
 
-# Apple's chips: of unified memory what the GPU may have, and what of it is free.
+def _amdgpu(machine: Machine, look: Look) -> None:
+    """Read what the kernel's driver writes into /sys, in the order of the kernel's numbers."""
+    cards = machine.root / "sys" / "class" / "drm"
+    try:
+        names = [path.name for path in cards.iterdir()]
+    except OSError:
+        names = []
+    # card0-DP-1 and the like are a card's outputs.
+    numbers = sorted(int(name[4:]) for name in names if re.fullmatch(r"card[0-9]{1,4}", name, re.ASCII))
+    folders = [cards / f"card{number}" / "device" for number in numbers]
+    folders = [folder for folder in folders if read_text(folder / "vendor") == AMD]
+    if not folders:
+        raise Unanswered("the kernel knows no AMD card")
+    for number, folder in enumerate(folders):
+        unique, product = read_text(folder / "unique_id"), read_text(folder / "product_name")
+        name = product or f"AMD GPU {(read_text(folder / 'device') or '').removeprefix('0x')}".strip()
+        busy = percent(read_text(folder / "gpu_busy_percent"))
+        uuid = f"GPU-{unique}" if unique else ""
+        device = Device(number, uuid, name, "amd", 0, None, unified=False, source="amdgpu", utilisation_fraction=busy)
+        _add_amd(machine, look, device, [whole(read_text(folder / name) or "") for name in _SYS_FILES])
+
+
+def _amd_smi(machine: Machine, look: Look) -> None:
+    """Run the command of newer ROCm; its answers have several forms, and may come with exit code 1."""
+    metric = machine.commands.run("amd-smi", "metric", "--mem-usage", "--json")
+    static = machine.commands.run("amd-smi", "static", "--vram", "--json")
+    uses, sizes = _by_number(metric), _by_number(static)
+    if not uses and not sizes:
+        raise Unanswered(metric.first_line())
+    for number in sorted({*uses, *sizes}):
+        size, usage = sizes.get(number, {}), _mapping(uses.get(number, {}), "mem_usage")
+        total = as_bytes(usage.get("total_vram"), MIB)
+        if total is None:
+            total = as_bytes(_mapping(size, "vram").get("size"), MIB)
+        free, used = as_bytes(usage.get("free_vram"), MIB), as_bytes(usage.get("used_vram"), MIB)
+        if free is not None and total is not None:
+            # What is free says more than what is used: the driver keeps some for itself.
+            used = total - min(free, total)
+        name = str(_mapping(size, "asic").get("market_name", "AMD GPU"))
+        device = Device(number, str(size.get("uuid", "")), name, "amd", 0, None, unified=False, source="amd_smi")
+        gtt = [as_bytes(usage.get(key), MIB) for key in ("total_gtt", "used_gtt")]
+        _add_amd(machine, look, device, [total, used, *gtt])
+
+
+def _by_number(printed: Printed) -> dict[int, Mapping[str, object]]:
+    """Return what is said of each device: a list, or, from ROCm 7 on, a list under the key gpu_data."""
+    found = found_json(printed.text)
+    entries = found.get("gpu_data") if isinstance(found, Mapping) else found
+    devices: dict[int, Mapping[str, object]] = {}
+    for entry in entries if isinstance(entries, list) else []:
+        number = whole(str(entry.get("gpu"))[:8]) if isinstance(entry, Mapping) else None
+        if number is not None and number < 1000:
+            devices.setdefault(number, entry)
+    return devices
+
+
+def _mapping(entry: Mapping[str, object], key: str) -> Mapping[str, object]:
+    value = entry.get(key)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _rocm_smi(machine: Machine, look: Look) -> None:
+    """Run the command of older ROCm."""
+    printed = machine.commands.run("rocm-smi", "--showmeminfo", "vram", "gtt", "--json")
+    found = found_json(printed.text)
+    if not isinstance(found, Mapping):
+        raise Unanswered(printed.first_line())
+    for key, card in found.items():
+        number = re.fullmatch(r"card([0-9]{1,3})", key, re.ASCII)
+        if number and isinstance(card, Mapping):
+            device = Device(int(number[1]), "", "AMD GPU", "amd", 0, None, unified=False, source="rocm_smi")
+            _add_amd(machine, look, device, [as_bytes(card.get(name), 1) for name in _ROCM_KEYS])
+    if not len(look):
+        look.note("it lists no card that tells its memory")
+
 
 # What Metal grants a GPU unless told otherwise: two thirds of a small memory, three quarters of a large one.
 LARGE_BYTES = 36 << 30
-
 _PRESSURES: Mapping[int, Pressure] = {1: "normal", 2: "warning", 4: "critical"}
 
 
-class Apple(GpuSource):
-    """The one device of a Mac with a chip of Apple's."""
+def _apple(machine: Machine, look: Look) -> None:
+    """Read what a Mac's GPU may have of unified memory, and what of it is free."""
 
-    name = "apple"
-
-    def __init__(self, commands: Commands | None = None, platform: str = sys.platform) -> None:
-        self._commands = commands or Commands()
-        self._platform = platform
-
-    def _look(self, look: Look) -> None:
-        if self._platform != "darwin":
-            raise Unanswered("this is no Mac")
-        memory = darwin_memory(self._commands)
-        if memory is None:
-            raise Unanswered("sysctl and vm_stat do not tell the memory")
-        brand = self._asked("machdep.cpu.brand_string")
-        if brand.startswith("Intel"):
-            raise Unanswered("Metal's memory on a Mac with an Intel processor is not known")
-        limit = (whole(self._asked("iogpu.wired_limit_mb")) or 0) * MIB
-        if not limit:
-            limit = memory.total_bytes * 3 // 4 if memory.total_bytes > LARGE_BYTES else memory.total_bytes * 2 // 3
-        limit = min(limit, memory.total_bytes)
-        pressure = _PRESSURES.get(whole(self._asked("kern.memorystatus_vm_pressure_level")) or 0)
-        free = min(limit, memory.available_bytes)
-        name = brand or "Apple GPU"
-        look.add(Device(0, "", name, "apple", limit, free, unified=True, source=self.name, pressure=pressure))
-
-    def _asked(self, key: str) -> str:
-        """Return one of the system's values, "" where it has none by that name."""
-        printed = self._commands.run("sysctl", "-n", key)
+    def sysctl(key: str) -> str:
+        printed = machine.commands.run("sysctl", "-n", key)
         return "" if printed.code else printed.text.strip()
 
+    if machine.platform != "darwin":
+        raise Unanswered("this is no Mac")
+    memory = darwin_memory(machine.commands)
+    if memory is None:
+        raise Unanswered("sysctl and vm_stat do not tell the memory")
+    brand = sysctl("machdep.cpu.brand_string")
+    if brand.startswith("Intel"):
+        raise Unanswered("Metal's memory on a Mac with an Intel processor is not known")
+    limit = (whole(sysctl("iogpu.wired_limit_mb")) or 0) * MIB
+    if not limit:
+        limit = memory.total_bytes * 3 // 4 if memory.total_bytes > LARGE_BYTES else memory.total_bytes * 2 // 3
+    limit = min(limit, memory.total_bytes)
+    pressure = _PRESSURES.get(whole(sysctl("kern.memorystatus_vm_pressure_level")) or 0)
+    free = min(limit, memory.available_bytes)
+    name = brand or "Apple GPU"
+    look.add(Device(0, "", name, "apple", limit, free, unified=True, source="apple", pressure=pressure))
 
-# All other devices, Vulkan's and SYCL's for example: those that llama.cpp sees, as xllamacpp lists
-# them.
 
-# One object of one line, whatever llama.cpp logs around it. Types are ggml's: 1 is a GPU, 2 one that shares memory.
+# Prints llama.cpp's devices as one object on one line, whatever llama.cpp logs around it; in a process of its own.
+# Types are ggml's: 1 is a GPU, 2 one that shares memory.
 PROGRAM = """
 import json, xllamacpp
 keys = ("name", "description", "memory_total", "memory_free", "type", "device_id")
@@ -727,107 +615,81 @@ for row in rows:
     row["type"] = int(getattr(row["type"], "value", row["type"]))
 print("\\n" + json.dumps({"devices": rows}, default=str), flush=True)
 """
-
 GPU, INTEGRATED = 1, 2
 # Where Linux shows that there is anything to look for; WSL has dxg.
 SIGNS = ("dev/dri", "dev/dxg", "dev/kfd", "dev/nvidiactl")
+_VENDORS: Mapping[str, Vendor] = {
+    "nvidia": "nvidia",
+    "cuda": "nvidia",
+    "geforce": "nvidia",
+    "radeon": "amd",
+    "amd": "amd",
+    "rocm": "amd",
+    "intel": "intel",
+    "apple": "apple",
+}
 
-_VENDORS: tuple[tuple[str, Vendor], ...] = (
-    ("nvidia", "nvidia"),
-    ("cuda", "nvidia"),
-    ("geforce", "nvidia"),
-    ("radeon", "amd"),
-    ("amd", "amd"),
-    ("rocm", "amd"),
-    ("intel", "intel"),
-    ("apple", "apple"),
-)
 
-
-def installed() -> bool:
-    """Return whether xllamacpp can be imported, without doing so."""
+def has_xllamacpp() -> bool:
+    """Return whether xllamacpp can be imported, without importing it."""
     try:
         return find_spec("xllamacpp") is not None
     except (ImportError, ValueError):
         return False
 
 
-class Ggml(GpuSource):
-    """llama.cpp's devices in llama.cpp's order; on Linux asked only where there is a sign of any."""
-
-    name = "ggml"
-
-    def __init__(
-        self,
-        commands: Commands | None = None,
-        root: Path = _SYSTEM,
-        *,
-        platform: str = sys.platform,
-        can_ask: Callable[[], bool] = installed,
-    ) -> None:
-        self._commands = commands or Commands()
-        self._root = root
-        self._platform = platform
-        self._can_ask = can_ask
-
-    def _look(self, look: Look) -> None:
-        if self._platform == "linux" and not any((self._root / sign).exists() for sign in SIGNS):
-            raise Unanswered("there is no sign of a GPU in /dev")
-        if not self._can_ask():
-            raise Unanswered("xllamacpp is not installed")
-        # -P: a file of that name in the current folder is not meant.
-        printed = self._commands.run(sys.executable, "-P", "-c", PROGRAM)
-        rows = _rows(found_json(printed.text))
-        if rows is None:
-            raise Unanswered(f"xllamacpp gave no list: {printed.first_line()}")
-        for number, row in enumerate(row for row in rows if row.get("type") in (GPU, INTEGRATED)):
-            self._row(look, number, row)
-        if not len(look):
-            look.note("this llama.cpp sees no GPU")
-
-    def _row(self, look: Look, number: int, row: Mapping[str, object]) -> None:
+def _ggml(machine: Machine, look: Look) -> None:
+    """List all other devices, such as Vulkan's and SYCL's, as llama.cpp sees them."""
+    if machine.platform == "linux" and not any((machine.root / sign).exists() for sign in SIGNS):
+        raise Unanswered("there is no sign of a GPU in /dev")
+    if not has_xllamacpp():
+        raise Unanswered("xllamacpp is not installed")
+    # -P: a file of that name in the current folder is not meant.
+    printed = machine.commands.run(sys.executable, "-P", "-c", PROGRAM)
+    found = found_json(printed.text)
+    rows = found.get("devices") if isinstance(found, Mapping) else None
+    if not isinstance(rows, list):
+        raise Unanswered(f"xllamacpp gave no list: {printed.first_line()}")
+    gpus = [row for row in rows if isinstance(row, Mapping) and row.get("type") in (GPU, INTEGRATED)]
+    for number, row in enumerate(gpus):
         total, free = as_bytes(row.get("memory_total"), 1), as_bytes(row.get("memory_free"), 1)
         names = [str(row.get(key) or "") for key in ("description", "name")]
-        said = " ".join(names).lower()
-        vendor: Vendor = next((vendor for word, vendor in _VENDORS if word in said), "other")
+        words = " ".join(names).lower()
+        vendor: Vendor = next((vendor for word, vendor in _VENDORS.items() if word in words), "other")
         unified = row.get("type") == INTEGRATED
-        title = names[0] or names[1]
-        look.add(Device(number, "", title, vendor, total or 0, free, unified, self.name))
+        look.add(Device(number, "", names[0] or names[1], vendor, total or 0, free, unified, "ggml"))
+    if not len(look):
+        look.note("this llama.cpp sees no GPU")
 
 
-def _rows(said: object) -> list[Mapping[str, object]] | None:
-    """Return the devices that the child has printed; None where it printed something else."""
-    rows = said.get("devices") if isinstance(said, Mapping) else None
-    return [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else None
+def _torch(machine: Machine, look: Look) -> None:
+    """Ask a PyTorch that the host has imported already; it has applied CUDA_VISIBLE_DEVICES itself."""
+    torch = machine.modules.get("torch")
+    if torch is None:
+        raise Unanswered("PyTorch is not imported, and is not imported for this")
+    if not torch.cuda.is_available():
+        raise Unanswered("PyTorch sees no GPU")
+    vendor: Vendor = "amd" if getattr(torch.version, "hip", None) else "nvidia"
+    for number in range(min(int(torch.cuda.device_count()), 256)):
+        try:
+            free, total = torch.cuda.mem_get_info(number)
+            properties = torch.cuda.get_device_properties(number)
+        except RuntimeError as error:
+            look.note(f"device {number}: {error}")
+            continue
+        uuid = str(getattr(properties, "uuid", ""))
+        uuid = f"GPU-{uuid}" if uuid and not uuid.startswith("GPU-") else uuid
+        unified = bool(getattr(properties, "is_integrated", 0))
+        look.add(Device(number, uuid, str(properties.name), vendor, int(total), int(free), unified, "torch"))
 
 
-# NVIDIA's and AMD's devices by a PyTorch that the host has imported already; it is never imported for
-# this.
-
-
-class Torch(GpuSource):
-    """PyTorch's devices in PyTorch's order, in which CUDA_VISIBLE_DEVICES has been seen to already."""
-
-    name = "torch"
-
-    def __init__(self, modules: Mapping[str, ModuleType] | None = None) -> None:
-        self._modules = sys.modules if modules is None else modules
-
-    def _look(self, look: Look) -> None:
-        torch = self._modules.get("torch")
-        if torch is None:
-            raise Unanswered("PyTorch is not imported, and is not imported for this")
-        if not torch.cuda.is_available():
-            raise Unanswered("PyTorch sees no GPU")
-        vendor: Vendor = "amd" if getattr(torch.version, "hip", None) else "nvidia"
-        for number in range(min(int(torch.cuda.device_count()), 256)):
-            try:
-                free, total = torch.cuda.mem_get_info(number)
-                properties = torch.cuda.get_device_properties(number)
-            except RuntimeError as error:
-                look.note(f"device {number}: {error}")
-                continue
-            uuid = getattr(properties, "uuid", "")
-            named = f"GPU-{uuid}" if uuid and not str(uuid).startswith("GPU-") else str(uuid)
-            unified = bool(getattr(properties, "is_integrated", 0))
-            look.add(Device(number, named, str(properties.name), vendor, int(total), int(free), unified, self.name))
+# Each source by the name that settings use; nvidia-ml-py has a file of its own.
+SOURCES: dict[str, Callable[[Machine, Look], None]] = {
+    "nvidia_smi": _nvidia_smi,
+    "torch": _torch,
+    "amdgpu": _amdgpu,
+    "amd_smi": _amd_smi,
+    "rocm_smi": _rocm_smi,
+    "apple": _apple,
+    "ggml": _ggml,
+}

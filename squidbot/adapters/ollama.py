@@ -1,7 +1,7 @@
-"""A model behind Ollama, over Ollama's own API; the window is sent with every request, and read back.
+"""A model behind Ollama, by Ollama's own API: the window is sent with every request, and read back.
 
-Needs nothing but the standard library. Ollama releases have no endpoint that counts tokens, so the counter is one of
-ours, by default `classes`, whose bound is measured: who knows the model's vocabulary gives a better one.
+Needs the standard library only. Ollama has no endpoint that counts tokens, so the counter is one of ours, by default
+`classes`, whose bound is measured.
 """
 
 from __future__ import annotations
@@ -14,9 +14,19 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.adapters.common.providers import MOST_SAID_CHARS, address, completion, is_here, number, unit_vector
+from squidbot.adapters.common.providers import (
+    MOST_SAID_CHARS,
+    ChatModel,
+    TextReply,
+    address,
+    check_room,
+    is_here,
+    job_messages,
+    number,
+    unit_vector,
+)
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, ModelLoadError
-from squidbot.core.messages import Completion, Reply
+from squidbot.core.messages import Reply
 from squidbot.core.sizing.header import TENSOR_TYPES, Header, LongArray, Served, Tensor
 from squidbot.core.tokens.counters import Meter, builtin_counter
 
@@ -28,85 +38,57 @@ if TYPE_CHECKING:
     from squidbot.core.sizing.header import Definition, Value
 
 
-# What the server says of a model: the facts of its file's header, where the file is, and the window
-# it runs with.
-
 # As `Header` has it: longer arrays are kept as their type and length.
 MOST_ITEMS = 4_096
-# What says that a model is larger counts something else.
-MOST_PARAMETERS = 10**15
 # How GGUF numbers the types of an array's items.
 _ITEM_TYPES: dict[type, int] = {bool: 7, int: 5, float: 6, str: 8}
 _TYPE_IDS = {kind.name.upper(): number for number, kind in TENSOR_TYPES.items()}
 # A model's file on the server's disk; whatever else a modelfile may name is none of ours.
 _BLOB = re.compile(r'^FROM\s++"?(.*[/\\]blobs[/\\]sha256-[0-9a-f]{64})"?\s*$', re.MULTILINE)
-_NUM_CTX = re.compile(r"^num_ctx\s+(\d{1,9})\s*$", re.MULTILINE)
-_SIZE = re.compile(r"^(\d+(?:\.\d+)?)\s*([MB])$")
 
 
-class Facts(NamedTuple):
-    """What a server says of a model.
+class OllamaModelInfo(NamedTuple):
+    """What a server tells of a model.
 
     Attributes:
-        model: its name there.
         header: the metadata of its file, and its tensors where the server tells them.
-        quantization: as Ollama names it, such as "Q4_K_M"; "" where unknown.
-        parameters_billion: the size of the model; None where unknown.
-        template: what its messages are rendered with; "" where unknown.
         capabilities: such as "completion", "tools", "thinking", "vision", "embedding"; () of servers before 2025.
         path: its file, where the server runs on this machine and the file can be seen; else "".
-        own_num_ctx: the window that its modelfile asks for; None where it does not.
     """
 
-    model: str
     header: Header
-    quantization: str = ""
-    parameters_billion: float | None = None
-    template: str = ""
     capabilities: tuple[str, ...] = ()
     path: str = ""
-    own_num_ctx: int | None = None
-
-    @property
-    def architecture(self) -> str:
-        """The name by which llama.cpp knows the layout; "" where the server does not tell."""
-        name = self.header.metadata.get("general.architecture")
-        return name if isinstance(name, str) else ""
 
     @property
     def native_tokens(self) -> int | None:
-        """The window that the model was trained with; None where unknown. Ollama serves no larger one."""
-        tokens = self.header.metadata.get(f"{self.architecture}.context_length")
+        """The window that the model was trained with; `None` where unknown. Ollama serves no larger one."""
+        architecture = self.header.metadata.get("general.architecture")
+        tokens = self.header.metadata.get(f"{architecture}.context_length")
         return tokens if type(tokens) is int and tokens > 0 else None
 
-    def can(self, capability: str) -> bool:
-        """Return whether the model has a capability; a server that tells of none is believed to serve all."""
-        return capability in self.capabilities or not self.capabilities
 
+def read_info(wire: Wire, model: str, *, whole: bool = False) -> OllamaModelInfo:
+    """Return what the server tells of a model; `whole`: its tensors, too, from which weights follow.
 
-def read_facts(wire: Wire, model: str, *, whole: bool = False) -> Facts:
-    """Return what the server says of a model; `whole`: the tensors, too, from which weights follow.
-
-    Ollama leaves arrays out of a short answer. Where one of them is of the cache's layout the whole is asked for.
+    Ollama leaves arrays out of a short answer. If one of them belongs to the cache's layout, the whole is asked for.
 
     Raises:
         LLMError: no server is there, or it has no such model.
     """
-    told = wire.ask("/api/show", {"model": model, "verbose": whole})
-    if not whole and _lacks_layout(_mapping(told, "model_info")):
-        told = wire.ask("/api/show", {"model": model, "verbose": True})
-    info, details = _mapping(told, "model_info"), _mapping(told, "details")
-    capabilities = told.get("capabilities")
-    own = _NUM_CTX.search(_fact_text(told, "parameters"))
-    return Facts(
-        model=model,
-        header=Header(_metadata(info), _tensors(told.get("tensors"))),
-        quantization=_fact_text(details, "quantization_level"),
-        parameters_billion=_billions(info.get("general.parameter_count"), _fact_text(details, "parameter_size")),
-        template=_fact_text(told, "template"),
-        capabilities=tuple(map(str, capabilities)) if isinstance(capabilities, list) else (),
-        path=_path(_fact_text(told, "modelfile")) if wire.is_here else "",
-        own_num_ctx=int(own[1]) if own else None,
+    answer = wire.ask("/api/show", {"model": model, "verbose": whole})
+    info = _mapping(answer, "model_info")
+    layout = f"{info.get('general.architecture')}."
+    if not whole and any(value is None and key.startswith(layout) for key, value in info.items()):
+        answer = wire.ask("/api/show", {"model": model, "verbose": True})
+        info = _mapping(answer, "model_info")
+    values = ((key, _value(value)) for key, value in info.items())
+    metadata = {key: value for key, value in values if value is not None}
+    capabilities = answer.get("capabilities")
+    return OllamaModelInfo(
+        Header(metadata, _tensors(answer.get("tensors"))),
+        tuple(map(str, capabilities)) if isinstance(capabilities, list) else (),
+        _path(_fact_text(answer, "modelfile")) if wire.is_here else "",
     )
 
 
@@ -117,15 +99,6 @@ def read_pulled(wire: Wire) -> tuple[str, ...]:
         LLMError: no server is there.
     """
     return tuple(_fact_text(entry, "name") for entry in _entries(wire.ask("/api/tags")) if _fact_text(entry, "name"))
-
-
-def read_version(wire: Wire) -> str:
-    """Return the server's version, such as "0.34.0"; "" where it does not tell.
-
-    Raises:
-        LLMError: no server is there.
-    """
-    return _fact_text(wire.ask("/api/version"), "version")
 
 
 def running_window(wire: Wire, model: str) -> tuple[bool, int | None]:
@@ -162,16 +135,6 @@ def _fact_text(told: Mapping[str, object], key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _lacks_layout(info: Mapping[str, object]) -> bool:
-    layout = f"{info.get('general.architecture')}."
-    return any(value is None and key.startswith(layout) for key, value in info.items())
-
-
-def _metadata(info: Mapping[str, object]) -> dict[str, Value]:
-    found = ((key, _value(value)) for key, value in info.items())
-    return {key: value for key, value in found if value is not None}
-
-
 def _value(value: object) -> Value | None:
     """Return a metadata value; None for what was left out, and for what GGUF has no form for."""
     if isinstance(value, bool | int | float | str):
@@ -184,9 +147,9 @@ def _value(value: object) -> Value | None:
 
 def _tensors(told: object) -> tuple[Tensor, ...]:
     """Return all tensors, or none where one of them can't be read: half of them would make wrong sums."""
-    made = [_tensor(entry) for entry in told] if isinstance(told, list) else []
-    whole = [tensor for tensor in made if tensor is not None]
-    return tuple(whole) if len(whole) == len(made) else ()
+    entries = told if isinstance(told, list) else []
+    tensors = [tensor for tensor in map(_tensor, entries) if tensor is not None]
+    return tuple(tensors) if len(tensors) == len(entries) else ()
 
 
 def _tensor(entry: object) -> Tensor | None:
@@ -198,13 +161,6 @@ def _tensor(entry: object) -> Tensor | None:
     return Tensor(name, tuple(shape), kind) if all(type(size) is int and size > 0 for size in shape) else None
 
 
-def _billions(count: object, said: str) -> float | None:
-    if type(count) is int and 0 < count < MOST_PARAMETERS:
-        return count / 1e9
-    size = _SIZE.match(said)
-    return float(size[1]) / (1000 if size[2] == "M" else 1) if size else None
-
-
 def _path(modelfile: str) -> str:
     found = _BLOB.search(modelfile)
     try:
@@ -212,8 +168,6 @@ def _path(modelfile: str) -> str:
     except (OSError, ValueError):  # a name that no disk can have
         return ""
 
-
-# Whether a prompt fits a window, and whether an answer was made from the whole of it.
 
 # What Ollama's own reckoning of a prompt allows for a picture (0.34, chatPrompt); models take more or less.
 PICTURE_TOKENS = 768
@@ -224,8 +178,8 @@ MOST_LETTERS_A_TOKEN = 24
 _LETTERS = re.compile(r"[^\W_]+")
 
 
-class Weight(NamedTuple):
-    """What a request takes, in tokens: as a bound, as an estimate, and the fewest that any tokenizer makes of it."""
+class PromptSize(NamedTuple):
+    """The tokens of a request: a bound, an estimate, and the fewest that any tokenizer makes of it."""
 
     bound_tokens: int
     estimate_tokens: int
@@ -234,20 +188,20 @@ class Weight(NamedTuple):
 
 def weigh(
     messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]], counter: TokenCounter
-) -> Weight:
-    """Return what messages and tools take, counted as the engine counts them."""
+) -> PromptSize:
+    """Return the size of messages and tools, counted as the engine counts them."""
     meter = Meter(counter)
     costs = [meter.message(_rendered(message), PICTURE_TOKENS * _pictures(message)) for message in messages]
     if tools:
         costs.append(meter.message(_written(list(tools))))
-    return Weight(
+    return PromptSize(
         sum(cost.bound for cost in costs),
         sum(cost.estimate for cost in costs),
         sum(_fewest(message) for message in messages),
     )
 
 
-def doubt(weight: Weight, counted_tokens: int, told_tokens: int | None) -> str:
+def doubt(weight: PromptSize, counted_tokens: int, told_tokens: int | None) -> str:
     """Return why an answer can't have been made from the whole prompt, or ""; only asked where the count is low.
 
     `counted_tokens` is what the server reports, 0 for nothing; `told_tokens` the window that it says it runs with. A
@@ -308,8 +262,6 @@ def _fewest(message: Mapping[str, object]) -> int:
     return sum(max(1, sum(len(run) // MOST_LETTERS_A_TOKEN for run in _LETTERS.findall(word))) for word in words)
 
 
-# Messages as OpenAI writes them -> as Ollama does, and back.
-
 _ROLES = {
     "system": "system",
     "developer": "system",
@@ -352,39 +304,34 @@ def _message(message: Mapping[str, object], where: str, names: dict[str, str]) -
     if role is None:
         raise LLMError("refused", f"{where} has the unknown role {message.get('role')!r:.40}")
     text, pictures = _content(message.get("content"), where)
-    made: dict[str, object] = {"role": role, "content": text}
+    sent: dict[str, object] = {"role": role, "content": text}
     if pictures:
-        made["images"] = pictures
+        sent["images"] = pictures
     if role == "assistant":
-        made.update(_said_beside(message, where, names))
+        sent.update(_thoughts_and_calls(message, where, names))
     if role == "tool":
-        made.update(_answered(message, names))
-    return made
+        call_id, name = message.get("tool_call_id"), message.get("name")
+        if isinstance(call_id, str):
+            sent["tool_call_id"] = call_id
+            name = names.get(call_id) or name
+        if isinstance(name, str):
+            sent["tool_name"] = name
+    return sent
 
 
-def _said_beside(message: Mapping[str, object], where: str, names: dict[str, str]) -> dict[str, object]:
-    beside: dict[str, object] = {}
-    thinking = next((said for key in _REASONING if isinstance(said := message.get(key), str) and said), "")
-    if thinking:
-        beside["thinking"] = thinking
+def _thoughts_and_calls(message: Mapping[str, object], where: str, names: dict[str, str]) -> dict[str, object]:
+    sent: dict[str, object] = {}
+    if thinking := next((text for key in _REASONING if isinstance(text := message.get(key), str) and text), ""):
+        sent["thinking"] = thinking
     calls = message.get("tool_calls") or []
     if not isinstance(calls, list):
         raise LLMError("refused", f"{where}.tool_calls is no list")
-    made = [_call(call, f"{where}.tool_calls[{at}]", names) for at, call in enumerate(calls)]
+    converted = [_call(call, f"{where}.tool_calls[{at}]", names) for at, call in enumerate(calls)]
     if isinstance(old := message.get("function_call"), dict):
-        made.append(_call({"id": old.get("name"), "function": old}, f"{where}.function_call", names))
-    if made:
-        beside["tool_calls"] = made
-    return beside
-
-
-def _answered(message: Mapping[str, object], names: dict[str, str]) -> dict[str, object]:
-    given, name = message.get("tool_call_id"), message.get("name")
-    beside: dict[str, object] = {"tool_call_id": given} if isinstance(given, str) else {}
-    known = names.get(given) if isinstance(given, str) else None
-    if known or isinstance(name, str):
-        beside["tool_name"] = known or name
-    return beside
+        converted.append(_call({"id": old.get("name"), "function": old}, f"{where}.function_call", names))
+    if converted:
+        sent["tool_calls"] = converted
+    return sent
 
 
 def _call(call: object, where: str, names: dict[str, str]) -> dict[str, object]:
@@ -458,9 +405,6 @@ def _picture(part: object, where: str) -> str:
         raise LLMError("refused", f"{where} is a picture by its address; Ollama fetches none: send it as base64 data")
     return data
 
-
-# One server over HTTP: requests, streams of JSON lines, and failures in our words. Nothing is
-# retried.
 
 USUAL_URL = "http://127.0.0.1:11434"
 # An answer of the largest window at four bytes a token stays far below; what is longer is no answer of a model.
@@ -655,8 +599,6 @@ def _refusal(status: int, said: object, body: Mapping[str, object] | None) -> LL
     return refusal
 
 
-# A model behind Ollama: chat, embeddings, and what was really set up.
-
 # How long the server keeps a model that we had it load: its own five minutes are less than a user's pause.
 KEEP_ALIVE = "30m"
 _FAILED = 500
@@ -682,17 +624,8 @@ def open_model(
     if window < 1:
         raise ConfigError(f"a model behind Ollama needs a window: n_ctx of {definition.alias} is {window}")
     wire = Wire(definition.url, patience or OllamaPatience())
-    facts = _facts(wire, name)
-    was_there, _ = running_window(wire, name)
-    model = OllamaModel(wire, definition, facts, counter or builtin_counter("classes"), keeps=was_there)
-    if facts.can("completion"):
-        model.load()
-    return model
-
-
-def _facts(wire: Wire, name: str) -> Facts:
     try:
-        return read_facts(wire, name)
+        info = read_info(wire, name)
     except RefusedError as refusal:
         if refusal.status != 404:
             raise
@@ -700,97 +633,67 @@ def _facts(wire: Wire, name: str) -> Facts:
         raise LLMError(
             "refused", f"{wire.url} has no model {name}; get it with `ollama pull {name}` (there are: {there})"
         ) from refusal
+    was_there, _ = running_window(wire, name)
+    model = OllamaModel(wire, definition, info, counter or builtin_counter("classes"), keeps=was_there)
+    # A server that tells no capabilities is believed to have all.
+    if "completion" in info.capabilities or not info.capabilities:
+        model.load()
+    return model
 
 
-class _Said(NamedTuple):
-    """A whole answer: what was said, why it ended, and the tokens as reported; 0 where nothing was."""
-
-    content: str
-    thinking: str
-    calls: tuple[Mapping[str, object], ...]
-    reason: str
-    input_tokens: int
-    output_tokens: int
-    cached_tokens: int
-
-
-class OllamaModel:
+class OllamaModel(ChatModel):
     """A `LoadedModel`. Threads may share it.
 
-    A prompt that does not fit is refused before it is sent. The server is told to refuse and not to cut; where it cuts
-    all the same, the answer is a ContextOverflowError and is not returned, though `told` may have had its pieces.
+    A prompt that does not fit is refused before it is sent, and the server is told to refuse and not to cut. If it cuts
+    all the same, the answer becomes a ContextOverflowError, though `told` may have had its pieces.
     """
 
-    def __init__(self, wire: Wire, definition: Definition, facts: Facts, counter: TokenCounter, *, keeps: bool) -> None:
+    def __init__(
+        self, wire: Wire, definition: Definition, info: OllamaModelInfo, counter: TokenCounter, *, keeps: bool
+    ) -> None:
         """Take a model that the server has; `keeps`: it was in memory before, and stays there when this is closed."""
+        super().__init__(definition.model, counter)
         self._wire = wire
-        self._model = definition.model
-        self._layers = definition.loading.n_gpu_layers
-        self._asked_tokens = definition.loading.n_ctx
-        self._given = dict(definition.options)
-        self._told_tokens: int | None = None
-        self._counter = counter
+        self._requested_tokens = definition.loading.n_ctx
+        options: dict[str, object] = {**definition.options, "num_ctx": self._requested_tokens}
+        if definition.loading.n_gpu_layers >= 0:
+            options["num_gpu"] = definition.loading.n_gpu_layers
+        # In every request: another window, or another `shift`, would have the server load anew.
+        self._common: dict[str, object] = {"model": self.name, "options": options, "truncate": False, "shift": False}
+        if not keeps:
+            self._common["keep_alive"] = KEEP_ALIVE
+        self._running_tokens: int | None = None
         self._keeps = keeps
         self._closed = False
-        self.facts = facts
-
-    @property
-    def name(self) -> str:
-        """The model's name on the server."""
-        return self._model
-
-    @property
-    def form(self) -> str:
-        """Messages go in and come out as OpenAI writes them."""
-        return "openai.chat"
+        self.info = info
 
     @property
     def window_tokens(self) -> int:
-        """Input and output together: what was asked for, or less where the model, or the server, has less."""
-        most = [self._asked_tokens, self.facts.native_tokens, self._told_tokens]
+        """Input and output together: what was asked for, or less where the model or the server has less."""
+        most = [self._requested_tokens, self.info.native_tokens, self._running_tokens]
         return min(tokens for tokens in most if tokens is not None)
-
-    @property
-    def counter(self) -> TokenCounter:
-        """What prompts are counted with: no release of Ollama counts with the model's own vocabulary."""
-        return self._counter
 
     @property
     def served(self) -> Served:
         """The window that the server says it runs the model with."""
-        return Served(self._told_tokens)
+        return Served(self._running_tokens)
 
     def load(self) -> None:
-        """Have the server load the model, and read back with which window.
+        """Have the server load the model, and read the window back.
 
         Raises:
             ModelLoadError: it could not.
             LLMError: the server is not reached, or refuses.
         """
         try:
-            self._wire.ask("/api/generate", {**self._common(), "stream": False}, long=True)
+            self._wire.ask("/api/generate", {**self._common, "stream": False}, long=True)
         except RefusedError as refusal:
             if refusal.status < _FAILED and not without_memory(refusal):
                 raise
             raise ModelLoadError(
-                f"{self._model} with a window of {self._asked_tokens} tokens can't be loaded: {refusal}"
+                f"{self.name} with a window of {self._requested_tokens} tokens can't be loaded: {refusal}"
             ) from refusal
-        self._told_tokens = running_window(self._wire, self._model)[1]
-
-    def complete(self, system: str, prompt: str, max_output_tokens: int) -> Completion:
-        """Return the answer to a prompt; a model that can think is asked not to, since that takes the answer's room.
-
-        Raises:
-            ContextOverflowError: the prompt and the room for the answer don't fit.
-            LLMError: there is no whole answer.
-        """
-        messages = [{"role": "system", "content": system}] if system else []
-        messages.append({"role": "user", "content": prompt})
-        beside = {"think": False} if "thinking" in self.facts.capabilities else {}
-        said = self._said(messages, (), max_output_tokens, beside, None)
-        return completion(
-            self._model, said.content, said.reason, max_output_tokens, (said.input_tokens, said.output_tokens)
-        )
+        self._running_tokens = running_window(self._wire, self.name)[1]
 
     def reply(
         self,
@@ -806,10 +709,7 @@ class OllamaModel:
             ContextOverflowError: messages, tools and the room for the answer don't fit, or did not.
             LLMError: there is no answer.
         """
-        said = self._said(messages, tools, max_output_tokens, {}, told)
-        message = from_ollama(said.content, said.thinking, said.calls)
-        finish = "tool_calls" if said.calls else said.reason
-        return Reply(message, finish, said.input_tokens, said.output_tokens, said.cached_tokens)
+        return self._answer(messages, tools, max_output_tokens, {}, told)
 
     def embedder(self) -> OllamaEmbedder:
         """Return what makes vectors with this model; it is asked for one, to see that it does.
@@ -817,98 +717,83 @@ class OllamaModel:
         Raises:
             LLMError: it makes none, or the server is not reached.
         """
-        return OllamaEmbedder(self._wire, self._model, {**self._common(), "truncate": False})
+        return OllamaEmbedder(self._wire, self.name, {**self._common, "truncate": False})
 
     def close(self) -> None:
         """Have the server unload the model, unless it was loaded before this was opened."""
-        if self._closed or self._keeps:
-            self._closed = True
-            return
-        self._closed = True
-        with suppress(LLMError):  # a server that is gone holds no memory
-            self._wire.ask("/api/generate", {"model": self._model, "keep_alive": 0, "stream": False})
+        unloads, self._closed = not self._closed and not self._keeps, True
+        if unloads:
+            with suppress(LLMError):  # a server that is gone holds no memory
+                self._wire.ask("/api/generate", {"model": self.name, "keep_alive": 0, "stream": False})
 
-    def _common(self) -> dict[str, object]:
-        """Return what every request has: another window, or another `shift`, would have the server load anew."""
-        options: dict[str, object] = {**self._given, "num_ctx": self._asked_tokens}
-        if self._layers >= 0:
-            options["num_gpu"] = self._layers
-        common: dict[str, object] = {"model": self._model, "options": options, "truncate": False, "shift": False}
-        return common if self._keeps else {**common, "keep_alive": KEEP_ALIVE}
+    def _job(self, system: str, prompt: str, most: int) -> TextReply:
+        beside = {"think": False} if "thinking" in self.info.capabilities else {}
+        reply = self._answer(job_messages(system, prompt), (), most, beside, None)
+        return str(reply.message["content"]), reply
 
-    def _said(
+    def _answer(
         self,
         messages: Sequence[Mapping[str, object]],
         tools: Sequence[Mapping[str, object]],
-        most_tokens: int,
+        most: int,
         beside: Mapping[str, object],
         told: Callable[[str], None] | None,
-    ) -> _Said:
+    ) -> Reply:
         if self._closed:
-            raise LLMError("refused", f"{self._model} was closed")
-        body = {**self._common(), **beside, "messages": to_ollama(messages), "stream": True}
-        body["options"] = {**_mapping(body, "options"), "num_predict": most_tokens}
+            raise LLMError("refused", f"{self.name} was closed")
+        body = {**self._common, **beside, "messages": to_ollama(messages), "stream": True}
+        body["options"] = {**_mapping(body, "options"), "num_predict": most}
         if tools:
             body["tools"] = list(tools)
-        weight = weigh(messages, tools, self._counter)
-        if weight.bound_tokens + most_tokens > self.window_tokens:
-            raise ContextOverflowError(
-                f"the request takes up to {weight.bound_tokens} tokens, with {most_tokens} for the answer more than "
-                f"the window of {self.window_tokens} of {self._model}"
-            )
+        weight = weigh(messages, tools, self.counter)
+        check_room(self.name, weight.bound_tokens, most, self.window_tokens)
         return self._accepted(self._streamed(body, told), weight)
 
-    def _accepted(self, said: _Said, weight: Weight) -> _Said:
+    def _accepted(self, reply: Reply, weight: PromptSize) -> Reply:
         """Return an answer that was made from the whole prompt.
 
         Raises:
-            ContextOverflowError: it was not, or nobody can say.
+            ContextOverflowError: it was not, or nothing tells whether it was.
         """
-        if said.input_tokens >= self.window_tokens:  # one less is the most that Ollama reads uncut
+        if reply.input_tokens >= self.window_tokens:  # one less is the most that Ollama reads uncut
             raise ContextOverflowError(
-                f"{self._model} read {said.input_tokens} tokens, all that its window of {self.window_tokens} holds"
+                f"{self.name} read {reply.input_tokens} tokens, all that its window of {self.window_tokens} holds"
             )
-        if said.input_tokens >= weight.estimate_tokens:
-            return said
-        with suppress(LLMError):  # it has answered just now: not to be told is an answer, too
-            self._told_tokens = running_window(self._wire, self._model)[1] or self._told_tokens
-        why = doubt(weight, said.input_tokens, self._told_tokens)
-        if why:
-            raise ContextOverflowError(f"{self._model} did not read the whole prompt: {why}")
-        # What is reported of less than the prompt would teach that prompts are small.
-        return said if said.input_tokens >= weight.fewest_tokens else said._replace(input_tokens=0, cached_tokens=0)
+        if reply.input_tokens >= weight.estimate_tokens:
+            return reply
+        with suppress(LLMError):  # it has answered just now: no answer here is an answer, too
+            self._running_tokens = running_window(self._wire, self.name)[1] or self._running_tokens
+        if why := doubt(weight, reply.input_tokens, self._running_tokens):
+            raise ContextOverflowError(f"{self.name} did not read the whole prompt: {why}")
+        # A report of less than the prompt would teach that prompts are small.
+        return reply if reply.input_tokens >= weight.fewest_tokens else reply._replace(input_tokens=0, cached_tokens=0)
 
-    def _streamed(self, body: Mapping[str, object], told: Callable[[str], None] | None) -> _Said:
+    def _streamed(self, body: Mapping[str, object], told: Callable[[str], None] | None) -> Reply:
         content, thinking, calls = [], [], []
         with closing(self._wire.lines("/api/chat", body)) as pieces:
             for piece in pieces:
-                message = piece.get("message")
-                message = message if isinstance(message, dict) else {}
+                message = _mapping(piece, "message")
                 calls.extend(_calls(message))
                 thinking.append(_text(message, "thinking"))
                 content.append(_text(message, "content"))
                 if told is not None and content[-1]:
                     told(content[-1])
                 if piece.get("done") is True:
-                    return _whole("".join(content), "".join(thinking), tuple(calls), piece)
-        raise LLMError("unreachable", f"{self._wire.url} closed the connection before {self._model}'s answer ended")
-
-
-def _whole(content: str, thinking: str, calls: tuple[Mapping[str, object], ...], last: Mapping[str, object]) -> _Said:
-    reason = last.get("done_reason") or "stop"
-    if reason not in ("stop", "length"):
-        raise LLMError("unusable", f"the answer ended with {reason!r:.40}")
-    read, made, cached = (number(last, f"{key}_count") for key in ("prompt_eval", "eval", "prompt_eval_cached"))
-    return _Said(content, thinking, calls, str(reason), read, made, min(cached, read))
+                    reason = piece.get("done_reason") or "stop"
+                    if reason not in ("stop", "length"):
+                        raise LLMError("unusable", f"the answer ended with {reason!r:.40}")
+                    answer = from_ollama("".join(content), "".join(thinking), calls)
+                    counts = [number(piece, f"{key}_count") for key in ("prompt_eval", "eval", "prompt_eval_cached")]
+                    finish = "tool_calls" if calls else str(reason)
+                    return Reply(answer, finish, counts[0], counts[1], min(counts[2], counts[0]))
+        raise LLMError("unreachable", f"{self._wire.url} closed the connection before {self.name}'s answer ended")
 
 
 def _text(message: Mapping[str, object], key: str) -> str:
-    said = message.get(key)
-    if said is None:
-        return ""
-    if not isinstance(said, str):
-        raise LLMError("unusable", f"{key} of the model's answer is no text: {said!r:.40}")
-    return said
+    text = message.get(key)
+    if text is not None and not isinstance(text, str):
+        raise LLMError("unusable", f"{key} of the model's answer is no text: {text!r:.40}")
+    return text or ""
 
 
 def _calls(message: Mapping[str, object]) -> list[Mapping[str, object]]:
@@ -930,18 +815,9 @@ class OllamaEmbedder:
         self._wire = wire
         self._model = model
         self._common = {key: value for key, value in common.items() if key != "shift"}
-        self._dimensions = 0
-        self._dimensions = len(self.embed(["x"])[0])
-
-    @property
-    def name(self) -> str:
-        """The model's name on the server, behind the server's kind."""
-        return f"ollama/{self._model}"
-
-    @property
-    def dimensions(self) -> int:
-        """How many numbers a vector has."""
-        return self._dimensions
+        self.name = f"ollama/{model}"
+        self.dimensions = 0
+        self.dimensions = len(self.embed(["x"])[0])
 
     def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
         """Return a vector of length 1 for each text, in order.
@@ -952,7 +828,7 @@ class OllamaEmbedder:
         """
         if not texts:
             return []
-        made = self._wire.ask("/api/embed", {**self._common, "input": list(texts)}, long=True).get("embeddings")
-        if not isinstance(made, list) or len(made) != len(texts):
+        vectors = self._wire.ask("/api/embed", {**self._common, "input": list(texts)}, long=True).get("embeddings")
+        if not isinstance(vectors, list) or len(vectors) != len(texts):
             raise LLMError("unusable", f"{self._model} made no vector for each of {len(texts)} texts")
-        return [unit_vector(self._model, vector, self._dimensions) for vector in made]
+        return [unit_vector(self._model, vector, self.dimensions) for vector in vectors]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import re
-import threading
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Final, cast
 
@@ -13,8 +12,19 @@ import openai
 
 from squidbot.adapters.common import providers
 from squidbot.adapters.common.options import for_jobs, places
-from squidbot.adapters.common.providers import ModelAnswer, ProviderModel, UnfitError, number, unit_vector, writable
+from squidbot.adapters.common.providers import (
+    ChatAnswer,
+    ProviderModel,
+    TextReply,
+    UnfitError,
+    job_messages,
+    number,
+    unit_vector,
+    well_formed,
+    writable,
+)
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError
+from squidbot.core.messages import Reply
 from squidbot.core.sizing.header import Served
 from squidbot.core.tokens.counters import builtin_counter
 from squidbot.core.vectors import unpacked
@@ -25,13 +35,9 @@ if TYPE_CHECKING:
 
     from openai import Stream
 
-    from squidbot.core.messages import Reply
     from squidbot.core.ports import TokenCounter
     from squidbot.core.sizing.header import Definition
 
-
-# Where OpenAI's prompt cache is told to keep a prefix: where the next plan goes on from, beside the
-# end.
 
 MARK: Final = "prompt_cache_breakpoint"
 # Of those that a request brings so many are written, beside OpenAI's own; one more where it sets none.
@@ -99,9 +105,6 @@ def _with_mark(message: Mapping[str, object], part: str) -> Mapping[str, object]
     return {**message, name: [*content[:-1], {**last, MARK: last.get(MARK, _EXPLICIT)}]}
 
 
-# The SDK with a key from the environment; its failures in our words.
-
-
 class OpenAIAccount(providers.Account):
     """Who asks OpenAI, or a server that speaks like it: its address with its "/v1". Threads may share it."""
 
@@ -129,19 +132,16 @@ class OpenAIAccount(providers.Account):
         if isinstance(error, openai.APIError) and not isinstance(
             error, openai.APIConnectionError | openai.APIStatusError
         ):
-            return self.broken_off(error.body, self.said(error))
+            return self.broken_off(error.body, self.message(error))
         return super()._failure(error)
 
-    def broken_off(self, body: object, said: str) -> LLMError | ContextOverflowError:
-        """Return the failure that a stream ends with, as its last event tells it."""
-        told: dict[str, object] = cast("dict[str, object]", body) if isinstance(body, dict) else {}
-        code = told.get("code")
+    def broken_off(self, body: object, message: str) -> LLMError | ContextOverflowError:
+        """Return the failure that a stream ends with, as its last event describes it."""
+        error: dict[str, object] = cast("dict[str, object]", body) if isinstance(body, dict) else {}
+        code = error.get("code")
         # OpenRouter's streams end with the status that their provider answered.
-        return self.refusal(code if isinstance(code, int) else 0, f"{code or ''} {told.get('type') or ''}", said)
+        return self.refusal(code if isinstance(code, int) else 0, f"{code or ''} {error.get('type') or ''}", message)
 
-
-# Texts as vectors by a provider's embedding model: in requests within its limits, with what comes
-# back checked.
 
 # OpenAI's API reference, embeddings, 2026: texts of one request, and tokens of all of them. Of one text 8,192, which
 # the server counts itself: it refuses, and so is asked.
@@ -175,13 +175,9 @@ class OpenAIEmbedder:
         self._dimensions = dimensions or (_DIMENSIONS.get(model, 0) if self._account.is_usual else 0)
         self._most_texts = MOST_TEXTS
         self._counter = builtin_counter("classes")
-        self._lock = threading.Lock()
-
-    @property
-    def name(self) -> str:
-        """The model, behind its server where that is not OpenAI's own: models of two servers may have one name."""
+        # Behind its server where that is not OpenAI's own: models of two servers may have one name.
         host = "" if self._account.is_usual else f"{self._account.host}/"
-        return f"openai/{host}{self._model}{f':{self._asked}' if self._asked else ''}"
+        self.name = f"openai/{host}{model}{f':{dimensions}' if dimensions else ''}"
 
     @property
     def dimensions(self) -> int:
@@ -203,8 +199,7 @@ class OpenAIEmbedder:
         """
         if not all(texts):
             raise LLMError("refused", "an empty text has no vector: providers refuse it")
-        sent = [text.encode("utf-16", "surrogatepass").decode("utf-16", "replace") for text in texts]
-        return [vector for batch in self._batches(sent) for vector in self._made(batch)]
+        return [vector for batch in self._batches([*map(well_formed, texts)]) for vector in self._vectors(batch)]
 
     def close(self) -> None:
         """Close its connections; a second call does nothing."""
@@ -223,7 +218,7 @@ class OpenAIEmbedder:
         if batch:
             yield batch
 
-    def _made(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
+    def _vectors(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
         """Return the vectors of a batch, in halves where the server refuses it as a whole."""
         try:
             return self._request(texts)
@@ -231,10 +226,10 @@ class OpenAIEmbedder:
             if len(texts) == 1:
                 raise
         half = len(texts) // 2
-        made = [*self._made(texts[:half]), *self._made(texts[half:])]
-        # Each half went through, so that it was the number of texts, or of all their tokens.
+        vectors = [*self._vectors(texts[:half]), *self._vectors(texts[half:])]
+        # Each half went through, so it was the number of texts, or of all their tokens.
         self._most_texts = min(self._most_texts, half)
-        return made
+        return vectors
 
     def _request(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
         # OpenAI's own sends base64, a quarter of the bytes; others may not know it.
@@ -246,48 +241,44 @@ class OpenAIEmbedder:
                 extra_body={"dimensions": self._asked} if self._asked else None,
             )
         try:
-            data = {each["index"]: _numbers(each["embedding"]) for each in json.loads(answer.content)["data"]}
-            made = [data[place] for place in range(len(texts))]
+            data = {row["index"]: _numbers(row["embedding"]) for row in json.loads(answer.content)["data"]}
+            vectors = [data[place] for place in range(len(texts))]
         except (TypeError, ValueError, LookupError, OverflowError, RecursionError) as error:
             raise LLMError(
                 "unusable", f"{self._model} made no vectors of {len(texts)} texts: {error!r:.200}"
             ) from error
-        with self._lock:
-            self._dimensions = self._dimensions or len(made[0])
-        return [unit_vector(self._model, vector, self._dimensions) for vector in made]
+        self._dimensions = self._dimensions or len(vectors[0])
+        return [unit_vector(self._model, vector, self._dimensions) for vector in vectors]
 
 
-def _numbers(said: object) -> list[float]:
+def _numbers(vector: object) -> list[float]:
     """Return the numbers of a vector, as a list or in base64.
 
     Raises:
         TypeError, ValueError, OverflowError: these are none.
     """
-    if isinstance(said, str):
-        return [*unpacked(base64.b64decode(said, validate=True))]
-    if not isinstance(said, list) or not said:
-        raise TypeError(f"{said!r:.80} is no vector")
-    return [*map(float, said)]
+    if isinstance(vector, str):
+        return [*unpacked(base64.b64decode(vector, validate=True))]
+    if not isinstance(vector, list) or not vector:
+        raise TypeError(f"{vector!r:.80} is no vector")
+    return [*map(float, vector)]
 
-
-# What both of OpenAI's ways to ask have in common: a model behind a server, its window, and how a
-# request is put.
 
 Json = dict[str, object]
 
-# How little a model that reasons can be asked to do of it for a job, the least first; the last one asks for nothing.
-# Which of these a model takes differs from one to the next.
-_EFFORTS: Final = ("none", "minimal", "low", "")
+# How little reasoning a model can be asked for in a job, the least first; which of these it takes differs by model.
+# Behind the last nothing is asked for.
+_EFFORTS: Final = ("none", "minimal", "low")
 
 
 class OpenAIModel(ProviderModel):
-    """What is the same of a model, whichever way it is asked. Threads may share it."""
+    """What both of OpenAI's APIs share."""
 
     example = "gpt-5.1"
     _account: OpenAIAccount
-    # What of a request the messages are.
+    # The key of a request that holds its messages.
     _conversation: str
-    # What a text is called as a part of a message.
+    # The type of a text as a part of a message.
     _part: str
 
     def __init__(
@@ -314,11 +305,11 @@ class OpenAIModel(ProviderModel):
         new = self._account.is_usual and takes_breakpoints(model)
         # Who says how newer models cache has one, whatever it is called and whoever serves it.
         self._marks = new or "prompt_cache_options" in self._options
-        self._effort = 0 if self._account.is_usual else len(_EFFORTS) - 1
+        self._effort = 0 if self._account.is_usual else len(_EFFORTS)
 
     @property
     def window_tokens(self) -> int | None:
-        """What the server named when it refused what was longer; None where it has not: nobody tells it before."""
+        """The window that the server named when it refused a request; `None` before: nothing tells it."""
         return self._account.refused_window_tokens
 
     @property
@@ -328,7 +319,7 @@ class OpenAIModel(ProviderModel):
 
     def embedder(self) -> OpenAIEmbedder:
         """Return what makes vectors with this model; nothing is asked before there is a text."""
-        return OpenAIEmbedder(self._model, account=self._account)
+        return OpenAIEmbedder(self.name, account=self._account)
 
     def reply(
         self,
@@ -349,69 +340,53 @@ class OpenAIModel(ProviderModel):
         request: Json = {**self._options, self._conversation: list(messages)}
         if tools:
             request["tools"] = list(tools)
-        return self._cached(request, self._with_marks(messages, stable), max_output_tokens, told).reply
-
-    def _with_marks(self, messages: Sequence[Mapping[str, object]], stable: Sequence[int]) -> list[object] | None:
-        """Return messages with breakpoints; None where the server takes none, as far as is known."""
-        if not self._marks:
-            return None
-        given = self._options.get("prompt_cache_options")
-        explicit = isinstance(given, dict) and given.get("mode") == "explicit"
-        return [*marked(messages, stable, self._part, ends=explicit)]
-
-    def _cached(
-        self, request: Json, said: list[object] | None, most: int, told: Callable[[str], None] | None
-    ) -> ModelAnswer:
-        """Return the answer to a request, with what is said in its place if there is any."""
+        said = self._with_marks(messages, stable) if self._marks else None
         if said is not None:
             try:
-                return self._said({**request, self._conversation: said}, most, told)
+                return self._answer({**request, self._conversation: said}, max_output_tokens, told)[1]
             except UnfitError as error:
                 if MARK not in str(error):
                     raise
                 self._marks = False
-        return self._said(request, most, told)
+        return self._answer(request, max_output_tokens, told)[1]
+
+    def _with_marks(self, messages: Sequence[Mapping[str, object]], stable: Sequence[int]) -> list[object]:
+        given = self._options.get("prompt_cache_options")
+        explicit = isinstance(given, dict) and given.get("mode") == "explicit"
+        return [*marked(messages, stable, self._part, ends=explicit)]
 
     @abstractmethod
     def _prompt(self, system: str, prompt: str) -> Json:
-        """Return what a request says for a job."""
+        """Return the keys of a request for a job."""
 
     @abstractmethod
     def _thinking(self, effort: str) -> Json:
-        """Return what a request says of how much to reason."""
+        """Return the keys of a request that limit reasoning."""
 
     @abstractmethod
-    def _said(self, request: Mapping[str, object], most: int, told: Callable[[str], None] | None) -> ModelAnswer:
+    def _answer(self, request: Mapping[str, object], most: int, told: Callable[[str], None] | None) -> TextReply:
         """Return the answer to a request, of at most `most` tokens.
 
         Raises:
-            ContextOverflowError, LLMError: as `OpenAIAccount.failures` lets them out; or the answer did not end.
+            ContextOverflowError, LLMError: as `OpenAIAccount.failures`; or the answer did not end.
         """
 
-    def _job(self, system: str, prompt: str, most: int) -> ModelAnswer:
-        request = self._prompt(system, prompt)
+    def _job(self, system: str, prompt: str, most: int) -> TextReply:
+        request = {**for_jobs(self._options), **self._prompt(system, prompt)}
         for place in range(self._effort, len(_EFFORTS)):
-            thinking = self._thinking(_EFFORTS[place]) if _EFFORTS[place] else {}
             try:
-                said = self._said({**for_jobs(self._options), **request, **thinking}, most, None)
+                return self._answer({**request, **self._thinking(_EFFORTS[place])}, most, None)
             except UnfitError as error:
-                if not thinking or not _is_of_thinking(str(error)):
+                if not any(word in str(error) for word in ("reasoning", "effort")):
                     raise
-                continue
-            self._effort = place
-            return said
-        raise LLMError("refused", f"{self._model} takes no request")  # the last one says nothing of it
+            self._effort = place + 1
+        return self._answer(request, most, None)
 
     def _events(self, opens: Callable[[], Stream[object]]) -> Iterator[Json]:
-        """Yield what a stream brings; what is done with it is not among the failures of the provider."""
         with self._account.failures():
             stream = opens()
         with stream:
             yield from map(dumped, self._account.events(stream))
-
-
-def _is_of_thinking(said: str) -> bool:
-    return any(word in said for word in ("reasoning", "effort"))
 
 
 def dumped(event: object) -> Json:
@@ -421,22 +396,20 @@ def dumped(event: object) -> Json:
         LLMError: it is none.
     """
     dump = getattr(event, "model_dump", None)
-    made = dump(mode="json", by_alias=True, exclude_unset=True, warnings=False) if dump else None
-    if not isinstance(made, dict):
+    value = dump(mode="json", by_alias=True, exclude_unset=True, warnings=False) if dump else None
+    if not isinstance(value, dict):
         raise LLMError("unusable", f"a piece of the answer is {event!r:.80}")
-    return made
+    return value
 
-
-# A model asked by chat completions: OpenAI's own, or that of any server which speaks like it.
 
 _FINISHES: Final = {"length": "length", "tool_calls": "tool_calls", "function_call": "tool_calls"}
 
 
 class OpenAIChatModel(OpenAIModel):
-    """A `LoadedModel` whose messages have the form "openai.chat". Threads may share it.
+    """A `LoadedModel` by chat completions: OpenAI's own, or those of any server that speaks like it.
 
-    Answers come as a stream. What older servers refuse is said in their way from then on: the room for the answer as
-    `max_tokens`, and no wish to be told the usage.
+    Answers are streamed. What an older server refuses is put in its way from then on: the room for the answer as
+    `max_tokens`, and no request for the usage.
     """
 
     _conversation = "messages"
@@ -444,135 +417,43 @@ class OpenAIChatModel(OpenAIModel):
     _room = "max_completion_tokens"
     _asks_usage = True
 
-    @property
-    def form(self) -> str:
-        """Messages go in and come out as OpenAI's chat completions have them."""
-        return "openai.chat"
-
     def _prompt(self, system: str, prompt: str) -> Json:
-        messages = [{"role": "system", "content": system}] if system else []
-        return {"messages": [*messages, {"role": "user", "content": prompt}]}
+        return {"messages": job_messages(system, prompt)}
 
     def _thinking(self, effort: str) -> Json:
         return {"reasoning_effort": effort}
 
-    def _said(self, request: Mapping[str, object], most: int, told: Callable[[str], None] | None) -> ModelAnswer:
+    def _answer(self, request: Mapping[str, object], most: int, told: Callable[[str], None] | None) -> TextReply:
         while True:
-            beside: Json = {"stream_options": {"include_usage": True}} if self._asks_usage else {}
+            usage: Json = {"stream_options": {"include_usage": True}} if self._asks_usage else {}
             try:
-                return self._streamed({**request, **beside, self._room: most}, told)
+                return self._streamed({**request, **usage, self._room: most}, told)
             except UnfitError as error:
-                if not self._learned(str(error), beside):
+                if self._room in str(error) and self._room != "max_tokens":
+                    self._room = "max_tokens"
+                elif usage and "stream_options" in str(error):
+                    self._asks_usage = False
+                else:
                     raise
 
-    def _learned(self, said: str, beside: Json) -> bool:
-        """Return whether a refusal was of how something is said that can be said otherwise; it is, from now on."""
-        if self._room in said and self._room != "max_tokens":
-            self._room = "max_tokens"
-            return True
-        if beside and "stream_options" in said:
-            self._asks_usage = False
-            return True
-        return False
-
-    def _streamed(self, request: Json, told: Callable[[str], None] | None) -> ModelAnswer:
-        clean = {key: writable(value) for key, value in request.items()}
-        answer = _Answer()
-        completions = self._account.client.chat.completions
+    def _streamed(self, request: Json, told: Callable[[str], None] | None) -> TextReply:
+        account, answer = self._account, ChatAnswer()
+        completions, body = account.client.chat.completions, writable(request)
         # The SDK looks at what it has names for, piece by piece, for longer than all else takes; it asks for messages.
-        opened = lambda: completions.create(model=self._model, stream=True, messages=[], extra_body=clean)  # noqa: E731
+        opened = lambda: completions.create(model=self.name, stream=True, messages=[], extra_body=body)  # noqa: E731
         for chunk in self._events(opened):
             text = answer.take(chunk)
             if told is not None and text:
                 told(text)
-        return answer.whole(self._model, self._account.url)
+        if not answer.finish:
+            raise LLMError("unreachable", f"{account.url} closed the connection before the answer ended")
+        if answer.finish == "content_filter":
+            raise LLMError("refused", f"{self.name} may not answer this")
+        calls, text = answer.calls(), answer.message["content"]
+        if text is None and not calls and not answer.message.get("refusal"):
+            answer.message["content"] = ""  # no server takes a message of nothing at all
+        return str(text or ""), answer.reply(_FINISHES.get(answer.finish, "tool_calls" if calls else "stop"))
 
-
-class _Answer:
-    """An answer, put together from its pieces."""
-
-    def __init__(self) -> None:
-        self._message: Json = {"role": "assistant", "content": None}
-        self._calls: dict[int, Json] = {}
-        self._reason = ""
-        self._usage: object = None
-
-    def take(self, chunk: Json) -> str:
-        """Take a piece, and return the words in it."""
-        self._usage = chunk.get("usage") or self._usage
-        choices = chunk.get("choices")
-        choice = choices[0] if isinstance(choices, list) and choices else {}
-        self._reason = str(choice.get("finish_reason") or self._reason)
-        delta = choice.get("delta") or {}
-        self._add(delta)
-        text = delta.get("content")
-        return text if isinstance(text, str) else ""
-
-    def _add(self, delta: Mapping[str, object]) -> None:
-        for key, value in delta.items():
-            if key == "tool_calls":
-                for place, call in enumerate(value if isinstance(value, list) else []):
-                    self._call(place, call)
-            elif key != "role":
-                self._message[key] = _joined(self._message.get(key), value)
-
-    def whole(self, model: str, url: str) -> ModelAnswer:
-        """Return the answer.
-
-        Raises:
-            LLMError: it has not ended, or a filter ended it.
-        """
-        if not self._reason:
-            raise LLMError("unreachable", f"{url} closed the connection before the answer ended")
-        if self._reason == "content_filter":
-            raise LLMError("refused", f"{model} may not answer this")
-        if self._calls:
-            self._message["tool_calls"] = [self._calls[place] for place in sorted(self._calls)]
-        text, usage = self._message["content"], self._usage
-        if text is None and not self._calls and not self._message.get("refusal"):
-            self._message["content"] = ""  # a message of nothing at all is taken by no server
-        finish = _FINISHES.get(self._reason, "tool_calls" if self._calls else "stop")
-        asked = number(usage, "prompt_tokens")
-        cached = number(usage, "prompt_tokens_details", "cached_tokens")
-        return ModelAnswer(
-            self._message, str(text or ""), finish, asked, number(usage, "completion_tokens"), min(cached, asked)
-        )
-
-    def _call(self, place: int, piece: Mapping[str, object]) -> None:
-        at = piece.get("index")
-        call = self._calls.setdefault(at if isinstance(at, int) else len(self._calls) + place, {})
-        for key, value in piece.items():
-            if key == "index" or value is None:
-                continue
-            if isinstance(value, dict):
-                before = call.get(key)
-                call[key] = {**(before if isinstance(before, dict) else {}), **_grown(before, value)}
-            else:
-                call[key] = value
-
-
-def _grown(before: object, piece: Mapping[str, object]) -> Json:
-    """Return what a piece of a call's function adds: arguments come bit by bit, the name at once."""
-    told = before if isinstance(before, dict) else {}
-    grown = {key: value for key, value in piece.items() if value is not None}
-    for key in ("arguments", "input"):
-        if key in grown:
-            grown[key] = f"{told.get(key) or ''}{grown[key]}"
-    return grown
-
-
-def _joined(before: object, piece: object) -> object:
-    """Return what came of a key, with one more piece of it."""
-    if piece is None or before is None:
-        return before if piece is None else piece
-    if isinstance(before, str) and isinstance(piece, str):
-        return before + piece
-    if isinstance(before, list) and isinstance(piece, list):
-        return [*before, *piece]
-    return piece
-
-
-# A model asked by OpenAI's Responses, of which the provider keeps nothing.
 
 # A smaller room for the answer is refused.
 LEAST_OUTPUT_TOKENS: Final = 16
@@ -581,40 +462,16 @@ _STATELESS: Final[Json] = {"store": False, "include": ["reasoning.encrypted_cont
 _ENDS: Final = ("response.completed", "response.incomplete", "response.failed")
 
 
-class _ResponsesAnswer:
-    """An answer, put together from its events: the last of them, its items, its words."""
-
-    def __init__(self) -> None:
-        self.last: Json = {}
-        self.items: list[object] = []
-        self.text = ""
-
-    def take(self, event: Json) -> str:
-        """Take an event, and return the words in it."""
-        kind = event.get("type")
-        if kind == "response.output_item.done":
-            self.items.append(event.get("item"))
-        elif kind in _ENDS:
-            self.last = event
-        text = str(event.get("delta") or "") if kind == "response.output_text.delta" else ""
-        self.text += text
-        return text
-
-
 class OpenAIResponsesModel(OpenAIModel):
-    """A `LoadedModel` whose messages have the form "openai.responses". Threads may share it.
+    """A `LoadedModel` by OpenAI's Responses, of which the provider keeps nothing.
 
-    A reply's message is the whole response; `input_transformations` in it tells what reasoning of earlier steps the
-    provider has left out, because what stood before it has changed.
+    A reply's message is the whole response; `input_transformations` in it tells which reasoning of earlier steps the
+    provider has left out because what stood before it has changed.
     """
 
+    form = "openai.responses"
     _conversation = "input"
     _part = "input_text"
-
-    @property
-    def form(self) -> str:
-        """Messages go in as items of Responses, and come out as a response."""
-        return "openai.responses"
 
     def _prompt(self, system: str, prompt: str) -> Json:
         return {"input": prompt, **({"instructions": system} if system else {})}
@@ -622,43 +479,49 @@ class OpenAIResponsesModel(OpenAIModel):
     def _thinking(self, effort: str) -> Json:
         return {"reasoning": {"effort": effort}}
 
-    def _said(self, request: Mapping[str, object], most: int, told: Callable[[str], None] | None) -> ModelAnswer:
+    def _answer(self, request: Mapping[str, object], most: int, told: Callable[[str], None] | None) -> TextReply:
         # All of it goes beside what the SDK has names for: that it looks at once for every type that an item can have,
         # for a quarter of a second in a request of a hundred items.
-        clean = {key: writable(value) for key, value in {**request, **_STATELESS}.items()}
-        clean["max_output_tokens"] = max(most, LEAST_OUTPUT_TOKENS)
-        side = self._account.client.responses
-        answer = _ResponsesAnswer()
-        opened = lambda: side.create(model=self._model, stream=True, extra_body=clean)  # noqa: E731
+        body = writable({**request, **_STATELESS, "max_output_tokens": max(most, LEAST_OUTPUT_TOKENS)})
+        side, last = self._account.client.responses, Json()
+        items: list[object] = []
+        texts: list[str] = []
+        opened = lambda: side.create(model=self.name, stream=True, extra_body=body)  # noqa: E731
         for event in self._events(opened):
-            if event.get("type") == "error":
+            kind = event.get("type")
+            if kind == "error":
                 raise self._account.broken_off(event, str(event.get("message")))
-            text = answer.take(event)
-            if told is not None and text:
-                told(text)
-        return self._whole(answer.last, answer.items, answer.text)
+            if kind == "response.output_item.done":
+                items.append(event.get("item"))
+            elif kind in _ENDS:
+                last = event
+            elif kind == "response.output_text.delta" and (text := str(event.get("delta") or "")):
+                texts.append(text)
+                if told is not None:
+                    told(text)
+        return "".join(texts), self._whole(last, items)
 
-    def _whole(self, last: Json, items: list[object], text: str) -> ModelAnswer:
+    def _whole(self, last: Json, items: list[object]) -> Reply:
         response = last.get("response")
         if not isinstance(response, dict):
             raise LLMError("unreachable", f"{self._account.url} closed the connection before the answer ended")
         if last.get("type") == "response.failed":
             error = response.get("error")
-            said = error.get("message") if isinstance(error, dict) else None
-            raise self._account.broken_off(error, str(said))
+            raise self._account.broken_off(error, str(error.get("message") if isinstance(error, dict) else None))
         output = response.get("output") or items
         reason = (response.get("incomplete_details") or {}).get("reason")
         if reason == "content_filter":
-            raise LLMError("refused", f"{self._model} may not answer this")
+            raise LLMError("refused", f"{self.name} may not answer this")
         calls = any(str(item.get("type", "")).endswith("_call") for item in output if isinstance(item, dict))
-        finish = "length" if reason else "tool_calls" if calls else "stop"
         usage = response.get("usage")
-        asked = number(usage, "input_tokens")
-        cached = min(number(usage, "input_tokens_details", "cached_tokens"), asked)
-        return ModelAnswer({**response, "output": output}, text, finish, asked, number(usage, "output_tokens"), cached)
-
-
-# A model that settings define, asked by chat completions or by Responses.
+        tokens = number(usage, "input_tokens")
+        return Reply(
+            {**response, "output": output},
+            "length" if reason else "tool_calls" if calls else "stop",
+            tokens,
+            number(usage, "output_tokens"),
+            min(number(usage, "input_tokens_details", "cached_tokens"), tokens),
+        )
 
 
 def open_model(definition: Definition, counter: TokenCounter | None = None) -> OpenAIChatModel | OpenAIResponsesModel:

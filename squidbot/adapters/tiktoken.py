@@ -10,16 +10,12 @@ import re
 import tempfile
 import unicodedata
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import tiktoken
 
+from squidbot.adapters.common.counts import ExactCounter
 from squidbot.adapters.common.packages import how_to_get
 from squidbot.core.errors import ConfigError
-from squidbot.core.messages import Cost
-
-if TYPE_CHECKING:
-    from squidbot.core.ports import Certificate
 
 __all__ = ["PATTERNS", "PUBLISHED", "TiktokenCounter", "cached", "published"]
 
@@ -130,7 +126,7 @@ def published(encoding: str) -> TiktokenCounter:
     return TiktokenCounter(path, encoding.partition("_")[0], encoding)
 
 
-class TiktokenCounter:
+class TiktokenCounter(ExactCounter):
     """Counts with a tokenizer's own ranks, read from a local `.tiktoken` file when it is constructed.
 
     Special tokens in a text count as the plain text they are. A run of letters, of marks or of whitespace that is
@@ -141,31 +137,21 @@ class TiktokenCounter:
     def __init__(self, path: str | Path, pattern: str | None = None, vocabulary: str = "") -> None:
         """Read the ranks.
 
-        `pattern` is a name in `PATTERNS` or a regular expression; None: the one that the file's name tells.
-        `vocabulary` is what the ranks are called; "": as the file, without its suffix.
+        `pattern` is a name in `PATTERNS` or a regular expression; `None`: the one for the file's name.
+        `vocabulary` is the name of the ranks; "": that of the file, without its suffix.
 
         Raises:
             ConfigError: the file can't be read, a line is no rank, or the pattern is unknown or wrong.
         """
         path = Path(path)
-        self._name = f"tiktoken:{vocabulary or path.stem}"
+        super().__init__(f"tiktoken:{vocabulary or path.stem}")
         self._normalises = "qwen" in path.stem.lower() or pattern == "qwen"
         split = _pattern(path, pattern)
         ranks = _read_ranks(path)
         try:
-            self._encoding = tiktoken.Encoding(self._name, pat_str=split, mergeable_ranks=ranks, special_tokens={})
+            self._encoding = tiktoken.Encoding(self.name, pat_str=split, mergeable_ranks=ranks, special_tokens={})
         except ValueError as error:
             raise ConfigError(f"tiktoken refuses the pattern or the ranks @ {path}: {error}") from error
-
-    @property
-    def name(self) -> str:
-        """The word tiktoken, a colon and what the ranks are called."""
-        return self._name
-
-    @property
-    def certificate(self) -> Certificate:
-        """The model's own tokenizer."""
-        return "exact"
 
     def count(self, text: str) -> int:
         """Return the tokens of a text; lone surrogates count as the replacement character that is sent for them."""
@@ -179,15 +165,6 @@ class TiktokenCounter:
             start = run.end()
         total += self._encoded(text[start:])
         return total if start == 0 else min(total, len(text.encode("utf-8", "surrogatepass")))
-
-    def upper_bound(self, text: str) -> int:
-        """Return the count: an exact counter needs no other bound."""
-        return self.count(text)
-
-    def measure(self, text: str) -> Cost:
-        """Return the count as both estimate and bound, in tokens."""
-        tokens = self.count(text)
-        return Cost(tokens, tokens)
 
     def _encoded(self, text: str) -> int:
         return len(self._encoding.encode_ordinary(text)) if text else 0

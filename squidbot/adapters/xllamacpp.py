@@ -21,10 +21,19 @@ from uuid import uuid4
 
 import xllamacpp
 
+from squidbot.adapters.common.counts import ExactCounter
 from squidbot.adapters.common.llama_log import read_buffers
-from squidbot.adapters.common.providers import completion, unit_vector
+from squidbot.adapters.common.providers import (
+    ChatAnswer,
+    ChatModel,
+    TextReply,
+    check_room,
+    job_messages,
+    unit_vector,
+    well_formed,
+)
 from squidbot.core.errors import ContextOverflowError, LLMError, ModelLoadError
-from squidbot.core.messages import Completion, Cost, Reply, Usage
+from squidbot.core.messages import Reply, Usage
 from squidbot.core.sizing.header import Served
 from squidbot.core.tokens.counters import TemplateCounter
 
@@ -32,15 +41,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from squidbot.adapters.common.llama_log import Buffers
-    from squidbot.core.ports import Certificate, TokenCounter
     from squidbot.core.sizing.header import Definition, Loading
 
 
-# Pieces of an answer put together, and llama.cpp's errors as ours.
-
 UNAVAILABLE, SERVER_ERROR = 503, 500
-# Further keys of a delta that are text, in pieces: what the model thought first.
-_THOUGHT = "reasoning_content"
 # Where tools were given, llama.cpp's server (2026.10) reads an answer once more when it has ended, and fails where the
 # last token is a part of a character, as it may be at the limit. By then all the text has been told.
 _UNREAD = "does not match the expected"
@@ -58,11 +62,6 @@ def spelled(body: Mapping[str, object]) -> bytes:
         raise LLMError("refused", f"the request is not JSON: {error}") from error
 
 
-def well_formed(text: str) -> str:
-    """Return a text without lone surrogates: halves that belong together are joined, others replaced by U+FFFD."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
 def failure(error: Mapping[str, object]) -> Exception:
     """Return the error of ours for one of llama.cpp's server."""
     message = str(error.get("message") or error)
@@ -75,104 +74,68 @@ def failure(error: Mapping[str, object]) -> Exception:
 
 
 class StreamedAnswer:
-    """An answer that comes in pieces. `take` is called with each, by the runtime, in the thread that asked."""
+    """An answer that comes in pieces. The runtime calls `take` with each, in the thread that asked."""
 
-    def __init__(self, told: Callable[[str], None] | None, asked: Usage) -> None:
-        """Start empty; `told` gets each piece of the text. `asked` are the prompt's tokens, and the answer's limit."""
+    def __init__(self, told: Callable[[str], None] | None, limits: Usage) -> None:
+        """Start empty; `told` gets each piece of the text. `limits`: the prompt's tokens, and the answer's limit."""
         self._told = told
-        self._asked = asked
-        self._texts: list[str] = []
-        self._thoughts: list[str] = []
-        self._calls: dict[int, dict[str, str]] = {}
-        self._finish = ""
-        self._usage: dict[str, Any] = {}
-        self._failed: BaseException | None = None
+        self._limits = limits
+        self._answer = ChatAnswer()
+        self._failure: BaseException | None = None
 
     def take(self, piece: bytes) -> bool:
         """Take one piece, and return whether no more is wanted. Raises nothing: the runtime would swallow it."""
         if piece.strip() == b"[DONE]":
             return False
         try:
-            self._add(json.loads(piece))
+            chunk = json.loads(piece)
+            if "error" in chunk:
+                self._end_with(chunk["error"])
+            if (text := self._answer.take(chunk)) and self._told is not None:
+                self._told(text)
         except BaseException as error:  # noqa: BLE001  # kept, and raised by `reply` in the same thread
-            self._failed = error
-        return self._failed is not None
+            self._failure = error
+        return self._failure is not None
 
     def reply(self) -> Reply:
-        """Return the whole answer.
+        """Return the whole answer, without a call that was cut off: its arguments could never be sent again.
 
         Raises:
             ContextOverflowError, LLMError: the runtime said that there is none.
             BaseException: what `told` raised.
         """
-        if self._failed is not None:
-            raise self._failed
-        if not self._finish:
+        if self._failure is not None:
+            raise self._failure
+        answer = self._answer
+        if not answer.finish:
             raise LLMError("unreachable", "the runtime stopped within an answer")
-        calls = self._whole_calls()
-        message: dict[str, object] = {"role": "assistant", "content": "".join(self._texts)}
-        if thoughts := "".join(self._thoughts):
-            message[_THOUGHT] = thoughts
-        if calls:
-            message["tool_calls"] = calls
-            message["content"] = message["content"] or None
-        finish = "length" if self._finish == "length" else "tool_calls" if calls else "stop"
-        cached = (self._usage.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
-        return Reply(
-            message, finish, self._usage.get("prompt_tokens", 0), self._usage.get("completion_tokens", 0), cached
-        )
-
-    def _add(self, chunk: dict[str, Any]) -> None:
-        if "error" in chunk:
-            self._end_with(chunk["error"])
-        self._usage = chunk.get("usage") or self._usage
-        for choice in chunk.get("choices", ()):
-            self._finish = choice.get("finish_reason") or self._finish
-            self._add_delta(choice.get("delta") or {})
+        calls = [call for call in map(_whole_call, answer.calls()) if call]
+        content = answer.message.get("content") or ""
+        finish = "length" if answer.finish == "length" else "tool_calls" if calls else "stop"
+        reply = answer.reply(finish)
+        message = {key: value for key, value in reply.message.items() if key != "tool_calls"}
+        message["content"] = content or (None if calls else "")
+        return reply._replace(message={**message, "tool_calls": calls} if calls else message)
 
     def _end_with(self, error: Mapping[str, object]) -> None:
-        if self._calls or _UNREAD not in str(error.get("message")):
+        if self._answer.calls() or _UNREAD not in str(error.get("message")):
             raise failure(error)
-        self._finish = "length"
-        self._usage = {"prompt_tokens": self._asked.input_tokens, "completion_tokens": self._asked.output_tokens}
-
-    def _add_delta(self, delta: dict[str, Any]) -> None:
-        for call in delta.get("tool_calls") or ():
-            self._add_call(call)
-        self._thoughts.append(delta.get(_THOUGHT) or "")
-        if text := delta.get("content"):
-            self._texts.append(text)
-            if self._told is not None:
-                self._told(text)
-
-    def _add_call(self, piece: dict[str, Any]) -> None:
-        call = self._calls.setdefault(piece.get("index", 0), {"id": "", "name": "", "arguments": ""})
-        function = piece.get("function") or {}
-        call["id"] = call["id"] or piece.get("id") or ""
-        call["name"] += function.get("name") or ""
-        call["arguments"] += function.get("arguments") or ""
-
-    def _whole_calls(self) -> list[dict[str, object]]:
-        """Return the calls in order. One that was cut off is left out: its arguments could never be sent again."""
-        return [
-            {
-                "id": call["id"] or f"call_{uuid4().hex}",
-                "type": "function",
-                "function": {"name": call["name"], "arguments": call["arguments"] or "{}"},
-            }
-            for _, call in sorted(self._calls.items())
-            if call["name"] and _is_object(call["arguments"] or "{}")
-        ]
+        self._answer.finish = "length"
+        tokens = {"prompt_tokens": self._limits.input_tokens, "completion_tokens": self._limits.output_tokens}
+        self._answer.usage = tokens
 
 
-def _is_object(text: str) -> bool:
+def _whole_call(call: Mapping[str, Any]) -> dict[str, object] | None:
+    function = call.get("function") or {}
+    name, arguments = function.get("name"), function.get("arguments") or "{}"
     try:
-        return isinstance(json.loads(text), dict)
+        if not name or not isinstance(json.loads(arguments), dict):
+            return None
     except ValueError:
-        return False
+        return None
+    call_id = call.get("id") or f"call_{uuid4().hex}"
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
-
-# What llama.cpp says while it loads: kept, and not printed.
 
 STDERR = 2
 # llama.cpp's levels: -1 is silence, 1 errors, 4 what its library says of buffers.
@@ -253,8 +216,6 @@ def _sort(text: str, lines: list[str]) -> None:
         ours = said is not None or ours
 
 
-# llama.cpp's server in this process: loaded, asked, given back.
-
 # Counting answers within milliseconds, a text of megabytes within seconds; generating has no limit.
 TIMEOUT_SECONDS = 60.0
 
@@ -286,7 +247,14 @@ class Runtime:
         self._lock = Lock()
         address = self._server.listening_address.removeprefix("http://")
         self._port = http.client.HTTPConnection(address, timeout=TIMEOUT_SECONDS)
-        self._wait_for_loop()
+        # Given back before its loop takes tasks, it would wait for the end of that loop for ever: what begins then does
+        # not know that it was told to end (xllamacpp 2026.10, on a busy machine). Its slots are told by that loop.
+        try:
+            self.ask("GET", "/slots")
+        except LLMError as error:
+            raise ModelLoadError(
+                f"llama.cpp's server in this process was loaded, and does not answer: {error}"
+            ) from error
 
     @property
     def server(self) -> xllamacpp.Server:
@@ -299,15 +267,12 @@ class Runtime:
             raise LLMError("unreachable", "the model was closed")
         return server
 
-    def ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> dict[str, Any]:
+    def ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:  # noqa: ANN401  # JSON
         """Return the answer to what can be asked by its port only.
 
         Raises:
             ContextOverflowError, LLMError: it says so, was closed, or can't be reached.
         """
-        return dict(self._ask(method, path, body))
-
-    def _ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:  # noqa: ANN401  # as it comes
         sent = None if body is None else spelled(body)
         headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
         with self._lock:
@@ -331,22 +296,6 @@ class Runtime:
             self._port.close()
             self._server = None
 
-    def _wait_for_loop(self) -> None:
-        """Wait until its loop takes tasks.
-
-        One that is given back before waits for the end of its loop for ever: what begins then does not know that it
-        was told to end (xllamacpp 2026.10, on a busy machine). Telling of its slots is a task of that loop.
-
-        Raises:
-            ModelLoadError: it does not answer.
-        """
-        try:
-            self._ask("GET", "/slots")
-        except LLMError as error:
-            raise ModelLoadError(
-                f"llama.cpp's server in this process was loaded, and does not answer: {error}"
-            ) from error
-
     def _sent(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, bytes]:
         _ = self.server
         try:
@@ -357,9 +306,6 @@ class Runtime:
             self._port.close()
             raise
 
-
-# How a model is loaded, as llama.cpp's parameters. Nothing that decides on memory is left to a
-# default.
 
 # Copies of state that sliding and recurrent layers need to go on from an earlier place of a conversation. llama.cpp
 # keeps 32, which is gigabytes of main memory for a large model; one turn back and one event back are what is asked for.
@@ -435,8 +381,6 @@ def _flash(*, on: bool) -> xllamacpp.llama_flash_attn_type:
     return kinds.LLAMA_FLASH_ATTN_TYPE_ENABLED if on else kinds.LLAMA_FLASH_ATTN_TYPE_DISABLED
 
 
-# Token counts by a loaded model's own vocabulary.
-
 # Counts that are remembered, oldest forgotten first: a long conversation is counted anew after each restart, and
 # hardly ever twice within one. An entry takes about 150 bytes.
 REMEMBERED = 8192
@@ -444,7 +388,7 @@ REMEMBERED = 8192
 SPECIAL_MARKS = "<[|\uff5c"
 
 
-class VocabularyCounter:
+class VocabularyCounter(ExactCounter):
     """Counts as the model's own runtime does. Where a text spells special tokens, it counts what is more.
 
     In a chat the runtime reads them as the tokens they name; elsewhere they are characters.
@@ -452,20 +396,10 @@ class VocabularyCounter:
 
     def __init__(self, runtime: Runtime, name: str) -> None:
         """Count with a loaded model; `name` says which."""
+        super().__init__(name)
         self._runtime = runtime
-        self._name = name
         self._known: dict[bytes, int] = {}
         self._lock = Lock()
-
-    @property
-    def name(self) -> str:
-        """The word xllamacpp, a colon and the name of the model's file."""
-        return self._name
-
-    @property
-    def certificate(self) -> Certificate:
-        """The model's own tokenizer."""
-        return "exact"
 
     def count(self, text: str) -> int:
         """Return the tokens of a text; lone surrogates count as the replacement character that is sent for them.
@@ -477,34 +411,20 @@ class VocabularyCounter:
             return 0
         key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         if (known := self._known.get(key)) is None:
-            known = self._counted(well_formed(text))
+            sent = well_formed(text)
+            known = self._tokens(sent, special=True)
+            if any(mark in sent for mark in SPECIAL_MARKS):
+                known = max(known, self._tokens(sent, special=False))
             with self._lock:
                 while len(self._known) >= REMEMBERED:
                     del self._known[next(iter(self._known))]
                 self._known[key] = known
         return known
 
-    def upper_bound(self, text: str) -> int:
-        """Return the count: an exact counter needs no other bound."""
-        return self.count(text)
-
-    def measure(self, text: str) -> Cost:
-        """Return the count as both estimate and bound, in tokens."""
-        tokens = self.count(text)
-        return Cost(tokens, tokens)
-
-    def _counted(self, text: str) -> int:
-        tokens = self._tokens(text, special=True)
-        if any(mark in text for mark in SPECIAL_MARKS):
-            tokens = max(tokens, self._tokens(text, special=False))
-        return tokens
-
     def _tokens(self, text: str, *, special: bool) -> int:
         asked = {"content": text, "add_special": False, "parse_special": special}
         return len(self._runtime.ask("POST", "/tokenize", asked)["tokens"])
 
-
-# Vectors by a loaded model, in a context of their own.
 
 _POOLING = xllamacpp.llama_pooling_type
 
@@ -523,29 +443,19 @@ class XllamacppEmbedder:
             LLMError: it makes no vectors.
             ModelLoadError: it can't be loaded.
         """
-        self._name = name
+        self.name = name
         self._lock = Lock()
         self._runtime = _loaded(definition, threads, _POOLING.LLAMA_POOLING_TYPE_UNSPECIFIED)
         try:
             try:
-                self._dimensions = len(self._vector("squid"))
+                self.dimensions = len(self._vector("squid"))
             except LLMError:
                 self._runtime.close()
                 self._runtime = _loaded(definition, threads, _POOLING.LLAMA_POOLING_TYPE_MEAN)
-                self._dimensions = len(self._vector("squid"))
+                self.dimensions = len(self._vector("squid"))
         except LLMError:
             self._runtime.close()
             raise
-
-    @property
-    def name(self) -> str:
-        """Which model made the vectors."""
-        return self._name
-
-    @property
-    def dimensions(self) -> int:
-        """How many numbers a vector has."""
-        return self._dimensions
 
     def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
         """Return a vector of length 1 for each text, in order.
@@ -568,19 +478,15 @@ class XllamacppEmbedder:
             except (RuntimeError, ValueError) as error:
                 raise LLMError("refused", f"no vector: {error}") from error
         if "error" in answer:
-            said = answer["error"]
-            if "too large to process" in str(said.get("message")):
-                raise ContextOverflowError(str(said["message"]))
-            raise failure(said)
-        numbers = answer["data"][0]["embedding"]
-        return unit_vector(self._name, numbers, 0)
+            refusal = answer["error"]
+            if "too large to process" in str(refusal.get("message")):
+                raise ContextOverflowError(str(refusal["message"]))
+            raise failure(refusal)
+        return unit_vector(self.name, answer["data"][0]["embedding"], 0)
 
 
 def _loaded(definition: Definition, threads: int, pooling: xllamacpp.llama_pooling_type) -> Runtime:
     return Runtime(partial(for_vectors, definition.path, definition.loading, threads, pooling), definition.path)
-
-
-# A model that xllamacpp holds: it chats, counts and embeds.
 
 
 def open_model(
@@ -600,53 +506,28 @@ def open_model(
     return XllamacppModel(definition, extra or {}, threads)
 
 
-class XllamacppModel:
-    """A `ports.LoadedModel`. Threads may share it; one answer is made at a time."""
+class XllamacppModel(ChatModel):
+    """A `LoadedModel`. Threads may share it; one answer is made at a time."""
 
     def __init__(self, definition: Definition, extra: Mapping[str, object], threads: int) -> None:
         """Use `open_model`."""
         self._definition = definition
         self._extra = dict(extra)
         self._threads = threads
-        made = partial(for_chat, definition.path, definition.loading, threads)
-        self._runtime = Runtime(made, definition.path)
+        self._runtime = Runtime(partial(for_chat, definition.path, definition.loading, threads), definition.path)
         self._label = f"xllamacpp:{Path(definition.path).name}"
         self._embedder: XllamacppEmbedder | None = None
         self._lock = Lock()
         try:
-            self._window_tokens = int(self._runtime.ask("GET", "/props")["default_generation_settings"]["n_ctx"])
+            self.window_tokens = int(self._runtime.ask("GET", "/props")["default_generation_settings"]["n_ctx"])
         except (LLMError, KeyError) as error:
             self._runtime.close()
             raise ModelLoadError(f"{definition.path}: the runtime does not tell its window: {error!r}") from error
-        self._counter: TokenCounter = VocabularyCounter(self._runtime, self._label)
+        super().__init__(definition.alias or Path(definition.path).name, VocabularyCounter(self._runtime, self._label))
         with suppress(LLMError):  # a template that takes no message at all: there is nothing to chat with, but texts
-            self._counter = TemplateCounter(self._counter, self.prompt_tokens)
-
-    @property
-    def name(self) -> str:
-        """The alias in the settings, or the name of the file."""
-        return self._definition.alias or Path(self._definition.path).name
-
-    @property
-    def form(self) -> str:
-        """OpenAI's chat messages."""
-        return "openai.chat"
-
-    @property
-    def window_tokens(self) -> int:
-        """The window of one conversation, read back."""
-        return self._window_tokens
-
-    @property
-    def counter(self) -> TokenCounter:
-        """Counts with the model's own vocabulary, and knows what its chat template puts around texts."""
-        return self._counter
-
-    @property
-    def served(self) -> Served:
-        """What was set up; sizes by buffer are rounded to 0.01 MiB, and None where the log can't be read."""
-        sizes = self._runtime.sizes
-        return Served(self._window_tokens) if sizes is None else Served(self._window_tokens, *sizes)
+            self.counter = TemplateCounter(self.counter, self.prompt_tokens)
+        # Sizes by buffer are rounded to 0.01 MiB, and unknown where the log can't be read.
+        self.served = Served(self.window_tokens, *(self._runtime.sizes or ()))
 
     def prompt_tokens(
         self, messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]] = ()
@@ -659,18 +540,6 @@ class XllamacppModel:
         answer = self._runtime.ask("POST", "/v1/chat/completions/input_tokens", self._body(messages, tools))
         return int(answer["input_tokens"])
 
-    def complete(self, system: str, prompt: str, max_output_tokens: int) -> Completion:
-        """Return the model's answer to a prompt under a system text.
-
-        Raises:
-            ContextOverflowError: the prompt and the room for the answer don't fit the window.
-            LLMError: there is no whole answer; `kind` says which.
-        """
-        head = [{"role": "system", "content": system}] if system else []
-        reply = self.reply([*head, {"role": "user", "content": prompt}], max_output_tokens)
-        text = str(reply.message["content"] or "")
-        return completion(self.name, text, reply.finish, max_output_tokens, (reply.input_tokens, reply.output_tokens))
-
     def reply(
         self,
         messages: Sequence[Mapping[str, object]],
@@ -679,24 +548,20 @@ class XllamacppModel:
         told: Callable[[str], None] | None = None,
         stable: Sequence[int] = (),  # noqa: ARG002  # it keeps the newest prompt whole
     ) -> Reply:
-        """Return the next message of the assistant. What does not fit is not asked: it is counted first.
+        """Return the next message of the assistant; a prompt that does not fit is not sent: it is counted first.
 
-        A call of a tool that the end of the room cut off is left out of the message.
+        A tool call that the end of the room cut off is left out of the message.
 
         Raises:
             ContextOverflowError: messages, tools and the room for the answer don't fit the window.
             LLMError: there is no answer; `kind` says which.
         """
         tokens = self.prompt_tokens(messages, tools)
-        if tokens + max_output_tokens > self._window_tokens:
-            raise ContextOverflowError(
-                f"{tokens} tokens and {max_output_tokens} for the answer are more than the window of "
-                f"{self._window_tokens} of {self.name}"
-            )
+        check_room(self.name, tokens, max_output_tokens, self.window_tokens)
         body = {**self._body(messages, tools), "max_tokens": max_output_tokens, "stream": True}
         answer = StreamedAnswer(told, Usage(tokens, max_output_tokens))
         try:
-            # In pieces even where nobody is told: between two of them the user can interrupt it.
+            # In pieces even without `told`: between two of them the user can interrupt it.
             self._runtime.server.handle_chat_completions(
                 spelled({**body, "stream_options": {"include_usage": True}}), answer.take
             )
@@ -725,6 +590,10 @@ class XllamacppModel:
             if self._embedder is not None:
                 self._embedder.close()
             self._runtime.close()
+
+    def _job(self, system: str, prompt: str, most: int) -> TextReply:
+        reply = self.reply(job_messages(system, prompt), most)
+        return str(reply.message["content"] or ""), reply
 
     def _body(
         self, messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]]

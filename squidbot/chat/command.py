@@ -15,14 +15,14 @@ import click
 from squidbot.adapters.common.packages import command, missing
 from squidbot.chat.conversation import BY_USER
 from squidbot.chat.screen import Screen
-from squidbot.chat.talk import COMMANDS, Notices, Setup, Talk, piped_line
+from squidbot.chat.talk import COMMANDS, ChatSetup, Notices, Talk, piped_line
 from squidbot.cli.output import JSON_OPTION, print_json
 from squidbot.cli.texts import ANSWER_IS_NO, INTERRUPTED, USAGE
 from squidbot.core.errors import ConfigError
 from squidbot.core.memories import Isolation, Scope
 from squidbot.engine import load
-from squidbot.memory import Lists
-from squidbot.services.forget import Wrote, note_written
+from squidbot.memory import SessionLister
+from squidbot.services.forget import WrittenFile, note_written
 from squidbot.wiring.registry import OPEN_FILES, RUNTIMES
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ SESSION: Final = "chat"
 DEMO: Final = "demo"
 # Each character is a token of that model, which was trained for so many; it ends no answer by itself.
 DEMO_WINDOW_TOKENS, DEMO_ANSWER_TOKENS = 2048, 48
-# Where turns are written with --debug, in the current folder (B-50).
+# Where turns are written with --debug, in the current folder.
 TURN_LOG: Final = "debug_turn.txt"
 API_EXAMPLES: Final = {
     "anthropic": f"""  # Claude; its key in the environment, ANTHROPIC_API_KEY; {command("anthropic")}
@@ -85,7 +85,7 @@ class NoModelError(ConfigError):
 @contextmanager
 def _begun(  # noqa: PLR0913  # what the user asks for
     config: str | None, model: str, session: str, *, new: bool, demo: bool, debug: bool, scope: Scope, mode: str | None
-) -> Iterator[Setup]:
+) -> Iterator[ChatSetup]:
     """Give what a conversation begins with; the engine is closed behind it. The model is not opened yet.
 
     Raises:
@@ -99,9 +99,9 @@ def _begun(  # noqa: PLR0913  # what the user asks for
             if debug and engine.wired.turn_log is None:
                 engine.wired.log_turns(TURN_LOG)
                 # Whoever forgets something later has no such log of his own, and is told of this one.
-                note_written(engine.wired.written, Wrote(str(Path(TURN_LOG).absolute()), "turns"))
+                note_written(engine.wired.written, WrittenFile(str(Path(TURN_LOG).absolute()), "turns"))
             session_id = session or _newest_session(engine, scope.user, new=new)
-            yield Setup(engine, alias, session_id, notices, scope, mode, is_demo=demo)
+            yield ChatSetup(engine, alias, session_id, notices, scope, mode, is_demo=demo)
 
 
 def _demo(folder: Path) -> dict[str, object]:
@@ -150,7 +150,7 @@ def _numbers(store: Store, first: str) -> Iterator[int]:
     called = re.compile(
         rf"{re.escape(first)}(?:-([1-9][0-9]{{0,8}}))?(?:@(?:{'|'.join(get_args(Isolation))}):.*)?", re.DOTALL
     )
-    for session_id, _ in store.sessions() if isinstance(store, Lists) else ():
+    for session_id, _ in store.sessions() if isinstance(store, SessionLister) else ():
         if found := called.fullmatch(session_id):
             yield int(found[1] or 1)
 

@@ -18,8 +18,8 @@ from squidbot.core.errors import (
     LLMError,
     SquidbotError,
 )
-from squidbot.core.messages import Outcome, Portable, Usage, Words
-from squidbot.core.transcript.bookkeeping import CUT, Cut
+from squidbot.core.messages import Portable, ToolResult, Usage, Words
+from squidbot.core.transcript.bookkeeping import CUT, BrokenAnswer
 from squidbot.core.transcript.records import append
 from squidbot.core.view.marks import refused, tool_names
 from squidbot.tools.tool import Answer
@@ -47,7 +47,7 @@ BY_DEATH: Final = "the program ended before it did"
 WHY_CHARS: Final = 300
 
 
-def keep_cut(store: TranscriptStore, session_id: str, cut: Cut) -> None:
+def keep_cut(store: TranscriptStore, session_id: str, cut: BrokenAnswer) -> None:
     """Store that an answer broke off.
 
     Raises:
@@ -63,7 +63,7 @@ NOT_RUN: Final = Answer("<squidbot: this call was not made, the conversation was
 
 def results(codec: Codec, answers: Sequence[tuple[str, Answer]]) -> list[dict[str, object]]:
     """Return the answers to the calls of one step, by their ids, as messages of a form."""
-    told = tuple(Outcome(call_id, (Words(answer.text),), answer.is_error) for call_id, answer in answers)
+    told = tuple(ToolResult(call_id, (Words(answer.text),), answer.is_error) for call_id, answer in answers)
     return adopted(codec, Portable("tool", told))
 
 
@@ -162,7 +162,7 @@ class ChatSession:
         self._settle()
         turn = ChatTurn()
         assembly = self._assembled(text, notice=self._notice())
-        # Before the model is called: whatever becomes of that, it was said (M7).
+        # Before the model is called: whatever becomes of that, it was said .
         self.session.record(assembly.incoming)
         try:
             self._answered(turn, assembly)
@@ -248,7 +248,7 @@ class ChatSession:
     def _broke_off(self, text: str, why: str) -> None:
         if text.strip():
             *_, stored = self.session.record(text)
-            keep_cut(self.session.wired.store, self.session.session_id, Cut(stored.seq, why))
+            keep_cut(self.session.wired.store, self.session.session_id, BrokenAnswer(stored.seq, why))
 
     def _write(self, text: str) -> None:
         """Write a piece down beside the store, until the answer is recorded; that it can't be is said once."""

@@ -150,7 +150,7 @@ class Screen:
     def __init__(self, *, quiet: bool = False, mute: bool = False, outputs: bool = False) -> None:
         """Look at standard output; `quiet`: only answers, and what went wrong; `mute`: the latter alone.
 
-        `outputs`: what tools put out is shown, too (P-05).
+        `outputs`: what tools put out is shown, too.
         """
         self._outputs = outputs
         self.is_terminal = sys.stdout.isatty() and not mute

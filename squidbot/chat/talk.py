@@ -7,7 +7,6 @@ import signal
 import sys
 import threading
 import time
-from collections import defaultdict
 from contextlib import contextmanager
 from itertools import chain
 from textwrap import wrap
@@ -23,10 +22,8 @@ from squidbot.cli.texts import ago, count, event_line, percent, shorter
 from squidbot.core import events
 from squidbot.core.budget import level_of, reliability
 from squidbot.core.errors import BudgetError, SquidbotError
-from squidbot.core.journal import question_of
 from squidbot.core.memory.asking import Asked
-from squidbot.core.messages import Category, Words
-from squidbot.core.notes.extract import extract
+from squidbot.core.messages import Words
 from squidbot.core.transcript.bookkeeping import CUT
 from squidbot.core.transcript.markers import marked_lines
 from squidbot.hookspecs import hookimpl
@@ -39,55 +36,29 @@ if TYPE_CHECKING:
     from squidbot.chat.conversation import ChatTurn
     from squidbot.chat.screen import Screen
     from squidbot.core.events import Event
-    from squidbot.core.journal import Entry
+    from squidbot.core.journal import JournalEntry
     from squidbot.core.memories import Scope
-    from squidbot.core.messages import Message
     from squidbot.engine import Engine
     from squidbot.session import Session
 
-__all__ = ["COMMANDS", "Notices", "Setup", "Talk", "piped_line"]
+__all__ = ["COMMANDS", "ChatSetup", "Notices", "Talk", "piped_line"]
 
-# Of the newest messages so many are told in short.
-NEWEST: Final = 200
-NOTES_TOKENS: Final = 400
-_PASSED: Final = frozenset({Category.RECALLED, Category.FORGOTTEN})
+# What lines of a conversation mark, and the headings that show it.
+MARKED: Final = {"GOAL": "Goals", "DECISION": "Decisions", "CHECKPOINT": "Progress", "NEXT": "Next"}
 
 
-def _journal_of(session: Session) -> list[tuple[str, list[str]]]:
-    """Return what a session holds on its goals and decisions, how far it is and what is open, under headings.
-
-    Nothing is written, and no model asked.
+def _marked(session: Session) -> dict[str, list[str]]:
+    """Return the pinned texts of a session, and what its lines mark, under headings; nothing is written.
 
     Raises:
         StoreError: the store failed.
     """
-    standing = session.core.room().standing
-    marked: dict[str, list[str]] = defaultdict(list)
-    for line in chain.from_iterable(map(marked_lines, standing.markers.between(0, standing.messages))):
-        marked[line.marker].append(line.said)
-    noted = [(one.summary_id, one.last_seq) for block in standing.blocks if (one := block.segment).summary_id]
-    notes = session.wired.store.by_id(session.session_id, [one for one, _ in noted if one])
-    first = max(noted[-1][1] + 1 if noted else 0, standing.messages - NEWEST)
-    newest = list(_messages(session, first, standing.messages - 1))
-    counter = session.wired.counter("classes")
-    short = extract(newest, limit_tokens=NOTES_TOKENS, counter=counter, users_verbatim=False, first_seq=first)
-    parts = {
-        "Pinned": [section.text for section in standing.pins.texts],
-        "Goals": marked["GOAL"],
-        "Decisions": marked["DECISION"],
-        "Progress": marked["CHECKPOINT"],
-        "Next": marked["NEXT"],
-        "Open question": [question_of(newest)],
-        "Notes that stand for older messages": [summary.text for summary in notes],
-        "The newest messages in short, by rule": [short.text],
-    }
-    return [(name, said) for name, said in parts.items() if any(said)]
-
-
-def _messages(session: Session, first: int, last: int) -> Iterator[Message]:
-    for row in session.wired.store.read(session.session_id, first, last):
-        if row.category not in _PASSED:
-            yield session.wired.codecs[row.codec].decode(row.payload)
+    view = session.core.room().standing
+    parts = {"Pinned": [section.text for section in view.pins.texts], **{name: [] for name in MARKED.values()}}
+    for line in chain.from_iterable(map(marked_lines, view.markers.between(0, view.messages))):
+        if line.marker in MARKED:
+            parts[MARKED[line.marker]].append(line.said)
+    return {name: texts for name, texts in parts.items() if texts}
 
 
 _SLASHED: Final = re.compile(r"/([a-z]+)(?:\s+(.*))?\s*", re.DOTALL)
@@ -96,7 +67,7 @@ ENTRIES: Final = 5
 _MESSAGE: Final = re.compile(r"m?([0-9]{1,12})")
 
 
-class Command(NamedTuple):
+class SlashCommand(NamedTuple):
     """What a command is called with, what it does, and who does it."""
 
     takes: str
@@ -136,7 +107,7 @@ def _explain(talk: Talk, rest: str) -> None:
 
 
 def _status(talk: Talk, _rest: str) -> None:
-    session, wired, paper = talk.conversation.session, talk.setup.engine.wired, Printer()
+    session, wired, page = talk.conversation.session, talk.setup.engine.wired, Printer()
     room, window = session.core.room(), session.window
     standing = room.standing
     kept = wired.loaded.settings.store.path
@@ -144,7 +115,7 @@ def _status(talk: Talk, _rest: str) -> None:
     where = f"in {wired.loaded.absolute(kept)}" if kept else "in memory only: it is gone when this ends"
     fraction = talk.reliability(standing.generations)
     notes = sum(1 for block in standing.blocks if block.segment.summary_id)
-    paper.pairs(
+    page.pairs(
         [
             ("session", f"{session.session_id}, {count(standing.messages, 'message')}, {where}"),
             ("model", talk.model_line),
@@ -161,30 +132,30 @@ def _status(talk: Talk, _rest: str) -> None:
             ("user", talk.setup.scope.user or "nobody is named (--user): facts are everybody's"),
         ]
     )
-    paper.print()
+    page.print()
 
 
 def _journal(talk: Talk, rest: str) -> None:
-    paper, tag = Printer(), rest.removeprefix("#").strip()
+    page, tag = Printer(), rest.removeprefix("#").strip()
     entries = _entries(talk, tag)
-    put_entries(paper, entries)
+    put_entries(page, entries)
     if tag:
         if not entries:
-            paper.say(f"the journal has no entries tagged {tag[:40]!r}")
-        paper.print()
+            page.say(f"the journal has no entries tagged {tag[:40]!r}")
+        page.print()
         return
     if entries:
-        paper.blank()
-    parts = _journal_of(talk.conversation.session)
-    for number, (name, said) in enumerate(parts):
+        page.blank()
+    parts = _marked(talk.conversation.session)
+    for number, (name, texts) in enumerate(parts.items()):
         if number:
-            paper.blank()
-        paper.heading(name)
-        for one in said:
-            paper.body(one, whole=True)
+            page.blank()
+        page.heading(name)
+        for text in texts:
+            page.body(text, whole=True)
     if not parts and not entries:
-        paper.say("nothing yet: lines that begin with [GOAL], [DECISION] or [NEXT] are kept, whoever says them")
-    paper.print()
+        page.say("nothing yet: lines that begin with [GOAL], [DECISION] or [NEXT] are kept, whoever says them")
+    page.print()
 
 
 def _goals(talk: Talk, rest: str) -> None:
@@ -195,13 +166,13 @@ def _goals(talk: Talk, rest: str) -> None:
     except ValueError as error:
         talk.screen.fail(f"{error}; for example /goals set Ship the parser")
         return
-    paper = Printer()
+    page = Printer()
     for one in goal_lines(goals).splitlines():
-        paper.say(one)
-    paper.print()
+        page.say(one)
+    page.print()
 
 
-def _entries(talk: Talk, tag: str) -> Sequence[Entry]:
+def _entries(talk: Talk, tag: str) -> Sequence[JournalEntry]:
     """Return the newest entries of the journal; none where it is switched off."""
     journals = talk.setup.engine.wired.journals
     limit = ENTRIES if tag else 1
@@ -211,35 +182,35 @@ def _entries(talk: Talk, tag: str) -> Sequence[Entry]:
 def _memory(talk: Talk, rest: str) -> None:
     memories, now = talk.setup.engine.memories(talk.setup.scope), time.time()
     found = memories.search(Asked(rest), now) if rest else memories.listed(Asked(), now)
-    paper = Printer()
+    page = Printer()
     for one in for_people(found.text).splitlines():
         hanging = "  " if one.startswith("- ") else ""
-        paper.body("\n".join(wrap(one, paper.columns, subsequent_indent=hanging)), whole=True, indent="")
-    paper.print()
+        page.body("\n".join(wrap(one, page.columns, subsequent_indent=hanging)), whole=True, indent="")
+    page.print()
 
 
 def _help(_talk: Talk, _rest: str) -> None:
-    paper = Printer()
-    paper.pairs([(f"/{name} {one.takes}".rstrip(), one.says) for name, one in COMMANDS.items()])
-    paper.blank()
-    paper.say("Enter says it; Alt-Enter, or \\ in front of Enter, begins another line. Ctrl-C stops an answer.")
-    paper.print()
+    page = Printer()
+    page.pairs([(f"/{name} {one.takes}".rstrip(), one.says) for name, one in COMMANDS.items()])
+    page.blank()
+    page.say("Enter says it; Alt-Enter, or \\ in front of Enter, begins another line. Ctrl-C stops an answer.")
+    page.print()
 
 
 def _quit(talk: Talk, _rest: str) -> None:
     talk.ends = True
 
 
-COMMANDS: Final[Mapping[str, Command]] = {
-    "undo": Command("", "take the newest shortening back", _undo),
-    "compact": Command("", "shorten what is sent now; nothing that was said is lost", _compact),
-    "explain": Command("[m17]", "what the next request holds and why, or what became of a message", _explain),
-    "status": Command("", "session, model, window, budget", _status),
-    "journal": Command("[TAG]", "the journal; goals, decisions, progress and what is open", _journal),
-    "goals": Command("[ACTION TEXT]", "what this is after; /goals set ... and the like change it", _goals),
-    "memory": Command("[QUERY]", "durable facts, searched or listed", _memory),
-    "help": Command("", "these lines", _help),
-    "quit": Command("", "end; Ctrl-D does, too", _quit),
+COMMANDS: Final[Mapping[str, SlashCommand]] = {
+    "undo": SlashCommand("", "take the newest shortening back", _undo),
+    "compact": SlashCommand("", "shorten what is sent now; nothing that was said is lost", _compact),
+    "explain": SlashCommand("[m17]", "what the next request holds and why, or what became of a message", _explain),
+    "status": SlashCommand("", "session, model, window, budget", _status),
+    "journal": SlashCommand("[TAG]", "the journal; goals, decisions, progress and next steps", _journal),
+    "goals": SlashCommand("[ACTION TEXT]", "what this is after; /goals set ... and the like change it", _goals),
+    "memory": SlashCommand("[QUERY]", "durable facts, searched or listed", _memory),
+    "help": SlashCommand("", "these lines", _help),
+    "quit": SlashCommand("", "end; Ctrl-D does, too", _quit),
 }
 
 
@@ -289,7 +260,7 @@ class Notices:
         return list(dict.fromkeys(said))
 
 
-class Setup(NamedTuple):
+class ChatSetup(NamedTuple):
     """What a conversation begins with.
 
     Attributes:
@@ -309,7 +280,7 @@ class Setup(NamedTuple):
     is_demo: bool = False
 
 
-class Stopping:
+class Interrupts:
     """What becomes of Ctrl-C within a turn. Outside of `turn` it is as it was."""
 
     def __init__(self) -> None:
@@ -351,7 +322,7 @@ class Stopping:
 class Talk:
     """One conversation, its screen, and what was asked for. `ends` is set by what ends it."""
 
-    def __init__(self, setup: Setup, screen: Screen, *, system: str, tools: bool) -> None:
+    def __init__(self, setup: ChatSetup, screen: Screen, *, system: str, tools: bool) -> None:
         """Open the model, which may take its time, and then the session.
 
         Raises:
@@ -361,11 +332,11 @@ class Talk:
         self.screen = screen
         self.ends = False
         self.failed = False
-        self._stopping = Stopping()
+        self._interrupts = Interrupts()
         if screen.is_terminal:
             screen.remark(f"opening {setup.alias}")
         self._model = setup.engine.model(setup.alias)
-        stoppable = self._stopping.stoppable
+        stoppable = self._interrupts.stoppable
         self.conversation = ChatSession(
             self._model, self._session, screen, system=system, tools=tools, stoppable=stoppable
         )
@@ -394,7 +365,7 @@ class Talk:
     def turn(self, said: str) -> ChatTurn | None:
         """Say something to the model, show what comes, and return what became of it; None where it was not said."""
         try:
-            with self._stopping.turn():
+            with self._interrupts.turn():
                 turn = self.conversation.say(said)
         except BudgetError as error:
             more = "; --no-tools leaves them out" if error.culprit.startswith("tools") else ""

@@ -16,7 +16,7 @@ from squidbot.config.presets import profile_of, profiles
 from squidbot.config.schema import Key, Settings, keys_of
 from squidbot.core.budget import Ladder
 from squidbot.core.settings import LEVEL_BLOCKS, STRATEGIES, strategy
-from squidbot.core.summaries import JobSettings
+from squidbot.core.summaries import SummarySettings
 
 if TYPE_CHECKING:
     from squidbot.cli.printer import Printer
@@ -71,7 +71,7 @@ def default_of(key: Key) -> object:
     if key.default is not None or key.path[0] == "models":
         return key.default
     chosen = [strategy(one, room_tokens) for one in STRATEGIES for room_tokens in ROOMS_TOKENS]
-    found = {getattr(one, name) for one in (Ladder(), JobSettings(), *chosen) if hasattr(one, name)}
+    found = {getattr(one, name) for one in (Ladder(), SummarySettings(), *chosen) if hasattr(one, name)}
     return found.pop() if len(found) == 1 else "strategy" if found else None
 
 

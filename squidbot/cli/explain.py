@@ -13,7 +13,7 @@ from squidbot.core.budget import (
     LEAST_FRACTION,
     RECENT,
     SESSION,
-    Share,
+    CategoryShare,
     level_of,
     pressure_of,
     reliability,
@@ -43,31 +43,29 @@ if TYPE_CHECKING:
 
 __all__ = ["explain", "plan_json", "prompt_json"]
 
-# Of longer sessions only what is sent is counted, not what was said: rows would have to be read one by one.
+# The messages of longer sessions are not counted one by one.
 MOST_COUNTED = 20_000
-COLUMNS = ("messages", "sent as", "here", "said", "since")
 BAR_CHARS, NOTE_CHARS = 32, 180
-# Lines of notes that are shown of those that name what a message names.
+# Lines of notes that name what a message names.
 MOST_LINES = 3
 VERBATIM, SLIMMED, SUMMARY, ABSENT = "verbatim", "slimmed", "summary", "absent"
 HOW = {
-    VERBATIM: "said word for word",
+    VERBATIM: "sent word for word",
     SLIMMED: "cut to head and tail",
-    SUMMARY: "told by notes",
+    SUMMARY: "notes stand for it",
     ABSENT: "not at all: a line says that it is stored",
     "recalled": "a copy of what was brought back",
     "forgotten": "forgotten: a mark stands in its place",
 }
 # How a message that nobody said is sent while it is raw.
 _UNSAID = {Category.RECALLED: "recalled", Category.FORGOTTEN: "forgotten"}
-_UNMADE: Final = {"summary": None, "event": None}
 _GOALS: Final = {NAME: "task", BUILT: "architecture"}
 
 
 class Explanation(NamedTuple):
-    """What the next request holds of a session, as `_explained` finds it; the `budget` has names, tokens, meanings."""
+    """What the next request holds of a session; `budget` has names, tokens, meanings; `values` all as JSON."""
 
-    standing: CurrentView
+    view: CurrentView
     due: PlanRecord | None
     budget: list[tuple[str, int, str]]
     values: dict[str, Any]
@@ -90,40 +88,37 @@ def _explained(place: OpenStore, session_id: str) -> Explanation:
     seen = place.seen(session_id)
     session, (window, source) = seen.core, place.window(session_id)
     settings, room = session.settings, session.room()
-    standing = room.standing
-    runs = [*_runs(standing, _makers(place.plans(session_id)), _said(place, session_id, standing.messages))]
+    view, history = room.standing, room.standing.history
     is_same = place.wired.meter(window.model).name == window.counter
     due, unfit = _outlook(session)
     budget, reserve = _budget(room, window, source), room.newest.reserve_under(window)
-    reliable = reliability(standing.generations, window.parameters_billion)
-    history = standing.history
-    rungs = settings.ladder.told(pressure_of(history, standing.summaries, history.plus(room.whole)))
-    told = {name: cost.bound for name, cost in remembered(standing)}
-    if first := _first_tokens(seen, standing):
-        told["first words"] = first
+    reliable = reliability(view.generations, window.parameters_billion)
+    facts = {name: cost.bound for name, cost in remembered(view)}
+    if first := _first_tokens(seen, view):
+        facts["first words"] = first
     values: dict[str, Any] = {
         "session": session_id,
-        "messages": standing.messages,
+        "messages": view.messages,
         "model": window.model,
         "lease": {"source": source, "id": window.window_id, "counter": window.counter},
         "counted": place.wired.why_counted(window.model) if is_same and window.model else "",
-        "plan": plan_json(standing.plan),
+        "plan": plan_json(view.plan),
         "due": plan_json(due),
         "unfit": unfit,
         "budget": {name.replace(" ", "_"): tokens for name, tokens, _ in budget},
         "categories": _shares_json(_categories(room, settings.category_weights)),
         "parts": _shares_json(_layout_parts(room, settings.layout)),
-        "remembered": {name.replace(" ", "_"): tokens for name, tokens in told.items()},
+        "remembered": {name.replace(" ", "_"): tokens for name, tokens in facts.items()},
         "prompt": prompt_json(_prompt(seen, room.newest.mode)),
         "complexity": reserve.score if reserve else None,
         "pressure": history.bound / max(1, history.bound + room.whole.bound),
         "marks": {"high": settings.high_fraction, "low": settings.low_fraction},
-        "rungs": list(rungs),
+        "rungs": [*settings.ladder.told(pressure_of(history, view.summaries, history.plus(room.whole)))],
         "reliability": {"fraction": reliable, "level": level_of(reliable)},
-        "runs": runs,
-        "spans": [_span_json(one) for one in _spans(standing)],
+        "runs": [*_runs(view, _makers(place.plans(session_id)), _costs(place, session_id, view.messages))],
+        "spans": [_span_json(one) for one in _spans(view)],
     }
-    return Explanation(standing, due, budget, values)
+    return Explanation(view, due, budget, values)
 
 
 def plan_json(plan: PlanRecord | None) -> dict[str, object] | None:
@@ -163,7 +158,7 @@ def _span_json(one: Span) -> dict[str, object]:
     return {**said, "summary": one.summary_id, "reason": one.reason}
 
 
-def _shares_json(found: Iterable[Share]) -> dict[str, dict[str, int]]:
+def _shares_json(found: Iterable[CategoryShare]) -> dict[str, dict[str, int]]:
     return {one.name: {"used": one.used, "allotted": one.allotted} for one in found}
 
 
@@ -176,12 +171,12 @@ def _limit(room: Room) -> int:
 
 
 def _budget(room: Room, window: ContextWindow, source: str) -> list[tuple[str, int, str]]:
-    standing, over = room.standing, room.overcounted_tokens
-    lead, head, history = spent(standing.lead).bound, spent(standing.head).bound, standing.history.bound
+    view, over = room.standing, room.overcounted_tokens
+    lead, head, history = spent(view.lead).bound, spent(view.head).bound, view.history.bound
     block = {"notes": 0, "users": 0, "older": 0}
-    for part in (part for one in standing.blocks for part in one.parts):
-        made = part.payload is None and part.kind is not Kind.SLIMMED
-        block["notes" if made else "users" if is_user_part(part) else "older"] += part.cost.bound
+    for part in (part for one in view.blocks for part in one.parts):
+        is_written = part.payload is None and part.kind is not Kind.SLIMMED
+        block["notes" if is_written else "users" if is_user_part(part) else "older"] += part.cost.bound
     reserve = room.newest.reserve_under(window)
     answer = f"for the answer, by its question (complexity {reserve.score:.2f})" if reserve else "for the answer"
     known = {"recorded": window.source, "settings": "as the settings have it"}
@@ -198,53 +193,52 @@ def _budget(room: Room, window: ContextWindow, source: str) -> list[tuple[str, i
         ("notes", block["notes"], "what stands for messages that are not sent"),
         ("users", block["users"], "the user's words beside the notes"),
         ("older", block["older"], "other messages before the tail"),
-        ("tail", standing.tail.cost.bound, "the newest messages, as they arrived"),
+        ("tail", view.tail.cost.bound, "the newest messages, as they arrived"),
         ("free", room.whole.bound, f"{max(0, room.marked.bound):,} of them until the high-water mark"),
     ]
 
 
-def _categories(room: Room, weights: Any) -> Sequence[Share]:  # noqa: ANN401  # as the settings have them
+def _categories(room: Room, weights: Any) -> Sequence[CategoryShare]:  # noqa: ANN401  # as the settings have them
     """Return what each category has of the next request and is allotted, where settings set shares."""
     if weights is None:
         return ()
-    standing = room.standing
-    has = used(standing.sent, standing.lead_count)
-    has["system"] = has.get("system", 0) + max(0, room.used_tokens - spent(standing.sent).bound)
+    view = room.standing
+    has = used(view.sent, view.lead_count)
+    has["system"] = has.get("system", 0) + max(0, room.used_tokens - spent(view.sent).bound)
     return shares(_limit(room), has, weights)
 
 
-def _layout_parts(room: Room, layout: Any) -> Sequence[Share]:  # noqa: ANN401  # as the settings have it
+def _layout_parts(room: Room, layout: Any) -> Sequence[CategoryShare]:  # noqa: ANN401  # as the settings have it
     """Return what each part has of the next request and is allotted by the tier of the window, where that is set.
 
     A part that its tier does not name is recent's: so are the notes on what is older than all summaries, and pointers.
     """
     if layout is None:
         return ()
-    standing, costs = room.standing, dict[str, int]()
-    for name, part in _named_parts(standing):
+    view, costs = room.standing, dict[str, int]()
+    for name, part in _named_parts(view):
         costs[name] = costs.get(name, 0) + part.cost.bound
-    costs["system"] = costs.get("system", 0) + max(0, room.used_tokens - spent(standing.sent).bound)
+    costs["system"] = costs.get("system", 0) + max(0, room.used_tokens - spent(view.sent).bound)
     allotted = layout.within(_limit(room))
     costs[RECENT] = costs.get(RECENT, 0) + sum(cost for name, cost in costs.items() if name not in allotted)
-    return [Share(name, costs.get(name, 0), most) for name, most in allotted.items()]
+    return [CategoryShare(name, costs.get(name, 0), most) for name, most in allotted.items()]
 
 
-def _named_parts(standing: CurrentView) -> Iterator[tuple[str, Part]]:
+def _named_parts(view: CurrentView) -> Iterator[tuple[str, Part]]:
     """Yield each part of the current view with the part of the layout that it belongs to."""
-
-    def said(part: Part) -> str:
-        return "contracts" if part.first_seq in standing.pins.seqs else RECENT
-
-    yield from (("system", part) for part in standing.lead)
-    sections = standing.plan.sections if standing.plan else ()
-    for section, part in zip_longest(sections[: len(standing.head)], standing.head):
+    yield from (("system", part) for part in view.lead)
+    sections = view.plan.sections if view.plan else ()
+    for section, part in zip_longest(sections[: len(view.head)], view.head):
         goals = _GOALS.get(section.name) if section else None
         yield goals or ("contracts" if part.kind is Kind.PIN else "system"), part
-    for block in standing.blocks:
-        level = block.segment.representation.level
-        note = level if level in LAYOUT_LEVELS else SESSION
-        yield from ((note if is_note(part) else said(part), part) for part in block.parts)
-    yield from ((said(part), part) for part in standing.tail.parts)
+    # The level of notes where they have a part in the layout, and each part of the blocks and the tail with it.
+    levels = ((block.segment.representation.level, block.parts) for block in view.blocks)
+    for level, parts in (*levels, (SESSION, view.tail.parts)):
+        for part in parts:
+            if is_note(part):
+                yield level if level in LAYOUT_LEVELS else SESSION, part
+            else:
+                yield "contracts" if part.first_seq in view.pins.seqs else RECENT, part
 
 
 def _prompt(seen: SeenSession, mode: str) -> SystemPrompt | None:
@@ -257,9 +251,9 @@ def _prompt(seen: SeenSession, mode: str) -> SystemPrompt | None:
         return None
 
 
-def _first_tokens(seen: SeenSession, standing: CurrentView) -> int:
+def _first_tokens(seen: SeenSession, view: CurrentView) -> int:
     """Return what facts behind the first words cost, as a bound."""
-    notices = (part.notice for part in standing.sent if part.notice)
+    notices = (part.notice for part in view.sent if part.notice)
     return sum(seen.meter.text(said).bound for one in notices for said in memory_texts(one))
 
 
@@ -277,21 +271,21 @@ def _is_said(part: Part) -> bool:
     return part.payload is not None or part.kind is Kind.SLIMMED
 
 
-def _spans(standing: CurrentView) -> tuple[Span, ...]:
-    shown = {part.first_seq: part.kind for block in standing.blocks for part in block.parts if _is_said(part)}
-    segments = [block.segment for block in standing.blocks]
-    return account(segments, standing.lead_count, shown, standing.tail.parts)
+def _spans(view: CurrentView) -> tuple[Span, ...]:
+    shown = {part.first_seq: part.kind for block in view.blocks for part in block.parts if _is_said(part)}
+    segments = [block.segment for block in view.blocks]
+    return account(segments, view.lead_count, shown, view.tail.parts)
 
 
-def _said(place: OpenStore, session_id: str, messages: int) -> list[int] | None:
+def _costs(place: OpenStore, session_id: str, messages: int) -> list[int] | None:
     """Return what each message cost as it was said, as a bound; None for a session too long to be counted."""
     if messages > MOST_COUNTED:
         return None
-    said = [0] * messages
+    costs = [0] * messages
     for rows, _ in place.pages(session_id):
         for row in rows:
-            said[row.seq] = row.cost.bound
-    return said
+            costs[row.seq] = row.cost.bound
+    return costs
 
 
 def _key(segment: Segment) -> object:
@@ -300,39 +294,48 @@ def _key(segment: Segment) -> object:
 
 def _makers(every: Iterable[PlanRecord]) -> dict[object, PlanRecord]:
     """Return the plan that first had a segment as it is, by the notes it shows, or by its run."""
-    made: dict[object, PlanRecord] = {}
+    makers: dict[object, PlanRecord] = {}
     for plan in every:
         for segment in plan.segments:
-            made.setdefault(_key(segment), plan)
-    return made
+            makers.setdefault(_key(segment), plan)
+    return makers
 
 
-def _runs(
-    standing: CurrentView, makers: Mapping[object, PlanRecord], said: list[int] | None
-) -> Iterator[dict[str, Any]]:
+def _runs(view: CurrentView, makers: Mapping[object, PlanRecord], costs: list[int] | None) -> Iterator[dict[str, Any]]:
     """Yield the pieces of the plan, with what is sent and what was said of each, as bounds.
 
     `sent` are messages of a summarized or absent run that are sent word for word beside what stands for it, `cut` those
     that are sent with their middle left out; `event` is the plan change that made it so.
     """
-
-    def run(first: int, last: int, how: str, here: int, parts: Iterable[Part] = ()) -> dict[str, Any]:
-        counted = sum(said[first : last + 1]) if said is not None else None
-        cut = [span(part.first_seq) for part in parts if part.kind is Kind.SLIMMED]
-        tokens = {"here_tokens": here, "said_tokens": counted}
-        return {"first": span(first), "last": span(last), "how": how, **tokens, "sent": [], "cut": cut} | _UNMADE
-
-    if standing.lead:
-        yield run(0, standing.lead[-1].last_seq, VERBATIM, spent(standing.lead).bound)
-    for block in standing.blocks:
+    if view.lead:
+        yield _run(0, view.lead[-1].last_seq, VERBATIM, spent(view.lead).bound, costs)
+    for block in view.blocks:
         segment, parts = block.segment, [part for part in block.parts if _is_said(part)]
-        how = {Representation.RAW: VERBATIM, Representation.SLIMMED: SLIMMED}.get(segment.representation)
-        sent = [] if how else [span(part.first_seq) for part in parts]
-        how = how or (SUMMARY if segment.summary_id else ABSENT)
-        made = {"sent": sent, "summary": segment.summary_id, "event": plan_json(makers.get(_key(segment)))}
-        yield run(segment.first_seq, segment.last_seq, how, block.cost.bound, parts) | made
-    if tail := [part for part in standing.tail.parts if _is_said(part)]:
-        yield run(tail[0].first_seq, tail[-1].last_seq, VERBATIM, standing.tail.cost.bound, tail)
+        raw = {Representation.RAW: VERBATIM, Representation.SLIMMED: SLIMMED}.get(segment.representation)
+        how = raw or (SUMMARY if segment.summary_id else ABSENT)
+        yield _run(segment.first_seq, segment.last_seq, how, block.cost.bound, costs, parts) | {
+            "sent": [] if raw else [span(part.first_seq) for part in parts],
+            "summary": segment.summary_id,
+            "event": plan_json(makers.get(_key(segment))),
+        }
+    if tail := [part for part in view.tail.parts if _is_said(part)]:
+        yield _run(tail[0].first_seq, tail[-1].last_seq, VERBATIM, view.tail.cost.bound, costs, tail)
+
+
+def _run(  # noqa: PLR0913, PLR0917  # a run with its costs
+    first: int, last: int, how: str, here_tokens: int, costs: list[int] | None, parts: Iterable[Part] = ()
+) -> dict[str, Any]:
+    return {
+        "first": span(first),
+        "last": span(last),
+        "how": how,
+        "here_tokens": here_tokens,
+        "said_tokens": sum(costs[first : last + 1]) if costs is not None else None,
+        "sent": [],
+        "cut": [span(part.first_seq) for part in parts if part.kind is Kind.SLIMMED],
+        "summary": None,
+        "event": None,
+    }
 
 
 # -- for people ------------------------------------------------------------------------------------------------
@@ -341,7 +344,7 @@ def _runs(
 def _put(out: Printer, found: Explanation, now: float) -> None:
     values = found.values
     out.heading(f"{values['session']}: {count(values['messages'], 'message')}; {_held(values['spans'])}")
-    if plan := found.standing.plan:
+    if plan := found.view.plan:
         out.say(f"{event_line(plan)}; {ago(plan.created_at, now)}", "dim")
     if found.due is not None:
         out.say(f"the next request will change this: {event_line(found.due)}")
@@ -349,39 +352,30 @@ def _put(out: Printer, found: Explanation, now: float) -> None:
         out.say(f"no request can be made now: {values['unfit']}")
     if values["runs"]:
         out.blank()
-        out.table(COLUMNS, [_row(run, now) for run in values["runs"]], texts=("messages", "sent as", "since"))
+        out.table([_row(run, now) for run in values["runs"]])
         out.say("here: tokens in the next request; said: tokens of what was said (bounds)", "dim")
     out.blank()
     out.heading("Budget of the next request (bounds, in tokens)")
-    counted = f"counted by {values['lease']['counter']}"
-    out.say(f"{counted}: {values['counted']}" if values["counted"] else counted, "dim")
-    out.numbers([row for row in found.budget if row[1] or row[0] in {"window", "free"}])
+    out.say(f"counted by {values['lease']['counter']}{f': {why}' if (why := values['counted']) else ''}", "dim")
+    out.numbers(row for row in found.budget if row[1] or row[0] in {"window", "free"})
     borrowed = "Categories (bounds, in tokens; unused shares are borrowed)"
     _put_shares(out, borrowed, values["categories"], ", above its share")
     by_tier = "Parts by tier (bounds, in tokens; recent messages get what others leave)"
     _put_shares(out, by_tier, values["parts"], ", above its part: borrowed from recent", but=RECENT)
     out.blank()
-    if told := values["remembered"]:
-        names = ((name.removeprefix("remembered_").replace("_", " "), tokens) for name, tokens in told.items())
-        said = "; ".join(f"{name} {tokens:,}" for name, tokens in names)
-        out.say(f"memory says unasked (head, and behind the first words): {said} tokens")
-    if values["prompt"] is not None:
-        out.say(prompt_line(values["prompt"]))
     _put_pressure(out, values)
     if not {SUMMARY, ABSENT}.isdisjoint(run["how"] for run in values["runs"]):
         out.say("squidbot session explain SESSION m17 explains one message, session recall SESSION m17 shows it", "dim")
 
 
-def _put_shares(out: Printer, heading: str, found: Mapping[str, Any], above: str, but: str = "") -> None:
-    if not found:
-        return
-    out.blank()
-    out.heading(heading)
-    rows = []
-    for name, one in found.items():
-        over = above if one["used"] > one["allotted"] and name != but else ""
-        rows.append((name, one["used"], f"of {one['allotted']:,} allotted{over}"))
-    out.numbers(rows)
+def _put_shares(out: Printer, heading: str, shares: Mapping[str, Any], above: str, but: str = "") -> None:
+    if shares:
+        out.blank()
+        out.heading(heading)
+        over = {name: above for name, one in shares.items() if one["used"] > one["allotted"] and name != but}
+        out.numbers(
+            (name, one["used"], f"of {one['allotted']:,} allotted{over.get(name, '')}") for name, one in shares.items()
+        )
 
 
 def _held(spans: Iterable[Mapping[str, Any]]) -> str:
@@ -389,19 +383,19 @@ def _held(spans: Iterable[Mapping[str, Any]]) -> str:
     counts: dict[str, int] = {}
     for one in spans:
         counts[one["how"]] = counts.get(one["how"], 0) + int(one["last"][1:]) - int(one["first"][1:]) + 1
-    named = {VERBATIM: "word for word", SLIMMED: "cut", SUMMARY: "in notes"}
-    said = [f"{number:,} {named.get(how, how)}" for how, number in counts.items()]
-    return f"the next request has {', '.join(said)}" if said else "the next request has nothing of it"
+    names = {VERBATIM: "word for word", SLIMMED: "cut", SUMMARY: "in notes"}
+    shown = ", ".join(f"{number:,} {names.get(how, how)}" for how, number in counts.items())
+    return f"the next request has {shown or 'nothing of it'}"
 
 
-def _row(run: Mapping[str, Any], now: float) -> tuple[str, ...]:
+def _row(run: Mapping[str, Any], now: float) -> dict[str, object]:
     what = {SUMMARY: f"notes {run['summary']}", ABSENT: "absent, a pointer"}.get(run["how"], run["how"])
     beside = f"; word for word: {named(run['sent'], 3)}" if run["sent"] else ""
     cut = f"; cut: {named(run['cut'], 3)}" if run["cut"] else ""
-    said = "-" if run["said_tokens"] is None else f"{run['said_tokens']:,}"
     event = run["event"]
     since = f"{event['cause']}, plan {event['plan']}, {ago(event['time'], now)}" if event else ""
-    return _messages(run), f"{what}{beside}{cut}", f"{run['here_tokens']:,}", said, since
+    counts = {"here": run["here_tokens"], "said": run["said_tokens"]}
+    return {"messages": _messages(run), "sent as": f"{what}{beside}{cut}", **counts, "since": since}
 
 
 def _messages(run: Mapping[str, Any]) -> str:
@@ -410,6 +404,12 @@ def _messages(run: Mapping[str, Any]) -> str:
 
 def _put_pressure(out: Printer, values: Mapping[str, Any]) -> None:
     """Put history's share of its room as a bar, with the marks at which a compaction begins and to which it goes."""
+    if facts := values["remembered"]:
+        names = ((name.removeprefix("remembered_").replace("_", " "), tokens) for name, tokens in facts.items())
+        shown = "; ".join(f"{name} {tokens:,}" for name, tokens in names)
+        out.say(f"memory says unasked (head, and behind the first words): {shown} tokens")
+    if values["prompt"] is not None:
+        out.say(prompt_line(values["prompt"]))
     low, high, share = values["marks"]["low"], values["marks"]["high"], values["pressure"]
     bar = ["#" if place < share * BAR_CHARS else "." for place in range(BAR_CHARS)]
     for mark in (low, high):
@@ -438,14 +438,14 @@ class SentState(NamedTuple):
 
 def _story(place: OpenStore, session_id: str, seq: int, found: Explanation, now: float) -> Result:
     """Return what became of one message, from its arrival to the next request."""
-    standing = found.standing
+    view = found.view
     ((entry,), _) = place.shown(session_id, seq, seq)
     run = next(one for one in found.values["runs"] if int(one["first"][1:]) <= seq <= int(one["last"][1:]))
-    here_tokens = spent([part for part in standing.sent if part.first_seq == part.last_seq == seq]).bound
+    here_tokens = spent([part for part in view.sent if part.first_seq == part.last_seq == seq]).bound
     notes = place.store.by_id(session_id, [run["summary"]]) if run["summary"] else []
     note = notes[0] if notes and span(seq) not in run["sent"] else None
     tells, states = _telling(note.text, entry) if note else [], [*_states(entry, place.plans(session_id))]
-    pinned = seq in standing.pins.seqs
+    pinned = seq in view.pins.seqs
     values: dict[str, Any] = {
         "session": session_id,
         "message": entry.to_json(),

@@ -12,6 +12,7 @@ import re
 import sys
 from collections import Counter
 from contextlib import contextmanager
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -23,22 +24,26 @@ from squidbot.cli.open_store import shown_messages
 from squidbot.cli.output import Result, ResultCommand
 from squidbot.cli.texts import block, clock, complain, count, left_out, line
 from squidbot.codecs import jsontext
-from squidbot.codecs.openai_responses import OpenAIResponses
+from squidbot.codecs.anthropic_messages import AnthropicMessages
+from squidbot.codecs.fields import adopted, as_object
+from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core.errors import DamagedStoreError, SquidbotError
-from squidbot.core.messages import Media, Outcome, Words
+from squidbot.core.messages import Media, Outcome, Portable, ToolCall, Words
 from squidbot.services.forget import Wrote, digest_of, note_written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from squidbot.cli.open_store import OpenStore, ShownMessage
     from squidbot.cli.printer import Printer
+    from squidbot.core.messages import Role
+    from squidbot.core.ports import Codec
 
 __all__ = ["FORMS", "Left", "export", "new_file", "results_of", "texts_of"]
 
 # What did not go into another form, by its kind.
 Left = Counter[str]
-_THOUGHTS = ("thinking", "redacted_thinking")
+_THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning"})
 # The keys of an OpenAI-style message that every host knows.
 _KNOWN_KEYS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name", "timestamp", "usage", "model"})
 
@@ -48,48 +53,27 @@ def _stored(shown: ShownMessage, _: Left) -> Iterator[str]:
     yield shown.row.payload
 
 
-def _to_openai(shown: ShownMessage, left: Left) -> Iterator[str]:
-    """Yield a message as OpenAI has it; a message that answers several calls becomes several."""
-    row = shown.row
+def _adopted(target: Codec, shown: ShownMessage, left: Left) -> Iterator[str]:
+    """Yield a message in the form of another host: its text, its tool calls and their results, each on its own."""
+    row, codec = shown.row, shown.codec
+    if row.codec == target.tag:
+        # JSON allows line breaks between its values, a file of lines does not.
+        yield jsontext.write(jsontext.parse(row.payload)) if "\n" in row.payload or "\r" in row.payload else row.payload
+        return
+    pieces = codec.portable(row.payload).pieces if codec else (Words(shown.text), *shown.calls)
+    left.update(_thoughts(row.payload))
     if row.codec == "openai.chat":
-        yield _one_line(row.payload)
-        return
-    text, results = _said(shown, left)
-    for call_id, _ in shown.answers:
-        yield jsontext.write({"role": "tool", "tool_call_id": call_id, "content": results.get(call_id, "")})
-    if shown.answers and not text:
-        return
-    made: dict[str, object] = {"role": "user" if shown.answers else row.role, "content": text}
-    if shown.calls:
-        made["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            for call in shown.calls
-        ]
-    yield jsontext.write(made)
-
-
-def _to_anthropic(shown: ShownMessage, left: Left) -> Iterator[str]:
-    """Yield a message as Anthropic has it; the results of one step become one message each, as providers take them."""
-    row = shown.row
-    if row.codec == "anthropic.messages":
-        yield _one_line(row.payload)
-        return
-    text, results = _said(shown, left)
-    blocks: list[dict[str, object]] = [
-        {"type": "tool_result", "tool_use_id": call_id, "content": results.get(call_id, "")}
-        for call_id, _ in shown.answers
-    ]
-    if blocks:
-        yield jsontext.write({"role": "user", "content": blocks})
-        return
-    if not shown.calls:
-        yield jsontext.write({"role": row.role, "content": text})
-        return
-    said: list[dict[str, object]] = [{"type": "text", "text": text}] if text else []
-    calls = [
-        {"type": "tool_use", "id": one.id, "name": one.name, "input": _input(one.arguments)} for one in shown.calls
-    ]
-    yield jsontext.write({"role": row.role, "content": [*said, *calls]})
+        left.update(f"key {key}" for key in as_object(row.payload) if key not in _KNOWN_KEYS)
+    results = [piece for piece in pieces if isinstance(piece, Outcome)]
+    for result in results:
+        words = Outcome(result.call_id, (Words(_words(result.said, left)),), result.failed)
+        yield from map(jsontext.write, adopted(target, Portable("tool", (words,))))
+    text = _words([piece for piece in pieces if isinstance(piece, Words | Media)], left)
+    if text or not results:
+        calls = [piece for piece in pieces if isinstance(piece, ToolCall)]
+        role: Role = "user" if results else row.role
+        words_first = (Words(text),) if text or not calls else ()
+        yield from map(jsontext.write, adopted(target, Portable(role, (*words_first, *calls))))
 
 
 def _markdown(shown: ShownMessage, _: Left) -> Iterator[str]:
@@ -107,96 +91,37 @@ def _markdown(shown: ShownMessage, _: Left) -> Iterator[str]:
 
 FORMS: dict[str, Callable[[ShownMessage, Left], Iterator[str]]] = {
     "stored": _stored,
-    "openai": _to_openai,
-    "anthropic": _to_anthropic,
+    "openai": partial(_adopted, OpenAIChat()),
+    "anthropic": partial(_adopted, AnthropicMessages()),
     "markdown": _markdown,
 }
 
 
 def results_of(shown: ShownMessage) -> dict[str, str]:
     """Return the results that a message carries by the ids of their calls; of a single one all that it says."""
-    if len(shown.answers) == 1:
-        return _same_for(shown, shown.text)
-    return _said(shown, Left())[1] if shown.answers else {}
-
-
-def _said(shown: ShownMessage, left: Left) -> tuple[str, dict[str, str]]:
-    """Return what a message says in text, and its tool results by the ids of their calls; count what is left out."""
-    if shown.row.codec == OpenAIResponses.tag:
-        return _said_in_items(shown, left)
-    payload = _payload(shown)
-    if shown.row.codec == "openai.chat":
-        left.update(f"key {key}" for key in payload if key not in _KNOWN_KEYS)
-    content = payload.get("content")
-    if not isinstance(content, list):
-        return shown.text, _same_for(shown, shown.text)
-    text, results = _said_in_blocks(content, left)
-    return ("", _same_for(shown, text)) if shown.answers and not results else (text, results)
-
-
-def _said_in_blocks(content: Sequence[object], left: Left) -> tuple[str, dict[str, str]]:
-    blocks: list[dict[str, object]] = [
-        one if isinstance(one, dict) else {"type": "text", "text": str(one)} for one in content
-    ]
-    answers = (one for one in blocks if one.get("type") == "tool_result")
-    results = {str(one.get("tool_use_id")): _text(_inner(one.get("content")), left) for one in answers}
-    return _text([one for one in blocks if one.get("type") not in {"tool_result", "tool_use"}], left), results
-
-
-def _said_in_items(shown: ShownMessage, left: Left) -> tuple[str, dict[str, str]]:
-    codec = OpenAIResponses()
-    said = codec.portable(shown.row.payload).pieces
-    left.update(["reasoning"] * codec.thoughts(shown.row.payload))
-    results = {one.call_id: _words(one.said, left) for one in said if isinstance(one, Outcome)}
-    return _words([one for one in said if isinstance(one, Words | Media)], left), results
+    if len(shown.answers) == 1 or shown.codec is None:
+        return {call_id: shown.text for call_id, _ in shown.answers}
+    results = (piece for piece in shown.codec.portable(shown.row.payload).pieces if isinstance(piece, Outcome))
+    return {result.call_id: _words(result.said, Left()) for result in results}
 
 
 def _words(pieces: Iterable[Words | Media], left: Left) -> str:
-    said = list(pieces)
-    left.update(piece.mime for piece in said if isinstance(piece, Media))
-    return "\n".join(piece.text for piece in said if isinstance(piece, Words))
+    pieces = list(pieces)
+    left.update(piece.mime.partition("/")[0] or "file" for piece in pieces if isinstance(piece, Media))
+    return "\n".join(piece.text for piece in pieces if isinstance(piece, Words))
 
 
-def _payload(shown: ShownMessage) -> dict[str, object]:
-    try:
-        value = jsontext.parse(shown.row.payload)
-    except jsontext.JsonTextError:
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
-def _same_for(shown: ShownMessage, text: str) -> dict[str, str]:
-    return {call_id: text for call_id, _ in shown.answers}
-
-
-def _one_line(payload: str) -> str:
-    """Return a payload without line breaks: between its values JSON allows them, a file of lines does not."""
-    return jsontext.write(jsontext.parse(payload)) if "\n" in payload or "\r" in payload else payload
-
-
-def _inner(content: object) -> list[dict[str, object]]:
-    if isinstance(content, list):
-        return [one for one in content if isinstance(one, dict)]
-    return [{"type": "text", "text": content}] if isinstance(content, str) else []
-
-
-def _text(blocks: Sequence[dict[str, object]], left: Left) -> str:
-    texts = []
-    for one in blocks:
-        text = one.get("text")
-        if one.get("type") in _THOUGHTS or not isinstance(text, str):
-            left[str(one.get("type", "a part without a type"))] += 1
-        else:
-            texts.append(text)
-    return "\n".join(texts)
-
-
-def _input(arguments: str) -> object:
-    try:
-        value = json.loads(arguments)
-    except (ValueError, RecursionError):
-        return {"arguments": arguments}
-    return value if isinstance(value, dict) else {"arguments": value}
+def _thoughts(payload: str) -> Iterator[str]:
+    """Yield the types of the reasoning in a payload."""
+    values: list[object] = [jsontext.parse(payload)]
+    while values:
+        value = values.pop()
+        if isinstance(value, dict):
+            if value.get("type") in _THOUGHTS:
+                yield str(value["type"])
+            values += [value.get("content"), value.get("output")]
+        elif isinstance(value, list):
+            values += value
 
 
 def _pretty(arguments: str) -> str:
@@ -231,7 +156,7 @@ def export(place: OpenStore, name: str, *, form: str, output: str | None) -> Res
         with new_file(output) as file:
             _spell(file, _texts(place, name, form, left), array=array)
         path = Path(output).absolute()
-        note_written(place.wired.written, Wrote(str(path), form, (name,), digest_of(path.read_bytes())))
+        note_written(place.wired.written, WrittenFile(str(path), form, (name,), digest_of(path.read_bytes())))
 
     def values() -> dict[str, object]:
         texts = None if output else [*_texts(place, name, form, left)]

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from squidbot.cli.open_store import OpenStore
     from squidbot.cli.printer import Printer
-    from squidbot.core.forgetting import Forgotten
-    from squidbot.services.forget import Gone, Wrote
+    from squidbot.core.forgetting import ForgetResult
+    from squidbot.services.forget import ForgetReport, WrittenFile
 
 __all__ = ["forget", "forget_user"]
 
@@ -115,7 +115,7 @@ def _ask(what: str, *, yes: bool) -> None:
         click.confirm(f"Forget {what} for good?", abort=True, err=True)
 
 
-def _gone(place: OpenStore, whose: dict[str, object], gone: Gone, *, rewrites: bool) -> Result:
+def _gone(place: OpenStore, whose: dict[str, object], gone: ForgetReport, *, rewrites: bool) -> Result:
     values = {**whose, "sessions": list(gone.sessions), "messages": gone.messages, "facts": list(gone.facts)}
     said = [f"{one}: forgotten, the whole session" for one in gone.sessions]
     if gone.messages:
@@ -161,7 +161,7 @@ def _unscrubbed(place: OpenStore) -> str:
     return ""
 
 
-def _files(place: OpenStore, sessions: tuple[str, ...], *, rewrites: bool) -> Iterator[tuple[Wrote, str]]:
+def _files(place: OpenStore, sessions: tuple[str, ...], *, rewrites: bool) -> Iterator[tuple[WrittenFile, str]]:
     """Yield the files that squidbot wrote of sessions, each with what became of it: "rewritten", "removed", or ""."""
     for one in written_of(place.wired, sessions):
         if not rewrites or one.form not in FORMS or not one.is_unchanged:
@@ -176,7 +176,7 @@ def _files(place: OpenStore, sessions: tuple[str, ...], *, rewrites: bool) -> It
             yield one, "rewritten"
 
 
-def _advice(file: Wrote) -> str:
+def _advice(file: WrittenFile) -> str:
     if file.form in _BY_HAND:
         return _BY_HAND[file.form]
     if file.form in FORMS and file.is_unchanged:
@@ -184,7 +184,7 @@ def _advice(file: Wrote) -> str:
     return "written by squidbot, perhaps changed since; it may still have it: remove it, or take it out by hand"
 
 
-def _lines(name: str, forgotten: Forgotten) -> Iterator[str]:
+def _lines(name: str, forgotten: ForgetResult) -> Iterator[str]:
     yield f"{name}: forgotten {seqs(forgotten.asked)}"
     if forgotten.copies:
         yield f"copies of them, forgotten too: {seqs(forgotten.copies)}"

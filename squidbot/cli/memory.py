@@ -21,17 +21,17 @@ from squidbot.cli.printer import bar
 from squidbot.cli.texts import ANSWER_IS_NO, DAMAGED_DATA, block, clock, complain, count, line
 from squidbot.config import StoreTable, load_settings
 from squidbot.core.errors import ConfigError, NotFoundError, RecallError, StoreError, TranscriptError
-from squidbot.core.journal import LISTS, Read, as_markdown
+from squidbot.core.journal import LISTS, JournalPage, as_markdown
 from squidbot.core.memories import CARDS, CATEGORIES, JOURNAL, Memory, Scope, Source, View, refuse_misfit
-from squidbot.core.memory.asking import MOST_COMPARED, Added, Asked, as_near, merges, places_of
+from squidbot.core.memory.asking import MOST_COMPARED, MemoryQuery, NewMemory, as_near, merges, places_of
+from squidbot.core.memory.chunks import FILES
 from squidbot.core.memory.meaning import ByMeaning, spoken
 from squidbot.core.memory.notefiles import DECLARATIVE, SUMMARY
-from squidbot.core.memory.pieces import FILES
 from squidbot.core.memory.text import when
 from squidbot.memory import provider_of
 from squidbot.services.exchange import read_notes, write_notes
-from squidbot.services.forget import Wrote, note_written
-from squidbot.services.indexing import Paths
+from squidbot.services.forget import WrittenFile, note_written
+from squidbot.services.indexing import IndexPaths
 from squidbot.services.indexing import reindex as index_files
 from squidbot.wiring.journal import journal_of, timed_rules
 
@@ -40,13 +40,12 @@ if TYPE_CHECKING:
 
     from squidbot.cli.printer import Printer
     from squidbot.config import Loaded
-    from squidbot.core.journal import Entry
+    from squidbot.core.journal import JournalEntry
     from squidbot.core.memories import FactCategory
     from squidbot.core.memory.asking import Memories, Merge
-    from squidbot.core.memory.text import Told
+    from squidbot.core.memory.text import MemoryPage
     from squidbot.core.ports import MemoryStore
-    from squidbot.services.indexing import Indexed
-    from squidbot.services.indexing import Outcome as FileOutcome
+    from squidbot.services.indexing import FileChange, IndexReport
 
 __all__ = ["for_people", "from_lines", "memory", "put_entries", "similar"]
 
@@ -118,7 +117,7 @@ def opened(
     try:
         memories = wired.remembering.memories(wired.meter(), Scope(**scope))
         if told is not None:
-            memories = replace(memories, forgot=lambda *fact: told.update(wired.withdraw(*fact)))
+            memories = replace(memories, forgot=lambda *fact: told.update(wired.retract(*fact)))
         yield memories, wired.loaded
     finally:
         wired.close()
@@ -130,13 +129,13 @@ def _note_written(store: str | None, *files: Path) -> None:
     path = store or loaded.settings.store.path
     is_there = path and Path(loaded.absolute(path)).exists()
     written = f"{loaded.absolute(path)}-written" if path and is_there else ""
-    note_written(written, *(Wrote(str(one.absolute()), "facts") for one in files))
+    note_written(written, *(WrittenFile(str(one.absolute()), "facts") for one in files))
 
 
 # -- searched, listed, added, forgotten ------------------------------------------------------------------------
 
 
-def _told(told: Told, code: int = 0) -> Result:
+def _told(told: MemoryPage, code: int = 0) -> Result:
     return Result(
         {"memories": [_fact_json(one) for one in told.memories], "text": told.text}, for_people(told.text), code
     )
@@ -170,7 +169,7 @@ def search(*, query: str, limit: int, category: str | None, past: bool, **whose:
     tag = JOURNAL if category == JOURNAL else ""
     kind = next((one for one in CATEGORIES if one == category), None)
     with opened(whose) as (memories, _):
-        told = memories.search(Asked(query, kind, limit, past=past, tag=tag), time.time())
+        told = memories.search(MemoryQuery(query, kind, limit, past=past, tag=tag), time.time())
     return _told(told, 0 if told.memories else ANSWER_IS_NO)
 
 
@@ -183,7 +182,7 @@ def search(*, query: str, limit: int, category: str | None, past: bool, **whose:
 def list_(*, limit: int, category: FactCategory | None, after: str, past: bool, **whose: str) -> Result:
     """List facts, newest first."""
     with opened(whose) as (memories, _):
-        return _told(memories.listed(Asked("", category, limit, after=after, past=past), time.time()))
+        return _told(memories.listed(MemoryQuery("", category, limit, after=after, past=past), time.time()))
 
 
 @memory.command(short_help="Remember a text, one fact as a sentence.")
@@ -194,7 +193,7 @@ def list_(*, limit: int, category: FactCategory | None, after: str, past: bool, 
 @scoped
 def add(*, text: str, category: FactCategory, replaces: str, tags: tuple[str, ...], **whose: str) -> Result:
     """Remember TEXT, one fact as a sentence. Secrets in it are taken out."""
-    added = Added(text, category, replaces, tags, "user", reason="added on the command line")
+    added = NewMemory(text, category, replaces, tags, "user", reason="added on the command line")
     with opened(whose, makes=True) as (memories, _):
         return _told(memories.add(added, time.time()))
 
@@ -293,12 +292,8 @@ def _put_merges(out: Printer, plan: Sequence[Merge], *, is_done: bool) -> None:
     if not plan:
         out.say("no two facts say nearly the same")
         return
-    rows = []
-    for one in plan:
-        gone = "\n".join(f"{each.memory_id}: {each.text}" for each in one.gone)
-        rows.append((one.kept.memory_id, one.kept.text, gone, one.reason))
-    columns = ("stays", "fact", "goes", "why")
-    out.table(columns, rows, texts=columns)
+    pairs = [(one, "\n".join(f"{each.memory_id}: {each.text}" for each in one.gone)) for one in plan]
+    out.table([{"stays": x.kept.memory_id, "fact": x.kept.text, "goes": gone, "why": x.reason} for x, gone in pairs])
     told = "kept as history" if is_done else "would be kept as history; --yes does it"
     out.say(f"{count(sum(len(one.gone) for one in plan), 'fact')} {told}", "" if is_done else "dim")
 
@@ -483,7 +478,7 @@ def reindex(*, paths: tuple[str, ...], drop: bool, dry_run: bool, anew: bool, **
     PATH is a file, a folder or a pattern; without one it is all of memory.index_paths, and earlier PATHs.
     """
     with opened(whose, makes=not dry_run) as (memories, loaded):
-        wanted = Paths.of(loaded, paths, drops=drop, scope=memories.view.scope)
+        wanted = IndexPaths.of(loaded, paths, drops=drop, scope=memories.view.scope)
         with bar("reading files") as tick:
             done = index_files(memories, wanted, dry_run=dry_run, tick=tick, wait=_patient())
         made = RemadeIndex() if dry_run else _remade(memories.store, anew=anew)
@@ -542,12 +537,12 @@ def _made_lines(made: RemadeIndex) -> Iterator[str]:
         yield f"vectors: {vectors} by {made.model}{left}"
 
 
-def _file_lines(done: Indexed, paths: Sequence[str], *, dry_run: bool) -> Iterator[str]:
+def _file_lines(done: IndexReport, paths: Sequence[str], *, dry_run: bool) -> Iterator[str]:
     width = min(60, max((len(one.path) for one in done.outcomes), default=0))
     for one in done.outcomes:
         yield f"{one.became:<8} {line(one.path):<{width}}  {line(_about(one))}".rstrip()
     said = _counts(done)
-    new, old = sum(one.new_pieces for one in done.outcomes), sum(one.old_pieces for one in done.outcomes)
+    new, old = sum(one.new_chunks for one in done.outcomes), sum(one.old_chunks for one in done.outcomes)
     if said and len(done.outcomes) == done.count("skipped") and not old:
         yield f"nothing has changed: {said}"
     elif said:
@@ -558,20 +553,20 @@ def _file_lines(done: Indexed, paths: Sequence[str], *, dry_run: bool) -> Iterat
         yield "there is nothing to read: name files or folders, or set memory.index_paths in ./squidbot.toml"
 
 
-def _counts(done: Indexed) -> str:
+def _counts(done: IndexReport) -> str:
     counts = [(done.count(kind), str(kind)) for kind in ("new", "changed", "renamed", "removed", "skipped")]
     return ", ".join(f"{number} {kind}" for number, kind in (*counts, (done.unchanged, "as before")) if number)
 
 
-def _about(one: FileOutcome) -> str:
+def _about(one: FileChange) -> str:
     """Return what became of a file beside its name."""
     if one.became == "new":
-        return count(one.new_pieces, "piece")
+        return count(one.new_chunks, "piece")
     if one.became == "renamed":
         return f"was {one.reason}"
     if one.became == "skipped":
-        return one.reason + (f"; {count(one.old_pieces, 'piece')} of it went" if one.old_pieces else "")
-    pieces = [f"{one.new_pieces} new" if one.new_pieces else "", f"{one.old_pieces} gone" if one.old_pieces else ""]
+        return one.reason + (f"; {count(one.old_chunks, 'piece')} of it went" if one.old_chunks else "")
+    pieces = [f"{one.new_chunks} new" if one.new_chunks else "", f"{one.old_chunks} gone" if one.old_chunks else ""]
     return ", ".join(filter(None, pieces))
 
 
@@ -603,7 +598,7 @@ def journal(  # noqa: PLR0913  # an argument for each option
         except NotFoundError as error:
             raise click.BadParameter(str(error), param_hint="--day") from error
         wanted = (one for one in read.entries if tag in {"", *one.tags} and agent in {"", one.agent_id})
-        read = Read(tuple(islice(wanted, limit)), read.faults)
+        read = JournalPage(tuple(islice(wanted, limit)), read.faults)
 
     def put(out: Printer) -> None:
         if not read.entries:
@@ -618,7 +613,7 @@ def journal(  # noqa: PLR0913  # an argument for each option
     return Result(values, put, DAMAGED_DATA if read.faults else 0 if entries else ANSWER_IS_NO, read.faults)
 
 
-def put_entries(out: Printer, entries: Sequence[Entry]) -> None:
+def put_entries(out: Printer, entries: Sequence[JournalEntry]) -> None:
     """Put entries of the journal, in their order."""
     for number, entry in enumerate(entries):
         if number:
@@ -633,7 +628,7 @@ def put_entries(out: Printer, entries: Sequence[Entry]) -> None:
                 out.say(f"{name}: {line(' '.join(item.split()))}", indent="  ")
 
 
-def _entry_json(entry: Entry) -> dict[str, object]:
+def _entry_json(entry: JournalEntry) -> dict[str, object]:
     keys = ("time", "timestamp", "agent_id", "run_id", "summary", "source_session")
     said = {key: getattr(entry, key) for key in keys} | {key: list(getattr(entry, key)) for key in LISTS}
     return {**said, "token_usage": None if entry.total_tokens is None else {"total": entry.total_tokens}}

@@ -28,18 +28,18 @@ from squidbot.core.sizing.fit import (
     with_layers_that_fit,
 )
 from squidbot.core.sizing.header import Card, tensor_bytes
-from squidbot.core.sizing.memory import MIB, Compute, Reserved, measure, model_of, placed, sharing
+from squidbot.core.sizing.memory import MIB, ComputeBuffer, ReservedMemory, measure, model_of, placed, sharing
 from squidbot.models import cards_of, loading_of, model_file, projector_bytes
 from squidbot.wiring.gpus import Machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from squidbot.adapters.llama_cpp.verify import DryRun, Measured
+    from squidbot.adapters.llama_cpp.verify import DryRun, DryRunSetting
     from squidbot.cli.printer import Printer
     from squidbot.config import Loaded
     from squidbot.core.sizing.header import Header, Loading
-    from squidbot.core.sizing.memory import Held, Sizing
+    from squidbot.core.sizing.memory import DeviceMemory, Sizing
 
 __all__ = ["model"]
 
@@ -182,7 +182,7 @@ def _asked(loaded: Loaded, alias: str, path: str, given: dict[str, Any]) -> Size
         replace(loading_of(loaded, wanted), **changes),
         (),
         Bounds(settings.window.min, settings.window.max, wanted.context_window),
-        Reserved(margin * MIB, projector_bytes(loaded, alias)),
+        ReservedMemory(margin * MIB, projector_bytes(loaded, alias)),
         auto_layers=layers == AUTO_LAYERS,
     )
 
@@ -207,7 +207,7 @@ class SizeRequest(NamedTuple):
     loading: Loading
     cards: tuple[Card, ...]
     bounds: Bounds
-    reserved: Reserved
+    reserved: ReservedMemory
     auto_layers: bool = False
     verify: bool = False
 
@@ -236,7 +236,7 @@ class SizeAnswer(NamedTuple):
     @property
     def tensor_bytes(self) -> int:
         """The tensors that llama.cpp loads, each once, without padding."""
-        loaded = {one.tensor.name: one.tensor for one in placed(self.header, self.asked.loading, ())}
+        loaded = {tensor.name: tensor for tensor, _ in placed(self.header, self.asked.loading, ())}
         return sum(map(tensor_bytes, loaded.values()))
 
     @property
@@ -308,7 +308,7 @@ def _others(found: Sequence[Alternative], sizing: Sizing) -> tuple[Alternative, 
     return tuple(one for one in found if not sizing.fits or one.window_tokens > sizing.window_tokens)
 
 
-def _with_compute(sizing: Sizing, said: Measured) -> Sizing:
+def _with_compute(sizing: Sizing, said: DryRunSetting) -> Sizing:
     """Return a sizing with llama.cpp's own compute buffers, where it sees the devices that the sizing is for.
 
     The sizing as it is, where it is for other devices: for those that were named, or for GPUs that this build of
@@ -322,8 +322,8 @@ def _with_compute(sizing: Sizing, said: Measured) -> Sizing:
     if said.failure or {held.number for held in sizing.devices if held.number >= 0} != {n for n in buffers if n >= 0}:
         return sizing
 
-    def planned(held: Held) -> Held:
-        return held._replace(compute=Compute(buffers.get(held.number, 0), 0, "dry run"))
+    def planned(held: DeviceMemory) -> DeviceMemory:
+        return held._replace(compute=ComputeBuffer(buffers.get(held.number, 0), 0, "dry run"))
 
     return replace(sizing, devices=tuple(map(planned, sizing.devices)), method="dry run")
 
@@ -424,7 +424,7 @@ def _put_verdict(out: Printer, answer: SizeAnswer, sizing: Sizing) -> None:
     out.say(f"{per_token} ({types}), batches of {sizing.context.n_ubatch}")
 
 
-def _put_device(out: Printer, held: Held) -> None:
+def _put_device(out: Printer, held: DeviceMemory) -> None:
     """Put down one device: what it has free, what goes there, and what is left."""
     name = "main memory" if held.kind == "cpu" else f"device {held.name or held.number} ({held.kind})"
     layers = f", {count(held.layers, 'layer')}" if held.layers else ""
@@ -438,15 +438,14 @@ def _put_device(out: Printer, held: Held) -> None:
         ("further files", held.extra_bytes, "such as a projector"),
         ("margin", held.margin_bytes, "stays free"),
     ]
-    table = [[name, _mib(size), note] for name, size, note in rows if size]
+    table = [(name, size, note) for name, size, note in rows if size]
     if held.free_bytes is not None and held.left_bytes is not None:
-        table.insert(0, ["free", _mib(held.free_bytes), "beside what GPUs share" if held.shared else "now"])
-        short = held.left_bytes < 0
-        table.append(["too little", _mib(-held.left_bytes), ""] if short else ["left", _mib(held.left_bytes), ""])
-    out.table(("", "MiB", ""), table, texts=("",), indent="  ")
+        table.insert(0, ("free", held.free_bytes, "beside what GPUs share" if held.shared else "now"))
+        table.append(("left" if held.left_bytes >= 0 else "too little", abs(held.left_bytes), ""))
+    out.table([{"": name, "MiB": _mib(size), " ": note} for name, size, note in table], indent="  ")
 
 
-def _compute(held: Held) -> str:
+def _compute(held: DeviceMemory) -> str:
     compute = held.compute
     if compute.kind == "unknown":
         return compute.reason
@@ -492,7 +491,7 @@ def _put_verified(out: Printer, answer: SizeAnswer, verified: DryRun) -> None:
     out.say("in bytes; header and dry run are compared", "dim")
 
 
-def _differs(size_bytes: int, mine: int | None, said: Measured | None = None) -> str:
+def _differs(size_bytes: int, mine: int | None, said: DryRunSetting | None = None) -> str:
     """Return how a size that llama.cpp says stands to the header's; what it rounds is equal where it could be."""
     if mine is None:
         return "the header does not tell"
@@ -531,7 +530,7 @@ def _told_json(verified: DryRun) -> dict[str, object]:
     }
 
 
-def _device_json(held: Held) -> dict[str, object]:
+def _device_json(held: DeviceMemory) -> dict[str, object]:
     keys = ("number", "name", "kind", "layers", "free_bytes", "weights_bytes", "kv_bytes", "recurrent_bytes")
     more = ("extra_bytes", "margin_bytes", "total_bytes", "left_bytes")
     compute = held.compute

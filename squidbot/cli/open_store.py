@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+import click
+
 from squidbot.bootstrap import wire
 from squidbot.cli.texts import count, span
 from squidbot.config import load_settings
@@ -51,7 +53,7 @@ CALLS_BACK = 64
 
 @dataclass(frozen=True, slots=True)
 class SeenSession:
-    """A session under its own window, with the meter of its texts: `working.Worked`."""
+    """A session under its own window, with the meter of its texts."""
 
     wired: Wired
     core: Session
@@ -61,13 +63,14 @@ class SeenSession:
 class ShownMessage(NamedTuple):
     """A message as stored, its text without tool calls, its calls, and (id, tool) of the calls that it answers.
 
-    The tool is "" where its call was not found.
+    The tool is "" where its call was not found; `codec` is None where none reads the payload.
     """
 
     row: StoredMessage
     text: str
     calls: tuple[ToolCall, ...]
     answers: tuple[tuple[str, str], ...]
+    codec: Codec | None = None
 
     @property
     def handle(self) -> str:
@@ -109,11 +112,13 @@ def shown_messages(rows: Iterable[StoredMessage], codecs: Mapping[str, Codec]) -
     for row in rows:
         text, codec = row.payload, codecs.get(row.codec)
         calls: tuple[ToolCall, ...] = ()
+        reads: Codec | None = None
         if codec is not None:
             with suppress(ValueError):
-                said = codec.decode(row.payload)
-                text, calls = said.text, said.calls
-        shown.append(ShownMessage(row, text, calls, tuple((one, tools.get(one, "")) for one in row.result_ids)))
+                message = codec.decode(row.payload)
+                text, calls, reads = message.text, message.calls, codec
+        answers = tuple((call_id, tools.get(call_id, "")) for call_id in row.result_ids)
+        shown.append(ShownMessage(row, text, calls, answers, reads))
         tools.update({call.id: call.name for call in calls})
     return shown
 
@@ -178,6 +183,16 @@ class OpenStore:
     def length(self, session_id: str) -> int:
         """Return how many messages a session has."""
         return self.store.head(session_id)[0]
+
+    def check_message(self, session_id: str, seq: int | None) -> None:
+        """Check that a session has a message; None is any.
+
+        Raises:
+            click.UsageError: it has not.
+        """
+        messages = self.length(session_id)
+        if seq is not None and seq >= messages:
+            raise click.UsageError(f"there is no m{seq}: the session has {count(messages, 'message')}")
 
     def rows(self, session_id: str, first_seq: int, last_seq: int) -> tuple[list[StoredMessage], list[int]]:
         """Return the messages of a range, both ends included, and the seqs of damaged ones, which are left out.

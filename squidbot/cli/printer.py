@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from rich.text import Text
 from squidbot.cli.texts import line, lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from rich.console import RenderableType
 
@@ -28,6 +29,8 @@ MOST_COLUMNS = 140
 # Of a text that is not shown whole.
 MOST_LINES = 8
 MOST_CHARS = 800
+# What stands right in a table as a number does: "1,234", "12.5 %".
+_FIGURE = re.compile(r"[0-9][0-9,.]*(?: %)?")
 
 
 class Printer:
@@ -43,7 +46,9 @@ class Printer:
     def say(self, text: str, style: str = "", indent: str = "") -> None:
         """Add a sentence, folded between words."""
         said, room = line(text), self.columns - len(indent)
-        pieces = [said] if cell_len(said) <= room else [one.plain for one in Text(said).wrap(self._console, room)]
+        pieces = (
+            [said] if cell_len(said) <= room else [one.plain.rstrip() for one in Text(said).wrap(self._console, room)]
+        )
         for piece in pieces:
             # Most lines are plain, and rich takes its time.
             if style and self._console.is_terminal:
@@ -54,6 +59,14 @@ class Printer:
     def heading(self, text: str, style: str = "bold") -> None:
         """Add a line that stands out."""
         self.say(text, style)
+
+    def section(self, title: str, lines: Iterable[str]) -> None:
+        """Add lines below a title, and an empty one; a line that begins with blanks is a detail, and dim."""
+        self.heading(title)
+        for text in lines:
+            detail = len(text) - len(text.lstrip(" "))
+            self.say(text.lstrip(" "), "dim" if detail else "", " " * (2 + detail))
+        self.blank()
 
     def blank(self) -> None:
         """Add an empty line."""
@@ -75,26 +88,40 @@ class Printer:
         if is_cut:
             self.say(f"… {len(text) - len(head):,} of {len(text):,} characters more", "dim", indent)
 
-    def pairs(self, rows: Sequence[tuple[str, str]], indent: str = "") -> None:
-        """Add names with their meaning."""
-        self._grid([(f"{indent}{line(name)}", line(text)) for name, text in rows], styles=("bold", ""))
+    def pairs(self, rows: Iterable[tuple[str, str]], indent: str = "", style: str = "bold") -> None:
+        """Add names with their meaning; a name without a text is left out."""
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(no_wrap=True, style=style)
+        grid.add_column(overflow="fold", style="" if style == "bold" else style)
+        for name, text in rows:
+            if text:
+                grid.add_row(Text(f"{indent}{line(name)}"), Text(line(text)))
+        self._render(grid)
 
-    def numbers(self, rows: Sequence[tuple[str, int, str]]) -> None:
+    def numbers(self, rows: Iterable[tuple[str, int, str]]) -> None:
         """Add numbers, each between its name and its meaning."""
-        self._grid([(f"  {line(name)}", f"{number:,}", line(text)) for name, number, text in rows], ("", "", "dim"))
+        grid = Table.grid(padding=(0, 2))
+        grid.add_column(no_wrap=True)
+        grid.add_column(no_wrap=True, justify="right")
+        grid.add_column(overflow="fold", style="dim")
+        for name, number, text in rows:
+            grid.add_row(Text(f"  {line(name)}"), f"{number:,}", Text(line(text)))
+        self._render(grid)
 
-    def table(
-        self, names: Sequence[str], rows: Sequence[Sequence[str]], texts: Sequence[str] = (), indent: str = ""
-    ) -> None:
-        """Add a table; the columns named in `texts` stand left and may fold, the others right."""
+    def table(self, rows: Sequence[Mapping[str, object]], indent: str = "", bold: Sequence[bool] = ()) -> None:
+        """Add a table; the keys of a row are its columns.
+
+        Columns with a number stand right, others left, and may fold. None is a dash. `bold` says which rows stand out.
+        """
         made = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
         if indent:
             made.add_column("", width=len(indent) - 2)
-        for name in names:
-            is_text = name in texts
-            made.add_column(name, justify="left" if is_text else "right", no_wrap=not is_text, overflow="fold")
-        for row in rows:
-            made.add_row(*([""] if indent else []), *(Text(line(cell)) for cell in row))
+        for name in rows[0] if rows else ():
+            is_number = any(isinstance(row[name], int) or _FIGURE.fullmatch(str(row[name])) for row in rows)
+            made.add_column(name, justify="right" if is_number else "left", no_wrap=is_number, overflow="fold")
+        for place, row in enumerate(rows):
+            cells = (Text(line(_cell(value))) for value in row.values())
+            made.add_row(*([""] if indent else []), *cells, style="bold" if bold and bold[place] else None)
         self._render(made)
 
     def print(self) -> None:
@@ -102,19 +129,14 @@ class Printer:
         sys.stdout.write("".join(f"{one.rstrip()}\n" for one in self._lines))
         sys.stdout.flush()
 
-    def _grid(self, rows: Sequence[Sequence[str]], styles: Sequence[str]) -> None:
-        """Add columns without heads: the last one folds, one between the first and the last stands right."""
-        grid, last = Table.grid(padding=(0, 2)), len(styles) - 1
-        for place in range(len(styles)):
-            grid.add_column(justify="right" if 0 < place < last else "left", no_wrap=place < last, overflow="fold")
-        for row in rows:
-            grid.add_row(*(Text(cell, style=style) for cell, style in zip(row, styles, strict=True)))
-        self._render(grid)
-
     def _render(self, renderable: RenderableType) -> None:
         with self._console.capture() as captured:
-            self._console.print(renderable)
+            self._console.print(renderable, width=self.columns)
         self._lines += captured.get().removesuffix("\n").split("\n")
+
+
+def _cell(value: object) -> str:
+    return "-" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 @contextmanager

@@ -33,7 +33,7 @@ from squidbot.cli.texts import (
 )
 from squidbot.core.errors import BudgetError, DamagedStoreError
 from squidbot.core.last_request import REQUEST, LastRequest
-from squidbot.core.memory.injected import Turns
+from squidbot.core.memory.injected import MessageSearch
 from squidbot.core.messages import BEHIND_SCENES, Kind
 from squidbot.core.plan import PlanRecord
 from squidbot.core.recall.history import hits_of, in_view, resolve
@@ -44,7 +44,7 @@ from squidbot.core.transcript.lineage import parent_of
 from squidbot.core.transcript.pins import PIN
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.engine import Engine
-from squidbot.services.documents import Sources
+from squidbot.services.documents import DocumentSources
 from squidbot.services.forget import forget_document, forget_named
 from squidbot.tools.goals import goal_lines
 from squidbot.wiring.streams import wait
@@ -136,29 +136,29 @@ def _put_list(out: Printer, found: Sequence[dict[str, Any]], every: int) -> None
     if not found:
         out.say("no sessions")
         return
-    now, columns = time.time(), ["session", "messages", "begun", "newest", "requests", "tokens", "plan", "window"]
-    rows = []
-    for one in found:
-        plan = "-" if one["plan"] is None else f"{one['plan']} {one['cause']}"
-        rows.append(
-            [
-                shorter(one["session"], ID_CHARS),
-                f"{one['messages']:,}",
-                ago(one["first_time"], now),
-                ago(one["last_time"], now),
-                f"{one['requests']:,}",
-                "-" if one["request_tokens"] is None else f"{one['request_tokens']:,}",
-                "damaged" if one["damaged"] else plan,
-                f"{one['window']:,} {one['model']}".rstrip() if one["window"] else "-",
-            ]
-        )
-    if any(one["parent"] for one in found):
-        columns.append("goes on from")
-        for row, one in zip(rows, found, strict=True):
-            row.append(f"{shorter(one['parent'], ID_CHARS)} ({one['way']})" if one["parent"] else "-")
-    out.table(columns, rows, texts=("session", "plan", "window", "goes on from"))
+    now, is_tree = time.time(), any(one["parent"] for one in found)
+    rows = [_list_row(one, now) | ({"goes on from": _parent(one)} if is_tree else {}) for one in found]
+    out.table(rows)
     if every > len(found):
         out.say(f"… {count(every - len(found), 'older session')}; --limit {every} lists all", "dim")
+
+
+def _list_row(one: dict[str, Any], now: float) -> dict[str, object]:
+    plan = None if one["plan"] is None else f"{one['plan']} {one['cause']}"
+    return {
+        "session": shorter(one["session"], ID_CHARS),
+        "messages": one["messages"],
+        "begun": ago(one["first_time"], now),
+        "newest": ago(one["last_time"], now),
+        "requests": one["requests"],
+        "tokens": one["request_tokens"],
+        "plan": "damaged" if one["damaged"] else plan,
+        "window": f"{one['window']:,} {one['model']}".rstrip() if one["window"] else None,
+    }
+
+
+def _parent(one: dict[str, Any]) -> str | None:
+    return f"{shorter(one['parent'], ID_CHARS)} ({one['way']})" if one["parent"] else None
 
 
 # -- show, explain ---------------------------------------------------------------------------------------------
@@ -370,8 +370,7 @@ def _about(part: Part) -> str:
 @click.argument("wanted", metavar="[MESSAGE]", required=False, callback=message)
 def explain(place: OpenStore, name: str, *, wanted: int | None) -> Result:
     """Explain what the next request holds, what it costs, and why; or the story of MESSAGE (m17)."""
-    if wanted is not None and wanted >= place.length(name):
-        raise click.UsageError(f"there is no m{wanted}: the session has {count(place.length(name), 'message')}")
+    place.check_message(name, wanted)
     return explained(place, name, wanted)
 
 
@@ -435,7 +434,7 @@ def search(place: OpenStore, name: str, *, query: str, limit: int, offset: int) 
     try:
         words = read_query(query)
         shown = in_view(place.session(name).room().standing)
-        every = hits_of(Turns(place.store, name, place.codec).found(query, now), words, place.codec, shown)
+        every = hits_of(MessageSearch(place.store, name, place.codec).found(query, now), words, place.codec, shown)
         hits = list(islice(every, offset, end + 1))
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="QUERY") from error
@@ -521,16 +520,13 @@ def snapshots(place: OpenStore, name: str) -> Result:
     kept = [_snapshot_json(one) for one in place.session(name).snapshots()]
 
     def put(out: Printer) -> None:
-        now = time.time()
-        rows: list[list[str]] = []
-        for one in kept:
-            plan = "-" if one["plan"] is None else str(one["plan"])
-            when = f"{clock(one['time'])}, {ago(one['time'], now)}"
-            rows.append([one["name"], when, one["cause"], plan, f"{one['messages']:,}"])
-        if rows:
-            out.table(("name", "made", "cause", "plan", "messages"), rows, texts=("name", "made", "cause"))
-        else:
+        if not kept:
             out.say(f"{name}: no snapshots")
+            return
+        now, keys = time.time(), ("cause", "plan", "messages")
+        made = (f"{clock(one['time'])}, {ago(one['time'], now)}" for one in kept)
+        pairs = zip(kept, made, strict=True)
+        out.table([{"name": one["name"], "made": when, **{key: one[key] for key in keys}} for one, when in pairs])
 
     return Result({"session": name, "snapshots": kept}, put)
 
@@ -627,7 +623,7 @@ def context(place: OpenStore, name: str, *, action: str | None, path: str) -> Re
         raise click.UsageError(f"{action} needs the path of a document, as it is below context.folder")
     counter, window_tokens = _counted(place, name)
     documents = SessionDocuments(place.store, name, window_tokens, counter, wait)
-    sources = Sources.of(place.wired.loaded, documents, lambda _said: None)
+    sources = DocumentSources.of(place.wired.loaded, documents, lambda _said: None)
     if action == "forget":
         forget_document(place.wired, name, path)
     elif action:

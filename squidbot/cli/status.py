@@ -26,17 +26,17 @@ from squidbot.wiring.gpus import Machine
 from squidbot.wiring.registry import INDEXES, check_offered, collected
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping
     from importlib.metadata import Distribution
 
-    from squidbot.adapters.sqlite3.memory.store import Holding
+    from squidbot.adapters.sqlite3.memory.store import MemoryCounts
     from squidbot.bootstrap import Wired
     from squidbot.cli.printer import Printer
     from squidbot.config import Loaded
     from squidbot.core.devices import Device, MainMemory, Probed, Vendor
     from squidbot.core.vectors import VectorIndex
 
-__all__ = ["HOSTS", "Host", "hosts_found", "status"]
+__all__ = ["HOSTS", "HostPlugin", "hosts_found", "status"]
 
 MIB = 2**20
 # A larger store is not read whole to tell that it is well: that takes more than a second.
@@ -61,7 +61,7 @@ COMPILED = 'CMAKE_ARGS="{}" pip install --no-cache-dir --force-reinstall llama-c
 BEHIND_A_SERVER = frozenset({"openai"})
 
 
-class Host(NamedTuple):
+class HostPlugin(NamedTuple):
     """A host that squidbot has a plugin for.
 
     Attributes:
@@ -90,24 +90,30 @@ class Host(NamedTuple):
 
 
 HOSTS = (
-    Host(
+    HostPlugin(
         "hermes",
         "hermes",
         {"hermes-agent": "0.19"},
         "hermes/1",
         "hermes plugins enable squidbot && hermes config set context.engine squidbot",
     ),
-    Host("LangChain", "langchain", {"langchain": "1.4", "langgraph": "1.0"}, "lc/1", 'middleware=[Squidbot("mem.db")]'),
-    Host("llm", "llm", {"llm": "0.36"}, "llm/1", "llm squidbot on"),
-    Host("MCP", "mcp", {"mcp": "2.1"}, "", "squidbot mcp --store mem.db, in the client's file of servers"),
-    Host(
+    HostPlugin(
+        "LangChain",
+        "langchain",
+        {"langchain": "1.4", "langgraph": "1.0"},
+        "lc/1",
+        'middleware=[Squidbot("mem.db")]',
+    ),
+    HostPlugin("llm", "llm", {"llm": "0.36"}, "llm/1", "llm squidbot on"),
+    HostPlugin("MCP", "mcp", {"mcp": "2.1"}, "", "squidbot mcp --store mem.db, in the client's file of servers"),
+    HostPlugin(
         "OpenAI Agents SDK",
         "openai-agents",
         {"openai-agents": "0.20"},
         "openai.responses",
         'Runner.run(agent, "hi", **Squidbot("mem.db").options("chat-1"))',
     ),
-    Host(
+    HostPlugin(
         "pydantic-ai",
         "pydantic-ai",
         {"pydantic-ai-slim": "2.68"},
@@ -167,6 +173,11 @@ def status(*, config: str | None, store: str | None) -> Result:
         models = [_model(wired, name) for name in ("", *loaded.settings.models)]
         facts = _facts(wired, loaded)
     main, kept = Machine().main_memory(), _store(loaded)
+    problems = [f"model {one['alias']}: {one['problem']}" for one in models if one["problem"]]
+    problems += [f"store: {kept['problem']}"] if kept["problem"] else []
+    problems += [f"{name} {STRANGE}" for name in _strangers()]
+    # The store and the facts may be in one file.
+    problems += [f"durable facts: {facts['problem']}"] if facts["problem"] not in {"", kept["problem"]} else []
     values: dict[str, Any] = {
         "settings": loaded.source,
         "devices": [one._asdict() for one in probed.devices],
@@ -177,46 +188,33 @@ def status(*, config: str | None, store: str | None) -> Result:
         "packages": [_package(one, probed) for one in PACKAGES],
         "store": kept,
         "memory": facts,
-        "problems": _problems(models, kept, facts),
+        "problems": problems,
     }
-    adaptive = loaded.settings.allocation.adaptive
+    most = "up to " if loaded.settings.allocation.adaptive else ""
 
     def put(out: Printer) -> None:
-        _put_devices(out, probed, main)
-        _put_models(out, models, adaptive=adaptive)
-        _put_hosts(out, values["hosts"])
-        _put_packages(out, values["packages"])
-        _put_stores(out, kept, facts)
-        for problem in values["problems"]:
+        out.section("Devices", _device_lines(probed, main))
+        out.section("Models", (line for one in models for line in _model_lines(one, most)))
+        out.section("Hosts", (line for one in values["hosts"] for line in _host_lines(one)))
+        out.section("Packages", (line for one in values["packages"] for line in _package_lines(one)))
+        out.section("Store", _store_lines(kept, facts))
+        for problem in problems:
             out.say(f"! {problem}", "bold red")
 
-    return Result(values, put, ANSWER_IS_NO if values["problems"] else 0)
-
-
-def _problems(models: Sequence[dict[str, Any]], store: dict[str, Any], facts: dict[str, Any]) -> list[str]:
-    """Return what has to be mended, in a sentence each."""
-    wrong = [f"model {one['alias']}: {one['problem']}" for one in models if one["problem"]]
-    wrong += [f"store: {store['problem']}"] if store["problem"] else []
-    wrong += [f"{one} {STRANGE}" for one in _strangers()]
-    is_own = facts["problem"] not in ("", store["problem"])  # both may be in one file
-    return [*wrong, *([f"durable facts: {facts['problem']}"] if is_own else [])]
+    return Result(values, put, ANSWER_IS_NO if problems else 0)
 
 
 # -- devices, models, packages ---------------------------------------------------------------------------------
 
 
-def _put_devices(out: Printer, probed: Probed, main: MainMemory | None) -> None:
-    out.heading("Devices")
+def _device_lines(probed: Probed, main: MainMemory | None) -> Iterator[str]:
     for device in probed.devices:
-        out.say(f"{device.number}: {_device(device)}", indent="  ")
+        yield f"{device.number}: {_device(device)}"
     if not probed.devices:
-        out.say("no GPU found: models are put into main memory", indent="  ")
+        yield "no GPU found: models are put into main memory"
     if main is not None:
-        out.say(f"main memory: {_mib(main.available_bytes)} free of {_mib(main.total_bytes)}", indent="  ")
-    for one in probed.tried:
-        if one.reason:
-            out.say(f"{one.source}: {one.reason}", "dim", indent="  ")
-    out.blank()
+        yield f"main memory: {_mib(main.available_bytes)} free of {_mib(main.total_bytes)}"
+    yield from (f"  {one.source}: {one.reason}" for one in probed.tried if one.reason)
 
 
 def _device(device: Device) -> str:
@@ -234,56 +232,54 @@ def _mib(size_bytes: int) -> str:
 
 def _model(wired: Wired, alias: str) -> dict[str, Any]:
     """Return a model of the settings: the window of its sessions, where that comes from, and what is wrong with it."""
-    window = sized = loading = prompt = None
-    problem = counted = ""
+    found = dict.fromkeys(
+        (
+            "window",
+            "reserved_output_tokens",
+            "source",
+            "detail",
+            "counter",
+            "tier",
+            "largest_window",
+            "loading",
+            "prompt",
+        )
+    )
+    found |= {"alias": alias, "counted": "", "problem": None}
     try:
         sized = wired.models.sized(alias)
         window = wired.window(alias)
-        counted = wired.why_counted(alias)
+        found |= {key: getattr(window, key) for key in ("reserved_output_tokens", "source", "detail", "counter")}
+        found |= {"window": window.window_tokens, "tier": tier_of(window.window_tokens).label}
+        found["counted"] = wired.why_counted(alias)
         wired.models.check(alias)
+        if sized is not None:
+            found |= {"largest_window": sized.window_tokens, "problem": None if sized.window_tokens else sized.reason}
         if sized is not None or wired.loaded.settings.model(alias).adapter not in {None, *USUAL_KEYS}:
-            loading = wired.models.loading(alias)
-        if sized is not None and sized.window_tokens is None:
-            problem = sized.reason
+            found["loading"] = asdict(wired.models.loading(alias))
         mode, counter = wired.loaded.settings.prompt.mode, wired.meter(alias).physical
-        prompt = wired.prompts.prompt(mode, window.window_tokens, counter)
+        found["prompt"] = prompt_json(wired.prompts.prompt(mode, window.window_tokens, counter))
     except SquidbotError as error:
-        problem = str(error)
-    return {
-        "alias": alias,
-        "window": window.window_tokens if window else None,
-        "reserved_output_tokens": window.reserved_output_tokens if window else None,
-        "source": window.source if window else None,
-        "detail": window.detail if window else None,
-        "counter": window.counter if window else None,
-        "counted": counted,
-        "tier": tier_of(window.window_tokens).label if window else None,
-        "largest_window": sized.window_tokens if sized else None,
-        "loading": asdict(loading) if loading else None,
-        "prompt": prompt_json(prompt),
-        "problem": problem or None,
-    }
+        found["problem"] = str(error)
+    return found
 
 
-def _put_models(out: Printer, models: Sequence[dict[str, Any]], *, adaptive: bool) -> None:
-    out.heading("Models")
-    for one in models:
-        name = one["alias"] or "any other"
-        if one["window"] is None:
-            out.say(f"{name}: no window: {one['problem']}", indent="  ")
-            continue
-        answer = f"{'up to ' if adaptive else ''}{one['reserved_output_tokens']:,} of them for the answer"
-        window = f"window {one['window']:,} tokens ({one['source']}, tier {one['tier']})"
-        out.say(f"{name}: {window}, {answer}; counted by {one['counter']}", indent="  ")
-        if one["counted"]:
-            out.say(f"counted so: {one['counted']}", "dim", indent="    ")
-        if one["detail"]:
-            out.say(one["detail"], "dim", indent="    ")
-        if one["loading"] is not None:
-            out.say(_loading(one["loading"]), "dim", indent="    ")
-        if one["prompt"] is not None:
-            out.say(prompt_line(one["prompt"]), "dim", indent="    ")
-    out.blank()
+def _model_lines(model: dict[str, Any], most: str) -> Iterator[str]:
+    name = model["alias"] or "any other"
+    if model["window"] is None:
+        yield f"{name}: no window: {model['problem']}"
+        return
+    window = f"window {model['window']:,} tokens ({model['source']}, tier {model['tier']})"
+    answer = f"{most}{model['reserved_output_tokens']:,} of them for the answer"
+    yield f"{name}: {window}, {answer}; counted by {model['counter']}"
+    if model["counted"]:
+        yield f"  counted so: {model['counted']}"
+    if model["detail"]:
+        yield f"  {model['detail']}"
+    if model["loading"] is not None:
+        yield f"  {_loading(model['loading'])}"
+    if model["prompt"] is not None:
+        yield f"  {prompt_line(model['prompt'])}"
 
 
 def _loading(loading: dict[str, Any]) -> str:
@@ -322,16 +318,13 @@ def _brings_ours(one: Distribution) -> bool:
     return any(OURS.search(each) for each in lists)
 
 
-def _put_packages(out: Printer, packages: Sequence[dict[str, Any]]) -> None:
-    out.heading("Packages")
-    for one in packages:
-        if one["version"] is not None:
-            out.say(f"{one['adapter']}: {one['distribution']} {one['version']}, {one['purpose']}", indent="  ")
-        else:
-            out.say(f"{one['adapter']}: not installed; {one['purpose']}", "dim", indent="  ")
-            how = f"the extra {one['extra']} is missing; {one['command']}   ({one['cost']})"
-            out.say(how, "dim", indent="    ")
-    out.blank()
+def _package_lines(package: dict[str, Any]) -> Iterator[str]:
+    name, purpose = package["adapter"], package["purpose"]
+    if package["version"] is not None:
+        yield f"{name}: {package['distribution']} {package['version']}, {purpose}"
+    else:
+        yield f"{name}: not installed; {purpose}"
+        yield f"  the extra {package['extra']} is missing; {package['command']}   ({package['cost']})"
 
 
 # -- hosts -----------------------------------------------------------------------------------------------------
@@ -362,7 +355,7 @@ def _forms_in(path: str) -> dict[str, int]:
         return {}
 
 
-def _took_part(host: Host, versions: Mapping[str, str], forms: Mapping[str, int], where: str) -> tuple[bool, str]:
+def _took_part(host: HostPlugin, versions: Mapping[str, str], forms: Mapping[str, int], where: str) -> tuple[bool, str]:
     """Return whether squidbot takes part in a host, and how that shows, or why it does not."""
     if not versions:
         return False, missing(host.extra)
@@ -380,7 +373,7 @@ def _took_part(host: Host, versions: Mapping[str, str], forms: Mapping[str, int]
     return False, f"{seen}; an agent has it by {host.line}"
 
 
-def _llm(host: Host) -> tuple[bool, str]:
+def _llm(host: HostPlugin) -> tuple[bool, str]:
     """Return whether squidbot is on in llm, which loads plugins by itself."""
     from squidbot.plugins import llm  # noqa: PLC0415  # half a second
 
@@ -393,7 +386,7 @@ def _llm(host: Host) -> tuple[bool, str]:
     return True, f"switched on; {kept}"
 
 
-def _hermes(host: Host) -> tuple[bool, str]:
+def _hermes(host: HostPlugin) -> tuple[bool, str]:
     """Return whether hermes's config.yaml turns squidbot on."""
     from squidbot.plugins import hermes  # noqa: PLC0415  # two seconds
 
@@ -401,7 +394,7 @@ def _hermes(host: Host) -> tuple[bool, str]:
     return (False, f"{why}: {host.line}") if why else (True, "switched on in its config.yaml")
 
 
-def _mcp(_: Host) -> tuple[bool, str]:
+def _mcp(_: HostPlugin) -> tuple[bool, str]:
     """Return whether a client of MCP starts `squidbot mcp`."""
     places = [(Path.cwd(), CLIENT_FILES), (Path.home(), USER_FILES)]
     files = dict.fromkeys(folder / name for folder, names in places for name in names)
@@ -429,16 +422,11 @@ def _numbers(written: str) -> list[int]:
     return [int(number) for number in re.findall(r"[0-9]+", re.split(r"[^0-9.]", written)[0])]
 
 
-def _put_hosts(out: Printer, hosts: Sequence[dict[str, Any]]) -> None:
-    out.heading("Hosts")
-    for one in hosts:
-        known = ", ".join(f"{need['distribution']} {need['version']}" for need in one["needs"] if need["version"])
-        if known:
-            out.say(f"{one['name']}: {'' if one['active'] else 'not '}active ({known})", indent="  ")
-        else:
-            out.say(f"{one['name']}: not installed", "dim", indent="  ")
-        out.say(one["reason"], "" if known else "dim", indent="    ")
-    out.blank()
+def _host_lines(host: dict[str, Any]) -> Iterator[str]:
+    known = ", ".join(f"{need['distribution']} {need['version']}" for need in host["needs"] if need["version"])
+    active = "active" if host["active"] else "not active"
+    yield f"{host['name']}: {f'{active} ({known})' if known else 'not installed'}"
+    yield f"  {host['reason']}"
 
 
 # -- stores ----------------------------------------------------------------------------------------------------
@@ -477,19 +465,15 @@ def _health(path: Path) -> tuple[str, str]:
     return said, "" if health.whole else "damaged; squidbot store doctor says what"
 
 
-def _put_stores(out: Printer, store: dict[str, Any], facts: dict[str, Any]) -> None:
-    out.heading("Store")
-    said = store["health"] or store["problem"]
+def _store_lines(store: dict[str, Any], facts: dict[str, Any]) -> Iterator[str]:
     where = f"{store['adapter']}: {store['path']}" if store["path"] else store["adapter"]
-    out.say(f"{where}: {said}", indent="  ")
-    out.say(f"durable facts: {facts['kept']}", indent="  ")
-    if facts["vectors"]:
-        out.say(f"vectors: {facts['vectors']}", indent="    ")
-    if facts["nearest"]:
-        out.say(f"nearest by {facts['nearest']}", indent="    ")
-    for remark in facts["remarks"]:
-        out.say(remark, "dim", indent="    ")
-    out.blank()
+    yield f"{where}: {store['health'] or store['problem']}"
+    yield f"durable facts: {facts['kept']}"
+    details = (
+        facts["vectors"] and f"vectors: {facts['vectors']}",
+        facts["nearest"] and f"nearest by {facts['nearest']}",
+    )
+    yield from (f"  {line}" for line in (*details, *facts["remarks"]) if line)
 
 
 def _facts(wired: Wired, loaded: Loaded) -> dict[str, Any]:
@@ -521,7 +505,7 @@ def _facts(wired: Wired, loaded: Loaded) -> dict[str, Any]:
     return found
 
 
-def _held(name: str, path: str) -> Holding | None:
+def _held(name: str, path: str) -> MemoryCounts | None:
     """Return what is in a file of SQLite; None elsewhere.
 
     Raises:
@@ -529,12 +513,12 @@ def _held(name: str, path: str) -> Holding | None:
     """
     if name != "sqlite3" or not Path(path).exists():
         return None
-    from squidbot.adapters.sqlite3.memory.store import holding  # noqa: PLC0415  # few stores are looked into
+    from squidbot.adapters.sqlite3.memory.store import memory_counts  # noqa: PLC0415  # few stores are looked into
 
-    return holding(path)
+    return memory_counts(path)
 
 
-def _vectors(wired: Wired, held: Holding | None, path: str) -> dict[str, Any]:
+def _vectors(wired: Wired, held: MemoryCounts | None, path: str) -> dict[str, Any]:
     """Return what there is where an embedder is named.
 
     Raises:
@@ -543,23 +527,22 @@ def _vectors(wired: Wired, held: Holding | None, path: str) -> dict[str, Any]:
     embedder = wired.embedder()
     if embedder is None:
         return {}
-    model, dimensions = embedder.name, embedder.dimensions
-    said, remarks = f"{wired.loaded.settings.memory.embedder}: {model}, {dimensions:,} dimensions", list[str]()
+    model, dimensions, remarks = embedder.name, embedder.dimensions, list[str]()
+    vectors = f"{wired.loaded.settings.memory.embedder}: {model}, {dimensions:,} dimensions"
     if held:
         waiting = held.waiting[model] if held.models.get(model) == dimensions else held.memories
-        said += f"; {waiting:,} of {held.memories:,} wait for a vector"
-        others = (one for one in held.models.items() if one != (model, dimensions))
-        unused = [f"{name}, {size:,} dimensions" for name, size in others]
-        if unused:
-            said_unused = f"vectors of {', '.join(unused)} are not used"
-            remarks.append(f"{said_unused}, and dropped when all are made anew: squidbot memory reindex")
+        vectors += f"; {waiting:,} of {held.memories:,} wait for a vector"
+        if others := {name: size for name, size in held.models.items() if (name, size) != (model, dimensions)}:
+            unused = ", ".join(f"{name}, {size:,} dimensions" for name, size in others.items())
+            dropped = "dropped when all are made anew: squidbot memory reindex"
+            remarks.append(f"vectors of {unused} are not used, and {dropped}")
     place = vectors_path(path, model)
     is_there = bool(place) and Path(place).exists()
     index = wired.vector_index(place if is_there else "", model, dimensions)
     try:
         holds = f"{count(index.stamp().vectors, 'vector')} in {place}" if is_there else "made when it is needed"
         remarks += [index.fault] if index.fault else []
-        return {"vectors": said, "nearest": f"{_chosen(wired, index)}: {holds}", "remarks": tuple(remarks)}
+        return {"vectors": vectors, "nearest": f"{_chosen(wired, index)}: {holds}", "remarks": tuple(remarks)}
     finally:
         index.close()
 
@@ -570,6 +553,3 @@ def _chosen(wired: Wired, index: VectorIndex) -> str:
     said = wired.loaded.settings.memory.index
     why = f"auto: the first that is installed of {', '.join(INDEXES)}" if said == "auto" else "memory.index"
     return f"{adapter} ({why})"
-
-
-# -- settings --------------------------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -21,24 +20,23 @@ from squidbot.core.errors import ConfigError, StoreError, TranscriptError
 from squidbot.core.kinds import unreadable
 from squidbot.engine import load
 from squidbot.services.exchange import (
-    Reading,
+    ImportOptions,
+    can_be_read,
     exported,
     files_at,
     imported,
     migrated,
-    read_files,
     rolled_back,
 )
-from squidbot.services.forget import Wrote, note_written
+from squidbot.services.forget import WrittenFile, note_written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from squidbot.adapters.sqlite3.doctor import Health, Repaired, SessionHealth
+    from squidbot.adapters.sqlite3.doctor import Health, RepairedCopy, SessionHealth
     from squidbot.bootstrap import Wired
     from squidbot.cli.open_store import OpenStore
-    from squidbot.cli.printer import Printer
-    from squidbot.services.exchange import Brought, Imported, RolledBack
+    from squidbot.services.exchange import Brought, Exported, Imported, RolledBack
 
 __all__ = ["import_", "store"]
 
@@ -67,65 +65,53 @@ def doctor(*, repair: str | None, store: str | None) -> Result:
     health = rows.check(path, proves_words=True)
     if health.whole:
         with open_store(store) as place:
-            found = {name: list(unreadable(place.store, name)) for name, _ in place.sessions()}
-        unread = {name: said for name, said in found.items() if said}
+            unread = {name: [*unreadable(place.store, name)] for name, _ in place.sessions()}
+        unread = {name: wrong for name, wrong in unread.items() if wrong}
     repaired = rows.repair(path, repair) if repair is not None else None
     lost = any(not one.whole for one in repaired.sessions) if repaired else not health.whole
-    made = asdict(repaired) | {"messages": repaired.messages} if repaired else None
-    whole = health.whole and not unread
-    return Result(
-        {**asdict(health), "unreadable": unread, "whole": whole, "repaired": made},
-        lambda out: _put_health(out, health, repaired, unread),
-        DAMAGED_DATA if lost or health.damaged_memories or unread else 0,
-    )
+    values = {**asdict(health), "unreadable": unread, "whole": health.whole and not unread}
+    values["repaired"] = asdict(repaired) | {"messages": repaired.messages} if repaired else None
+    code = DAMAGED_DATA if lost or health.damaged_memories or unread else 0
+    return Result(values, "\n".join(_health_lines(health, repaired, unread)), code)
 
 
-def _put_health(out: Printer, health: Health, repaired: Repaired | None, unread: dict[str, list[str]]) -> None:
-    stored = f"{count(len(health.sessions), 'session')}, {count(health.messages, 'message')}"
-    if health.memories:
-        stored += f", {_memories(health.memories)}"
-    out.heading(f"{health.path}: {_verdict(health, unread)}")
-    out.say(f"{stored}; {health.file_bytes:,} bytes, and {health.log_bytes:,} in the write-ahead log")
-    for problem in health.problems:
-        out.say(f"- {problem}")
-    for session in health.sessions:
-        if not session.whole:
-            out.say(f"- {session.session_id}: {_lost(session)}")
-    for name, said in unread.items():
-        out.say(f"- {name}: {'; '.join(said[:MOST_SAID])}{'; and more' if len(said) > MOST_SAID else ''}")
+def _health_lines(health: Health, repaired: Repaired | None, unread: dict[str, list[str]]) -> Iterator[str]:
+    yield f"{health.path}: {_verdict(health, unread)}"
+    stored = _counts(len(health.sessions), health.messages, health.memories)
+    yield f"{stored}; {health.file_bytes:,} bytes, and {health.log_bytes:,} in the write-ahead log"
+    yield from (f"- {problem}" for problem in health.problems)
+    yield from (f"- {one.session_id}: {_lost(one)}" for one in health.sessions if not one.whole)
+    for name, wrong in unread.items():
+        yield f"- {name}: {'; '.join(wrong[:MOST_SAID])}{'; and more' if len(wrong) > MOST_SAID else ''}"
     if unread:
-        out.say("these are as they were written, in a copy, too: a backup from before has the session without them")
+        yield "a copy has the same records; a backup from before has the session without them"
     if repaired is not None:
-        saved = count(repaired.messages, "message")
-        if repaired.memories:
-            saved += f", {_memories(repaired.memories)}"
-        out.say(f"saved: {saved} into {repaired.target}; the original is as it was")
+        saved = _counts(None, repaired.messages, repaired.memories)
+        yield f"saved: {saved} into {repaired.target}; the original is as it was"
     elif not health.whole:
-        out.say("squidbot store doctor --repair TARGET saves what can be saved into a new store")
+        yield "squidbot store doctor --repair TARGET saves what can be saved into a new store"
+
+
+def _counts(sessions: int | None, messages: int, memories: int) -> str:
+    counts = [] if sessions is None else [count(sessions, "session")]
+    counts += [count(messages, "message"), *([count(memories, "memory", "memories")] if memories else [])]
+    return ", ".join(counts)
 
 
 def _verdict(health: Health, unread: dict[str, list[str]]) -> str:
     if health.whole and not unread:
         return "whole"
+    facts = len(health.damaged_memories)
     lost = f"DAMAGED, {count(health.damaged, 'message')} lost"
-    if health.damaged_memories:
-        lost += f", {_memories(len(health.damaged_memories))} too"
+    lost += f", {count(facts, 'memory', 'memories')} too" if facts else ""
     return f"{lost}, but records can't be read" if unread else lost
 
 
-def _memories(number: int) -> str:
-    return count(number, "memory", "memories")
-
-
 def _lost(session: SessionHealth) -> str:
-    parts = [f"lost {seqs(session.damaged)}"] if session.damaged else []
-    if session.damaged_records:
-        parts.append(f"lost records {', '.join(f'{kind} {number}' for kind, number in session.damaged_records[:8])}")
-    if session.damaged_summaries:
-        parts.append(f"lost notes {', '.join(session.damaged_summaries[:8])}")
-    if not session.named:
-        parts.append("its name is lost")
-    return "; ".join(parts)
+    records = ", ".join(f"{kind} {number}" for kind, number in session.damaged_records[:8])
+    lost = {"": seqs(session.damaged), "records ": records, "notes ": ", ".join(session.damaged_summaries[:8])}
+    parts = [f"lost {kind}{names}" for kind, names in lost.items() if names]
+    return "; ".join(parts if session.named else [*parts, "its name is lost"])
 
 
 @store.command(on="store")
@@ -136,7 +122,7 @@ def backup(place: OpenStore, *, target: str) -> Result:
     if copy is None:
         raise StoreError("this store makes no backups itself; use its own tools")
     copy(target)
-    note_written(place.wired.written, Wrote(str(Path(target).absolute()), "backup"))
+    note_written(place.wired.written, WrittenFile(str(Path(target).absolute()), "backup"))
     sessions = len(place.sessions())
     return Result({"target": target, "sessions": sessions}, f"{target}: {count(sessions, 'session')}")
 
@@ -172,22 +158,26 @@ def export(  # noqa: PLR0913  # an argument for each option
     if not dry_run:
         paths = (str(Path(one.path).absolute()) for one in done.files if one not in failed)
         note_written(place.wired.written, *(Wrote(path, WORKSPACEAI, tuple(chosen)) for path in paths))
+    values = {"format": WORKSPACEAI, "folder": folder, "dry_run": dry_run, "sessions": len(chosen)}
+    values |= {"files": [one._asdict() for one in done.files], "left_out": dict(done.left)}
+    wrong = [one.reason if one.reason.startswith(one.path) else f"{one.path}: {one.reason}" for one in failed]
+    lines = "\n".join(_export_lines(done, dry_run=dry_run))
+    return Result(values, lines, ANSWER_IS_NO if failed else 0, wrong, _left("such files have no place for", done.left))
 
+
+def _export_lines(done: Exported, *, dry_run: bool) -> Iterator[str]:
     width = min(60, max((len(one.path) for one in done.files), default=0))
-    said = []
     for one in done.files:
         aside = f"; what stood there: {one.aside}" if one.aside else ""
         exchanges = count(one.exchanges, "exchange")
-        said.append(f"{one.became:<9} {one.path:<{width}}  {one.model or 'no model'}: {exchanges}{aside}")
+        yield f"{one.became:<9} {one.path:<{width}}  {one.model or 'no model'}: {exchanges}{aside}"
     nothing = "nothing was said in the store: there is nothing to write"
-    said.append(f"{count(len(said), 'file')}{'; nothing was written' if dry_run else ''}" if said else nothing)
-    left = left_out(done.left)
-    remarks = [f"such files have no place for: {left}"] if left else []
-    values = {"format": WORKSPACEAI, "folder": folder, "dry_run": dry_run, "sessions": len(chosen)}
-    files = [one._asdict() for one in done.files]
-    wrong = [one.reason if one.reason.startswith(one.path) else f"{one.path}: {one.reason}" for one in failed]
-    code = ANSWER_IS_NO if failed else 0
-    return Result({**values, "files": files, "left_out": dict(done.left)}, "\n".join(said), code, wrong, remarks)
+    yield f"{count(len(done.files), 'file')}{'; nothing was written' if dry_run else ''}" if done.files else nothing
+
+
+def _left(what: str, left: Mapping[str, int]) -> list[str]:
+    names = left_out(left)
+    return [f"{what}: {names}"] if names else []
 
 
 _paths = click.argument("paths", metavar="PATH...", nargs=-1, required=True)
@@ -237,7 +227,7 @@ def migrate(  # options
 
 
 def _brought(  # noqa: PLR0913  # an argument for each option
-    bring: Callable[[Wired, list[Path], Reading], Imported],
+    bring: Callable[[Wired, list[Path], ImportOptions], FileReport[ImportedFile]],
     paths: Sequence[str],
     store: str | None,
     *,
@@ -247,19 +237,17 @@ def _brought(  # noqa: PLR0913  # an argument for each option
 ) -> Result:
     """Import files, and say what became of each."""
     files = list(dict.fromkeys(file for path in paths for file in files_at(path)))
-    reading = Reading(version=version, dry_run=dry_run)
+    options = ImportOptions(version=version, dry_run=dry_run)
     if session:
-        reading = replace(reading, session=session)
+        options = replace(options, session=session)
     with _opened(store, files, version, dry_run=dry_run) as wired, bar("importing exchanges") as tick:
-        done = bring(wired, files, replace(reading, tick=tick))
+        done = bring(wired, files, replace(options, tick=tick))
     failed = [one for one in done.files if one.became == "failed"]
 
-    left = left_out(done.left)
-    remarks = [f"not taken from the files: {left}"] if left else []
     values = {"dry_run": dry_run, "files": [one._asdict() for one in done.files], "left_out": dict(done.left)}
     code = DAMAGED_DATA if any(one.damaged for one in failed) else ANSWER_IS_NO if failed else 0
-    wrong = [f"{one.path}: {one.reason}" for one in failed]
-    return Result(values, "\n".join(_lines(done.files, dry_run=dry_run)), code, wrong, remarks)
+    wrong, remarks = [f"{one.path}: {one.reason}" for one in failed], _left("not taken from the files", done.left)
+    return Result(values, "\n".join(_import_lines(done.files, dry_run=dry_run)), code, wrong, remarks)
 
 
 @contextmanager
@@ -271,7 +259,7 @@ def _opened(store: str | None, files: Sequence[Path], version: str, *, dry_run: 
     is_new = False
     with suppress(ConfigError):  # a store of an extension is no file, and is opened as it says
         is_new = not Path(file_of(store)).exists()
-    if is_new and (dry_run or all(read_files(file, Counter(), version).failed for file in files)):
+    if is_new and (dry_run or not any(can_be_read(file, version) for file in files)):
         with load({}) as engine:
             yield engine.wired
         return
@@ -279,7 +267,7 @@ def _opened(store: str | None, files: Sequence[Path], version: str, *, dry_run: 
         yield place.wired
 
 
-def _lines(files: Sequence[Brought], *, dry_run: bool) -> Iterator[str]:
+def _import_lines(files: Sequence[Brought], *, dry_run: bool) -> Iterator[str]:
     for one in files:
         if one.became != "failed":
             new = f"{one.new:,} new of {count(one.exchanges, 'exchange')}"
@@ -306,7 +294,7 @@ def _rolled_back(paths: Sequence[str], store: str | None, *, yes: bool, dry_run:
     return Result(values, text, ANSWER_IS_NO if failed else 0, failed)
 
 
-def _confirm(found: Sequence[RolledBack], *, yes: bool) -> None:
+def _confirm(found: Sequence[RemovedImport], *, yes: bool) -> None:
     messages, sessions = sum(one.messages for one in found), len({one.session for one in found})
     if messages and not yes:
         what = f"{count(messages, 'message')} of {count(sessions, 'session')}"

@@ -20,7 +20,7 @@ from squidbot.codecs.fields import (
     with_notice,
 )
 from squidbot.codecs.form import THOUGHT, Block, MessageForm, PartView, as_arguments
-from squidbot.core.messages import Media, Message, Outcome, Role, ToolCall, Words
+from squidbot.core.messages import Media, Message, Role, ToolCall, ToolResult, Words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -114,7 +114,7 @@ class AnthropicMessages(MessageForm):
             case "tool_result":
                 inner = self._views(block)
                 said = tuple(piece for view in inner for piece in view.pieces if isinstance(piece, Words | Media))
-                outcome = Outcome(_answered(block), said, block.get("is_error") is True)
+                outcome = ToolResult(_answered(block), said, block.get("is_error") is True)
                 return PartView(self._text(inner), (outcome,), sum(view.tokens for view in inner))
             case "image":
                 return PartView("", (self._media(block, "image/*"),), _IMAGE_TOKENS)
@@ -131,7 +131,7 @@ class AnthropicMessages(MessageForm):
 
     def _failed(self, pieces: Sequence[Piece]) -> bool:
         """Return whether every result that says anything is an error."""
-        outcomes = [piece for piece in pieces if isinstance(piece, Outcome)]
+        outcomes = [piece for piece in pieces if isinstance(piece, ToolResult)]
         return all(outcome.failed for outcome in [each for each in outcomes if each.said] or outcomes)
 
     def _made(self, role: str, text: str) -> Block:
@@ -162,7 +162,7 @@ class AnthropicMessages(MessageForm):
         return {**sent, "content": with_notice(sent.get("content"), notice)}
 
     def _emptied(self, obj: Block, text: str) -> Block:
-        outcomes = [piece for view in self._views(obj) for piece in view.pieces if isinstance(piece, Outcome)]
+        outcomes = [piece for view in self._views(obj) for piece in view.pieces if isinstance(piece, ToolResult)]
         mark = {"is_error": True} if self._role(obj) == "tool" and self._failed(outcomes) else {}
         kept: list[Block] = []
         for block in _blocks(obj.get("content")):
@@ -174,7 +174,7 @@ class AnthropicMessages(MessageForm):
         return {"role": obj["role"], "content": _slimmed(kept, text)}
 
     def _adopted(
-        self, results: list[Outcome], words: list[Words | Media], calls: list[ToolCall], role: Role
+        self, results: list[ToolResult], words: list[Words | Media], calls: list[ToolCall], role: Role
     ) -> list[Block]:
         content = _content([_block(piece) for piece in (*results, *words, *calls)])
         return [{"role": "user" if role == "tool" else role, "content": content or NOTHING}]
@@ -254,7 +254,7 @@ def _block(piece: Piece) -> Block:
         case ToolCall(identifier, name, arguments):
             given = as_arguments(arguments)
             return {"type": "tool_use", "id": portable_id(identifier), "name": name, "input": given}
-        case Outcome(identifier, said, failed):
+        case ToolResult(identifier, said, failed):
             content = _content(map(_block, said))
             answer = {"type": "tool_result", "tool_use_id": portable_id(identifier), "content": content}
             return {**answer, "is_error": True} if failed else answer

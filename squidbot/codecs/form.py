@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple, TypeAlias, cast
 
 from squidbot.codecs import jsontext
 from squidbot.codecs.fields import PayloadError, Pictures, as_dict, as_list, as_object, with_label
-from squidbot.core.messages import Category, Media, Message, Outcome, Portable, Role, ToolCall, Words
+from squidbot.core.messages import Category, Media, Message, Portable, Role, ToolCall, ToolResult, Words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -128,7 +128,7 @@ class MessageForm(Pictures, ABC):
     def adopt(self, said: Portable) -> str:
         """Return the payload to send for what another codec's payload said: a message, or a list of them."""
         made = self._adopted(
-            [piece for piece in said.pieces if isinstance(piece, Outcome)],
+            [piece for piece in said.pieces if isinstance(piece, ToolResult)],
             [piece for piece in said.pieces if isinstance(piece, Words | Media)],
             [piece for piece in said.pieces if isinstance(piece, ToolCall)],
             said.role,
@@ -147,7 +147,7 @@ class MessageForm(Pictures, ABC):
             payload=payload,
             codec=self.tag,
             calls=tuple([piece for piece in pieces if isinstance(piece, ToolCall)]),
-            results=tuple([piece.call_id for piece in pieces if isinstance(piece, Outcome)]),
+            results=tuple([piece.call_id for piece in pieces if isinstance(piece, ToolResult)]),
             category=Category.ERROR if failed else _CATEGORIES.get(role, Category.DIALOG),
             sender=self._sender(obj),
             time=jsontext.seconds(self._stamp(obj)) if time is None else time,
@@ -191,7 +191,7 @@ class MessageForm(Pictures, ABC):
 
     def _failed(self, pieces: Sequence[Piece]) -> bool:
         """Return whether a message of a tool is nothing but errors."""
-        return all(isinstance(piece, Outcome) and piece.failed for piece in pieces)
+        return all(isinstance(piece, ToolResult) and piece.failed for piece in pieces)
 
     @abstractmethod
     def _views(self, obj: Block) -> list[PartView]:
@@ -222,7 +222,7 @@ class MessageForm(Pictures, ABC):
 
     @abstractmethod
     def _adopted(
-        self, results: list[Outcome], words: list[Words | Media], calls: list[ToolCall], role: Role
+        self, results: list[ToolResult], words: list[Words | Media], calls: list[ToolCall], role: Role
     ) -> list[Block]:
         """Return the messages for what another form said."""
 

@@ -21,7 +21,7 @@ from squidbot.codecs.fields import (
     with_label,
 )
 from squidbot.codecs.form import THOUGHT, Block, MessageForm, PartView, as_arguments
-from squidbot.core.messages import Media, Outcome, Role, ToolCall, Words
+from squidbot.core.messages import Media, Role, ToolCall, ToolResult, Words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,7 +61,9 @@ class LangChain(MessageForm):
         match self._role(obj):
             case "tool":
                 said = tuple(piece for view in views for piece in view.pieces if isinstance(piece, Words | Media))
-                outcome = Outcome(as_name(data, "tool_call_id", "a tool message"), said, data.get("status") == "error")
+                outcome = ToolResult(
+                    as_name(data, "tool_call_id", "a tool message"), said, data.get("status") == "error"
+                )
                 return [*(view._replace(pieces=()) for view in views), PartView(pieces=(outcome,))]
             case "assistant":
                 return [*views, *(PartView(pieces=(_call(call),)) for call in _calls(data))]
@@ -108,7 +110,7 @@ class LangChain(MessageForm):
         return {"type": obj["type"], "data": left}
 
     def _adopted(
-        self, results: list[Outcome], words: list[Words | Media], calls: list[ToolCall], role: Role
+        self, results: list[ToolResult], words: list[Words | Media], calls: list[ToolCall], role: Role
     ) -> list[Block]:
         made: list[Block] = [{"type": "tool", "data": _result(each)} for each in results]
         if words or calls or not results:
@@ -172,7 +174,7 @@ def _called(call: ToolCall) -> Block:
     return {"name": call.name, "args": args, "id": portable_id(call.id), "type": "tool_call"}
 
 
-def _result(outcome: Outcome) -> Block:
+def _result(outcome: ToolResult) -> Block:
     return {
         "content": _plain([_block(each) for each in outcome.said]),
         "type": "tool",

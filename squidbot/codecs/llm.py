@@ -20,7 +20,7 @@ from squidbot.codecs.fields import (
     with_notice,
 )
 from squidbot.codecs.form import Block, PartView, PartwiseForm, as_arguments
-from squidbot.core.messages import Media, Outcome, Role, ToolCall, Words
+from squidbot.core.messages import Media, Role, ToolCall, ToolResult, Words
 
 __all__ = ["LLMMessages"]
 
@@ -73,7 +73,7 @@ class LLMMessages(PartwiseForm):
         return super()._emptied({"role": self._role(obj), "parts": obj.get("parts")}, text)
 
     def _adopted(
-        self, results: list[Outcome], words: list[Words | Media], calls: list[ToolCall], role: Role
+        self, results: list[ToolResult], words: list[Words | Media], calls: list[ToolCall], role: Role
     ) -> list[Block]:
         made: list[Block] = [{"role": "tool", "parts": list(map(_outcome, results))}] if results else []
         if words or calls or not results:
@@ -99,7 +99,7 @@ class LLMMessages(PartwiseForm):
         if self._is_result(part):
             output = str(part.get("output") or "")
             said: tuple[Words | Media, ...] = (*([Words(output)] if output else []), *media)
-            return PartView(output, (Outcome(_id(part, "a result"), said, _has_failed(part)),), tokens)
+            return PartView(output, (ToolResult(_id(part, "a result"), said, _has_failed(part)),), tokens)
         if what == "attachment":
             return PartView("", media, tokens)
         kept = {key: value for key, value in part.items() if key != "provider_metadata"}
@@ -180,7 +180,7 @@ def _media(attachment: Mapping[str, object]) -> Media:
     return Media(mime, name=str(attachment.get("path") or ""))
 
 
-def _outcome(outcome: Outcome) -> Block:
+def _outcome(outcome: ToolResult) -> Block:
     text = "\n".join(piece.text for piece in outcome.said if isinstance(piece, Words))
     media = [_attachment(piece) for piece in outcome.said if isinstance(piece, Media)]
     made: Block = {"type": "tool_result", "name": "tool", "output": text}

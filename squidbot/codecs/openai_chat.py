@@ -24,7 +24,7 @@ from squidbot.codecs.fields import (
     with_notice,
 )
 from squidbot.codecs.form import Block, MessageForm, PartView
-from squidbot.core.messages import Media, Message, Outcome, Role, ToolCall, Words
+from squidbot.core.messages import Media, Message, Role, ToolCall, ToolResult, Words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -105,7 +105,7 @@ class OpenAIChat(MessageForm):
             views.append(PartView(pieces=(Words(refusal),)))
         if (answered := _answered(obj)) is not None:
             said = tuple(piece for view in views for piece in view.pieces if isinstance(piece, Words | Media))
-            views = [*(view._replace(pieces=()) for view in views), PartView(pieces=(Outcome(answered, said),))]
+            views = [*(view._replace(pieces=()) for view in views), PartView(pieces=(ToolResult(answered, said),))]
         beside = {
             key: value for key, value in obj.items() if key not in _COUNTED_KEYS and value not in (None, "", [], {})
         }
@@ -147,7 +147,7 @@ class OpenAIChat(MessageForm):
         return {**sent, "content": with_notice(sent.get("content"), notice)}
 
     def _adopted(
-        self, results: list[Outcome], words: list[Words | Media], calls: list[ToolCall], role: Role
+        self, results: list[ToolResult], words: list[Words | Media], calls: list[ToolCall], role: Role
     ) -> list[Block]:
         made = [_adopted_answer(each) for each in results]
         if words or calls or not results:
@@ -266,7 +266,7 @@ def _adopted_call(call: ToolCall) -> Block:
     return {"id": portable_id(call.id), "type": "function", "function": function}
 
 
-def _adopted_answer(outcome: Outcome) -> Block:
+def _adopted_answer(outcome: ToolResult) -> Block:
     said = joined(outcome.said)
     content = f"[error]\n{said}" if outcome.failed else said
     return {"role": "tool", "tool_call_id": portable_id(outcome.call_id), "content": content}

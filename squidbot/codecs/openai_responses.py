@@ -25,7 +25,7 @@ from squidbot.codecs.fields import (
     with_label,
 )
 from squidbot.codecs.form import MessageForm, PartView
-from squidbot.core.messages import Media, Message, Outcome, Role, ToolCall, Words
+from squidbot.core.messages import Media, Message, Role, ToolCall, ToolResult, Words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -203,7 +203,7 @@ def _view(item: Item, *, is_call: bool, is_alone: bool) -> PartView:
     elif answers(item) and is_alone:
         output = item.get("output")
         said = jsontext.write(bare(output)) if isinstance(output, dict) else output
-        pieces = (Outcome(as_name(item, "call_id", f"a {type_of(item)}"), tuple(_carried(said))),)
+        pieces = (ToolResult(as_name(item, "call_id", f"a {type_of(item)}"), tuple(_carried(said))),)
     elif type_of(item) != "reasoning":
         pieces = (Words(jsontext.write(bare(item))),)
     return PartView(_text(item), pieces, tokens)
@@ -226,7 +226,7 @@ def _piece(part: Item) -> Words | Media:
     return Words(_part_text(part) if part.get("type") in {*_WORDS, "refusal"} else jsontext.write(bare(part)))
 
 
-def _output(outcome: Outcome) -> object:
+def _output(outcome: ToolResult) -> object:
     said = content_of(outcome.said, _part)
     if not outcome.failed:
         return said
@@ -363,7 +363,7 @@ class OpenAIResponses(MessageForm):
         return {"role": obj.get("role", "assistant"), "content": text}
 
     def _adopted(
-        self, results: list[Outcome], words: list[Words | Media], calls: list[ToolCall], role: Role
+        self, results: list[ToolResult], words: list[Words | Media], calls: list[ToolCall], role: Role
     ) -> list[Item]:
         made: list[Item] = [
             {"type": "function_call_output", "call_id": portable_id(one.call_id), "output": _output(one)}

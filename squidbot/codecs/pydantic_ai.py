@@ -17,7 +17,7 @@ from squidbot.codecs.fields import (
     with_label,
 )
 from squidbot.codecs.form import Block, PartView, PartwiseForm
-from squidbot.core.messages import Media, Outcome, Role, ToolCall, Words
+from squidbot.core.messages import Media, Role, ToolCall, ToolResult, Words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -92,7 +92,7 @@ class PydanticAI(PartwiseForm):
         return super()._emptied({"parts": obj.get("parts"), "kind": obj.get("kind")}, text)
 
     def _adopted(
-        self, results: list[Outcome], words: list[Words | Media], calls: list[ToolCall], role: Role
+        self, results: list[ToolResult], words: list[Words | Media], calls: list[ToolCall], role: Role
     ) -> list[Block]:
         parts = [_part(piece, role) for piece in (*results, *words, *calls)]
         made = self._made(role, "")
@@ -125,7 +125,7 @@ class PydanticAI(PartwiseForm):
         text = "\n".join(filter(None, map(_item_text, items)))
         if not self._is_result(part):
             return PartView(text, said, tokens)
-        outcome = Outcome(as_name(part, "tool_call_id", "a result"), said, _has_failed(part))
+        outcome = ToolResult(as_name(part, "tool_call_id", "a result"), said, _has_failed(part))
         return PartView(text, (outcome,), tokens)
 
     def _call(self, part: Block) -> ToolCall:
@@ -206,7 +206,7 @@ def _part(piece: Piece, role: Role) -> Block:
             return _said(_KINDS[role], text)
         case ToolCall():
             return _called(piece._replace(id=portable_id(piece.id)))
-        case Outcome(identifier, said, failed):
+        case ToolResult(identifier, said, failed):
             content = [_item(each) for each in said]
             return {
                 "tool_name": "tool",

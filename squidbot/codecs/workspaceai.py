@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 VERSION: Final = "3.0"
 # What a form can't hold, or what of a file is not taken, by its kind.
-Left: TypeAlias = "Counter[str]"
+Omissions: TypeAlias = "Counter[str]"
 Shelf = Literal["recent", "summarized"]
 SHELVES: tuple[Shelf, ...] = ("recent", "summarized")
 # What an exchange's metadata and a summary have, each with what it has to be.
@@ -75,7 +75,7 @@ class Exchange:
         return {"user": user, "assistant": assistant, "metadata": head}
 
 
-class Shortened(NamedTuple):
+class ConversationSummary(NamedTuple):
     """What a file keeps of conversations that it no longer has: a summary, its figures, and in which of two lists."""
 
     shelf: Shelf
@@ -95,14 +95,14 @@ class ModelFile:
     Attributes:
         model: whose it is; "" where no model was named.
         exchanges: its current conversation, oldest first.
-        shortened: its summaries, oldest first within each list.
+        summaries: oldest first within each list.
         created, last_updated: in ISO 8601, "" where unknown.
         window_tokens: the model's window, None where unknown.
     """
 
     model: str
     exchanges: tuple[Exchange, ...] = ()
-    shortened: tuple[Shortened, ...] = ()
+    summaries: tuple[ConversationSummary, ...] = ()
     created: str = ""
     last_updated: str = ""
     window_tokens: int | None = None
@@ -110,7 +110,7 @@ class ModelFile:
     @property
     def digests(self) -> Counter[str]:
         """How often each of its exchanges and summaries stands in it, by digest."""
-        return Counter([*(one.digest for one in self.exchanges), *(one.digest for one in self.shortened)])
+        return Counter([*(one.digest for one in self.exchanges), *(one.digest for one in self.summaries)])
 
     def to_json(self) -> dict[str, object]:
         """Return it as values that JSON holds."""
@@ -121,7 +121,7 @@ class ModelFile:
         made: dict[str, object] = {"metadata": {**head, "context_window": self.window_tokens}}
         made["current_conversation"] = exchanges
         for shelf in SHELVES:
-            on_it = [one for one in self.shortened if one.shelf == shelf]
+            on_it = [one for one in self.summaries if one.shelf == shelf]
             made[f"{shelf}_conversations"] = [{"summary": one.summary, **one.details} for one in on_it]
         return made
 
@@ -147,7 +147,7 @@ def write(file: ModelFile) -> str:
     return f"{text}\n"
 
 
-def read(value: object, left: Left) -> ModelFile:
+def read(value: object, left: Omissions) -> ModelFile:
     """Return the file that a JSON value of form 3.0 is; what of it is not taken is counted in `left`.
 
     Raises:
@@ -168,23 +168,23 @@ def read(value: object, left: Left) -> ModelFile:
     return ModelFile(
         _text(head.get("model", ""), "metadata.model"),
         tuple(_exchange(one, f"current_conversation.{at}", left) for at, one in _items(whole, "current_conversation")),
-        tuple(_all_shortened(whole, left)),
+        tuple(_summaries_in(whole, left)),
         _text(head.get("created", ""), "metadata.created"),
         _text(head.get("last_updated", ""), "metadata.last_updated"),
         window if isinstance(window, int) and not isinstance(window, bool) else None,
     )
 
 
-def _all_shortened(whole: Mapping[str, object], left: Left) -> Iterator[Shortened]:
+def _summaries_in(whole: Mapping[str, object], left: Omissions) -> Iterator[ConversationSummary]:
     for shelf in SHELVES:
         key = f"{shelf}_conversations"
         for at, one in _items(whole, key) if key in whole else ():
             given = _object(one, f"{key}.{at}")
             details = _known(given, _FIGURES, f"{key}.{at}", left, besides=("summary",))
-            yield Shortened(shelf, _text(given.get("summary"), f"{key}.{at}.summary"), details)
+            yield ConversationSummary(shelf, _text(given.get("summary"), f"{key}.{at}.summary"), details)
 
 
-def _exchange(value: object, place: str, left: Left) -> Exchange:
+def _exchange(value: object, place: str, left: Omissions) -> Exchange:
     whole = _object(value, place)
     left.update(f"key {key} of an exchange" for key in whole if key not in {"user", "assistant", "metadata"})
     details = _known(_object(whole.get("metadata", {}), f"{place}.metadata"), _DETAILS, f"{place}.metadata", left)
@@ -198,7 +198,7 @@ def _exchange(value: object, place: str, left: Left) -> Exchange:
     return _timed(made, left)
 
 
-def _timed(made: Exchange, left: Left) -> Exchange:
+def _timed(made: Exchange, left: Omissions) -> Exchange:
     """Return an exchange with the time that its metadata say; what is no time is left out."""
     given = made.details.get("timestamp")
     try:
@@ -212,7 +212,7 @@ def _known(
     given: Mapping[str, object],
     wanted: Mapping[str, tuple[type, ...]],
     place: str,
-    left: Left,
+    left: Omissions,
     besides: Iterable[str] = (),
 ) -> dict[str, object]:
     """Return what of a mapping is known and as it has to be; the rest is counted by its key."""
@@ -269,7 +269,7 @@ def version_of(value: object) -> str:
     return str(said)
 
 
-def files_of(value: object, left: Left, version: str = "") -> list[ModelFile]:
+def files_of(value: object, left: Omissions, version: str = "") -> list[ModelFile]:
     """Return what a file of any version is in form 3.0: one for each model, those first that speak first.
 
     `version` goes before what the file says. What is not taken is counted in `left`.
@@ -285,7 +285,7 @@ def files_of(value: object, left: Left, version: str = "") -> list[ModelFile]:
     return [read(value, left)]
 
 
-def to_version_2(value: object, left: Left) -> Value:
+def to_version_2(value: object, left: Omissions) -> Value:
     """Return a file of version 1.0 in version 2.0: each exchange with its figures, what it says in objects.
 
     Raises:
@@ -348,7 +348,7 @@ def _model_of(exchange: object) -> str:
     return model if isinstance(model, str) and model not in {"", "unknown"} else DEFAULT_MODEL
 
 
-def _older_exchange(value: object, place: str, left: Left) -> Value:
+def _older_exchange(value: object, place: str, left: Omissions) -> Value:
     """Return an exchange of version 1.0 in version 2.0; a string alone is what the user said."""
     whole: Mapping[str, object] = {"user": value} if isinstance(value, str) else _older_object(value, place)
     known = {"user", "assistant", "timestamp", "metadata"}

@@ -40,9 +40,9 @@ from squidbot.config.checks import (
     Variable,
     inner,
 )
-from squidbot.core.budget import Caps, TrimRule, Verbosity, WordLists
+from squidbot.core.budget import PolicyCaps, TrimRule, Verbosity, WordLists
 from squidbot.core.errors import ConfigError
-from squidbot.core.journal import Rules
+from squidbot.core.journal import JournalRules
 from squidbot.core.memories import Isolation, Scope
 from squidbot.core.messages import Labels
 from squidbot.core.transcript.snapshots import Retention
@@ -253,9 +253,9 @@ class BudgetTable:
         _ = self.caps
 
     @property
-    def caps(self) -> Caps:
+    def caps(self) -> PolicyCaps:
         """The caps as the core takes them."""
-        return Caps(**core_values(Caps, self))
+        return PolicyCaps(**core_values(PolicyCaps, self))
 
 
 @dataclass(frozen=True)
@@ -485,9 +485,9 @@ class JournalTable:
         _ = self.rules
 
     @property
-    def rules(self) -> Rules:
+    def rules(self) -> JournalRules:
         """The same as the core takes it."""
-        return Rules(self.max_entries_per_day, self.include_files, self.include_errors, self.redact_patterns)
+        return JournalRules(self.max_entries_per_day, self.include_files, self.include_errors, self.redact_patterns)
 
 
 @dataclass(frozen=True)

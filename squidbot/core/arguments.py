@@ -17,29 +17,6 @@ from squidbot.core.messages import Category, Message, Role, StoredMessage, ToolC
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = [
-    "a_moment",
-    "an_id",
-    "anything",
-    "check_message",
-    "duration",
-    "flag",
-    "instance",
-    "items",
-    "mapping",
-    "moment",
-    "not_in_paths",
-    "number",
-    "of_message",
-    "optional",
-    "parts",
-    "path",
-    "refused",
-    "takes",
-    "text",
-    "tokens",
-    "whole",
-]
 
 Given = ParamSpec("Given")
 Value = TypeVar("Value")

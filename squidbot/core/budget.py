@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,13 +24,13 @@ if TYPE_CHECKING:
 
 # The context window of a session: how large, how much of it is for input, and whether a request fits.
 
-# The reserve where neither the user nor the model names one: global default of B-02 and section 11.
+# The reserve where neither the user nor the model names one.
 DEFAULT_RESERVE_TOKENS = 4096
 
 CALIBRATED_FRACTION = 0.95
 # Of a request that was refused as too long, where nobody says how much would fit: counters are rarely a third under.
 LEFT_FRACTION = 0.67
-# Share of the window that the estimate may fill (C12): .85 for a heuristic, .95 once reported usage has calibrated it.
+# Share of the window that the estimate may fill: .85 for a heuristic, .95 once reported usage has calibrated it.
 _SAFETY_FRACTIONS: dict[Certificate, float] = {
     "exact": 1.0,
     "anchored": CALIBRATED_FRACTION,
@@ -62,7 +61,7 @@ class WindowSettings:
         safety_fraction: share of the window that the estimate may fill, 0 < x <= 1; None: by the counter's certificate.
         model_max_output_tokens: the longest answer of the model; None where unknown.
         model: the model's alias, "" where unknown.
-        source: where the window came from, in the words of C9 ("native-limit", "global-config", ...).
+        source: where the window came from, ("native-limit", "global-config", ...).
         model_parameters_billion: the size of the model; None where unknown.
         detail: how the window came about, in sentences; "" where there is nothing to tell.
         learned_for: as in `Window`.
@@ -145,7 +144,7 @@ def read_budget(given: object) -> float | None:
 
 
 def default_reserve_tokens(window_tokens: int, model_max_tokens: int | None = None) -> int:
-    """Return the room for the answer where none is set: min(4096, the model's longest answer, window // 4) (C12).
+    """Return the room for the answer where none is set: min(4096, the model's longest answer, window // 4).
 
     Both sizes are in tokens; `model_max_tokens` None means unknown.
 
@@ -160,7 +159,7 @@ def default_reserve_tokens(window_tokens: int, model_max_tokens: int | None = No
 
 
 def left_reserve_tokens(window_tokens: int) -> int:
-    """Return the room for the answer where that is what a heuristic leaves: window - floor(.85 window) (C12).
+    """Return the room for the answer where that is what a heuristic leaves: window - floor(.85 window).
 
     Raises:
         ConfigError: the window is not above 0.
@@ -170,14 +169,14 @@ def left_reserve_tokens(window_tokens: int) -> int:
 
 
 def safety_fraction_for(certificate: Certificate) -> float:
-    """Return the share of the window that an estimate with this certificate may fill (C12)."""
+    """Return the share of the window that an estimate with this certificate may fill."""
     return _SAFETY_FRACTIONS[certificate]
 
 
 def input_limit(window_tokens: int, reserved_output_tokens: int, safety_fraction: float) -> int:
-    """Return the most tokens a request may cost: min(window - reserve, floor(safety x window)) (C12); at least 1.
+    """Return the most tokens a request may cost: min(window - reserve, floor(safety x window)); at least 1.
 
-    The share is taken of the decimal number that is written, not of its binary neighbour (C13): .85 of 16000 is
+    The share is taken of the decimal number that is written, not of its binary neighbour: .85 of 16000 is
     13600, of 16384 it is 13926.
 
     Raises:
@@ -238,13 +237,13 @@ def window_below(window: ContextWindow, refused_tokens: int, told_tokens: int | 
 
 
 def room(cost: Cost, window: ContextWindow) -> int:
-    """Return the tokens that a request of this cost still has under both checks of C12; below 0: so many too many."""
+    """Return the tokens that a request of this cost leaves free, by estimate and by bound; below 0: it is too large."""
     physical = window.window_tokens - window.reserved_output_tokens - cost.bound
     return min(physical, _policy_limit(window.window_tokens, window.safety_fraction) - cost.estimate)
 
 
 def fits(cost: Cost, window: ContextWindow) -> bool:
-    """Return whether a request of this cost passes both checks of C12."""
+    """Return whether a request of this cost fits, as an estimate and as a bound."""
     return room(cost, window) >= 0
 
 
@@ -272,13 +271,13 @@ class Tier:
 
     Attributes:
         number: 1 to 5.
-        label: the name shown to users (O-03).
+        label: the name shown to users.
         largest_window_tokens: the upper end of the range, itself inside; None for the last tier, which has no end.
-        target_fraction: share of the available room that a compaction leaves filled (O-05); None where none is named.
-        summaries: most summaries in view at the levels detailed, moderate, compact (C23); older ones are merged.
-        pinned_fraction: ceiling of pinned content as a share of the window (O-05, read as in the errata of section 3).
-        prompt_cap_tokens: ceiling of the host's mode prompt (C22).
-        layout: the most that each part of a request is given, in tokens (O-04); recent messages get the rest (C11).
+        target_fraction: share of the available room that a compaction leaves filled; None where none is named.
+        summaries: most summaries in view at the levels detailed, moderate, compact; older ones are merged.
+        pinned_fraction: ceiling of pinned content as a share of the window.
+        prompt_cap_tokens: ceiling of the host's mode prompt.
+        layout: the most that each part of a request is given, in tokens; recent messages get the rest.
     """
 
     number: int
@@ -290,13 +289,8 @@ class Tier:
     prompt_cap_tokens: int
     layout: tuple[tuple[str, int], ...]
 
-    @property
-    def most_summaries(self) -> int:
-        """Most summaries in view, merged ones apart (O-05: 0, 1, 3, 10, 15)."""
-        return sum(self.summaries)
 
-
-# O-04's figures. "Session summary" and "session" are one note on all that was said (C23: T1 merged 300); "critical" and
+# "Session summary" and "session" are one note on all that was said (in the first tier of 300 tokens); "critical" and
 # "API contracts" are what is pinned; summaries by level, those of one level together.
 _MINIMAL = (("system", 200), ("session", 300))
 _BASIC = (("system", 500), ("contracts", 800), ("session", 500), ("detailed", 700))
@@ -312,7 +306,7 @@ _LARGE = (("system", 1500), ("task", 600), ("architecture", 3000), ("contracts",
 _PREMIUM = (*_LARGE, ("compact", 900), ("moderate", 3000), ("detailed", 6500))
 _ULTRA = (*_LARGE, ("compact", 1500), ("moderate", 4500), ("detailed", 9000))
 
-# Ranges: C13, of the number given, binary or decimal. Targets: O-05; low water is the smaller of these and high - .10.
+# Ranges are of the number given, binary or decimal. Low water is a target, at most the high-water mark less .10.
 TIERS = (
     Tier(1, "Minimal", 4096, None, (0, 0, 0), 0.05, 400, _MINIMAL),
     Tier(2, "Basic", 8192, 0.80, (1, 0, 0), 0.10, 800, _BASIC),
@@ -333,40 +327,31 @@ def tier_of(window_tokens: int) -> Tier:
     return next(t for t in TIERS if t.largest_window_tokens is None or window_tokens <= t.largest_window_tokens)
 
 
-def tier(window_tokens: int) -> int:
-    """Return the number, 1 to 5, of the tier of a window of that many tokens.
-
-    Raises:
-        ConfigError: the window is not above 0.
-    """
-    return tier_of(window_tokens).number
-
-
 # Which window a session gets: every source in its order, what caps it, and one tier below where that
 # is asked for.
 
 Sizing = Literal["max_safe", "one_tier_below", "manual"]
 
-# Where neither the file, the machine nor the user says anything (B-02, B-03).
+# Where neither the file, the machine nor the user says anything.
 FALLBACK_WINDOW_TOKENS = 32_768
-# The sizes that tiers are named after (O-03), in binary K as model files have them.
+# The sizes that tiers are named after, in binary K as model files have them.
 TIER_WINDOWS = (2048, 4096, 8192, 16384, 32768, 65536, 131072)
 # What a size that could not be loaded is followed by: half, by way of three quarters.
 RETRY_WINDOWS = tuple(size for power in range(17, 8, -1) for size in (2**power, 3 * 2 ** (power - 2)))
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """What is known of a window, all in tokens; None where it is not.
+class WindowSources:
+    """What is known of a window, all in tokens; `None` where it is not known.
 
     Attributes:
         asked_tokens: what the caller asks for; it goes before all else, as it is.
         model_tokens: what the definition of the model says.
         global_tokens: what the settings say for all models.
-        native_tokens: what the model was trained for, as its file or its definition says.
-        sized_tokens: the largest that the machine's memory holds; None also where nothing fits.
-        sized_source: which memory that is, as `Resolved.source` calls it: "auto-vram", "auto-ram".
-        sized_reason: in a sentence how that came about, or why there is none; "" where nobody looked.
+        native_tokens: what the model was trained for, by its file or its definition.
+        sized_tokens: the largest that the machine's memory holds; `None` also where nothing fits.
+        sized_source: which memory that is, as `ResolvedWindow.source` calls it: "auto-vram", "auto-ram".
+        sized_reason: how that came about, or why there is none, in a sentence; "" where nobody looked.
         served_tokens: what a server that has loaded the model gives it.
         sizing: whether a size that fits is taken whole, one tier below, or not at all.
         min_tokens: the smallest that sizing may choose.
@@ -384,34 +369,62 @@ class Known:
     min_tokens: int = TIER_WINDOWS[0]
 
 
-class Resolved(NamedTuple):
-    """A window in tokens, the source that it is from, and in a sentence each how it came about, in order."""
+class ResolvedWindow(NamedTuple):
+    """A window in tokens, its source, and how it came about: a sentence for each step, in order."""
 
     window_tokens: int
     source: str
     steps: tuple[str, ...]
 
+    def below(self, most_tokens: int | None, source: str, step: str) -> ResolvedWindow:
+        """Return the window, cut to `most_tokens` where it is larger; `source` and `step` then say why."""
+        if most_tokens is None or most_tokens >= self.window_tokens:
+            return self
+        return ResolvedWindow(most_tokens, source, (*self.steps, step.format(most_tokens)))
 
-def resolve(known: Known) -> Resolved:
+
+def resolve(known: WindowSources) -> ResolvedWindow:
     """Return the window of a session.
 
     Raises:
         ConfigError: a size is not above 0.
     """
-    _check(known)
+    sizes = {
+        "window asked for": known.asked_tokens,
+        "context_window of the model": known.model_tokens,
+        "window.default": known.global_tokens,
+        "native_context_limit": known.native_tokens,
+        "window that fits": known.sized_tokens,
+        "window that is served": known.served_tokens,
+        "window.min": known.min_tokens,
+    }
+    for name, tokens in sizes.items():
+        if tokens is not None:
+            _positive(name, tokens)
     if known.asked_tokens is not None:
-        return Resolved(known.asked_tokens, "manual", (f"{known.asked_tokens:,} tokens asked for by the caller",))
-    if known.sized_tokens is not None and known.sizing != "manual":
-        found = _sized(known, known.sized_tokens)
-    else:
-        found = _told(known)
-    return _as_served(found, known.served_tokens)
+        return ResolvedWindow(known.asked_tokens, "manual", (f"{known.asked_tokens:,} tokens asked for by the caller",))
+    is_sized = known.sized_tokens is not None and known.sizing != "manual"
+    steps = (known.sized_reason,) if known.sized_reason else ()
+    named = (
+        (known.sized_tokens if is_sized else None, known.sized_source, "" if steps else "{:,} tokens fit"),
+        (known.model_tokens, "model-definition", "{:,} by the model's definition"),
+        (known.global_tokens, "global-config", "{:,} by window.default"),
+        (known.served_tokens, "served", "{:,} is what the server gives the model"),
+        (FALLBACK_WINDOW_TOKENS, "default", "{:,} where nothing is known"),
+    )
+    tokens, source, step = next((size, source, step) for size, source, step in named if size is not None)
+    found = ResolvedWindow(tokens, source, (*steps, *filter(None, (step.format(tokens),))))
+    found = found.below(known.model_tokens, "model-cap", "cut to {:,}: context_window of the model")
+    found = found.below(known.native_tokens, "native-limit", "cut to {:,}: native limit of the model")
+    if is_sized and known.sizing == "one_tier_below":
+        found = found.below(one_tier_below(found.window_tokens, known.min_tokens), "tier", "one tier below: {:,}")
+    return found.below(known.served_tokens, "served", "cut to {:,}: what the server gives the model")
 
 
 def one_tier_below(window_tokens: int, min_tokens: int = TIER_WINDOWS[0]) -> int:
-    """Return the largest size of the next lower tier (O-02), in tokens; at least `min_tokens`.
+    """Return the largest size of the next lower tier, in tokens; at least `min_tokens`.
 
-    Within the lowest tier it is the largest of its sizes that fits, and a window smaller than all of these stays.
+    Within the lowest tier it is the largest of its sizes that fits; a window smaller than all of these stays.
 
     Raises:
         ConfigError: the window is not above 0.
@@ -423,77 +436,19 @@ def one_tier_below(window_tokens: int, min_tokens: int = TIER_WINDOWS[0]) -> int
 
 
 def descending(window_tokens: int, min_tokens: int = TIER_WINDOWS[0]) -> Iterator[int]:
-    """Return the sizes to try where a window could not be loaded, in tokens, each smaller than the one before it.
+    """Yield the smaller sizes to try where a window could not be loaded, in tokens, the largest first.
 
-    They are powers of two and what lies halfway, down to `min_tokens`, which is the last.
+    They are powers of two and what lies halfway; `min_tokens` is the last one.
     """
-    for size in RETRY_WINDOWS:
-        if min_tokens < size < window_tokens:
-            yield size
+    yield from (size for size in RETRY_WINDOWS if min_tokens < size < window_tokens)
     if min_tokens < window_tokens:
         yield min_tokens
 
 
-def _check(known: Known) -> None:
-    sizes = {
-        "window asked for": known.asked_tokens,
-        "context_window of the model": known.model_tokens,
-        "window.default": known.global_tokens,
-        "native_context_limit": known.native_tokens,
-        "window that fits": known.sized_tokens,
-        "window that is served": known.served_tokens,
-        "window.min": known.min_tokens,
-    }
-    for name, tokens in sizes.items():
-        if tokens is not None and tokens <= 0:
-            raise ConfigError(f"the {name} must be > 0 tokens, not {tokens}")
+# How far a model can be relied on with what it is shown: by its size, and by what stands for messages.
+# .
 
-
-def _sized(known: Known, sized: int) -> Resolved:
-    """Return the window that memory holds, below its caps (B-03, 1 to 3)."""
-    found = _capped(Resolved(sized, known.sized_source, (known.sized_reason or f"{sized:,} tokens fit",)), known)
-    if known.sizing == "max_safe":
-        return found
-    lower = one_tier_below(found.window_tokens, known.min_tokens)
-    if lower == found.window_tokens:
-        return found
-    return Resolved(lower, "tier", (*found.steps, f"one tier below: {lower:,}"))
-
-
-def _told(known: Known) -> Resolved:
-    """Return the window that somebody has named, or the fallback (B-02; B-03, 4 and 5)."""
-    steps = (known.sized_reason,) if known.sized_reason else ()
-    if known.model_tokens is not None:
-        named = known.model_tokens, "model-definition", f"{known.model_tokens:,} by the model's definition"
-    elif known.global_tokens is not None:
-        named = known.global_tokens, "global-config", f"{known.global_tokens:,} by window.default"
-    elif known.served_tokens is not None:
-        named = known.served_tokens, "served", f"{known.served_tokens:,} is what the server gives the model"
-    else:
-        named = FALLBACK_WINDOW_TOKENS, "default", f"{FALLBACK_WINDOW_TOKENS:,} where nothing is known"
-    return _capped(Resolved(named[0], named[1], (*steps, named[2])), known)
-
-
-def _capped(found: Resolved, known: Known) -> Resolved:
-    """Return a window cut to what the model's definition and its training allow; the source is then the cap."""
-    caps = (("model-cap", known.model_tokens, "context_window"), ("native-limit", known.native_tokens, "native limit"))
-    for source, cap, name in caps:
-        if cap is not None and cap < found.window_tokens:
-            found = Resolved(cap, source, (*found.steps, f"cut to {cap:,}: {name} of the model"))
-    return found
-
-
-def _as_served(found: Resolved, served: int | None) -> Resolved:
-    """Return a window as the server that has the model gives it, where that is less."""
-    if served is None or served >= found.window_tokens:
-        return found
-    return Resolved(served, "served", (*found.steps, f"cut to {served:,}: what the server gives the model"))
-
-
-# How far a model can be relied on with what it is shown: by its size, and by what stands for messages
-# (O-17, C24).
-
-# Where a model of so many billion parameters, or a larger one, starts; below all of them .3 (O-17).
+# Where a model of so many billion parameters, or a larger one, starts; below all of them .3.
 SIZES = ((70.0, 0.95), (30.0, 0.85), (13.0, 0.7), (7.0, 0.5), (0.0, 0.3))
 # What one lossy generation takes, and what is left at least.
 LOSS_FRACTION, LEAST_LEFT = 0.15, 0.3
@@ -507,7 +462,7 @@ def reliability(generations: int, parameters_billion: float | None = None, *, ex
 
     `generations` is how often text was told anew from text that was told itself: 0 where all is verbatim, 1 for notes
     that are made from what was said, whatever the number of events. A model of unknown size (None) has no factor.
-    Both forms of C24 are there, linear and `exponential`; they are equal up to one generation.
+    It falls linearly, or with `exponential` by a factor; both are equal up to one generation.
     """
     left = (1 - LOSS_FRACTION) ** generations if exponential else 1 - LOSS_FRACTION * generations
     return _factor(parameters_billion) * max(left, LEAST_LEFT)
@@ -531,7 +486,7 @@ Verbosity = Literal["concise", "balanced", "detailed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class BudgetItem:
     """One taker of a budget. All amounts are in the budget's unit.
 
     Attributes:
@@ -549,16 +504,18 @@ class Item:
     actual: int | None = None
 
 
-def allocate(total: int, items: Sequence[Item], *, unit: str = "tokens", key: str = "window.default") -> dict[str, int]:
+def allocate(
+    total: int, items: Sequence[BudgetItem], *, unit: str = "tokens", key: str = "window.default"
+) -> dict[str, int]:
     """Return the share of each item by name, in order of name; together at most `total`, each within its bounds.
 
-    The level of a water-fill: every item gets weight x level, cut to [min, max], with one level for all (section 7).
+    The level of a water-fill: every item gets weight x level, cut to [min, max], with one level for all.
     First up to what each can use now; what is left then goes on by weight up to the ceilings. Each is rounded to the
     nearest integer at that level; where a whole level is too much, the item nearest to its next integer comes first,
     ties by name.
 
-    That is Webster's rounding. Section 7 names the largest remainder, which keeps the level and moves the rounding: it
-    can take from an item when the total grows (weights 6, 6, 2: the last gets 2 of 10, but 1 of 11), and a larger
+    That is Webster's rounding. Rounding by the largest remainder keeps the level and moves the rounding: it can
+    take from an item when the total grows (weights 6, 6, 2: the last gets 2 of 10, but 1 of 11), and a larger
     window must never give less. Over 4,000 random sets of 2 to 8 weights no share differed by more than 1.
 
     `unit` and `key` are for the error: the unit of all amounts, and the setting that makes the total larger.
@@ -584,11 +541,11 @@ def allocate(total: int, items: Sequence[Item], *, unit: str = "tokens", key: st
     return {item.name: share for item, share in zip(ordered, shares, strict=True)}
 
 
-class Shares(NamedTuple):
+class WindowShares(NamedTuple):
     """What each part gets of the window, as exact fractions of it; together at most 1.
 
-    `response` is the room reserved for the answer, `safety` is inside C12's share, `reserved` is kept free for the
-    response to grow into, `memory` is for the conversation.
+    `response` is the room for the answer, `safety` is inside the share that estimates may fill, `reserved` is kept free
+    for the response to grow into, `memory` is for the conversation.
     """
 
     system: Fraction
@@ -605,12 +562,12 @@ class Shares(NamedTuple):
             BudgetError: the window is below 0 tokens.
         """
         scale = lcm(*(share.denominator for share in self))
-        items = [Item(name, int(share * scale)) for name, share in self._asdict().items()]
+        items = [BudgetItem(name, int(share * scale)) for name, share in self._asdict().items()]
         return allocate(floor(sum(self) * window_tokens), items)
 
 
 class _Mode(NamedTuple):
-    """Figures of one mode in per mille of the window (W-10, W-12, W-14)."""
+    """Figures of one mode in per mille of the window."""
 
     system: int
     tools: int
@@ -626,11 +583,11 @@ _TOOLS_MODE = _Mode(30, 60, 110, 600, {"concise": 250, "balanced": 350, "detaile
 _CHAT_MODE = _Mode(6, 0, 44, 800, {"concise": 200, "balanced": 250, "detailed": 300})
 
 
-def adaptive_shares(score: float, *, tools_mode: bool, verbosity: Verbosity = "balanced") -> Shares:
-    """Return the shares of the window for a question of complexity `score`, 0 to 1 (W-10 to W-14, section 7).
+def adaptive_shares(score: float, *, tools_mode: bool, verbosity: Verbosity = "balanced") -> WindowShares:
+    """Return the shares of the window for a question of complexity `score`, 0 to 1.
 
     The response grows from 15 % by score x (maximum - 15 %); the reserved part pays first, down to 2 %, then the
-    memory. The shares don't depend on the window, so their percentages are those of any window (W-13).
+    memory. The shares don't depend on the window, so their percentages are those of any window.
 
     Raises:
         ConfigError: the score is not within 0..1, or the verbosity is none of the three.
@@ -647,10 +604,10 @@ def adaptive_shares(score: float, *, tools_mode: bool, verbosity: Verbosity = "b
     others = mode.system + mode.tools + response + _SAFETY + reserved
     memory = min(Fraction(mode.memory_ceiling), 1000 - others)
     parts = (mode.system, mode.tools, response, _SAFETY, reserved, memory)
-    return Shares(*(Fraction(part) / 1000 for part in parts))
+    return WindowShares(*(Fraction(part) / 1000 for part in parts))
 
 
-def _check_bounds(ordered: Sequence[Item]) -> None:
+def _check_bounds(ordered: Sequence[BudgetItem]) -> None:
     for item, following in pairwise(ordered):
         if item.name == following.name:
             raise ConfigError(f"two budget items are named {item.name!r}")
@@ -701,7 +658,7 @@ def _at(step: int, weights: list[int], lows: list[int], highs: list[int]) -> lis
 
 # How much room a question's answer is likely to want, from 0 to 1.
 
-# Characters looked at from either end; the score has 5 ms (W-18), and a pasted file says nothing about the request.
+# Characters looked at from either end; the score has 5 ms, and a pasted file says nothing about the request.
 _LOOK_CHARS = 10_000
 
 _WORD = re.compile(r"\w+")
@@ -741,7 +698,7 @@ ENGLISH = WordLists(
 
 
 def score_complexity(text: str, *, tools_mode: bool, words: WordLists = ENGLISH) -> float:
-    """Return the complexity of a user's text, 0 to 1, in thousandths (W-09).
+    """Return the complexity of a user's text, 0 to 1, in thousandths.
 
     .05, and .05 in tools mode; up to .20 for the first 200 characters; .20 for a word that asks to create, .30 for
     one that asks to analyse; .10 for each part beyond the first, three at most. Parts are the question marks or the
@@ -763,8 +720,7 @@ def _found(lowered: str, words: WordLists) -> frozenset[str]:
     return frozenset(verb for verb in verbs if verb in lowered)
 
 
-# The room for the answer of one turn: by how much its question asks for, where that is wanted (W-09
-# to W-14, C12).
+# The room for the answer of one turn: by how much its question asks for, where that is wanted.
 
 
 def score_of(text: str, *, tools_mode: bool, languages: Sequence[WordLists] = (ENGLISH,)) -> float:
@@ -816,14 +772,14 @@ POINTER_WORDS, POINTER_TOKENS = 10, 32
 # What a text costs in the unit of the caps.
 Count = Callable[[str], int]
 
-# "ladder": in the newest messages what the user did not write is reduced before the documents are. "squidbot-v2": the
-# newest messages stay whole, as in document 001.
+# What gives way where the newest messages pass the total. "ladder": what the user did not write is cut, the documents
+# stay. "squidbot-v2": the messages stay whole, the documents are cut.
 TrimRule = Literal["ladder", "squidbot-v2"]
 
 
 @dataclass(frozen=True, slots=True)
-class Caps:
-    """The policy caps of one agent. Defaults: Q-01; limits: Q-02.
+class PolicyCaps:
+    """The policy caps of one agent.
 
     In the configuration of an agent they are `context_memory_max_words`, `context_summary_max_words`,
     `context_history_max_words`, `context_total_max_words`, `context_min_recent_messages`, `context_budget_mode` (the
@@ -849,7 +805,7 @@ class Caps:
     dedupe: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse what Q-02 names, with the key as the user wrote it."""
+        """Check the caps; errors name the key as the user wrote it."""
         for key, value in (
             ("context_memory_max_words", self.memory),
             ("context_summary_max_words", self.summary),
@@ -867,24 +823,38 @@ class Caps:
                 f"not {self.total} < {self.history}"
             )
 
-    def left(self, memory: int, summary: int, *, reduces: bool) -> Capped:
+    def left(self, memory: int, summary: int, *, reduces: bool) -> HistoryCaps:
         """Return what documents of these sizes leave for history, in the unit of the caps."""
         notes = max(0, self.summary - summary)
         left = self.total - memory - summary
         pointer = POINTER_WORDS if self.unit == "words" else POINTER_TOKENS
-        return Capped(self.history, left, notes, self.min_recent_messages, reduces, pointer)
+        return HistoryCaps(self.history, left, notes, self.min_recent_messages, reduces, pointer)
 
 
-class Capped(NamedTuple):
-    """What of the caps is left for the history of one call, in their unit.
+class HistoryItem(NamedTuple):
+    """One step of the history.
 
     Attributes:
-        history: what is sent raw of what was said before the current turn may cost.
+        cost: what it costs as it is, in the unit of the caps.
+        messages: how many messages it has.
+        least: what it costs when cut as far as it may be; `None`: never cut, as a user's text.
+    """
+
+    cost: int
+    messages: int = 1
+    least: int | None = None
+
+
+class HistoryCaps(NamedTuple):
+    """What the caps leave for the history of one call, in their unit.
+
+    Attributes:
+        history: what may be sent raw of what was said before the current turn.
         total: what that and notes may cost together: what the documents leave of the total.
         notes: what notes may cost.
-        min_recent_messages: newest messages that are kept whatever they cost.
-        reduces: whether of these what the user did not write is cut before the total is passed.
-        pointer: what stands in any case for what is left out costs.
+        min_recent_messages: this many newest messages are kept whatever they cost.
+        reduces: whether these are cut, the user's words aside, before the total is passed.
+        pointer: what the line costs that stands for what is left out.
     """
 
     history: int
@@ -895,110 +865,43 @@ class Capped(NamedTuple):
     pointer: int = 0
 
     def kept(self, items: Sequence[HistoryItem], *, noted: bool = False) -> tuple[int | None, ...]:
-        """Return for each item, oldest first, what it may cost; None: it is left out.
+        """Return for each item, oldest first, what it may cost; `None`: it is left out.
 
-        `noted` says that something stands for older ones already.
+        Items are kept from the newest on while they fit; the newest messages are kept in any case. `noted` says that
+        something stands for older ones already.
         """
         left = self._kept(items, self.total)
         return self._kept(items, self.total - self.pointer) if noted or None in left else left
 
     def _kept(self, items: Sequence[HistoryItem], total: int) -> tuple[int | None, ...]:
         total = max(1, total)
-        caps = Caps(history=min(self.history, total), total=total, min_recent_messages=self.min_recent_messages)
-        kept = cap_history(items, caps)
-        rule: TrimRule = "ladder" if self.reduces else "squidbot-v2"
-        costs = dict(zip(kept, enforce_total([items[one] for one in kept], 0, 0, caps, rule).history, strict=True))
-        return tuple(costs.get(place) for place in range(len(items)))
-
-
-class Measure(NamedTuple):
-    """How caps are counted: the unit in force, its counter, and a warning to give once where it isn't the one asked."""
-
-    unit: Unit
-    count: Count
-    warning: str | None
-
-
-class HistoryItem(NamedTuple):
-    """One step of the history.
-
-    Attributes:
-        cost: what it costs as it is, in the unit of the caps.
-        messages: how many messages it has.
-        floor: whether a floor of the configuration (turns, tokens; C16) keeps it whatever it costs.
-        least: what it costs when cut as far as it may be; None: never cut, as a user's text (C2).
-    """
-
-    cost: int
-    messages: int = 1
-    floor: bool = False
-    least: int | None = None
-
-
-class Trimmed(NamedTuple):
-    """What each part may cost after the total was enforced, in the unit of the caps.
-
-    Attributes:
-        history: for each item in the order given what it may cost; None: it is left out.
-        summary, memory: what is left of each.
-        overrun: by how much the total is still exceeded; 0 where it is kept.
-    """
-
-    history: tuple[int | None, ...]
-    summary: int
-    memory: int
-    overrun: int
+        left: dict[int, int] = {}
+        spent = messages = 0
+        floor = len(items)
+        for place in reversed(range(len(items))):
+            if messages < self.min_recent_messages:
+                floor = place
+            elif spent + items[place].cost > min(self.history, total):
+                break
+            left[place] = items[place].cost
+            spent += items[place].cost
+            messages += items[place].messages
+        over = spent - total
+        for place in range(floor, len(items)) if self.reduces else ():
+            item = items[place]
+            cut = 0 if item.least is None else max(0, min(item.cost - item.least, over))
+            left[place] -= cut
+            over -= cut
+        return tuple(left.get(place) for place in range(len(items)))
 
 
 def count_words(text: str) -> int:
-    """Return the number of words: runs of characters that are no whitespace (C3)."""
+    """Return the number of words: runs of characters that are no white space."""
     return len(text.split())
 
 
-def measure_for(unit: Unit, token_count: Count | None) -> Measure:
-    """Return what counts the caps: tokens only where there is a counter, else words and one warning (Q-08).
-
-    The counter is used where it is given: tokens never mean words in silence. The warning is for the caller to tell
-    once.
-    """
-    if unit == "words":
-        return Measure("words", count_words, None)
-    if token_count is not None:
-        return Measure("tokens", token_count, None)
-    return Measure(
-        "words", count_words, "the budget is set in tokens, but there is no token counter: words are counted"
-    )
-
-
-def available_tokens(input_limit_tokens: int, fixed_tokens: int, summary_tokens: Sequence[int] = ()) -> int:
-    """Return what the history may cost: input limit - fixed part - summaries (B-13, O-06); 0 where nothing is left.
-
-    The fixed part is system, tools and head.
-
-    Raises:
-        BudgetError: the fixed part alone leaves no room.
-    """
-    if fixed_tokens >= input_limit_tokens:
-        raise BudgetError(
-            "system and tools",
-            cost=fixed_tokens,
-            budget=input_limit_tokens,
-            unit="tokens",
-            key="models.<alias>.context_window",
-        )
-    return max(0, input_limit_tokens - fixed_tokens - sum(summary_tokens))
-
-
-def compact_at_tokens(available: int, compact_at_fraction: float = 0.8) -> int:
-    """Return the smallest cost of the history, in tokens, at which an event is due: that share of `available`, or more.
-
-    The default is O-06's 80 %; `available` is in tokens.
-    """
-    return math.ceil(Fraction(str(compact_at_fraction)) * available)
-
-
 def truncate_newest(text: str, limit: int, count: Count) -> str:
-    """Return the end of `text` that costs at most `limit`: its newest lines whole, one cut in the oldest one (C15).
+    """Return the end of `text` that costs at most `limit`: its newest lines whole, one cut in the oldest one.
 
     In words the result has exactly `limit` of them if the text has more. The cut is before a word; only where the
     newest word alone is too much it is inside. What is returned is an end of `text`, its line breaks unchanged, and
@@ -1024,70 +927,6 @@ def truncate_newest(text: str, limit: int, count: Count) -> str:
     return text[letters[letter] :] if letter < len(letters) else ""
 
 
-def cap_history(items: Sequence[HistoryItem], caps: Caps) -> tuple[int, ...]:
-    """Return the positions of the items that are kept, oldest first (Q-06).
-
-    From newest to oldest while they fit `caps.history`; from the first that does not, older ones are left out. The
-    newest item, those with the newest `caps.min_recent_messages` messages, and floor items are kept in any case and
-    count as the others do.
-    """
-    floor = _floor(items, caps)
-    kept: list[int] = []
-    spent, open_ = 0, True
-    for position in reversed(range(len(items))):
-        open_ = open_ and spent + items[position].cost <= caps.history
-        if open_ or position in floor:
-            kept.append(position)
-            spent += items[position].cost
-    return tuple(reversed(kept))
-
-
-def enforce_total(
-    history: Sequence[HistoryItem], summary: int, memory: int, caps: Caps, rule: TrimRule = "ladder"
-) -> Trimmed:
-    """Return what each part may cost so that all together cost at most `caps.total`: history, summary, memory (Q-07).
-
-    History goes first, the oldest item first and whole, down to the floor of `cap_history`. By the rule "ladder" the
-    floor's items are then cut to their `least`, oldest first, and by no more than needed; and where the history alone
-    exceeds the total, summary and memory are spared, as emptying them would not help. By "squidbot-v2" floor items
-    stay whole and the documents are emptied (V13). An overrun is a value, for the event `budget-overrun`.
-    """
-    floor = _floor(history, caps)
-    over = sum(item.cost for item in history) + summary + memory - caps.total
-    left: list[int | None] = [item.cost for item in history]
-    for position, item in enumerate(history):
-        if over > 0 and position not in floor:
-            left[position] = None
-            over -= item.cost
-    if rule == "ladder":
-        for position in sorted(floor):
-            cut = _cuttable(history[position], over)
-            left[position] = history[position].cost - cut
-            over -= cut
-        if over > summary + memory:
-            return Trimmed(tuple(left), summary, memory, over)
-    from_summary = max(0, min(summary, over))
-    from_memory = max(0, min(memory, over - from_summary))
-    overrun = max(0, over - from_summary - from_memory)
-    return Trimmed(tuple(left), summary - from_summary, memory - from_memory, overrun)
-
-
-def _cuttable(item: HistoryItem, wanted: int) -> int:
-    least = item.cost if item.least is None else item.least
-    return max(0, min(item.cost - least, wanted))
-
-
-def _floor(items: Sequence[HistoryItem], caps: Caps) -> set[int]:
-    floor = {position for position, item in enumerate(items) if item.floor}
-    messages = 0
-    for position in reversed(range(len(items))):
-        if messages >= caps.min_recent_messages:
-            break
-        floor.add(position)
-        messages += items[position].messages
-    return floor
-
-
 def _earliest(starts: Sequence[int], fits: Callable[[int], bool]) -> int:
     """Return the index of the first start that fits, if each one after it does; len(starts) where the last does not.
 
@@ -1103,18 +942,18 @@ def _earliest(starts: Sequence[int], fits: Callable[[int], bool]) -> int:
     return good
 
 
-# What each category of messages may cost of a request: soft caps by weight (P-08, C11).
+# What each category of messages may cost of a request: soft caps by weight.
 
 # In the order of the document: system text with tools, context with documents, what was said with notes on it, what
 # tools put out with their errors.
 CATEGORIES: Final = ("system", "context", "dialog", "output")
 WEIGHTS: Final = (10, 30, 40, 20)
-# A pool for what is none of these (C11), beside weights that sum to 100.
+# A pool for what is none of these, beside weights that sum to 100.
 POOL: Final = "other"
 POOL_WEIGHT: Final = 5
 
 
-class Share(NamedTuple):
+class CategoryShare(NamedTuple):
     """What a category uses of a request, and what it is allotted, in the unit of the total."""
 
     name: str
@@ -1127,29 +966,30 @@ class Share(NamedTuple):
         return self.used > self.allotted
 
 
-def shares(total: int, used: Mapping[str, int], weights: tuple[int, int, int, int] = WEIGHTS) -> tuple[Share, ...]:
+def shares(
+    total: int, used: Mapping[str, int], weights: tuple[int, int, int, int] = WEIGHTS
+) -> tuple[CategoryShare, ...]:
     """Return what each category uses and may, in the document's order: a cap is soft, what nobody uses is borrowed.
 
-    So nothing is over its share while all of them together fit: 60,000 of dialogue in 100,000 are (V11).
+    So nothing is over its share while all of them together fit: 60,000 of dialogue in 100,000 are.
 
     Raises:
         ConfigError: a weight is negative.
     """
     named = zip(CATEGORIES, weights, strict=True)
-    items = [Item(name, weight, actual=used.get(name, 0)) for name, weight in named]
-    allotted = allocate(max(0, total), [*items, Item(POOL, POOL_WEIGHT, actual=used.get(POOL, 0))])
-    return tuple(Share(name, used.get(name, 0), allotted[name]) for name in CATEGORIES)
+    items = [BudgetItem(name, weight, actual=used.get(name, 0)) for name, weight in named]
+    allotted = allocate(max(0, total), [*items, BudgetItem(POOL, POOL_WEIGHT, actual=used.get(POOL, 0))])
+    return tuple(CategoryShare(name, used.get(name, 0), allotted[name]) for name in CATEGORIES)
 
 
-# What each part of a request is given in a window of its size: the layouts of document 004 (O-04,
-# C11).
+# What each part of a request is given in a window of its size: one layout for each tier.
 
 # What was said and is sent as such; it gets what the others leave.
 RECENT: Final = "recent"
 # The parts that are summaries with a level, in the order of `Tier.summaries`; and the one note on all that was said.
 LAYOUT_LEVELS: Final = ("detailed", "moderate", "compact")
 SESSION: Final = "session"
-# One note on what is older than all summaries is paid from recent where it has no part (C23): this much of it.
+# One note on what is older than all summaries is paid from recent where it has no part: this much of it.
 MERGED_FRACTION: Final = 0.25
 # Of the smallest windows recent keeps so much in any case: where the document's figures would fill all of them.
 LEAST_RECENT: Final = 3
@@ -1210,9 +1050,9 @@ def laid_out(window_tokens: int, input_tokens: int) -> Layout:
     if not 0 < input_tokens <= window_tokens:
         raise ConfigError(f"the input of a window of {window_tokens} tokens must be 1 to that, not {input_tokens}")
     floors = _floors(of, window_tokens, input_tokens)
-    items = [Item(name, most, min=floors.get(name, 0), max=most) for name, most in of.layout]
+    items = [BudgetItem(name, most, min=floors.get(name, 0), max=most) for name, most in of.layout]
     least = floors[RECENT]
-    shares = allocate(input_tokens, [*items, Item(RECENT, 1, min=least, actual=least)])
+    shares = allocate(input_tokens, [*items, BudgetItem(RECENT, 1, min=least, actual=least)])
     return Layout(tuple((name, shares[name]) for name, _ in (*of.layout, (RECENT, 0))), of.summaries)
 
 
@@ -1225,8 +1065,7 @@ def _floors(of: Tier, window_tokens: int, input_tokens: int) -> dict[str, int]:
     return dict(laid_out(below, input_below).parts)
 
 
-# How full the context is, as a ladder of rungs, each of which asks for something else (decisions.md
-# section 8).
+# How full the context is, as a ladder of rungs, each of which asks for something else.
 
 # The names of the rungs that somebody is told of. Between and above them stand the strategy's high-water mark, which
 # fires an event at the next turn, and 1, which forces one.
@@ -1235,7 +1074,7 @@ NOTICE = "[the context is {percent} % full: before it is full, older messages wi
 
 
 class ContextUsage(NamedTuple):
-    """How much of a context is used, in tokens (O-14)."""
+    """How much of a context is used, in tokens."""
 
     current_tokens: int
     max_tokens: int
@@ -1312,7 +1151,7 @@ class Ladder(NamedTuple):
 def pressure_of(history: Cost, summaries: Cost, room: Cost) -> float:
     """Return how full the room beside the summaries is, in the unit that binds; above 1 where history does not fit.
 
-    `history` includes the summaries. "Usage > 80 % of available" (O-06) is a pressure above .8.
+    `history` includes the summaries. "Usage > 80 % of available" is a pressure above .8.
     """
     said, free = history.less(summaries), room.less(summaries)
     return max(_share(said.bound, free.bound), _share(said.estimate, free.estimate))
@@ -1326,7 +1165,7 @@ def _share(used: int, room: int) -> float:
 
 # Drops the lines of a summary that the memory document says already.
 
-# The heading that an emptied summary loses (Q-04).
+# The heading that an emptied summary loses.
 SUMMARY_HEADING = "## Conversation Summary"
 
 _BULLETS = ("- ", "* ", "\u2022 ")
@@ -1336,7 +1175,7 @@ def dedupe(summary: str, memory: str) -> tuple[str, tuple[str, ...]]:
     """Return the summary without the lines that equal a line of the memory document, and those lines as they stood.
 
     Compared are lines that are trimmed, in lower case, without one leading bullet `-`, `*` or U+2022 followed by a
-    space, and with single spaces inside (Q-04). Blank lines are never removed, and what stays is unchanged. A summary
+    space, and with single spaces inside. Blank lines are never removed, and what stays is unchanged. A summary
     of which only blank lines and its heading are left is returned as "".
     """
     said = {_normalised(line) for line in memory.split("\n")} - {""}

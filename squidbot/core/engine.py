@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from squidbot.core.compaction.turn import Inputs
 from squidbot.core.events import FORGOTTEN, Event
-from squidbot.core.removal import withdraw
+from squidbot.core.forgetting import remove_facts
 from squidbot.core.session import RETENTION, Session
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.core.view.current import SessionContext
@@ -15,16 +15,16 @@ from squidbot.core.view.renderer import Renderer
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from squidbot.core.forgetting import FactRetraction
     from squidbot.core.memories import Scope
     from squidbot.core.messages import ContextWindow
     from squidbot.core.ports import Codec, Observer, SummaryStore, TranscriptStore
     from squidbot.core.recall.history import History
-    from squidbot.core.removal import Facts
     from squidbot.core.settings import HistorySettings
-    from squidbot.core.summaries import JobSettings, SummaryQueue, Tries
+    from squidbot.core.summaries import FailureCounts, SummaryQueue, SummarySettings
     from squidbot.core.tokens.counters import Meter
     from squidbot.core.transcript.records import Wait
-    from squidbot.core.transcript.removals import Withdrawn
+    from squidbot.core.transcript.removals import Retraction
     from squidbot.core.transcript.snapshots import Retention
 
 __all__ = ["ContextEngine", "Inputs", "Session"]
@@ -53,7 +53,7 @@ class ContextEngine:
         self._observer = observer
         self._retention = retention
         self._wait = wait
-        self._tries: Tries | None = None
+        self._tries: FailureCounts | None = None
 
     def session(
         self,
@@ -80,21 +80,21 @@ class ContextEngine:
 
     def history(self, session: Session, meter: Meter) -> History:
         """Return what brings back what was said in a session of this engine; `meter` as the session has it."""
-        from squidbot.core.memory.injected import Turns  # noqa: PLC0415
+        from squidbot.core.memory.injected import MessageSearch  # noqa: PLC0415
         from squidbot.core.recall.history import History  # noqa: PLC0415 - a third of the core, which no turn needs
 
-        turns = Turns(self._transcripts, session.session_id, self._codecs.__getitem__)
+        turns = MessageSearch(self._transcripts, session.session_id, self._codecs.__getitem__)
         return History(session, self._shelf(session.session_id, meter), self._observer, turns.found)
 
-    def withdraw(self, session_id: str, meter: Meter, facts: Facts) -> Withdrawn | None:
-        """Take facts out of all that a session has told of them; None where it told none (`withdrawing.withdraw`).
+    def remove_facts(self, session_id: str, meter: Meter, facts: FactRetraction) -> Retraction | None:
+        """Take facts out of all that a session has told of them; None where it told none.
 
         The session may be in use meanwhile.
 
         Raises:
             StoreError: nothing was taken out.
         """
-        gone = withdraw(self._shelf(session_id, meter), facts)
+        gone = remove_facts(self._shelf(session_id, meter), facts)
         if gone is not None and self._observer is not None:
             self._observer.notify(Event(FORGOTTEN, session_id, facts.reason))
         return gone
@@ -105,7 +105,7 @@ class ContextEngine:
         window: ContextWindow,
         meter: Meter,
         settings: HistorySettings,
-        jobs: JobSettings | None = None,
+        jobs: SummarySettings | None = None,
     ) -> SummaryQueue:
         """Return what says which summaries of a session a language model is to write, and has them written.
 
@@ -117,14 +117,14 @@ class ContextEngine:
             ConfigError: `jobs` name a mode that there is not.
         """
         from squidbot.core.summaries import (  # noqa: PLC0415 - no turn needs it
-            JobSettings,
+            FailureCounts,
             SummaryQueue,
-            Tries,
+            SummarySettings,
         )
 
-        self._tries = self._tries or Tries()
+        self._tries = self._tries or FailureCounts()
         shelf = self._shelf(session_id, meter)
-        return SummaryQueue(shelf, window, settings, jobs or JobSettings(), self._tries, self._observer)
+        return SummaryQueue(shelf, window, settings, jobs or SummarySettings(), self._tries, self._observer)
 
     def _shelf(self, session_id: str, meter: Meter) -> SessionContext:
         return SessionContext(

@@ -1,12 +1,10 @@
-"""The names under which squidbot tells what happened, spelled here and nowhere else, and the payload."""
+"""The names of all events, and what an event holds. docs/events.md says when each is sent."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from squidbot.core.memories import Scope
-
-__all__ = ["Event"]
 
 NOBODY = Scope()
 
@@ -66,15 +64,15 @@ class Event:
 
     Attributes:
         name: one of this module's constants.
-        session_id: the session it happened in; "" for what happened in none.
-        cause: why, in one of the plan's causes or a sentence.
-        lease_id, plan_id: under which window and plan; "" and -1 where none was in force.
-        tokens_before, tokens_after: the request's bound in tokens on both sides of a change; equal where none was. For
-            windows (`window-closed`, `context-recalculated`, ...) their sizes.
-        fraction: how full the room for history is (`context-pressure`; 1 is full), or the GPU (`low-memory` and the
-            like), or the reliability (`reliability-low`); 0 for all others.
-        model: the model, as settings call it; "" where none is known.
-        scope: whose the session is; of nobody where that is not known.
+        session_id: the session; "" if it happened in none.
+        cause: the cause of a plan change, or a sentence.
+        window_id, plan_id: the window and the plan in force; "" and -1 if there was none.
+        tokens_before, tokens_after: the cost of the request before and after a change, in tokens, as upper bounds;
+            equal if nothing changed. For windows (`lease-opened`, `context-recalculated`, ...) their sizes.
+        fraction: how full the room for history is (`context-pressure`; 1 is full), how full the GPU is (`low-memory`,
+            ...), or how reliable the model (`reliability-low`); else 0.
+        model: the model, as settings call it; "" if unknown.
+        scope: whose session it is; `NOBODY` if unknown.
     """
 
     name: str

@@ -1,45 +1,62 @@
-"""Messages are forgotten on request: what goes with them, and what stands in the session without them."""
+"""What is taken out of one session for good, on request: messages, and what was injected of facts, goals, documents.
+
+Messages become tombstones; notes that tell of them are made again (`SessionWithout`). Facts stand in requests that were
+sent: records of the kind "told" say where, so that nothing has to be searched for them.
+"""
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from squidbot.core.compaction.planner import Ask, Makers, make_change
 from squidbot.core.errors import NotFoundError
 from squidbot.core.kinds import KINDS
+from squidbot.core.last_request import REQUEST
 from squidbot.core.messages import Category, Erasure, Opening, Record
 from squidbot.core.notes.notebook import FRAGMENT, LEDGER, Notebook, retold
-from squidbot.core.transcript.records import messages_of
-from squidbot.core.transcript.removals import FORGOTTEN
+from squidbot.core.plan import CONTEXT as CONTEXT_NAMED
+from squidbot.core.plan import PlanRecord
+from squidbot.core.transcript.documents import DOCUMENT
+from squidbot.core.transcript.goals import GOAL, GoalChange, marked_changes, same
+from squidbot.core.transcript.markers import MARKED, MarkedMessage
+from squidbot.core.transcript.records import messages_of, retry
+from squidbot.core.transcript.removals import FORGOTTEN, INJECTION, RETRACTION, InjectionRecord, Retraction
+from squidbot.core.view.marks import memories_in, own_tool, tells, tells_memories, without_memories
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from squidbot.core.compaction.planner import Change
-    from squidbot.core.compaction.pressure import CallContext
-    from squidbot.core.messages import Found, StoredMessage, Summary
-    from squidbot.core.plan import PlanRecord, Section
-    from squidbot.core.ports import SummaryStore, TranscriptStore
-    from squidbot.core.settings import HistorySettings
-    from squidbot.core.transcript.removals import ForgottenMessages
+    from squidbot.core.messages import SearchMatch, StoredMessage, Summary
+    from squidbot.core.plan import Section
+    from squidbot.core.transcript.removals import ForgetRecord
     from squidbot.core.view.current import CurrentView, SessionContext
+    from squidbot.core.view.renderer import Renderer
+
+PLAN: Final = "plan"
+# No message behind these opens a conversation (`unasked.COLD_MESSAGES`).
+FIRST_MESSAGES: Final = 3
+# A message, or a run of messages, as texts of `history` name it.
+_NAMED: Final = re.compile(r"\bm([0-9]{1,18})(?:(?:-| to )m?([0-9]{1,18}))?")
+# What the removal of goals and documents is recorded under; no fact has such an id.
+_GOALS: Final = "goals"
+_GOAL_LINE: Final = re.compile(r"(?:Goal: |- (?:(?:milestone|decision|artifact|blocked by)(?: \([a-z]+\))?: )?)(.*)\Z")
 
 
-# What names a message, or a run of messages, in a text of `history`.
-_NAMED = re.compile(r"\bm([0-9]{1,18})(?:(?:-| to )m?([0-9]{1,18}))?")
+# -- messages ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Forgotten:
+class ForgetResult:
     """What was forgotten.
 
     Attributes:
-        asked: the messages that were named.
-        copies: messages in which `history` had brought them back; forgotten with them.
+        asked: the named messages.
+        copies: messages in which `history` had shown them; forgotten with them.
         summaries: ids of the summaries that told of them.
-        plan: the plan that the next request is made under; None where none had been made.
+        plan: the plan of the next request; `None` where none had been made.
         facts: ids of the durable facts that nothing else said; forgotten with them.
         files: journals and logs that were written anew without them.
     """
@@ -52,55 +69,50 @@ class Forgotten:
     files: tuple[str, ...] = ()
 
 
-class Forgetting:
-    """One session's data as they will be without some messages: read like a store, nothing is written.
-
-    Takes the shelf that the data stand on, and what the session holds.
-    """
+class SessionWithout:
+    """One session as it will be without some messages. You read it like a store; it writes nothing."""
 
     def __init__(self, shelf: SessionContext, stored: CurrentView, seqs: Iterable[int]) -> None:
         """Find what goes.
 
         Raises:
-            NotFoundError: a message is not there.
+            NotFoundError: a message does not exist.
             StoreError: the store failed.
         """
         asked = tuple(sorted(set(seqs)))
         unknown = [seq for seq in asked if not 0 <= seq < stored.messages]
         if unknown or not asked:
-            there = f"there are m0 to m{stored.messages - 1}" if stored.messages else "nothing has been said yet"
+            there = f"there are m0 to m{stored.messages - 1}" if stored.messages else "the session is empty"
             named = f"m{unknown[0]} is not in {shelf.session_id!a:.80}" if unknown else "no message is named"
             raise NotFoundError(f"{named}: {there}; nothing was forgotten")
         self._shelf = shelf
         self._stored = stored
         copies = tuple(_copies(shelf, asked))
-        gone = {*asked, *copies}
+        gone = frozenset((*asked, *copies))
         every = shelf.summaries.for_range(shelf.session_id, 0, stored.messages - 1)
         told = tuple(one.summary_id for one in every if any(one.first_seq <= seq <= one.last_seq for seq in gone))
-        self.forgotten = Forgotten(asked, copies, told)
-        self._tombstones = {
-            row.seq: shelf.renderer.tombstone(row) for row in shelf.transcripts.pick(shelf.session_id, gone)
-        }
-        self._notes = self._renewed_notes()
+        self.forgotten = ForgetResult(asked, copies, told)
+        transcripts = shelf.transcripts
+        self._tombstones = {row.seq: shelf.renderer.tombstone(row) for row in transcripts.pick(shelf.session_id, gone)}
+        self._replaced = tuple(
+            one for kind in KINDS for one in kind.without_messages(transcripts, shelf.session_id, gone)
+        )
+        self._appended: tuple[Record, ...] = ()
+        if any(one.kind in {FRAGMENT.name, LEDGER.name} for one in self._replaced):
+            bare = _StoreWithout(shelf, self._tombstones)
+            self._appended = retold(self._notebook(shelf), shelf._replace(transcripts=bare), gone)
 
     @property
     def shelf(self) -> SessionContext:
-        """The shelf with tombstones, without the summaries and with the notes retold."""
-        transcripts = _Without(self._shelf.transcripts, self._tombstones, self._notes)
-        summaries = _Left(self._shelf.summaries, frozenset(self.forgotten.summaries))
-        return self._shelf._replace(transcripts=transcripts, summaries=summaries)
+        """The context with tombstones and renewed notes, and without the summaries that go."""
+        gone = frozenset(self.forgotten.summaries)
+        store = _StoreWithout(self._shelf, self._tombstones, self._replaced, self._appended, gone)
+        return self._shelf._replace(transcripts=store, summaries=store)
 
-    def erasure(self, told: ForgottenMessages, records: Sequence[Record]) -> Erasure:
-        """Return what the store is to do; `records` are stored behind the others, the plan among them."""
-        last = self._shelf.transcripts.last_record(self._shelf.session_id, FORGOTTEN.name)
-        replaced, appended = self._notes
-        return Erasure(
-            expected=(self._stored.messages, self._stored.records),
-            tombstones=tuple(self._tombstones[seq] for seq in sorted(self._tombstones)),
-            replaced=replaced,
-            appended=(*appended, *records, FORGOTTEN.behind(last, told)),
-            summaries=self.forgotten.summaries,
-        )
+    @property
+    def notes(self) -> Notebook:
+        """The notes as they will be. They avoid the ids of summaries that go, which are stored until then."""
+        return self._notebook(self.shelf)
 
     @property
     def counts(self) -> tuple[int, int]:
@@ -108,74 +120,52 @@ class Forgetting:
         return self.notes.counts()
 
     @property
-    def notes(self) -> Notebook:
-        """The notes as they will be; what they make gets no id of a summary that goes, which is stored until then."""
-        shelf = self.shelf
-        return Notebook(shelf.session_id, shelf.renderer, shelf.transcripts, self._shelf.summaries, shelf.tells_users)
-
-    @property
     def retells(self) -> bool:
         """Whether the plan in force shows a summary that goes."""
         gone = set(self.forgotten.summaries)
         return any(block.segment.summary_id in gone for block in self._stored.blocks)
 
-    def _renewed_notes(self) -> tuple[tuple[Record, ...], tuple[Record, ...]]:
-        """Return the records of notes that take the place of stored ones, and those that come behind them."""
-        transcripts, session_id = self._shelf.transcripts, self._shelf.session_id
-        gone = frozenset(self._tombstones)
-        replaced = tuple(one for kind in KINDS for one in kind.without_messages(transcripts, session_id, gone))
-        if all(one.kind not in {FRAGMENT.name, LEDGER.name} for one in replaced):
-            return replaced, ()
-        without = self._shelf._replace(transcripts=_Without(transcripts, self._tombstones, ((), ())))
-        notes = Notebook(session_id, self._shelf.renderer, transcripts, self._shelf.summaries, self._shelf.tells_users)
-        return replaced, retold(notes, without, gone)
+    def erasure(self, told: ForgetRecord, records: Sequence[Record]) -> Erasure:
+        """Return what the store is to do; `records`, the plan among them, are stored behind the others."""
+        last = self._shelf.transcripts.last_record(self._shelf.session_id, FORGOTTEN.name)
+        return Erasure(
+            expected=(self._stored.messages, self._stored.records),
+            tombstones=tuple(self._tombstones[seq] for seq in sorted(self._tombstones)),
+            replaced=self._replaced,
+            appended=(*self._appended, *records, FORGOTTEN.behind(last, told)),
+            summaries=self.forgotten.summaries,
+        )
 
-
-def change_without(
-    forgetting: Forgetting,
-    settings: HistorySettings,
-    moment: CallContext,
-    standing: CurrentView,
-    sections: tuple[Section, ...],
-) -> Change | None:
-    """Return the change under which a session goes on without what it forgets; None where none is needed.
-
-    `standing` is what stands on the shelf that forgets.
-
-    Raises:
-        BudgetError: what must be sent in any case does not fit.
-    """
-    ask = Ask("forget", sections, standing.pins.seqs, retells=forgetting.retells)
-    return make_change(Makers(forgetting.shelf, forgetting.notes, settings), standing, moment, ask)
+    def _notebook(self, shelf: SessionContext) -> Notebook:
+        own = self._shelf
+        return Notebook(own.session_id, own.renderer, shelf.transcripts, own.summaries, own.tells_users)
 
 
 def _copies(shelf: SessionContext, asked: Sequence[int]) -> Iterator[int]:
-    """Yield the messages in which `history` showed what is to be forgotten, copies of copies among them."""
+    """Yield the messages in which `history` showed forgotten ones, copies of copies among them."""
     gone = set(asked)
     for row in messages_of(shelf.transcripts, shelf.session_id, asked[0]):
-        if row.category is Category.RECALLED and row.seq not in gone and _shows(shelf.renderer.text_of(row), gone):
-            gone.add(row.seq)
-            yield row.seq
+        if row.category is Category.RECALLED and row.seq not in gone:
+            found = _NAMED.finditer(shelf.renderer.text_of(row))
+            runs = [(int(one[1]), int(one[2] or one[1])) for one in found]
+            if any(first <= seq <= last for first, last in runs for seq in gone):
+                gone.add(row.seq)
+                yield row.seq
 
 
-def _shows(text: str, gone: Iterable[int]) -> bool:
-    """Return whether a text of `history` names one of these messages, alone or in a run."""
-    runs = [(int(found[1]), int(found[2] or found[1])) for found in _NAMED.finditer(text)]
-    return any(first <= seq <= last for first, last in runs for seq in gone)
-
-
-class _Without:
-    """A transcript store read as it will be: tombstones in their places, notes retold."""
+class _StoreWithout:
+    """A session's store read as it will be: with tombstones and renewed notes, without some summaries."""
 
     def __init__(
         self,
-        stored: TranscriptStore,
+        shelf: SessionContext,
         tombstones: dict[int, StoredMessage],
-        notes: tuple[tuple[Record, ...], tuple[Record, ...]],
+        replaced: Sequence[Record] = (),
+        appended: Sequence[Record] = (),
+        summaries: frozenset[str] = frozenset(),
     ) -> None:
-        self._stored = stored
-        self._tombstones = tombstones
-        replaced, self._appended = notes
+        self._stored, self._summaries = shelf.transcripts, shelf.summaries
+        self._tombstones, self._appended, self._gone = tombstones, appended, summaries
         self._replaced = {(one.kind, one.number): one for one in replaced}
 
     def head(self, session_id: str) -> tuple[int, int]:
@@ -187,13 +177,13 @@ class _Without:
         return Opening(*self.head(session_id), newest)
 
     def read(self, session_id: str, first_seq: int, last_seq: int) -> list[StoredMessage]:
-        return self._seen(self._stored.read(session_id, first_seq, last_seq))
+        return self._buried(self._stored.read(session_id, first_seq, last_seq))
 
     def pick(self, session_id: str, seqs: Iterable[int]) -> list[StoredMessage]:
-        return self._seen(self._stored.pick(session_id, seqs))
+        return self._buried(self._stored.pick(session_id, seqs))
 
     def newest(self, session_id: str, budget_tokens: int) -> list[StoredMessage]:
-        return self._seen(self._stored.newest(session_id, budget_tokens))
+        return self._buried(self._stored.newest(session_id, budget_tokens))
 
     def last_record(self, session_id: str, kind: str) -> Record | None:
         behind = [one for one in self._appended if one.kind == kind]
@@ -205,38 +195,281 @@ class _Without:
         behind = [one for one in self._appended if one.kind == kind and one.number >= first_number]
         return [*(self._replaced.get((kind, one.number), one) for one in found), *behind]
 
+    def by_id(self, session_id: str, summary_ids: Sequence[str]) -> list[Summary]:
+        return self._summaries.by_id(session_id, [one for one in summary_ids if one not in self._gone])
+
+    def for_range(self, session_id: str, first_seq: int, last_seq: int) -> list[Summary]:
+        found = self._summaries.for_range(session_id, first_seq, last_seq)
+        return [one for one in found if one.summary_id not in self._gone]
+
     def append(
         self, session_id: str, expected_seq: int, messages: Sequence[StoredMessage], records: Sequence[Record] = ()
     ) -> None:
         self._stored.append(session_id, expected_seq, messages, records)
 
-    def search(self, session_id: str, query: str, limit: int, after: Found | None = None) -> list[Found]:
+    def search(self, session_id: str, query: str, limit: int, after: SearchMatch | None = None) -> list[SearchMatch]:
         return self._stored.search(session_id, query, limit, after)
 
     def forget(self, session_id: str, erasure: Erasure) -> None:
         self._stored.forget(session_id, erasure)
 
-    def _seen(self, rows: Iterable[StoredMessage]) -> list[StoredMessage]:
+    def put(self, summary: Summary) -> None:
+        self._summaries.put(summary)
+
+    def remove(self, session_id: str, summary_ids: Sequence[str]) -> None:
+        self._summaries.remove(session_id, summary_ids)
+
+    def _buried(self, rows: Iterable[StoredMessage]) -> list[StoredMessage]:
         return [self._tombstones.get(row.seq, row) for row in rows]
 
 
-class _Left:
-    """A summary store read as it will be, without those that go."""
+# -- where facts were injected ----------------------------------------------------------------------------------------
 
-    def __init__(self, stored: SummaryStore, gone: frozenset[str]) -> None:
-        self._stored = stored
-        self._gone = gone
 
-    def put(self, summary: Summary) -> None:
-        self._stored.put(summary)
+def injection_record(
+    shelf: SessionContext, rows: Sequence[StoredMessage], plan: PlanRecord | None = None
+) -> list[Record]:
+    """Return the record that says which of these messages, and whether this plan, tell facts; none where none does."""
+    seqs = [row.seq for row in rows if _facts_text(shelf, row)]
+    head = [fact for section in plan.sections for fact in section.memories] if plan else []
+    if not seqs and not head:
+        return []
+    # By their ids, sessions are found that were told of a fact (`SupportsRecordSearch`).
+    memories = tuple(sorted({*head, *injected_facts(shelf, rows)}))
+    told = InjectionRecord(tuple(seqs), (plan.plan_id,) if plan and head else (), memories)
+    return [INJECTION.behind(shelf.transcripts.last_record(shelf.session_id, INJECTION.name), told)]
 
-    def by_id(self, session_id: str, summary_ids: Sequence[str]) -> list[Summary]:
-        return self._stored.by_id(session_id, [one for one in summary_ids if one not in self._gone])
 
-    def for_range(self, session_id: str, first_seq: int, last_seq: int) -> list[Summary]:
-        return [
-            one for one in self._stored.for_range(session_id, first_seq, last_seq) if one.summary_id not in self._gone
-        ]
+def injected_facts(shelf: SessionContext, rows: Iterable[StoredMessage]) -> frozenset[str]:
+    """Return the ids of the facts that messages tell, in their notices or as answers of the tool."""
+    return frozenset(fact for row in rows if (text := _facts_text(shelf, row)) for fact in memories_in(text))
 
-    def remove(self, session_id: str, summary_ids: Sequence[str]) -> None:
-        self._stored.remove(session_id, summary_ids)
+
+def unprompted_facts(standing: CurrentView) -> frozenset[str]:
+    """Return the ids of the facts that stand unprompted: in the head, and behind the first messages."""
+    head = standing.plan.remembered if standing.plan else ()
+    last = standing.lead_count + FIRST_MESSAGES
+    notices = (part.notice for part in standing.sent if part.first_seq <= last)
+    behind = (memories_in(notice) for notice in notices if notice and tells_memories(notice))
+    return frozenset().union(*(section.memories for section in head), *behind)
+
+
+def _facts_text(shelf: SessionContext, row: StoredMessage) -> str:
+    """Return the text in which a message tells facts; "" where it tells none."""
+    text = shelf.renderer.text_of(row) if row.category is Category.RECALLED else row.notice or ""
+    return text if text and tells(text) else ""
+
+
+# -- taken out of what was sent: facts, goals, documents --------------------------------------------------------------
+
+
+class FactRetraction(NamedTuple):
+    """Durable facts that are not to be told any more.
+
+    Attributes:
+        memories: their ids.
+        quoting: ids of facts that took their places: lines about them in answers of the tool may quote them.
+        reason: why; it must not repeat them.
+        now: in seconds since 1970; `None` where unknown.
+    """
+
+    memories: frozenset[str]
+    quoting: frozenset[str] = frozenset()
+    reason: str = ""
+    now: float | None = None
+
+
+class _Removal(NamedTuple):
+    """What to take out: how many things; what replaces messages, records, and messages' notices."""
+
+    number: int
+    facts: Collection[str] = (_GOALS,)
+    tombstones: Sequence[StoredMessage] = ()
+    records: Sequence[Record] = ()
+    unnoticed: Sequence[StoredMessage] = ()
+
+
+def remove_facts(shelf: SessionContext, facts: FactRetraction) -> Retraction | None:
+    """Take facts out of all that a session has told of them, durably and for good; None where it told none of them.
+
+    The conversation's own messages stay as they are. The next request is made under a new plan where this changes what
+    stands.
+
+    Raises:
+        StoreError: nothing was taken out.
+    """
+
+    def find() -> _Removal | None:
+        told = INJECTION.all(shelf.transcripts, shelf.session_id)
+        graves, unnoticed = _rows_without(shelf, {seq for one in told for seq in one.rows}, facts)
+        plan_ids = [number for one in told for number in one.plans]
+        plans = _plans(shelf, without, min(plan_ids)) if plan_ids else []
+        return _Removal(1, facts.memories, graves, plans, unnoticed) if graves or unnoticed or plans else None
+
+    def without(section: Section) -> Section | None:
+        return None if facts.memories.intersection(section.memories) else section
+
+    return _removed(shelf, find, facts.reason, facts.now)[1]
+
+
+def remove_goals(shelf: SessionContext, names: Collection[str], reason: str = "", now: float | None = None) -> int:
+    """Take out all changes by call that name one of these goals, and what requests told of them; return how many.
+
+    Lines that messages mark stay with their messages. Where something that is still sent told them, the next request
+    is made under a new plan. `reason` is kept and must not repeat them; `now` is in seconds since 1970.
+
+    Raises:
+        StoreError: nothing was taken out.
+    """
+
+    def find() -> _Removal | None:
+        changes, marks = _changes_naming(shelf, names)
+        records = (*marks, *changes, *_plans(shelf, partial(_cut_section, without)))
+        return _Removal(len(changes), records=records, unnoticed=_cut_notices(shelf, without)) if changes else None
+
+    def without(text: str) -> str:
+        lines = ((line, _GOAL_LINE.match(line)) for line in text.split("\n"))
+        return "\n".join(line for line, found in lines if not (found and _is_one(found[1], names)))
+
+    return _removed(shelf, find, reason, now)[0] if names else 0
+
+
+def remove_document(shelf: SessionContext, name: str, reason: str = "", now: float | None = None) -> int:
+    """Take a document out for good: its texts, and what requests told of them; return how many texts.
+
+    The rest is as for `remove_goals`.
+
+    Raises:
+        StoreError: nothing was taken out.
+    """
+    texts: list[str] = []
+
+    def find() -> _Removal | None:
+        changes = enumerate(DOCUMENT.all(shelf.transcripts, shelf.session_id))
+        named = {number: one for number, one in changes if one.name == name and one.text is not None}
+        texts[:] = sorted({one.text for one in named.values() if one.text is not None}, key=len, reverse=True)
+        gone = [DOCUMENT.record(number, one._replace(text=None)) for number, one in named.items()]
+        records = (*gone, *_plans(shelf, partial(_cut_section, without)))
+        return _Removal(len(gone), records=records, unnoticed=_cut_notices(shelf, without)) if gone else None
+
+    def without(told: str) -> str:
+        for text in texts:
+            told = told.replace(f"[{CONTEXT_NAMED}{name} is now:]\n{text}", "")
+            told = "" if told == text else told
+        return told
+
+    return _removed(shelf, find, reason, now)[0]
+
+
+def named_goals(renderer: Renderer, rows: Iterable[StoredMessage]) -> tuple[str, ...]:
+    """Return what messages name as goals and their parts, in calls of the tool and in lines that they mark.
+
+    Raises:
+        ValueError: a message can't be decoded.
+    """
+    names: list[str] = []
+    for row in rows:
+        message = renderer.codecs[row.codec].decode(row.payload)
+        names += filter(None, (_text(call.arguments) for call in message.calls if own_tool(call.name) == "goal"))
+        if marked := renderer.said_by(row):
+            names += [change.text for change in marked_changes([marked]) if change.text]
+    return tuple(dict.fromkeys(names))
+
+
+def _removed(
+    shelf: SessionContext, find: Callable[[], _Removal | None], reason: str, now: float | None
+) -> tuple[int, Retraction | None]:
+    """Take out what `find` returns; return how many things, and the record of that; (0, None) for nothing."""
+    store, session_id = shelf.transcripts, shelf.session_id
+
+    def act(head: tuple[int, int]) -> tuple[int, Retraction | None]:
+        found = find()
+        if found is None:
+            return 0, None
+        last = {kind: store.last_record(session_id, kind) for kind in (REQUEST, PLAN, RETRACTION.name)}
+        request, plan = last[REQUEST], last[PLAN]
+        gone = Retraction(
+            memories=tuple(sorted(found.facts)),
+            rows=tuple(sorted(row.seq for row in (*found.tombstones, *found.unnoticed))),
+            plans=tuple(one.number for one in found.records if one.kind == PLAN),
+            requests=request.number + 1 if request else 0,
+            plan_id=plan.number if plan else -1,
+            reason=reason,
+            at=now,
+        )
+        appended = (RETRACTION.behind(last[RETRACTION.name], gone),)
+        rows, records = tuple(found.tombstones), tuple(found.records)
+        store.forget(session_id, Erasure(head, rows, records, appended, unnoticed=tuple(found.unnoticed)))
+        return found.number, gone
+
+    return retry(store, session_id, act, "nothing was taken out", wait=shelf.wait)
+
+
+def _rows_without(
+    shelf: SessionContext, seqs: Iterable[int], facts: FactRetraction
+) -> tuple[list[StoredMessage], list[StoredMessage]]:
+    """Return tombstones for answers that told these facts, and messages without the notices that did."""
+    graves: list[StoredMessage] = []
+    unnoticed: list[StoredMessage] = []
+    for row in shelf.transcripts.pick(shelf.session_id, seqs):
+        if row.category is Category.RECALLED:
+            if (facts.memories | facts.quoting).intersection(memories_in(_facts_text(shelf, row))):
+                graves.append(shelf.renderer.tombstone(row))
+        elif row.notice is not None and (left := without_memories(row.notice, facts.memories)) != row.notice:
+            unnoticed.append(_with_notice(shelf, row, left))
+    return graves, unnoticed
+
+
+def _plans(shelf: SessionContext, left: Callable[[Section], Section | None], first: int = 0) -> list[Record]:
+    """Return the plans from a number on whose heads told it, without it."""
+    changed = []
+    for record in shelf.transcripts.records(shelf.session_id, PLAN, first):
+        plan = PlanRecord.from_json(record.body)
+        sections = tuple(filter(None, map(left, plan.sections)))
+        if sections != plan.sections:
+            changed.append(Record(PLAN, record.number, replace(plan, sections=sections).to_json()))
+    return changed
+
+
+def _with_notice(shelf: SessionContext, row: StoredMessage, notice: str) -> StoredMessage:
+    """Return a stored message with another notice behind it, "" for none, counted with that."""
+    return shelf.renderer.counted(replace(row, notice=notice or None, counter=""))  # "": whoever counted it before
+
+
+def _cut_section(without: Callable[[str], str], section: Section) -> Section | None:
+    text = without(section.text) if section.is_kept else section.text
+    return section._replace(text=text) if text or not section.is_kept else None
+
+
+def _cut_notices(shelf: SessionContext, without: Callable[[str], str]) -> list[StoredMessage]:
+    """Return the messages whose notices announced it, without that."""
+    rows = messages_of(shelf.transcripts, shelf.session_id)
+    cut = ((row, without(row.notice)) for row in rows if row.notice)
+    return [_with_notice(shelf, row, left) for row, left in cut if left != row.notice]
+
+
+def _changes_naming(shelf: SessionContext, names: Collection[str]) -> tuple[list[Record], list[Record]]:
+    """Return the records that replace changes that name one of these, and the lines written with them."""
+    changes, marks = [], []
+    lines = MARKED.all(shelf.transcripts, shelf.session_id)
+    for number, one in enumerate(GOAL.all(shelf.transcripts, shelf.session_id)):
+        written = [] if one.mark is None else lines[one.mark : one.mark + 1]
+        texts = (one.text, *(change.text for change in marked_changes(written)))
+        if not one.gone and any(_is_one(text, names) for text in texts):
+            changes.append(GOAL.record(number, GoalChange(one.action, gone=True)))
+            marks += [MARKED.record(one.mark or 0, MarkedMessage(line.seq, ())) for line in written]
+    return changes, marks
+
+
+def _is_one(text: str, names: Collection[str]) -> bool:
+    return any(same(text, name) for name in names)
+
+
+def _text(arguments: str) -> str:
+    """Return the text that a call of the tool `goal` names; "" for none."""
+    try:
+        given = json.loads(arguments)
+    except ValueError:
+        return ""
+    text = given.get("text") if isinstance(given, dict) else None
+    return " ".join(text.split()) if isinstance(text, str) else ""

@@ -1,4 +1,4 @@
-"""One entry of a journal, and the line of JSON that it is in a file (J-01)."""
+"""One entry of a journal, and the line of JSON that it is in a file."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
     from squidbot.core.ports import LLM, TokenCounter
 
 
-# The lists of an entry, by their keys in a line. `errors` is ours: J-03 asks for them, and J-01 has no place for them.
+# The lists of an entry, by their keys in a line.
 LISTS: Final = ("decisions", "progress", "open_questions", "files_touched", "errors", "tags")
-# As document 003 has it.
 DEFAULT_AGENT: Final = "default"
 IDS: Final = ("agent_id", "run_id", "source_session")
 # The last second of the year 9999, in seconds since 1970: later times have no date.
@@ -39,7 +38,7 @@ _ESCAPED: Final = re.compile("[\ud800-\udfff\u2028\u2029\x85\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JournalEntry:
     """What was done in a stretch of work.
 
     Attributes:
@@ -89,7 +88,7 @@ class Entry:
 
     @property
     def timestamp(self) -> str:
-        """The time as J-01 writes it: "2026-01-27T12:34:56Z"."""
+        """The time as files have it: "2026-01-27T12:34:56Z"."""
         return f"{datetime.fromtimestamp(self.time, UTC).replace(tzinfo=None).isoformat()}Z"
 
     @property
@@ -105,7 +104,7 @@ class Entry:
 
 
 def is_entry(told: str) -> bool:
-    """Return whether an id is an entry's (`Entry.entry_id`), and not that of a fact."""
+    """Return whether an id is an entry's (`JournalEntry.entry_id`), and not that of a fact."""
     return _ENTRY_ID.fullmatch(told) is not None
 
 
@@ -147,7 +146,7 @@ def valid_day(text: str) -> str:
     raise NotFoundError(f"{text!a:.40} is no day; write it as 2026-01-27")
 
 
-def to_line(entry: Entry) -> str:
+def to_line(entry: JournalEntry) -> str:
     """Return an entry as one line of JSON, without its end; errors and tokens only where there are any."""
     lists = {key: list(getattr(entry, key)) for key in LISTS if key != "errors" or entry.errors}
     tags = lists.pop("tags")
@@ -165,7 +164,7 @@ def to_line(entry: Entry) -> str:
     return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
 
 
-def from_line(line: str) -> Entry:
+def from_line(line: str) -> JournalEntry:
     """Return the entry of a line; what it does not say is as the defaults are, and keys nobody knows are passed over.
 
     A lone surrogate beside its other half comes back as the character that they make.
@@ -179,7 +178,7 @@ def from_line(line: str) -> Entry:
         raise DamagedStoreError("no entry of a journal: no JSON, or cut off") from error
     if not isinstance(found, dict):
         raise DamagedStoreError("no entry of a journal: no JSON object")
-    return Entry(
+    return JournalEntry(
         _time(found),
         _text(found, "summary"),
         _text(found, "agent_id", DEFAULT_AGENT),
@@ -235,14 +234,14 @@ def _tokens(found: Mapping[str, object]) -> int | None:
 # An entry made by rule of what was said since the one before: marked lines, files, what failed, the
 # rest in short.
 
-# What an entry's summary by rule costs at most: a quarter of what J-03 gives the newest one where it is told again.
+# What an entry's summary by rule costs at most: a quarter of what the newest one may cost where it is told again.
 SUMMARY_TOKENS: Final = 300
 QUESTION_CHARS: Final = 300
 WORDS_CHARS: Final = 300
 _PASSED: Final = frozenset({Category.RECALLED, Category.FORGOTTEN})
 
 
-class Stretch(NamedTuple):
+class JournalSpan(NamedTuple):
     """Messages of one session in their order, and the seq of the first."""
 
     messages: Sequence[Message]
@@ -254,7 +253,7 @@ class Stretch(NamedTuple):
         return [one for one in self.messages if one.category not in _PASSED and one.role != "system"]
 
 
-def by_rule(stretch: Stretch, about: Entry, counter: TokenCounter) -> Entry | None:
+def by_rule(stretch: JournalSpan, about: JournalEntry, counter: TokenCounter) -> JournalEntry | None:
     """Return `about` with what the messages tell; None where nothing new was said.
 
     Decisions, checkpoints and next steps are lines that are marked as such; files are those that a tool changed, and
@@ -297,7 +296,7 @@ def _each(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
 
 
-def _summary(stretch: Stretch, said: Sequence[Message], counter: TokenCounter) -> str:
+def _summary(stretch: JournalSpan, said: Sequence[Message], counter: TokenCounter) -> str:
     """Return the notes by rule without the line that says so, else the newest words."""
     notes = extract(
         stretch.messages,
@@ -326,10 +325,10 @@ def _failed(messages: Sequence[Message]) -> tuple[str, ...]:
     return _each(filter(None, failed.values()))
 
 
-# The newest entry and what is open, in a small room of its own (J-04, C18), for a session that goes
+# The newest entry and what is open, in a small room of its own, for a session that goes
 # on.
 
-# C18 and J-03.
+# What the digest may cost.
 DIGEST_TOKENS: Final = 1_200
 _LISTS: Final = {
     "open": "open_questions",
@@ -340,7 +339,7 @@ _LISTS: Final = {
 }
 
 
-class Digest(NamedTuple):
+class JournalDigest(NamedTuple):
     """What is told of a journal.
 
     Attributes:
@@ -355,8 +354,8 @@ class Digest(NamedTuple):
 
 
 def digest(
-    entry: Entry, measure: Callable[[str], int], *, goals: Sequence[str] = (), most_tokens: int = DIGEST_TOKENS
-) -> Digest:
+    entry: JournalEntry, measure: Callable[[str], int], *, goals: Sequence[str] = (), most_tokens: int = DIGEST_TOKENS
+) -> JournalDigest:
     """Return the digest of an entry, at most `most_tokens` by `measure`, which never costs less for more text.
 
     Its summary first, then goals, what is open, decided, failed, done, and files: a line that has no room is left out,
@@ -368,16 +367,16 @@ def digest(
     lines = list(_lines(entry, goals))
     if measure(text) > most_tokens:
         text = _cut(head, summary, measure, most_tokens)
-        return Digest(text, len(lines), is_cut=True)
+        return JournalDigest(text, len(lines), is_cut=True)
     for number, line in enumerate(lines):
         longer = f"{text}\n{line}"
         if measure(longer) > most_tokens:
-            return Digest(text, len(lines) - number, is_cut=False)
+            return JournalDigest(text, len(lines) - number, is_cut=False)
         text = longer
-    return Digest(text, 0, is_cut=False)
+    return JournalDigest(text, 0, is_cut=False)
 
 
-def _lines(entry: Entry, goals: Sequence[str]) -> Iterator[str]:
+def _lines(entry: JournalEntry, goals: Sequence[str]) -> Iterator[str]:
     yield from (f"goal: {' '.join(one.split())}" for one in goals)
     for name, key in _LISTS.items():
         items: tuple[str, ...] = getattr(entry, key)
@@ -395,7 +394,7 @@ def _cut(head: str, summary: str, measure: Callable[[str], int], most_tokens: in
     return f"{head}{summary[:least].rstrip()}…"
 
 
-# A language model asked for an entry: what it reads, and what of its answer is taken (J-02).
+# A language model asked for an entry: what it reads, and what of its answer is taken.
 
 SYSTEM: Final = (
     "You keep the journal of an agent's work. You are given what was said and done since the last entry, oldest first: "
@@ -410,7 +409,7 @@ MESSAGE_CHARS: Final = 1_500
 MOST_CHARS: Final = 24_000
 
 
-def by_model(stretch: Stretch, about: Entry, llm: LLM, redacted: Callable[[str], str]) -> Entry:
+def by_model(stretch: JournalSpan, about: JournalEntry, llm: LLM, redacted: Callable[[str], str]) -> JournalEntry:
     """Return `about` with the summary and the lists that a model writes; secrets are taken out before it reads.
 
     Raises:
@@ -434,7 +433,7 @@ def by_model(stretch: Stretch, about: Entry, llm: LLM, redacted: Callable[[str],
     )
 
 
-def _shown(stretch: Stretch, redacted: Callable[[str], str]) -> str:
+def _shown(stretch: JournalSpan, redacted: Callable[[str], str]) -> str:
     """Return the messages, the newest where not all have room."""
     lines: list[str] = []
     left = MOST_CHARS
@@ -446,7 +445,7 @@ def _shown(stretch: Stretch, redacted: Callable[[str], str]) -> str:
     return "\n".join(reversed(lines))
 
 
-def _answer_lines(stretch: Stretch, redacted: Callable[[str], str]) -> Iterator[str]:
+def _answer_lines(stretch: JournalSpan, redacted: Callable[[str], str]) -> Iterator[str]:
     for message in reversed(stretch.said):
         calls = (f"[calls {call.name} {call.arguments}]" for call in message.calls)
         said = redacted("\n".join(filter(None, (message.text, *calls))))
@@ -476,19 +475,19 @@ _HEADINGS: Final = {
 }
 
 
-def as_markdown(entry: Entry) -> str:
+def as_markdown(entry: JournalEntry) -> str:
     """Return an entry as a heading of the second rank with all that it has, each line ended."""
     return "".join(f"{one.rstrip()}\n" for one in _markdown_lines(entry))
 
 
-def day_as_markdown(day: str, entries: Sequence[Entry]) -> str:
+def day_as_markdown(day: str, entries: Sequence[JournalEntry]) -> str:
     """Return a day's entries in their order under one heading; a day without any says so."""
     if not entries:
         return f"# {day}\n\nNo entries.\n"
     return "\n".join([f"# {day}\n", *map(as_markdown, entries)])
 
 
-def _markdown_lines(entry: Entry) -> Iterator[str]:
+def _markdown_lines(entry: JournalEntry) -> Iterator[str]:
     """Yield lines of which no foreign one begins at the margin: those are quoted, or stand within an item."""
     yield f"## {entry.timestamp[11:]}"
     yield ""
@@ -503,7 +502,7 @@ def _markdown_lines(entry: Entry) -> Iterator[str]:
             yield from (f"{'- ' if first else '  '}{line}" for one in items for first, line in _bullets(one))
 
 
-def _about(entry: Entry) -> Iterator[str]:
+def _about(entry: JournalEntry) -> Iterator[str]:
     """Yield the line that says whose it is, of what, and how it is found; none where there is nothing to say."""
     about = [_flat(one) for one in (entry.agent_id, entry.run_id, entry.source_session) if one]
     if entry.total_tokens is not None:
@@ -529,7 +528,7 @@ def _flat(text: str) -> str:
 # What the core asks of a journal.
 
 
-class Appended(NamedTuple):
+class AppendedEntry(NamedTuple):
     """What became of an entry.
 
     Attributes:
@@ -539,13 +538,13 @@ class Appended(NamedTuple):
         faults: what was found damaged on the way, a sentence each.
     """
 
-    entry: Entry
+    entry: JournalEntry
     number: int
     cuts: tuple[str, ...] = ()
     faults: tuple[str, ...] = ()
 
 
-class Read(NamedTuple):
+class JournalPage(NamedTuple):
     """What was read.
 
     Attributes:
@@ -553,14 +552,14 @@ class Read(NamedTuple):
         faults: what could not be read, where, a sentence each; it is left as it is.
     """
 
-    entries: tuple[Entry, ...]
+    entries: tuple[JournalEntry, ...]
     faults: tuple[str, ...] = ()
 
 
 class Journal(Protocol):
     """Entries by day, in UTC; any number of threads and processes may append at once. Only `forget` removes any."""
 
-    def append(self, entry: Entry) -> Appended:
+    def append(self, entry: JournalEntry) -> AppendedEntry:
         """Keep an entry under the day of its own time, durable on return, and return it as it is kept.
 
         Raises:
@@ -569,7 +568,7 @@ class Journal(Protocol):
         """
         ...
 
-    def latest(self, limit: int = 1, *, tag: str = "", agent_id: str = "") -> Read:
+    def latest(self, limit: int = 1, *, tag: str = "", agent_id: str = "") -> JournalPage:
         """Return the newest entries, newest first, whatever days they are of: at most `limit`.
 
         Of one day the one that was appended last is the newest. With `tag` those alone that have it, with `agent_id`
@@ -580,7 +579,7 @@ class Journal(Protocol):
         """
         ...
 
-    def of_day(self, day: str) -> Read:
+    def of_day(self, day: str) -> JournalPage:
         """Return the entries of a day ("2026-01-27"), as they were appended; none where it has none.
 
         Raises:
@@ -598,13 +597,12 @@ class Journal(Protocol):
         ...
 
 
-# What is kept of an entry: secrets taken out (C29), sizes, and files and errors where they are wanted
-# (J-03).
+# What is kept of an entry: secrets taken out, sizes, and files and errors where they are wanted
+# .
 
-# J-03.
 MOST_ENTRIES_PER_DAY: Final = 200
 REDACT_PATTERNS: Final = ("api_key", "secret")
-# The 1,200 tokens that J-03 gives a summary, at four characters each.
+# 1,200 tokens, at four characters each.
 _MOST_SUMMARY_CHARS: Final = 4_800
 # Ours: a sentence or a path; more of them than one entry can tell are a log.
 _MOST_ITEM_CHARS: Final = 400
@@ -613,7 +611,7 @@ _MOST_ID_CHARS: Final = 1_024
 _WORD: Final = re.compile(r"\w[\w \-]*")
 
 
-class Taken(NamedTuple):
+class RedactedEntry(NamedTuple):
     """An entry as it is kept.
 
     Attributes:
@@ -621,12 +619,12 @@ class Taken(NamedTuple):
         cuts: what was cut off for its size, a sentence each, with the numbers.
     """
 
-    entry: Entry
+    entry: JournalEntry
     cuts: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Rules:
+class JournalRules:
     """How a journal keeps entries.
 
     Attributes:
@@ -661,7 +659,7 @@ class Rules:
         others = [one for one in self.redact_patterns if not _WORD.fullmatch(one)]
         return Redactor((*NAMES, *(one for one in words if one not in NAMES)), others, clock=self.clock, slow=self.slow)
 
-    def taken(self, entry: Entry) -> Taken:
+    def taken(self, entry: JournalEntry) -> RedactedEntry:
         """Return what is kept of an entry. Ids stay as they are: sessions are found by them.
 
         Secrets go before anything is cut, since half of one would not be known for one.
@@ -688,7 +686,7 @@ class Rules:
             errors=self._items("errors", entry.errors if self.include_errors else (), cuts),
             tags=self._items("tags", entry.tags, cuts),
         )
-        return Taken(kept, tuple(cuts))
+        return RedactedEntry(kept, tuple(cuts))
 
     def _items(self, key: str, items: Sequence[str], cuts: list[str]) -> tuple[str, ...]:
         if len(items) > _MOST_ITEMS:

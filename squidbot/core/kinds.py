@@ -16,7 +16,7 @@ from squidbot.core.transcript.lineage import LINEAGE
 from squidbot.core.transcript.markers import MARKED
 from squidbot.core.transcript.pins import PIN
 from squidbot.core.transcript.records import RecordKind
-from squidbot.core.transcript.removals import FORGOTTEN, TOLD, WITHDRAWN
+from squidbot.core.transcript.removals import FORGOTTEN, INJECTION, RETRACTION
 from squidbot.core.transcript.scopes import MODEL, SCOPE
 from squidbot.core.transcript.snapshots import SNAPSHOT
 from squidbot.core.transcript.windows import LEARNED, WINDOW
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import Record
     from squidbot.core.ports import TranscriptStore
-
-__all__ = ["KINDS", "unreadable"]
 
 
 class AnyKind(Protocol):
@@ -66,8 +64,8 @@ KINDS: Final[tuple[AnyKind, ...]] = (
     JOURNALED,
     BROUGHT,
     CUT,
-    TOLD,
-    WITHDRAWN,
+    INJECTION,
+    RETRACTION,
     FORGOTTEN,
 )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from squidbot.core.budget import Reserve
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.messages import Cost, Record
-from squidbot.core.tokens.calibration import Bills
+from squidbot.core.tokens.calibration import UsageCalibration
 from squidbot.core.transcript.records import RecordKind, as_fields
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import ContextWindow, Part, StoredMessage, Usage
     from squidbot.core.plan import PlanRecord, Section
-    from squidbot.core.tokens.calibration import Added
+    from squidbot.core.tokens.calibration import RequestGrowth
 
 __all__ = ["REQUEST", "REQUESTS", "SEALED_PARTS", "LastRequest", "Mode", "digest", "seal", "tokens_used"]
 
@@ -89,7 +89,7 @@ class LastRequest(NamedTuple):
     pressed: bool = False
     rungs: tuple[str, ...] = ()
     noticed: bool = False
-    bills: Bills = Bills()
+    bills: UsageCalibration = UsageCalibration()
     certified: int = 0
     certificate: str = ""
     skipped: int = 0
@@ -98,7 +98,7 @@ class LastRequest(NamedTuple):
     mode_chosen: bool = False
     mode_told: str = ""
     reserve: Reserve | None = None
-    added: Added | None = None
+    added: RequestGrowth | None = None
     sent: tuple[Part, ...] = ()
 
     @property
@@ -137,7 +137,7 @@ class LastRequest(NamedTuple):
         return self._replace(told=tuple((section.name, digest(section.text)) for section in told))
 
     def news(self, sections: Sequence[Section]) -> str | None:
-        """Return the text that tells what of the head differs from what the model was told; None for nothing (D3)."""
+        """Return the text that tells what of the head differs from what the model was told; None for nothing."""
         told = dict(self.told)
         changed = [section for section in sections if told.pop(section.name, None) != digest(section.text)]
         lines = [f"[{section.name} is now:]\n{section.text}" for section in changed]
@@ -159,7 +159,7 @@ class LastRequest(NamedTuple):
         return self.reserve if self.window_id == window.window_id else None
 
     def labelled(self, mode: Mode) -> str | None:
-        """Return the line that tells in which mode earlier turns were said; None where the model knows it (C19)."""
+        """Return the line that tells in which mode earlier turns were said; None where the model knows it."""
         if not self.known or self.mode_told == mode.label:
             return None
         return f"[from here on: {mode.label or NO_MODE}; what was said before this: {self.mode_told or NO_MODE}]"
@@ -198,7 +198,7 @@ def _read(text: str) -> LastRequest:
         "limit": Cost(*body.get("limit", NOTHING)),
         "told": told,
         "rungs": tuple(map(str, body.get("rungs", ()))),
-        "bills": Bills.from_json(body.get("bills", [])),
+        "bills": UsageCalibration.from_json(body.get("bills", [])),
         "reserve": Reserve(*body["reserve"]) if "reserve" in body else None,
     }
     return LastRequest(**{**said, **made})

@@ -15,9 +15,9 @@ Role = Literal["system", "user", "assistant", "tool"]
 
 
 class Category(StrEnum):
-    """What a message is for (P-01): it follows from the kind of message, never from words in its text.
+    """What a message is for: it follows from the kind of message, never from words in its text.
 
-    RECALLED are messages that `history` brought back: copies, so notes and searches pass over them (D4, B-44).
+    RECALLED are messages that `history` brought back: copies, so notes and searches pass over them.
     FORGOTTEN are tombstones: what was said there was removed on request.
     """
 
@@ -32,7 +32,7 @@ class Category(StrEnum):
     FORGOTTEN = "forgotten"
 
 
-# What a person's view of a conversation leaves out unless that is asked for (P-05).
+# What a person's view of a conversation leaves out unless that is asked for.
 BEHIND_SCENES = frozenset({Category.SYSTEM, Category.CONTEXT, Category.SYSTEM_OUTPUT})
 
 
@@ -158,7 +158,7 @@ class Summary:
         return self.made_by.startswith("llm/")
 
 
-class Job(NamedTuple):
+class SummaryTask(NamedTuple):
     """A summary that is wanted of a language model: of which messages, for which room, and what it is worth.
 
     Two jobs with one `source_digest` ask for the same: a hash of the messages' ids and texts, level, mode, window,
@@ -169,11 +169,11 @@ class Job(NamedTuple):
             for it now), "schedule" or "request" (somebody asked).
         session_id, first_seq, last_seq: the messages, both ends included.
         level: as in `Summary`.
-        mode: what is to be kept above all: "developer", "planning", "assistant" or "debugger" (O-11).
+        mode: what is to be kept above all: "developer", "planning", "assistant" or "debugger".
         source_digest: see above.
         limit_tokens: what the summary may cost as it is shown, template included, as a bound.
         said_tokens: what was said there, the user's messages left out, as a bound.
-        saves_tokens: `said_tokens` less `limit_tokens` (B-42).
+        saves_tokens: `said_tokens` less `limit_tokens`.
     """
 
     reason: str
@@ -213,7 +213,7 @@ class Reply(NamedTuple):
     cached_tokens: int = 0
 
 
-class Found(NamedTuple):
+class SearchMatch(NamedTuple):
     """A message that answers a query. `score` is 0 to 1, higher is better; 0: it has some word, and was not ranked."""
 
     seq: int
@@ -233,7 +233,7 @@ class ContextWindow:
     """The context window of one session, fixed for as long as the session lasts.
 
     `window_tokens` is input and output together, `reserved_output_tokens` the room for the answer. `safety_fraction`
-    is the share of the window that the best estimate of a request may fill (C12). `source` says where the window
+    is the share of the window that the best estimate of a request may fill. `source` says where the window
     came from, and `detail` how it came about, in sentences. `parameters_billion` is the size of the model, None where
     unknown. `learned_for` names the model and the window for which a refusal has shown this smaller one; "" for none.
     The id depends on none of these three, and windows that differ in `detail` or `learned_for` alone are equal.
@@ -357,7 +357,7 @@ class Erasure:
         return replace(stored, notice=row.notice, **costs) == row  # type: ignore[arg-type]  # its own fields
 
 
-# Who said a message, and where, as a line in front of its text: `[channel / speaker]` (Q-03).
+# Who said a message, and where, as a line in front of its text: `[channel / speaker]`.
 
 OWNER, ASSISTANT, UNKNOWN = "owner", "assistant", "unknown"
 # The channel whose owner aliases hold in all others, too.
@@ -430,7 +430,7 @@ class Media(NamedTuple):
     name: str = ""
 
 
-class Outcome(NamedTuple):
+class ToolResult(NamedTuple):
     """What a tool answered to a call; `failed` where its host marked it as an error."""
 
     call_id: str
@@ -438,11 +438,11 @@ class Outcome(NamedTuple):
     failed: bool = False
 
 
-Piece: TypeAlias = Words | Media | ToolCall | Outcome
+Piece: TypeAlias = Words | Media | ToolCall | ToolResult
 
 
 class Portable(NamedTuple):
-    """A message without anything that only its own provider can read: no signatures, sealed thoughts or item ids (M8).
+    """A message without anything that only its own provider can read: no signatures, sealed thoughts or item ids.
 
     `role` is "tool" where it answers calls.
     """
@@ -453,9 +453,11 @@ class Portable(NamedTuple):
     def cut(self, text: str) -> Portable:
         """Return it with `text` for all that it says, inside the first result where it answers calls."""
         calls = [piece for piece in self.pieces if isinstance(piece, ToolCall)]
-        outcomes = [Outcome(piece.call_id, (), piece.failed) for piece in self.pieces if isinstance(piece, Outcome)]
+        outcomes = [
+            ToolResult(piece.call_id, (), piece.failed) for piece in self.pieces if isinstance(piece, ToolResult)
+        ]
         if outcomes:
-            first = Outcome(outcomes[0].call_id, (Words(text),), outcomes[0].failed)
+            first = ToolResult(outcomes[0].call_id, (Words(text),), outcomes[0].failed)
             return Portable(self.role, (first, *outcomes[1:], *calls))
         return Portable(self.role, (Words(text), *calls))
 

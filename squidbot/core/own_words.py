@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["QUOTED", "Sentence", "own_lines", "own_marks", "own_words", "says", "sentences", "stands_alone"]
 
 # What stands for a quotation: no fact has it.
 QUOTED: Final = "\ufffc"

@@ -15,22 +15,8 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import Cost, Usage
 
-__all__ = [
-    "CAUSES",
-    "EXTENDED",
-    "JOURNAL_SECTION",
-    "REMEMBERED",
-    "FirstChanged",
-    "PlanRecord",
-    "Price",
-    "Prices",
-    "Representation",
-    "Run",
-    "Section",
-    "Segment",
-]
 
-# Why a plan may change (decisions.md section 3). "repaired": a tool result came after its step was sent without it.
+# Why a plan may change. "repaired": a tool result came after its step was sent without it.
 # "rollover": only the current turn is wanted, or fits.
 CAUSES = frozenset(
     {
@@ -93,7 +79,7 @@ class Segment(NamedTuple):
     limits: tuple[tuple[int, int], ...] = ()
 
 
-class Run(NamedTuple):
+class NoteBlock(NamedTuple):
     """A session block that is told in notes: its first and last message, and what was said in it, as a bound."""
 
     first_seq: int
@@ -103,7 +89,7 @@ class Run(NamedTuple):
 
 # How the names of sections begin that durable memory makes, and that extensions do.
 REMEMBERED, EXTENDED = "remembered ", "extension "
-# The digest of the journal: it gives way behind all else of these (J-04).
+# The digest of the journal: it gives way behind all else of these.
 JOURNAL_SECTION = f"{REMEMBERED}journal"
 # And those of documents that the session keeps.
 CONTEXT = "context "
@@ -144,7 +130,7 @@ class FirstChanged:
 
 
 class Prices(NamedTuple):
-    """What tokens cost, in uncached input tokens (decisions.md section 13).
+    """What tokens cost, in uncached input tokens.
 
     Attributes:
         read, write: an input token that the provider has cached; one that it writes to its cache.
@@ -346,7 +332,7 @@ def merged_through(segments: Iterable[Segment]) -> int:
 
 
 def price_of(before: Cost, after: Cost, unchanged_tokens: int, prices: Prices, *, cold: bool) -> Price:
-    """Return the price of a change whose summaries cost nothing (decisions.md section 13).
+    """Return the price of a change whose summaries cost nothing.
 
     `before` and `after` are whole requests, `unchanged_tokens` the part of `after` in front of the first change. On a
     cold cache everything is written whatever is done, so the change itself writes nothing.

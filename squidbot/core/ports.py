@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from squidbot.core.messages import (
         Completion,
         Erasure,
-        Found,
-        Job,
         Message,
         Opening,
         Part,
         Portable,
         Record,
         Reply,
+        SearchMatch,
         StoredMessage,
         Summary,
+        SummaryTask,
     )
     from squidbot.core.sizing.header import Served
 
@@ -107,8 +107,8 @@ class Codec(Protocol):
 
 
 @runtime_checkable
-class ShowsImages(Protocol):
-    """What a codec may have beside: its messages show pictures, and can be sent without the first of them (P-10)."""
+class SupportsImages(Protocol):
+    """What a codec may have beside: its messages show pictures, and can be sent without the first of them."""
 
     def images(self, payload: str) -> int:
         """Return how many pictures a payload shows, 0 or more; never raises."""
@@ -122,7 +122,7 @@ class ShowsImages(Protocol):
 
 # What counts tokens, and how far its counts can be trusted.
 
-# How far a bound can be trusted, best first (D5). "none": a counter for policy caps and reports only.
+# How far a bound can be trusted, best first. "none": a counter for policy caps and reports only.
 Certificate = Literal["exact", "anchored", "calibrated", "proved", "measured", "none"]
 
 
@@ -277,7 +277,7 @@ class MemoryStore(Protocol):
 
 
 class LLM(Protocol):
-    """A language model that answers one prompt; never called while a request is made (D6). It may take minutes."""
+    """A language model that answers one prompt; never called while a request is made. It may take minutes."""
 
     @property
     def name(self) -> str:
@@ -346,7 +346,7 @@ class Embedder(Protocol):
 
 
 @runtime_checkable
-class Calibrated(Protocol):
+class SupportsCalibration(Protocol):
     """What an embedder may have beside its port: what its cosines say of an answer."""
 
     @property
@@ -380,13 +380,13 @@ class LoadedModel(Chat, Protocol):
 
 
 class Summarizer(Protocol):
-    """Writes a text that can stand for messages; never called while a request is made (D6)."""
+    """Writes a text that can stand for messages; never called while a request is made."""
 
     @property
     def name(self) -> str:
         """Who writes: `Summary.made_by` is "llm/" with this and the version of the prompts behind it."""
 
-    def summarize(self, job: Job, source: str, limit_tokens: int) -> str | Completion:
+    def summarize(self, job: SummaryTask, source: str, limit_tokens: int) -> str | Completion:
         """Return a text of at most `limit_tokens` for the messages in `source`; who asks checks it before it is used.
 
         As a Completion it says what writing it took; of a plain text the tokens of source and text are counted.
@@ -457,7 +457,7 @@ class TranscriptStore(Protocol):
     def records(self, session_id: str, kind: str, first_number: int = 0) -> list[Record]:
         """Return the records of a kind from `first_number` on, in order of number."""
 
-    def search(self, session_id: str, query: str, limit: int, after: Found | None = None) -> list[Found]:
+    def search(self, session_id: str, query: str, limit: int, after: SearchMatch | None = None) -> list[SearchMatch]:
         """Return the messages that answer a query, best first, ties newest first: at most `limit`, behind `after`.
 
         All that was appended is searched, whatever its role, but copies (`Category.RECALLED`). A query is words (all
@@ -508,7 +508,7 @@ class SummaryStore(Protocol):
 
 
 @runtime_checkable
-class Drops(Protocol):
+class SupportsDrop(Protocol):
     """What a store may have beside its port: whole sessions are removed for good, because they are to be forgotten."""
 
     def drop(self, session_id: str) -> None:
@@ -522,7 +522,19 @@ class Drops(Protocol):
 
 
 @runtime_checkable
-class Claims(Protocol):
+class SupportsRecordSearch(Protocol):
+    """What a store may have beside its port: it finds sessions by what their records say, without opening any."""
+
+    def sessions_with(self, kind: str, words: Sequence[str]) -> list[str]:
+        """Return the sessions with a record of a kind in whose body one of these texts stands, oldest first.
+
+        Raises:
+            StoreError: the disk failed.
+        """
+
+
+@runtime_checkable
+class SupportsClaims(Protocol):
     """What a store may have beside its port: of all who share it, in any process, one at a time does some work.
 
     A claim is no lock on the session: whoever records and asks for requests needs none. Clocks are the holders' own:
@@ -550,7 +562,7 @@ class Claims(Protocol):
 # What the core asks of extensions while a call is decided; what changes a request is frozen with it.
 
 
-class Extended(Protocol):
+class CallExtensions(Protocol):
     """What extensions say of a call. No failure of theirs ever fails one: they then say nothing."""
 
     def tail(self, prompt: str, limit_tokens: int) -> str | None:

@@ -13,7 +13,6 @@ from squidbot.core.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["NAMES", "Redactor"]
 
 # What keys of settings and headers of requests call a secret.
 NAMES: Final = (

@@ -7,13 +7,20 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from squidbot.core import events
 from squidbot.core.compaction.turn import Inputs, Room, Turn, believing, by_hand, decided, without
+from squidbot.core.forgetting import (
+    FactRetraction,
+    SessionWithout,
+    injected_facts,
+    named_goals,
+    remove_goals,
+    unprompted_facts,
+)
 from squidbot.core.messages import Cost
-from squidbot.core.removal import Facts, named_in, standing_facts, told_facts, unset
 from squidbot.core.restoring import RestorePoints, undone
 from squidbot.core.state import State
 from squidbot.core.transcript.goals import GOAL
 from squidbot.core.transcript.pins import PIN, Pin
-from squidbot.core.transcript.removals import ForgottenMessages
+from squidbot.core.transcript.removals import ForgetRecord
 from squidbot.core.transcript.snapshots import Retention, check_name
 from squidbot.core.view.renderer import spent
 
@@ -22,7 +29,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.compaction.planner import Change
     from squidbot.core.compaction.turn import Outcome, Unasked
-    from squidbot.core.forgetting import Forgotten
+    from squidbot.core.forgetting import ForgetResult
     from squidbot.core.messages import ContextWindow, Message, Record, StoredMessage, Usage
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Observer
@@ -223,7 +230,9 @@ class Session:
             lambda stored: self._points.restore(name, self._sane_turn, stored, inputs, now), "nothing was restored"
         )
 
-    def forget(self, *seqs: int, reason: str = "", inputs: Inputs | None = None, now: float | None = None) -> Forgotten:
+    def forget(
+        self, *seqs: int, reason: str = "", inputs: Inputs | None = None, now: float | None = None
+    ) -> ForgetResult:
         """Remove messages for good: payloads, notes that tell of them, copies that `history` made, what search knows.
 
         A mark stands in the place of each from then on, so that tool calls keep their results and every other message
@@ -265,7 +274,7 @@ class Session:
 
     def _assembled(self, stored: CurrentView, incoming: Sequence[Message], given: Inputs) -> Assembly:
         state, self._unasked = self._state, given.unasked
-        if self._untold(standing_facts(stored), given.now):
+        if self._untold(unprompted_facts(stored), given.now):
             stored = state.current()
         state.tell_again(stored)
         outcome = decided(self._turn.reserving(given.reserve), stored, incoming, given)
@@ -285,7 +294,7 @@ class Session:
     def _untold(self, told: frozenset[str], now: float | None) -> bool:
         """Take out what must not be told any more of what stands, and return whether there was any."""
         gone = self._unasked.untold(told) if self._unasked and told else frozenset[str]()
-        return bool(gone) and self._state.withdraw(Facts(gone, reason=NO_LONGER, now=now)) is not None
+        return bool(gone) and self._state.remove_facts(FactRetraction(gone, reason=NO_LONGER, now=now)) is not None
 
     def _evented(self, stored: CurrentView, outcome: Outcome, change: Change) -> PlanRecord:
         """Store an event; where history has reached the mark, with a snapshot of what stood before it."""
@@ -321,7 +330,7 @@ class Session:
             state.settle(answered, rows, usage)
             self._snapshot_due = False
         # What was told in it may have been forgotten since it was asked for.
-        self._untold(told_facts(state.shelf, rows), now)
+        self._untold(injected_facts(state.shelf, rows), now)
         return rows
 
     def _compacted(self, stored: CurrentView, inputs: Inputs | None, now: float | None) -> PlanRecord | None:
@@ -336,14 +345,12 @@ class Session:
 
     def _forgotten(
         self, stored: CurrentView, seqs: tuple[int, ...], reason: str, inputs: Inputs | None, now: float | None
-    ) -> Forgotten:
-        from squidbot.core.forgetting import Forgetting  # noqa: PLC0415
-
+    ) -> ForgetResult:
         state, turn = self._state, self._sane_turn
-        forgetting = Forgetting(state.shelf, stored, seqs)
+        forgetting = SessionWithout(state.shelf, stored, seqs)
         change = without(turn, stored, inputs or turn.as_before(stored, now), forgetting)
         gone = forgetting.forgotten
-        told = ForgottenMessages(gone.asked, gone.copies, gone.summaries, reason, state.last_request.number + 1, now)
+        told = ForgetRecord(gone.asked, gone.copies, gone.summaries, reason, state.last_request.number + 1, now)
         return replace(gone, plan=state.erase(stored, forgetting, change, told))
 
     def _unset(self, seqs: tuple[int, ...], reason: str, now: float | None) -> None:
@@ -351,7 +358,7 @@ class Session:
         shelf, store = self._state.shelf, self._state.shelf.transcripts
         messages = store.head(self.session_id)[0]
         if all(0 <= seq < messages for seq in seqs) and store.last_record(self.session_id, GOAL.name):
-            unset(shelf, named_in(shelf.renderer, store.pick(self.session_id, set(seqs))), reason, now)
+            remove_goals(shelf, named_goals(shelf.renderer, store.pick(self.session_id, set(seqs))), reason, now)
 
     def _pinned(self, stored: CurrentView, pin: Pin) -> None:
         self._state.append(stored, (), [PIN.record(stored.pins.count, pin)])

@@ -13,12 +13,11 @@ from squidbot.core.plan import Prices, Representation
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from squidbot.core.budget import Capped, Layout
+    from squidbot.core.budget import HistoryCaps, Layout
     from squidbot.core.messages import ContextWindow, Labels
 
-__all__ = ["LEVEL_TOKENS", "STRATEGIES", "HistorySettings", "strategy"]
 
-# Tokens of a summary by level at an input limit of 13,600 (a 16K window), scaled with the limit, at least 64 (C23).
+# Tokens of a summary by level at an input limit of 13,600 (a 16K window), scaled with the limit, at least 64.
 LEVEL_TOKENS = {
     Representation.DETAILED: 1200,
     Representation.MODERATE: 600,
@@ -28,10 +27,10 @@ LEVEL_TOKENS = {
 LEVEL_BASE_TOKENS = 13_600
 LEVEL_LEAST_TOKENS = 64
 LADDER = Ladder()
-# The largest session block, in tokens: a quarter of the input limit, at most this (decisions.md section 11).
+# The largest session block, in tokens: a quarter of the input limit, at most this.
 BLOCK_MOST_TOKENS = 8192
 
-# C4: low water lies at least so far below the high-water mark.
+# Low water lies at least this far below the high-water mark.
 LEAST_CUT_FRACTION = 0.1
 
 # Where a cached token costs nothing, a request is as cheap long as short, and only what an event writes anew is paid
@@ -59,19 +58,19 @@ class HistorySettings:
         chain: whether notes are added behind notes until their room is full; else every event makes one note on all.
         fold_fraction: what one note on everything takes of `notes_fraction` when the chain of notes is full.
         detailed_blocks, moderate_blocks, compact_blocks: how many of the newest blocks keep notes of their own at each
-            level when the chain of notes is full (C23); older ones are merged.
+            level when the chain of notes is full; older ones are merged.
         level_fraction: what these notes may take of the room for all.
-        max_summary_tokens: no summary is larger, whatever the room; None: as large as its level has it (C23).
+        max_summary_tokens: no summary is larger, whatever the room; None: as large as its level has it.
         min_note_tokens: a note smaller than this helps nobody; a pointer stands there instead.
-        user_verbatim_fraction: user messages stay verbatim while all of them cost no more (C2).
+        user_verbatim_fraction: user messages stay verbatim while all of them cost no more.
         user_low_fraction: the share of that down to which the oldest of them give way when they cost more.
-        birth_fraction: a tool output above it is cut before it is first sent (W-15: an exchange).
+        birth_fraction: a tool output above it is cut before it is first sent.
         step_fraction: the same for a step of the assistant with its outputs, arguments included.
-        assistant_fraction: an event cuts each text of the model's above it, before all but pictures (W-15); 0: none.
-        min_recent_messages: this many newest messages stay raw at an event in any case, if they fit (Q-01).
+        assistant_fraction: an event cuts each text of the model's above it, before all but pictures; 0: none.
+        min_recent_messages: this many newest messages stay raw at an event in any case, if they fit.
         floor_turns: so do the newest complete turns, this many; keep_recent_tokens: and the newest messages of so many
-            tokens together (C16).
-        beside_summaries: whether marks are shares of what summaries leave of the room (O-06), and not of all of it.
+            tokens together.
+        beside_summaries: whether marks are shares of what summaries leave of the room, and not of all of it.
         pinned_fraction: the share of the window that what is pinned may take; 0 for any.
         gap_seconds: a pause that closes a session block.
         min_saving_fraction: a high-water event that saves less of the request is skipped.
@@ -81,20 +80,20 @@ class HistorySettings:
         output_price: of a token that a model writes.
         least_cached_tokens: of a request shorter than this nothing is cached.
         policy_limit: what a request may cost by the policy's counter, in its unit; None: by the window.
-        calibrated_fraction: the share of the window that an estimate may fill once usage was reported (C12); at most
+        calibrated_fraction: the share of the window that an estimate may fill once usage was reported; at most
             that of the window where it is smaller.
         user_messages: "graceful": the user's messages give way last; "strict": never, what does not fit with all of
-            them is refused (O-07).
-        cap: what the caps of document 001 leave for history; None where they don't hold.
-        says_notes: whether a line in front of the first notes asks the model to say when it answers from them (B-19).
+            them is refused.
+        cap: what the policy caps leave for history; `None` where there are none.
+        says_notes: whether a line in front of the first notes asks the model to say when it answers from them.
         scope: what is sent of history: "inline+summaries"; "inline", for what no longer fits a pointer stands;
             "summaries", of what was said before the current turn notes alone; "none", nothing but that turn.
-        most_images: an event leaves so many of the newest pictures, and texts in the place of older ones (P-10).
+        most_images: an event leaves so many of the newest pictures, and texts in the place of older ones.
         category_weights: of system text, context, dialogue, output: what has more than its share gives way first, in
-            the order of C14 (P-08); None: no category has a share.
-        categories_by_words: whether words tell what a system text behind others is for, as document 003 has it (P-01).
-        layout: what each part of a request is given, by tier (O-04); None where no part has a share.
-        labels: by what messages are labelled where and by whom they were said (Q-03); None: they are not.
+            this order; None: no category has a share.
+        categories_by_words: whether words tell what a system text behind others is for.
+        layout: what each part of a request is given, by tier; None where no part has a share.
+        labels: by what messages are labelled where and by whom they were said; None: they are not.
         ladder: who is told as history grows, and the marks that are numbers of tokens or messages.
     """
 
@@ -134,7 +133,7 @@ class HistorySettings:
     policy_limit: int | None = None
     calibrated_fraction: float = CALIBRATED_FRACTION
     user_messages: str = "graceful"
-    cap: Capped | None = None
+    cap: HistoryCaps | None = None
     says_notes: bool = False
     scope: str = "inline+summaries"
     most_images: int = 5
@@ -221,7 +220,7 @@ class HistorySettings:
         return detailed + moderate + (Representation.COMPACT,) * self.compact_blocks
 
     def slim_tokens(self, room_tokens: int) -> int:
-        """Return the size above which a tool output in a slimmed segment is cut, in tokens (section 11)."""
+        """Return the size above which a tool output in a slimmed segment is cut, in tokens."""
         return max(32, min(1500, room_tokens // 16))
 
 
@@ -280,7 +279,7 @@ TINY_ROOM_TOKENS = 4_500
 LARGE_ROOM_TOKENS = 40_000
 
 # How many of the newest blocks keep notes of their own, detailed, moderate and compact, below so many tokens of room:
-# C23's figures for windows of 4K, 8K, 16K, 32K and more, each less what is reserved for the answer.
+# Figures for windows of 4K, 8K, 16K, 32K and more, each less what is reserved for the answer.
 LEVEL_BLOCKS: tuple[tuple[float, tuple[int, int, int]], ...] = (
     (TINY_ROOM_TOKENS, (0, 0, 0)),
     (SMALL_ROOM_TOKENS, (1, 0, 0)),

@@ -11,11 +11,11 @@ from squidbot.core.compaction.bounds import bill_of, is_too_little, is_too_much
 from squidbot.core.compaction.turn import aged, broken, closed, opened, overrun, shortened
 from squidbot.core.errors import DamagedStoreError, SquidbotError, StoreError
 from squidbot.core.events import Event
+from squidbot.core.forgetting import injection_record, remove_facts
 from squidbot.core.last_request import REQUEST, LastRequest
 from squidbot.core.messages import Category, Cost, Record
 from squidbot.core.plan import PlanRecord
-from squidbot.core.removal import newly_told, withdraw
-from squidbot.core.tokens.calibration import Bills
+from squidbot.core.tokens.calibration import UsageCalibration
 from squidbot.core.transcript.bookkeeping import Keys
 from squidbot.core.transcript.markers import MARKED
 from squidbot.core.transcript.records import retry
@@ -28,12 +28,11 @@ if TYPE_CHECKING:
 
     from squidbot.core.compaction.planner import Change
     from squidbot.core.compaction.turn import Outcome
-    from squidbot.core.forgetting import Forgetting
+    from squidbot.core.forgetting import FactRetraction, SessionWithout
     from squidbot.core.messages import ContextWindow, StoredMessage, Usage
     from squidbot.core.notes.notebook import Notebook
     from squidbot.core.ports import Observer
-    from squidbot.core.removal import Facts
-    from squidbot.core.transcript.removals import ForgottenMessages, Withdrawn
+    from squidbot.core.transcript.removals import ForgetRecord, Retraction
     from squidbot.core.view.current import CurrentView, SessionContext
 
 __all__ = ["State"]
@@ -123,7 +122,7 @@ class State:
         if last and last.number != self.last_request.number:
             self.last_request = LastRequest.of(last)
             if self.last_request.bills.source != self._source:  # of another model or counter they say nothing
-                self.last_request = self.last_request._replace(bills=Bills())
+                self.last_request = self.last_request._replace(bills=UsageCalibration())
         return self._standing
 
     def _is_whole(self, held: CurrentView) -> bool:
@@ -210,7 +209,7 @@ class State:
         made = LearnedWindow(self.window.learned_for, self.window.window_tokens)
         answers = self.window.learned_for and any(row.role == "assistant" for row in rows)
         learned = LEARNED.due(self._newest.get(LEARNED.name), made) if answers else ()
-        records = (request, *marks, *newly_told(self.shelf, rows), *others, *learned)
+        records = (request, *marks, *injection_record(self.shelf, rows), *others, *learned)
         self.append(stored, rows, [record for record in records if record])
         grown = stored.extended(rows, self.shelf.renderer)
         if not marked or stored.pins.goals is None:  # else they may say something else now, and are read anew
@@ -240,7 +239,7 @@ class State:
         for summary in change.batch.summaries:
             self.shelf.summaries.put(summary)
         plan = replace(change.record, made_at_seq=stored.messages, notes=counts)
-        told = newly_told(self.shelf, (), plan)
+        told = injection_record(self.shelf, (), plan)
         self.append(stored, (), (*extra, *records, *told, Record("plan", plan.plan_id, plan.to_json())))
         if stored.messages and plan.repeats is None and plan.cause != "restore":
             # Held on to, so that a huge message behind the notes is not read again.
@@ -261,7 +260,7 @@ class State:
             self._tell(Event(events.RELIABILITY_LOW, "", cause, plan_id=plan.plan_id, fraction=left))
 
     def erase(
-        self, stored: CurrentView, forgetting: Forgetting, change: Change | None, told: ForgottenMessages
+        self, stored: CurrentView, forgetting: SessionWithout, change: Change | None, told: ForgetRecord
     ) -> PlanRecord | None:
         """Forget messages for good, in one transaction with the plan that goes on without them; return that plan.
 
@@ -272,7 +271,7 @@ class State:
         plan = replace(change.record, made_at_seq=stored.messages, notes=forgetting.counts) if change else None
         for summary in change.batch.summaries if change else ():
             shelf.summaries.put(summary)
-        record = (*newly_told(shelf, (), plan), Record("plan", plan.plan_id, plan.to_json())) if plan else ()
+        record = (*injection_record(shelf, (), plan), Record("plan", plan.plan_id, plan.to_json())) if plan else ()
         before = self._newest.get(WINDOW.name)
         due = WINDOW.due(before, self.window)
         erasure = forgetting.erasure(told, (*due, *record))
@@ -288,13 +287,13 @@ class State:
             self._planned(stored.plan, plan)
         return plan
 
-    def withdraw(self, facts: Facts) -> Withdrawn | None:
+    def remove_facts(self, facts: FactRetraction) -> Retraction | None:
         """Take facts out of all that was told of them; None where nothing was.
 
         Raises:
             StoreError: nothing was taken out.
         """
-        gone = withdraw(self.shelf, facts)
+        gone = remove_facts(self.shelf, facts)
         if gone is not None:
             self._standing = None
             self.notify(events.FORGOTTEN, facts.reason)

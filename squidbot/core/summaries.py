@@ -18,10 +18,10 @@ from squidbot.core.compaction.turn import Turn
 from squidbot.core.errors import ArgumentError, ConfigError, LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.last_request import REQUEST, LastRequest
-from squidbot.core.messages import Category, Completion, Job, Summary, Usage
+from squidbot.core.messages import Category, Completion, Summary, SummaryTask, Usage
 from squidbot.core.notes.extract import find_literals, literals_of, read
 from squidbot.core.notes.notebook import Notebook
-from squidbot.core.plan import Representation, Run
+from squidbot.core.plan import NoteBlock, Representation
 from squidbot.core.prompts import MODES
 from squidbot.core.recall.search import telling, terms
 from squidbot.core.transcript.records import append
@@ -54,14 +54,14 @@ MARK_TOKENS = 32
 
 
 @dataclass(frozen=True, slots=True)
-class JobSettings:
+class SummarySettings:
     """What is summarized by a language model.
 
     Attributes:
-        mode: what summaries keep above all: "developer", "planning", "assistant", "debugger" (O-11), or one of `keeps`;
+        mode: what summaries keep above all: "developer", "planning", "assistant", "debugger", or one of `keeps`;
             "": the session's own, "developer" where it has none.
-        min_messages: a block of fewer messages is left alone (B-41).
-        min_input_tokens: so is one in which less was said, the user's messages left out, as a bound (O-18).
+        min_messages: a block of fewer messages is left alone.
+        min_input_tokens: so is one in which less was said, the user's messages left out, as a bound.
         source_tokens: what a job's messages may cost as a summarizer is shown them, as a bound.
         backoff_seconds: how long a block rests after two failures in a row; after each further one twice as long.
         keeps: what each mode keeps, as the end of a sentence.
@@ -75,10 +75,10 @@ class JobSettings:
     keeps: Mapping[str, str] = field(default_factory=lambda: MODES, hash=False)
 
 
-class Wanted(NamedTuple):
+class SummarySlot(NamedTuple):
     """A summary that could be shown: of which messages, at which level, in which room, and why it is wanted."""
 
-    run: Run
+    run: NoteBlock
     level: Representation
     limit_tokens: int
     reason: str
@@ -93,7 +93,7 @@ def wanted(  # noqa: PLR0913, PLR0917  # all that an event would know
     now: float | None,
     *,
     every: frozenset[str],
-) -> list[Wanted]:
+) -> list[SummarySlot]:
     """Return the summaries that the next event could show, oldest block first.
 
     Of blocks that are still raw, those that the next event is sure to note, and all that were closed by one of `every`:
@@ -102,7 +102,7 @@ def wanted(  # noqa: PLR0913, PLR0917  # all that an event would know
     steps = _movable(shelf, stored)
     scene = Scene(room, stored.blocks, (), tuple(steps), stored.messages, frozenset(), (), stored.turn)
     merged = notes.held()[0].runs()
-    return list(_Asked(Ground(scene, settings, notes, by_estimate=False), stored, now, every, merged).all())
+    return list(_SlotFinder(Ground(scene, settings, notes, by_estimate=False), stored, now, every, merged).all())
 
 
 def _movable(shelf: SessionContext, stored: CurrentView) -> list[Step]:
@@ -112,14 +112,14 @@ def _movable(shelf: SessionContext, stored: CurrentView) -> list[Step]:
     return [*slimmed, *stored.tail.steps]
 
 
-class _Asked(NamedTuple):
+class _SlotFinder(NamedTuple):
     ground: Ground
     stored: CurrentView
     now: float | None
     every: frozenset[str]
-    merged: tuple[Run, ...]
+    merged: tuple[NoteBlock, ...]
 
-    def all(self) -> Iterator[Wanted]:
+    def all(self) -> Iterator[SummarySlot]:
         """Yield what is wanted, oldest first."""
         if not self.ground.settings.takes_notes:
             return
@@ -127,7 +127,7 @@ class _Asked(NamedTuple):
         yield from self._of_noted(ahead)
         yield from (self._one(run, Representation.DETAILED, reason) for run, reason in ahead)
 
-    def _of_noted(self, ahead: Sequence[tuple[Run, str]]) -> Iterator[Wanted]:
+    def _of_noted(self, ahead: Sequence[tuple[NoteBlock, str]]) -> Iterator[SummarySlot]:
         """Yield what is wanted of blocks that notes stand for, with those in `ahead` behind them."""
         standing = [block.segment for block in self.stored.blocks if block.segment.representation in LEVELS]
         levels = {(one.first_seq, one.last_seq): LEVELS[one.representation] for one in standing}
@@ -140,11 +140,11 @@ class _Asked(NamedTuple):
         for run in runs:
             yield from self._by_itself(run, levels[run.first_seq, run.last_seq], folded.get(run))
 
-    def _by_itself(self, run: Run, level: Representation, folded: Representation | None) -> Iterator[Wanted]:
+    def _by_itself(self, run: NoteBlock, level: Representation, folded: Representation | None) -> Iterator[SummarySlot]:
         """Yield what is wanted of a block with notes of its own: at the level it has, and at that of the next fold."""
         yield from (self._one(run, each, "pressure") for each in dict.fromkeys((level, folded or level)))
 
-    def _in_one_note(self, known: Sequence[Run], stays: AbstractSet[Run]) -> list[Wanted]:
+    def _in_one_note(self, known: Sequence[NoteBlock], stays: AbstractSet[NoteBlock]) -> list[SummarySlot]:
         """Return the newest blocks that a fold tells in one note, as many as it has room for, oldest first.
 
         Of those `known` behind what was merged, the ones in `stays` keep notes of their own.
@@ -154,17 +154,19 @@ class _Asked(NamedTuple):
         left = self.ground.fold_tokens(reductions(settings)[0]) * (1 - settings.level_fraction) * TEXTS_FRACTION
         limit = settings.level_tokens(Representation.MERGED, self.ground.room) + MARK_TOKENS
         newest = blocks[max(0, len(blocks) - int(left / limit)) :]
-        return [Wanted(run, Representation.MERGED, limit, "pressure") for run in newest]
+        return [SummarySlot(run, Representation.MERGED, limit, "pressure") for run in newest]
 
-    def _ranked(self, runs: Sequence[Run], ahead: Sequence[tuple[Run, str]]) -> dict[Run, Representation]:
+    def _ranked(
+        self, runs: Sequence[NoteBlock], ahead: Sequence[tuple[NoteBlock, str]]
+    ) -> dict[NoteBlock, Representation]:
         """Return the levels that blocks get where everything is told anew: at least one new block comes behind them.
 
         Only as many as have room together, as a fold has it.
         """
         ground, settings = self.ground, self.ground.settings
-        new = [run for run, _ in reversed(ahead)] or [Run(-1, -1, settings.block_max_tokens(ground.room))]
+        new = [run for run, _ in reversed(ahead)] or [NoteBlock(-1, -1, settings.block_max_tokens(ground.room))]
         left = settings.level_fraction * ground.fold_tokens(reductions(settings)[0])
-        ranked: dict[Run, Representation] = {}
+        ranked: dict[NoteBlock, Representation] = {}
         for run, level in zip((*new, *reversed(runs)), settings.ranks(), strict=False):
             left -= ground.level_tokens(run.tokens, level)
             if left < 0:
@@ -172,10 +174,10 @@ class _Asked(NamedTuple):
             ranked[run] = level
         return {run: level for run, level in ranked.items() if run not in new}
 
-    def _one(self, run: Run, level: Representation, reason: str) -> Wanted:
-        return Wanted(run, level, self.ground.level_tokens(run.tokens, level), reason)
+    def _one(self, run: NoteBlock, level: Representation, reason: str) -> SummarySlot:
+        return SummarySlot(run, level, self.ground.level_tokens(run.tokens, level), reason)
 
-    def _folds(self, standing: Sequence[Segment], ahead: Sequence[tuple[Run, str]]) -> bool:
+    def _folds(self, standing: Sequence[Segment], ahead: Sequence[tuple[NoteBlock, str]]) -> bool:
         """Return whether the next event is expected to tell everything anew: notes or user messages fill their room."""
         settings, scene = self.ground.settings, self.ground.scene
         near = FOLD_NEAR_FRACTION * self.ground.room
@@ -186,7 +188,7 @@ class _Asked(NamedTuple):
         full = told > near * settings.notes_fraction or total(said).bound > near * settings.user_verbatim_fraction
         return full or not settings.chain
 
-    def _ahead(self) -> Iterator[tuple[Run, str]]:
+    def _ahead(self) -> Iterator[tuple[NoteBlock, str]]:
         """Yield the blocks of what is still raw that are wanted, with what closed them.
 
         Only in a chain of notes do they stay blocks of their own: a fold takes them together.
@@ -197,7 +199,7 @@ class _Asked(NamedTuple):
             behind -= total(step.sent_cost for step in block).bound
             if closed_by in self.every or behind >= stays:
                 tokens = total(step.cost for step in block).bound
-                yield Run(block[0].first_seq, block[-1].last_seq, tokens), closed_by
+                yield NoteBlock(block[0].first_seq, block[-1].last_seq, tokens), closed_by
 
     def _closed(self, blocks: Sequence[Sequence[Step]]) -> Iterator[tuple[Sequence[Step], str]]:
         """Yield blocks that nothing will be added to, with what closed them: "gap" or "size"."""
@@ -233,8 +235,8 @@ VERSION: Final = "1"
 # An answer stands between these: a text without them is an error's, or was cut off.
 OPENING, CLOSING = "<summary>", "</summary>"
 
-HEADINGS: Final = ("Decisions", "Done", "Findings", "Open")
-# How much each level tells (C23).
+HEADINGS: Final = ("Decisions", "TaskResult", "Findings", "Open")
+# How much each level tells.
 _DETAIL: Final[Mapping[str, str]] = {
     Representation.DETAILED: "Tell what was done in order, with every decision and its reason, and each result that "
     f"later work builds on. Use the headings {', '.join(HEADINGS)} where there is something under them.",
@@ -270,7 +272,7 @@ def system_text() -> str:
     )
 
 
-def prompt(job: Job, source: str, limit_tokens: int, keeps: Mapping[str, str] = MODES) -> str:
+def prompt(job: SummaryTask, source: str, limit_tokens: int, keeps: Mapping[str, str] = MODES) -> str:
     """Return the prompt for a job, its messages in it; the answer may cost `limit_tokens`.
 
     `keeps` has what each mode keeps above all, as the end of a sentence.
@@ -518,9 +520,9 @@ def _stands_in(word: str, source: str) -> bool:
 # The messages of a job: what is shown of them, what an answer is checked against, which files they
 # name.
 
-# Copies that were brought back stand in their own place (B-44), and of what was forgotten nothing is left to tell.
+# Copies that were brought back stand in their own place, and of what was forgotten nothing is left to tell.
 PASSED = frozenset({Category.RECALLED, Category.FORGOTTEN})
-# The largest tool output that is shown whole (decisions.md section 11, `slim_min_tokens`), and the least that is
+# The largest tool output that is shown whole, and the least that is
 # shown of one.
 OUTPUT_TOKENS, LEAST_TOKENS = 1500, 32
 # What was done with a file is told in a line of at most so many characters, else the path alone.
@@ -529,7 +531,7 @@ DONE_CHARS = 120
 _SAID_FACTOR = 4
 
 
-class _Said(NamedTuple):
+class _SourceMessage(NamedTuple):
     row: StoredMessage
     message: Message
 
@@ -539,22 +541,22 @@ class _Said(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SummarySource:
     """The raw messages of one job, never a summary of them."""
 
-    said: tuple[_Said, ...]
+    said: tuple[_SourceMessage, ...]
     meter: Meter
 
     @classmethod
-    def of(cls, rows: Sequence[StoredMessage], renderer: Renderer) -> Source:
+    def of(cls, rows: Sequence[StoredMessage], renderer: Renderer) -> SummarySource:
         """Return the source in stored messages; what was recalled or forgotten is passed over."""
         kept = [row for row in rows if row.category not in PASSED]
-        said = (_Said(row, renderer.codecs[row.codec].decode(row.payload)) for row in kept)
+        said = (_SourceMessage(row, renderer.codecs[row.codec].decode(row.payload)) for row in kept)
         return cls(tuple(said), renderer.meter)
 
     @property
     def tokens(self) -> int:
-        """What was said, the user's messages left out, as a bound: no summary takes the place of these (C2)."""
+        """What was said, the user's messages left out, as a bound: no summary takes the place of these."""
         return total(one.row.cost for one in self.said if not one.is_user).bound
 
     def shown(self, most_tokens: int) -> str:
@@ -594,7 +596,7 @@ class Source:
         changed_first = sorted(named, key=lambda one: one[1].weight < heaviest)
         return tuple((path, line.head if len(line.head) <= DONE_CHARS else path) for path, line in changed_first)
 
-    def _told(self, one: _Said, user_tokens: int, output_tokens: int) -> str:
+    def _told(self, one: _SourceMessage, user_tokens: int, output_tokens: int) -> str:
         handle = f"m{one.row.seq}"
         most = output_tokens if one.row.result_ids else output_tokens * _SAID_FACTOR
         text = slim(_text(one), user_tokens if one.is_user else most, self.meter, handle)
@@ -615,11 +617,11 @@ def _day(seconds: float | None) -> str:
         return ""
 
 
-def _text(one: _Said) -> str:
+def _text(one: _SourceMessage) -> str:
     return without_recalled(one.message.text)
 
 
-def _calls(one: _Said) -> list[str]:
+def _calls(one: _SourceMessage) -> list[str]:
     return [f"{call.name} {call.arguments}" for call in one.message.calls]
 
 
@@ -632,14 +634,14 @@ LEAST_LIMIT_TOKENS = 120
 # What is kept above all where neither the settings nor the session name a mode.
 ANY_MODE = "developer"
 # Who asks, and the blocks still raw that are wanted then whatever the pressure: a schedule's were closed by a pause
-# (B-41), so that they will not become others.
+# , so that they will not become others.
 ASKED = {"": frozenset[str](), "schedule": frozenset({"gap"}), "request": frozenset({"gap", "size"})}
 
 
-class Done(NamedTuple):
+class TaskResult(NamedTuple):
     """What became of a job: its summary, or None, and why there is none."""
 
-    job: Job
+    job: SummaryTask
     summary: Summary | None
     why: str = ""
 
@@ -649,30 +651,30 @@ class Done(NamedTuple):
         return self.summary is not None
 
 
-class Tries:
+class FailureCounts:
     """How often the jobs of each block have failed in a row, in this process; sessions of one engine share it."""
 
     def __init__(self) -> None:
         """Know of no failure."""
         self._failed: dict[tuple[str, int, int, str], tuple[int, float | None]] = {}
 
-    def rests(self, job: Job, now: float | None) -> bool:
+    def rests(self, job: SummaryTask, now: float | None) -> bool:
         """Return whether a job rests at `now`, in seconds since 1970; without a clock it rests for good."""
         failures, until = self._failed.get(_place(job), (0, None))
         return failures >= MOST_FAILURES and (now is None or until is None or now < until)
 
-    def failed(self, job: Job, now: float | None, backoff_seconds: float) -> None:
+    def failed(self, job: SummaryTask, now: float | None, backoff_seconds: float) -> None:
         """Count a failure."""
         failures = self._failed.get(_place(job), (0, None))[0] + 1
         pause = backoff_seconds * 2 ** min(16, max(0, failures - MOST_FAILURES))
         self._failed[_place(job)] = failures, None if now is None else now + pause
 
-    def worked(self, job: Job) -> None:
+    def worked(self, job: SummaryTask) -> None:
         """Forget the failures of a block."""
         self._failed.pop(_place(job), None)
 
 
-def _place(job: Job) -> tuple[str, int, int, str]:
+def _place(job: SummaryTask) -> tuple[str, int, int, str]:
     return job.session_id, job.first_seq, job.last_seq, job.level
 
 
@@ -684,8 +686,8 @@ class SummaryQueue:
         shelf: SessionContext,
         window: ContextWindow,
         history: HistorySettings,
-        settings: JobSettings,
-        tries: Tries,
+        settings: SummarySettings,
+        tries: FailureCounts,
         observer: Observer | None,
     ) -> None:
         """Use `ContextEngine.desk`.
@@ -702,7 +704,7 @@ class SummaryQueue:
         self._tries = tries
         self._observer = observer
 
-    def due(self, now: float | None = None, *, reason: str = "") -> tuple[Job, ...]:
+    def due(self, now: float | None = None, *, reason: str = "") -> tuple[SummaryTask, ...]:
         """Return the jobs that are due, those that save most first, of equals the oldest block's.
 
         `now` is in seconds since 1970: without it no block is known to be closed by a pause that still lasts. With
@@ -723,7 +725,7 @@ class SummaryQueue:
 
     def run(
         self, summarizer: Summarizer, now: float | None = None, limit: int | None = None, *, reason: str = ""
-    ) -> tuple[Done, ...]:
+    ) -> tuple[TaskResult, ...]:
         """Do the jobs that are due, at most `limit` of them, and return what became of each; the rest as for `doing`.
 
         Raises:
@@ -734,7 +736,7 @@ class SummaryQueue:
 
     def doing(
         self, summarizer: Summarizer, now: float | None = None, limit: int | None = None, *, reason: str = ""
-    ) -> Iterator[Done]:
+    ) -> Iterator[TaskResult]:
         """Do the jobs that are due, at most `limit` of them, one each time what became of the next is asked for.
 
         A failure is an event, and the notes by rule go on standing. A model that says it is asked too often is asked
@@ -752,17 +754,17 @@ class SummaryQueue:
             except SquidbotError as error:
                 self._tries.failed(job, now, self._settings.backoff_seconds)
                 self._notify(events.COMPRESSION_ERROR, f"m{job.first_seq}-m{job.last_seq}: {error}", job, 0)
-                yield Done(job, None, str(error))
+                yield TaskResult(job, None, str(error))
                 if isinstance(error, LLMError) and error.kind == "rate-limit":
                     break
                 continue
             self._tries.worked(job)
             self._notify(events.CHECKPOINT_CREATED, summary.summary_id, job, summary.cost.bound)
-            yield Done(job, summary)
+            yield TaskResult(job, summary)
 
     # -- what is due ------------------------------------------------------------------------------------------
 
-    def _wanted(self, now: float | None, every: frozenset[str]) -> list[Wanted]:
+    def _wanted(self, now: float | None, every: frozenset[str]) -> list[SummarySlot]:
         shelf, window = self._shelf, self._lease
         stored = load(shelf, window.window_tokens, window.window_id)
         if not stored.messages or stored.opened:
@@ -786,7 +788,7 @@ class SummaryQueue:
         own = self._past().mode if not self._settings.mode else ""
         return self._settings.mode or (own if own in self._settings.keeps else ANY_MODE)
 
-    def _job(self, one: Wanted, reason: str, mode: str) -> Job | None:
+    def _job(self, one: SummarySlot, reason: str, mode: str) -> SummaryTask | None:
         """Return the job for a summary that is wanted; None where it would not pay, or has been done."""
         run = one.run
         least = 0 if one.level is Representation.MERGED else LEAST_LIMIT_TOKENS
@@ -795,14 +797,14 @@ class SummaryQueue:
         if self._is_made(one):
             return None
         rows = self._shelf.read(run.first_seq, run.last_seq)
-        said = Source.of(rows, self._shelf.renderer).tokens
+        said = SummarySource.of(rows, self._shelf.renderer).tokens
         if said < max(self._settings.min_input_tokens, one.limit_tokens + 1):
             return None
         digest = self._digest(rows, one.level, mode)
         made = any(made.source_digest == digest for made in self._standing(run.first_seq, run.last_seq))
         if made and self._noted() is not None:
             return None
-        return Job(
+        return SummaryTask(
             reason=reason,
             session_id=self._shelf.session_id,
             first_seq=run.first_seq,
@@ -815,7 +817,7 @@ class SummaryQueue:
             saves_tokens=said - one.limit_tokens,
         )
 
-    def _is_made(self, one: Wanted) -> bool:
+    def _is_made(self, one: SummarySlot) -> bool:
         """Return whether a text for exactly this stands that fits: nothing needs to be read to know it is not due.
 
         A summary goes with the messages that it tells of: while it is there, these are as they were. Where the mode is
@@ -848,7 +850,7 @@ class SummaryQueue:
 
     # -- one job ----------------------------------------------------------------------------------------------
 
-    def _made(self, job: Job, summarizer: Summarizer) -> Summary:
+    def _made(self, job: SummaryTask, summarizer: Summarizer) -> Summary:
         """Return the summary of a job, stored.
 
         Raises:
@@ -890,11 +892,11 @@ class SummaryQueue:
         meter = self._shelf.renderer.meter
         return Completion(text, meter.text(shown).estimate, meter.text(text).estimate)
 
-    def _source(self, job: Job) -> Source | None:
+    def _source(self, job: SummaryTask) -> SummarySource | None:
         """Return the messages of a job; None where they are no longer those that it was made for."""
         rows = self._shelf.read(job.first_seq, job.last_seq)
         return (
-            Source.of(rows, self._shelf.renderer)
+            SummarySource.of(rows, self._shelf.renderer)
             if self._digest(rows, job.level, job.mode) == job.source_digest
             else None
         )
@@ -913,7 +915,7 @@ class SummaryQueue:
             told.pop()
         return text
 
-    def _stored(self, job: Job, summary: Summary, usage: Usage) -> Summary:
+    def _stored(self, job: SummaryTask, summary: Summary, usage: Usage) -> Summary:
         """Return a summary once it is stored; of two for one job the one that came first.
 
         Raises:
@@ -935,7 +937,7 @@ class SummaryQueue:
             raise LLMError("unusable", "its messages were forgotten meanwhile")
         return kept
 
-    def _first(self, job: Job) -> Summary | None:
+    def _first(self, job: SummaryTask) -> Summary | None:
         found = self._standing(job.first_seq, job.last_seq)
         return next((one for one in found if one.source_digest == job.source_digest), None)
 
@@ -954,14 +956,14 @@ class SummaryQueue:
         place = shelf.transcripts, shelf.session_id
         append(*place, SUMMARY, lambda: one, "no summary was noted", wait=shelf.wait)
 
-    def _notify(self, name: str, cause: str, job: Job, after_tokens: int) -> None:
+    def _notify(self, name: str, cause: str, job: SummaryTask, after_tokens: int) -> None:
         if self._observer is not None:
             window, said = self._lease, job.said_tokens
             told = Event(name, job.session_id, cause, window.window_id, -1, said, after_tokens, model=window.model)
             self._observer.notify(told)
 
 
-def _header(job: Job, summary_id: str, source: Source) -> str:
+def _header(job: SummaryTask, summary_id: str, source: SummarySource) -> str:
     """Return the line in front of an answer; of one that stands in a note with others: which messages, of when."""
     if job.level == Representation.MERGED:
         return f"[{', '.join(filter(None, (f'm{job.first_seq}-m{job.last_seq}', source.dates())))}]"
@@ -992,7 +994,7 @@ class ModelSummarizer:
         """The model's name."""
         return self._llm.name
 
-    def summarize(self, job: Job, source: str, limit_tokens: int) -> Completion:
+    def summarize(self, job: SummaryTask, source: str, limit_tokens: int) -> Completion:
         """Return what the model wrote between the marks that it was asked for, with the tokens of the whole call.
 
         Raises:

@@ -1,4 +1,4 @@
-"""Vectors of memories as values, the stamp by which an index is known to be whole, and the two ports."""
+"""Vectors of memories as values, the stamp by which an index is known to be whole, and the ports."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _dot(one: Sequence[float], other: Sequence[float]) -> float:
 dot: Callable[[Sequence[float], Sequence[float]], float] = getattr(math, "sumprod", _dot)
 
 
-class Stamp(NamedTuple):
+class VectorStamp(NamedTuple):
     """What a set of vectors is: two with the same stamp hold the same ones.
 
     Attributes:
@@ -45,18 +45,18 @@ class Stamp(NamedTuple):
     vectors: int = 0
     digest: int = 0
 
-    def plus(self, marks: Iterable[int]) -> Stamp:
+    def plus(self, marks: Iterable[int]) -> VectorStamp:
         """Return the stamp with the entries of these marks taken in."""
         new = list(marks)
         return self._replace(vectors=self.vectors + len(new), digest=reduce(xor, new, self.digest))
 
-    def minus(self, marks: Iterable[int]) -> Stamp:
+    def minus(self, marks: Iterable[int]) -> VectorStamp:
         """Return the stamp with the entries of these marks taken out."""
         old = list(marks)
         return self._replace(vectors=self.vectors - len(old), digest=reduce(xor, old, self.digest))
 
 
-class Entry(NamedTuple):
+class VectorEntry(NamedTuple):
     """One memory's vector.
 
     Attributes:
@@ -76,7 +76,7 @@ class Entry(NamedTuple):
     holds: bool = True
 
 
-class Near(NamedTuple):
+class IndexHit(NamedTuple):
     """What an index found: the place of an entry, and its cosine to what was asked for, -1 to 1, higher is closer."""
 
     place: int
@@ -88,7 +88,7 @@ def dots(vector: Sequence[float], others: Sequence[bytes]) -> list[float]:
     return [dot(vector, unpacked(each)) for each in others]
 
 
-class Meant(NamedTuple):
+class QueryMeaning(NamedTuple):
     """What a query means, for a search in which vectors have a say.
 
     Attributes:
@@ -146,10 +146,10 @@ def unpacked(vector: bytes) -> tuple[float, ...]:
     return struct.unpack(f"<{len(vector) // FLOAT_BYTES}f", vector)
 
 
-class Vectors(Protocol):
+class StoredVectors(Protocol):
     """The truth: the vectors that one model made of the memories of a store."""
 
-    def stamp(self) -> Stamp:
+    def stamp(self) -> VectorStamp:
         """Return what there is now. Cheap at any number of vectors: it is asked for before every search.
 
         Raises:
@@ -157,9 +157,9 @@ class Vectors(Protocol):
         """
 
     def view(self, view: View) -> int:
-        """Return the number that stands for a view in `Entry.views`: 63 bits, the same for ever."""
+        """Return the number that stands for a view in `VectorEntry.views`: 63 bits, the same for ever."""
 
-    def behind(self, place: int, limit: int) -> list[Entry]:
+    def behind(self, place: int, limit: int) -> list[VectorEntry]:
         """Return the entries behind a place, in order of their places, at most `limit`; 0 is before the first.
 
         Raises:
@@ -169,7 +169,7 @@ class Vectors(Protocol):
     def places(self) -> Sequence[int]:
         """Return the places of all entries, ascending."""
 
-    def picked(self, places: Sequence[int]) -> list[Entry]:
+    def picked(self, places: Sequence[int]) -> list[VectorEntry]:
         """Return the entries at these places, in any order; where there is none, nothing comes.
 
         Raises:
@@ -199,13 +199,13 @@ class VectorIndex(Protocol):
     def last(self) -> int:
         """The highest place that was taken in since it was empty; 0 for none."""
 
-    def stamp(self) -> Stamp:
+    def stamp(self) -> VectorStamp:
         """Return what it holds."""
 
     def places(self) -> Sequence[int]:
         """Return the places of what it holds, ascending."""
 
-    def add(self, entries: Sequence[Entry]) -> None:
+    def add(self, entries: Sequence[VectorEntry]) -> None:
         """Take entries in, all or nothing, and find them from then on. A place that is there stays as it is.
 
         Raises:
@@ -218,7 +218,7 @@ class VectorIndex(Protocol):
     def clear(self, expected: int = 0) -> None:
         """Take all out. `expected`: how many are about to be taken in, for what is laid out by their number."""
 
-    def search(self, vector: Sequence[float], limit: int, view: int) -> list[Near]:
+    def search(self, vector: Sequence[float], limit: int, view: int) -> list[IndexHit]:
         """Return the nearest that a view sees, best first, ties newest place first, at most `limit`.
 
         An index that is not exact may miss some, and be a few hundredths wrong in a cosine, but returns `limit` where
@@ -226,6 +226,12 @@ class VectorIndex(Protocol):
 
         Raises:
             ValueError: the vector has another number of dimensions, or no direction.
+        """
+
+    def dots(self, vector: Sequence[float], others: Sequence[bytes]) -> list[float]:
+        """Return the sum of the products of a vector and each of some others, as entries have them, in order.
+
+        All have as many numbers; products are summed with 64 bits. `dots` of this module does it in plain Python.
         """
 
     def save(self) -> None:
@@ -237,17 +243,6 @@ class VectorIndex(Protocol):
 
     def close(self) -> None:
         """Give back what is held; a second call does nothing. It does not save."""
-
-
-@runtime_checkable
-class Multiplying(Protocol):
-    """What an index may have beside its port: it compares many vectors faster than plain Python does."""
-
-    def dots(self, vector: Sequence[float], others: Sequence[bytes]) -> list[float]:
-        """Return the sum of the products of a vector and each of some others, as entries have them, in order.
-
-        All have as many numbers; products are summed with 64 bits.
-        """
 
 
 @runtime_checkable
@@ -265,7 +260,7 @@ class VectorStore(MemoryStore, Protocol):
         limit: int = 20,
         now: float,
         past: bool = False,
-        meant: Meant | None = None,
+        meant: QueryMeaning | None = None,
     ) -> list[Hit]:
         """Return the memories of a view that answer a query, as `MemoryStore` has it; with `meant` vectors speak, too.
 
@@ -276,7 +271,7 @@ class VectorStore(MemoryStore, Protocol):
     def models(self) -> dict[str, int]:
         """Return how many dimensions the vectors of each model have that are kept, in the order of their coming."""
 
-    def vectors_of(self, model: str, dimension: int) -> Vectors:
+    def vectors_of(self, model: str, dimension: int) -> StoredVectors:
         """Return a model's vectors as the truth beside which an index of them is kept; none need be there yet.
 
         Raises:
@@ -327,21 +322,14 @@ SAVED_FRACTION = 0.1
 SAVED_ENTRIES = 1_000
 
 
-class Alike(NamedTuple):
-    """A memory whose vector is near: its id, and the cosine, -1 to 1, higher is closer."""
-
-    memory_id: str
-    cosine: float
-
-
-class Nearest:
+class VectorSearch:
     """Searches the vectors of one model, in the truth's own words.
 
     The index's stamp is compared before each search, so that what any process put into the truth, or took out, counts
     at once; each hit is then confirmed by the truth, and ranked by its exact cosine.
     """
 
-    def __init__(self, index: VectorIndex, truth: Vectors) -> None:
+    def __init__(self, index: VectorIndex, truth: StoredVectors) -> None:
         """Set an index beside its truth.
 
         Raises:
@@ -355,8 +343,7 @@ class Nearest:
             )
         self._index = index
         self._truth = truth
-        # What compares many vectors: the index, where it is fast at that.
-        self.dots = index.dots if isinstance(index, Multiplying) else dots
+        self.dots = index.dots
         self._saved = ours.vectors
         # Whether its file may hold what the truth holds no more.
         self._has_gone = bool(index.fault)
@@ -375,17 +362,17 @@ class Nearest:
         """Return how many vectors of the truth the index has less; 0 where it is up with it, or has too many."""
         return max(0, self._truth.stamp().vectors - self._index.stamp().vectors)
 
-    def refresh(self, told: Callable[[int, int], None] | None = None) -> bool:
+    def refresh(self, tick: Callable[[int, int], None] | None = None) -> bool:
         """Bring the index to what the truth holds, save it where much has changed, and return whether it is there.
 
-        It is not where others changed the truth all the while. `told` gets how many are in, of how many. What was
+        It is not where others changed the truth all the while. `tick` gets how many are in, of how many. What was
         taken out of the truth is not in the index's file when this returns.
 
         Raises:
             DamagedStoreError: a vector of the truth does not match its checksum, or its stamp is not of its vectors.
             StoreError: the disk failed.
         """
-        done = self._catch_up(told)
+        done = self._catch_up(tick)
         count = self._index.stamp().vectors
         if self._has_gone or abs(count - self._saved) >= max(SAVED_ENTRIES, SAVED_FRACTION * count):
             self._save()
@@ -425,8 +412,10 @@ class Nearest:
                 return held[: max(limit, 0)]
             wanted *= 4
 
-    def search(self, vector: Sequence[float], view: View, *, limit: int = 20, past: bool = False) -> list[Alike]:
-        """Return the memories of a view whose vectors are nearest, best first, ties newest first; with `past` history.
+    def search(self, vector: Sequence[float], view: View, *, limit: int = 20, past: bool = False) -> dict[str, float]:
+        """Return the cosines of the memories of a view whose vectors are nearest, by id, best first, ties newest first.
+
+        With `past` those of history, too.
 
         Where the index is far behind, it is searched as it is: see `behind`.
 
@@ -441,7 +430,7 @@ class Nearest:
             found = self._index.search(asked, wanted, seen)
             alike = self._confirmed(asked, found, seen, past=past)
             if len(alike) >= limit or len(found) < wanted:
-                return alike[: max(limit, 0)]
+                return dict(alike[: max(limit, 0)])
             wanted *= 4
 
     def _ready(self, vector: Sequence[float], view: View) -> tuple[tuple[float, ...], int]:
@@ -451,19 +440,21 @@ class Nearest:
             self._catch_up(None)
         return asked, seen
 
-    def _confirmed(self, vector: Sequence[float], found: Sequence[Near], view: int, *, past: bool) -> list[Alike]:
+    def _confirmed(
+        self, vector: Sequence[float], found: Sequence[IndexHit], view: int, *, past: bool
+    ) -> list[tuple[str, float]]:
         """Return what of the found is still there, is seen by the view, and holds unless history is wanted, too."""
         entries = self._truth.picked([near.place for near in found])
         seen = [each for each in entries if view in each.views and (past or each.holds)]
         cosines = self.dots(vector, [each.vector for each in seen])
-        ranked = sorted(zip(cosines, seen, strict=True), key=_order)
-        return [Alike(each.memory_id, max(-1.0, min(1.0, cosine))) for cosine, each in ranked]
+        ranked = sorted(zip(cosines, seen, strict=True), key=lambda scored: (-scored[0], -scored[1].place))
+        return [(each.memory_id, max(-1.0, min(1.0, cosine))) for cosine, each in ranked]
 
     def _save(self) -> None:
         self._index.save()
         self._saved, self._has_gone = self._index.stamp().vectors, False
 
-    def _catch_up(self, told: Callable[[int, int], None] | None) -> bool:
+    def _catch_up(self, tick: Callable[[int, int], None] | None) -> bool:
         """Bring the index to what the truth holds, and return whether it is there.
 
         Raises:
@@ -478,7 +469,7 @@ class Nearest:
             for _ in range(TRIES):
                 due = self._truth.stamp()
                 for step in (self._add_new, self._reconcile):
-                    step(due.vectors, told)
+                    step(due.vectors, tick)
                     if self._truth.stamp() == self._index.stamp():
                         return True
                 if self._truth.stamp() == due:  # nobody changed it meanwhile: the index is not of this truth
@@ -493,13 +484,13 @@ class Nearest:
             "let them be made again"
         )
 
-    def _add_new(self, count: int, told: Callable[[int, int], None] | None) -> None:
+    def _add_new(self, count: int, tick: Callable[[int, int], None] | None) -> None:
         while entries := self._truth.behind(self._index.last, READ_ENTRIES):
             self._index.add(entries)
-            if told is not None:
-                told(self._index.stamp().vectors, count)
+            if tick is not None:
+                tick(self._index.stamp().vectors, count)
 
-    def _reconcile(self, count: int, told: Callable[[int, int], None] | None) -> None:
+    def _reconcile(self, count: int, tick: Callable[[int, int], None] | None) -> None:
         """Take out what the truth has no more, and in what came before the newest and was missed."""
         due, ours = {*self._truth.places()}, {*self._index.places()}
         if self._index.remove(sorted(ours - due)):
@@ -507,10 +498,5 @@ class Nearest:
         missed = sorted(due - ours)
         for first in range(0, len(missed), READ_ENTRIES):
             self._index.add(sorted(self._truth.picked(missed[first : first + READ_ENTRIES])))
-            if told is not None:
-                told(self._index.stamp().vectors, count)
-
-
-def _order(scored: tuple[float, Entry]) -> tuple[float, int]:
-    cosine, entry = scored
-    return -cosine, -entry.place
+            if tick is not None:
+                tick(self._index.stamp().vectors, count)

@@ -24,7 +24,7 @@ from squidbot.core.budget import read_budget
 from squidbot.core.errors import BudgetError, ConfigError, SquidbotError
 from squidbot.core.events import Event
 from squidbot.core.memories import Scope
-from squidbot.core.messages import BEHIND_SCENES, Kind, Outcome, Portable, Words
+from squidbot.core.messages import BEHIND_SCENES, Kind, Portable, ToolResult, Words
 from squidbot.core.recall.history import body_of, speaker
 from squidbot.core.text import clip, one_line, stamp
 from squidbot.core.transcript.windows import WINDOW
@@ -310,7 +310,7 @@ class HostConversation:
         results = {result for message in messages for result in message.results}
         open_calls = [call_id for call_id in self.session.core.room().open_calls if call_id not in results]
         if open_calls:
-            outcomes = tuple(Outcome(call_id, (Words(CANCELLED),), failed=True) for call_id in open_calls)
+            outcomes = tuple(ToolResult(call_id, (Words(CANCELLED),), failed=True) for call_id in open_calls)
             payloads = adopted(self._form.codec, Portable("tool", outcomes))
             # They are recorded now, whatever time a form has to have in them.
             answers = [replace(self._form.codec.to_message(payload), time=None) for payload in payloads]

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Final
 
 from squidbot.core.errors import BudgetError, RecallError, SquidbotError
 from squidbot.core.messages import Cost
-from squidbot.core.recall.history import HITS, Asked, line_of
+from squidbot.core.recall.history import HITS, SearchRequest, line_of
 from squidbot.core.recall.history import named as named_run
 from squidbot.core.text import clip, one_line
 from squidbot.core.transcript.bookkeeping import Keys
 from squidbot.core.view.current import SessionContext
 from squidbot.core.view.marks import Hints, fence, harmless, refused
 from squidbot.core.view.renderer import Renderer
-from squidbot.memory import Lists
+from squidbot.memory import SessionLister
 from squidbot.plugins.host import overview, told_of
 from squidbot.session import Session
 from squidbot.tools.goals import GOAL, change_goal
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from squidbot.bootstrap import Wired
     from squidbot.core.memories import Scope
     from squidbot.core.messages import StoredMessage
-    from squidbot.core.recall.history import Hit
-    from squidbot.core.recall.search import Query
+    from squidbot.core.recall.history import HistoryHit
+    from squidbot.core.recall.search import SearchQuery
     from squidbot.plugins.host import HostRuntime
 
 
@@ -174,7 +174,7 @@ class StoreTools:
         if conversation_id:
             self._length(conversation_id)
             return found_in(context, conversation_id, query, offset)
-        words, every = Asked(query).words(), self._sessions()
+        words, every = SearchRequest(query).words(), self._sessions()
         looked = every[-MOST_SEARCHED:][::-1]
         best = {name: _best(context, name, query, words) for name, _ in looked}
         found = [(hit, name) for name, hits in best.items() for hit in hits or ()]
@@ -238,7 +238,7 @@ class StoreTools:
     def _sessions(self) -> list[tuple[str, int]]:
         """Return every conversation with how many messages it has, oldest first."""
         store: object = self._wired.store
-        if not isinstance(store, Lists):
+        if not isinstance(store, SessionLister):
             raise RecallError("this store can't list its conversations; name one")
         return [(name, count) for name, count in store.sessions() if count]
 
@@ -258,7 +258,7 @@ class StoreTools:
         return messages
 
 
-def _best(context: ToolContext, session_id: str, query: str, words: Query) -> list[Hit] | None:
+def _best(context: ToolContext, session_id: str, query: str, words: SearchQuery) -> list[HistoryHit] | None:
     """Return the first hits in a conversation; None where it can't be read: the others still can."""
     try:
         return list(islice(hits_in(context, session_id, query, words), HITS_OF_EACH))

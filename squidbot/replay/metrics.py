@@ -1,12 +1,12 @@
 """What a policy costs and keeps, measured on a recorded conversation without any language model.
 
-What the recorded agent wrote next tells what it needed. The measures, for each conversation:
+What the recorded agent wrote next shows what it needed. The measures, for each conversation:
 
 - over: requests whose bound and the reserve exceed the window; pairs: those with a tool result without its call
   before it, or a call without its result;
 - bite: billed input-token equivalents a call: 0.1 for a token read from the prompt cache, 1.25 for one written to it,
   where an entry lives 300 s after its last use; every summary a model makes costs 1 x its input and 5 x its output.
-  These are Anthropic's, in units of an uncached input token (decisions.md section 13); `Charges` has others;
+  These are Anthropic's, in units of an uncached input token; `Charges` has others;
 - reuse: the share of all input tokens that were a cached prefix; breaks: requests that do not extend the one before;
 - nlr, needed-literal recall: of the paths, identifiers, hashes and numbers that the agent wrote next and that had
   stood in the conversation before, the share that stands verbatim in the request, by their age in tokens;
@@ -18,17 +18,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING
 
 from squidbot.core.messages import Cost, Usage
 from squidbot.core.tokens.counters import TEMPLATE_TOKENS, measure
-from squidbot.replay.setup import SCORING
+from squidbot.core.view.steps import total
+from squidbot.replay.terms import SCORING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from squidbot.core.ports import TokenCounter
-    from squidbot.replay.setup import Block, Charges, Recording
+    from squidbot.replay.recording import Recording, TextBlock
+    from squidbot.replay.terms import Charges
 
 
 CACHE_TTL_SECONDS = SCORING.ttl_seconds
@@ -64,22 +67,13 @@ def literals_in(text: str) -> frozenset[str]:
     )
 
 
-class Job(NamedTuple):
-    """A summary that a model made, in tokens."""
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasuredText:
+    """A block's role and text with their cost. There is one for each pair, so identity is equality."""
 
-    input_tokens: int
-    output_tokens: int
-
-
-class Measured:
-    """A block's role and text with what is known of them; there is one for each pair, so identity is equality."""
-
-    __slots__ = ("cost", "role", "text")
-
-    def __init__(self, role: str, text: str, cost: Cost) -> None:
-        self.role = role
-        self.text = text
-        self.cost = cost
+    role: str
+    text: str
+    cost: Cost
 
 
 class Ruler:
@@ -88,32 +82,20 @@ class Ruler:
     def __init__(self, counter: TokenCounter) -> None:
         """Take the counter of the replay."""
         self._counter = counter
-        self._measured: dict[tuple[str, str], Measured] = {}
-        self._literals: dict[str, frozenset[str]] = {}
+        self._measured: dict[tuple[str, str], MeasuredText] = {}
+        self.literals = cache(literals_in)
 
-    def measured(self, role: str, text: str) -> Measured:
+    def measured(self, role: str, text: str) -> MeasuredText:
         """Return a block's role and text with their cost as a message, template included, in tokens."""
         known = self._measured.get((role, text))
         if known is None:
             cost = measure(self._counter, text).plus(Cost(TEMPLATE_TOKENS, TEMPLATE_TOKENS))
-            known = self._measured[role, text] = Measured(role, text, cost)
+            known = self._measured[role, text] = MeasuredText(role, text, cost)
         return known
 
-    def cost(self, blocks: Iterable[Block]) -> Cost:
-        """Return what blocks cost as messages, in tokens."""
-        estimate = bound = 0
-        for block in blocks:
-            cost = self.measured(block.role, block.text).cost
-            estimate += cost.estimate
-            bound += cost.bound
-        return Cost(estimate, bound)
-
-    def literals(self, text: str) -> frozenset[str]:
-        """Return `literals_in` of a text."""
-        known = self._literals.get(text)
-        if known is None:
-            known = self._literals[text] = literals_in(text)
-        return known
+    def cost(self, blocks: Iterable[TextBlock]) -> Cost:
+        """Return the cost of blocks as messages, in tokens."""
+        return total(self.measured(block.role, block.text).cost for block in blocks)
 
 
 @dataclass(slots=True)
@@ -136,8 +118,16 @@ class Tally:
     needed: Counter[int] = field(default_factory=Counter)
     held: Counter[int] = field(default_factory=Counter)
 
+    @classmethod
+    def total(cls, tallies: Iterable[Tally]) -> Tally:
+        """Return the sums of several."""
+        found = cls()
+        for tally in tallies:
+            found.add(tally)
+        return found
+
     def add(self, other: Tally) -> None:
-        """Take in what was counted elsewhere."""
+        """Add what was counted elsewhere."""
         for name in ("calls", "over", "pairs_broken", "breaks", "billed", "tokens", "cached_tokens"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.users_held += other.users_held
@@ -177,9 +167,9 @@ class _Cache:
 
     def __init__(self, charges: Charges) -> None:
         self._charges = charges
-        self._entries: list[tuple[list[Measured], float]] = []
+        self._entries: list[tuple[list[MeasuredText], float]] = []
 
-    def read(self, request: list[Measured], now: float) -> int:
+    def read(self, request: list[MeasuredText], now: float) -> int:
         """Return the tokens of `request` that stand in the cache already, and take it in."""
         alive = [entry for entry in self._entries if now - entry[1] <= self._charges.ttl_seconds][-CACHED_REQUESTS:]
         best, best_at = 0, -1
@@ -204,21 +194,25 @@ class Scorer:
         self._limit_tokens = limit_tokens
         self._charges = charges
         self._cache = _Cache(charges)
-        self._before: list[Measured] | None = None
+        self._before: list[MeasuredText] | None = None
         self._read = 0
         self._position_tokens = 0
         self._last_seen: dict[str, int] = {}
         self._users: list[str] = []
 
     def take(
-        self, index: int, blocks: Sequence[Block], jobs: Iterable[Job] = (), within: tuple[int, int] | None = None
+        self,
+        index: int,
+        blocks: Sequence[TextBlock],
+        summaries: Iterable[Usage] = (),
+        within: tuple[int, int] | None = None,
     ) -> bool:
         """Count the request whose answer stands at `index` of the recording; return whether it breaks the prefix.
 
         `within` are the bound that was enforced, and what the request might have cost, in tokens; None: the sum of the
         blocks' bounds, and the scorer's own limit.
         """
-        self._hear(index)
+        self._read_on(index)
         request = [self._ruler.measured(block.role, block.text) for block in blocks]
         bound_tokens, limit_tokens = within or (sum(one.cost.bound for one in request), self._limit_tokens)
         tally = self.tally
@@ -229,11 +223,11 @@ class Scorer:
         tally.breaks += broken
         self._before = request
         self._bill(request, self._recording.times[index - 1])
-        tally.billed += sum(self._charges.prices.asked(Usage(*job)) for job in jobs)
+        tally.billed += sum(self._charges.prices.asked(usage) for usage in summaries)
         self._recall(index, blocks)
         return broken
 
-    def _bill(self, request: list[Measured], now: float) -> None:
+    def _bill(self, request: list[MeasuredText], now: float) -> None:
         tokens = _tokens(request)
         cached = self._cache.read(request, now)
         self.tally.tokens += tokens
@@ -241,9 +235,9 @@ class Scorer:
         self.tally.largest_tokens = max(self.tally.largest_tokens, tokens)
         self.tally.billed += self._charges.request(tokens, cached)
 
-    def _recall(self, index: int, blocks: Sequence[Block]) -> None:
+    def _recall(self, index: int, blocks: Sequence[TextBlock]) -> None:
         visible = [self._ruler.literals(block.text) for block in blocks]
-        for name in self._spoken(index):
+        for name in self._literals(index):
             if name in self._last_seen:
                 age = self._position_tokens - self._last_seen[name]
                 ages = [each for each in AGES_TOKENS if age >= each]
@@ -254,50 +248,47 @@ class Scorer:
         self.tally.users_held += sum(text in texts for text in self._users)
         self.tally.users_all += len(self._users)
 
-    def _hear(self, index: int) -> None:
-        """Take in what was said before `index`."""
+    def _read_on(self, index: int) -> None:
+        """Take in the messages before `index`."""
         for at in range(self._read, index):
-            said = self._recording.said[at]
-            if said[0].role == "user":
-                self._users.append(said[0].text)
-            if said[0].role != "system":
-                self._position_tokens += self._ruler.cost(said).estimate
-                self._last_seen.update(dict.fromkeys(self._spoken(at), self._position_tokens))
+            message = self._recording.messages[at]
+            if message[0].role == "user":
+                self._users.append(message[0].text)
+            if message[0].role != "system":
+                self._position_tokens += self._ruler.cost(message).estimate
+                self._last_seen.update(dict.fromkeys(self._literals(at), self._position_tokens))
         self._read = max(self._read, index)
 
-    def _spoken(self, index: int) -> set[str]:
-        return set().union(*(self._ruler.literals(block.text) for block in self._recording.said[index]))
+    def _literals(self, index: int) -> set[str]:
+        return set().union(*(self._ruler.literals(block.text) for block in self._recording.messages[index]))
 
 
-def bill_of_everything(recording: Recording, ruler: Ruler, charges: Charges = SCORING) -> float:
-    """Return the billed input-token equivalents of all calls together if each had been sent all that was said.
-
-    Such requests extend each other, so one pass will do; that they fit no window is another matter.
-    """
+def price_of_everything(recording: Recording, ruler: Ruler, charges: Charges = SCORING) -> float:
+    """Return the billed input-token equivalents of all calls together, had each been sent everything."""
     answered = set(recording.calls)
     billed, tokens, before, sent_at = 0.0, 0, 0, float("-inf")
-    for index, said in enumerate(recording.said):
+    for index, message in enumerate(recording.messages):
         if index in answered:
             now = recording.times[index - 1]
             cached = charges.cached(before) if now - sent_at <= charges.ttl_seconds else 0
             billed += charges.request(tokens, cached)
             before, sent_at = tokens, now
-        tokens += ruler.cost(said).estimate
+        tokens += ruler.cost(message).estimate
     return billed
 
 
-def _tokens(request: Sequence[Measured]) -> int:
+def _tokens(request: Sequence[MeasuredText]) -> int:
     return sum(one.cost.estimate for one in request)
 
 
-def _shared(known: list[Measured], request: list[Measured]) -> int:
+def _shared(known: list[MeasuredText], request: list[MeasuredText]) -> int:
     """Return how many blocks two requests have in common at their beginning."""
     if known == request[: len(known)]:
         return len(known)
     return next(at for at, one in enumerate(known) if at >= len(request) or one is not request[at])
 
 
-def _breaks_pairs(blocks: Sequence[Block]) -> bool:
+def _breaks_pairs(blocks: Sequence[TextBlock]) -> bool:
     """Return whether a result has no call before it, or a call, unless it is the newest block's, has no result."""
     answered = {block.tool_result for block in blocks if block.tool_result}
     called: set[str] = set()

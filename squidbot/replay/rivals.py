@@ -10,17 +10,17 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from squidbot.core.messages import Kind
-from squidbot.replay.metrics import Job, Scorer
-from squidbot.replay.setup import SCORING, Block
+from squidbot.core.messages import Kind, Usage
+from squidbot.replay.metrics import Scorer
+from squidbot.replay.recording import TextBlock
+from squidbot.replay.terms import SCORING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from squidbot.replay.metrics import Ruler, Tally
-    from squidbot.replay.setup import Charges, Recording
-
-__all__ = ["RIVALS", "Everything", "LastMessages", "Rival", "Summarizing", "Trimming", "score_rival"]
+    from squidbot.replay.recording import Recording
+    from squidbot.replay.terms import Charges
 
 # What is kept by count; the length that sliding windows of agent frameworks have by default or in their examples.
 WINDOW_MESSAGES = 40
@@ -31,7 +31,7 @@ SUMMARY_MOST_TOKENS, SUMMARY_BUDGET_SHARE, PROMPT_TOKENS = 1_500, 8, 300
 # Of each user message in a summary; names in it.
 QUOTED_CHARS, MOST_NAMES = 300, 200
 
-Said = tuple[Block, ...]
+Blocks = tuple[TextBlock, ...]
 
 
 class Rival(ABC):
@@ -42,35 +42,35 @@ class Rival(ABC):
     def __init__(self, budget_tokens: int, ruler: Ruler) -> None:
         self.budget_tokens = budget_tokens
         self.ruler = ruler
-        self.lead: list[Said] = []
-        self.history: list[Said] = []
-        self.jobs: list[Job] = []
+        self.lead: list[Blocks] = []
+        self.history: list[Blocks] = []
+        self.summaries: list[Usage] = []
 
-    def add(self, said: Said) -> None:
+    def add(self, message: Blocks) -> None:
         """Take the next message, as one block or more."""
-        opens = not self.history and said[0].role == "system"
-        (self.lead if opens else self.history).append(said)
+        opens = not self.history and message[0].role == "system"
+        (self.lead if opens else self.history).append(message)
 
     @abstractmethod
-    def view(self) -> Sequence[Said]:
+    def view(self) -> Sequence[Blocks]:
         """Return the messages behind the opening system text that would be sent now."""
 
-    def request(self) -> list[Block]:
+    def request(self) -> list[TextBlock]:
         """Return the request that would be sent now."""
         view = self.view()
-        return [block for said in (*self.lead, *view) for block in said]
+        return [block for message in (*self.lead, *view) for block in message]
 
-    def bound(self, messages: Iterable[Said]) -> int:
+    def bound(self, messages: Iterable[Blocks]) -> int:
         """Return what messages cost, in tokens, as a bound."""
-        return sum(self.ruler.cost(said).bound for said in messages)
+        return sum(self.ruler.cost(message).bound for message in messages)
 
 
-class Everything(Rival):
-    """All that was said, whatever it costs."""
+class SendEverything(Rival):
+    """Everything, whatever it costs."""
 
     name = "send everything"
 
-    def view(self) -> Sequence[Said]:
+    def view(self) -> Sequence[Blocks]:
         """Return the whole history."""
         return self.history
 
@@ -80,17 +80,17 @@ class LastMessages(Rival):
 
     name = f"last {WINDOW_MESSAGES} messages"
 
-    def view(self) -> Sequence[Said]:
+    def view(self) -> Sequence[Blocks]:
         """Return the last 40 messages."""
         return self.history[-WINDOW_MESSAGES:]
 
 
-class Trimming(Rival):
+class TrimmedWindow(Rival):
     """Each turn anew, as much of the newest as fits, from a user message on; from an assistant's where none is left."""
 
     name = "trim every turn"
 
-    def view(self) -> Sequence[Said]:
+    def view(self) -> Sequence[Blocks]:
         """Return the longest end of the history that fits and starts well; the newest message where none does."""
         room_tokens = self.budget_tokens - self.bound(self.lead)
         starts: dict[str, int] = {}
@@ -102,12 +102,12 @@ class Trimming(Rival):
         return self.history[starts.get("user", starts.get("assistant", -1)) :]
 
 
-class Summarizing(Rival):
+class RollingSummary(Rival):
     """Above 80 % of the budget all but the newest 20 % becomes one summary, the last summary with it."""
 
     name = "summarize at 80 %"
 
-    def view(self) -> Sequence[Said]:
+    def view(self) -> Sequence[Blocks]:
         """Return the history, summarized first where it has grown past the threshold."""
         if self.bound((*self.lead, *self.history)) > THRESHOLD_FRACTION * self.budget_tokens:
             self._summarize()
@@ -116,13 +116,13 @@ class Summarizing(Rival):
     def _summarize(self) -> None:
         cut = self._cut()
         old = self.history[:cut]
-        if all(said[0].kind == Kind.SUMMARY for said in old):
+        if all(message[0].kind == Kind.SUMMARY for message in old):
             return
         limit = min(SUMMARY_MOST_TOKENS, self.budget_tokens // SUMMARY_BUDGET_SHARE)
-        block = Block("user", Kind.SUMMARY.value, self._summary(old, limit))
+        block = TextBlock("user", Kind.SUMMARY.value, self._summary(old, limit))
         self.history = [(block,), *self.history[cut:]]
-        read = sum(self.ruler.cost(said).estimate for said in old) + PROMPT_TOKENS
-        self.jobs.append(Job(read, self.ruler.cost([block]).estimate))
+        read = sum(self.ruler.cost(message).estimate for message in old) + PROMPT_TOKENS
+        self.summaries.append(Usage(read, self.ruler.cost([block]).estimate))
 
     def _cut(self) -> int:
         """Return where the part that is kept starts: never inside a step, and never behind the newest message."""
@@ -136,9 +136,9 @@ class Summarizing(Rival):
             cut -= 1
         return cut
 
-    def _summary(self, old: Sequence[Said], limit_tokens: int) -> str:
-        """Return a summary made by rule: the last one, what the user said, the names that came most often."""
-        blocks = [block for said in old for block in said]
+    def _summary(self, old: Sequence[Blocks], limit_tokens: int) -> str:
+        """Return a summary made by rule: the last one, the words of the user, the names that came most often."""
+        blocks = [block for message in old for block in message]
         before = [block.text for block in blocks if block.kind == Kind.SUMMARY]
         asked = [block.text[:QUOTED_CHARS] for block in blocks if block.role == "user" and block.kind == Kind.MESSAGE]
         names = Counter(name for block in blocks for name in self.ruler.literals(block.text))
@@ -158,7 +158,7 @@ class Summarizing(Rival):
         return text
 
 
-RIVALS: tuple[type[Rival], ...] = (Everything, LastMessages, Trimming, Summarizing)
+RIVALS: tuple[type[Rival], ...] = (SendEverything, LastMessages, TrimmedWindow, RollingSummary)
 
 
 def score_rival(
@@ -167,11 +167,11 @@ def score_rival(
     """Return the measures of a policy over a recording; `tick` is called for each model call."""
     scorer = Scorer(recording, ruler, rival.budget_tokens, charges)
     answered = set(recording.calls)
-    for index, said in enumerate(recording.said):
+    for index, message in enumerate(recording.messages):
         if index in answered:
             request = rival.request()
-            scorer.take(index, request, rival.jobs)
-            rival.jobs = []
+            scorer.take(index, request, rival.summaries)
+            rival.summaries = []
             tick()
-        rival.add(said)
+        rival.add(message)
     return scorer.tally

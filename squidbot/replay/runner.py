@@ -1,54 +1,58 @@
-"""Drives the engine over one recorded conversation: for each of its model calls, the request that would be sent."""
+"""Runs recorded conversations through the engine: for each of their model calls, the request that would be sent."""
 
 from __future__ import annotations
 
+import os
 import time
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.engine import ContextEngine, Inputs
-from squidbot.core.errors import BudgetError, InvalidRequestError
-from squidbot.replay.metrics import Scorer, Tally, bill_of_everything
-from squidbot.replay.setup import CODECS, Reader, biller_of, recording_of
+from squidbot.adapters.stdlib import InMemoryStore
+from squidbot.codecs.transcripts import read_transcripts
+from squidbot.core.errors import BudgetError, ConfigError, InvalidRequestError
+from squidbot.core.redaction import Redactor
+from squidbot.replay.dump import open_dump
+from squidbot.replay.metrics import Ruler, Scorer, Tally, price_of_everything
+from squidbot.replay.recording import CODECS, Reader, recording_of
+from squidbot.replay.rivals import RIVALS, score_rival
+from squidbot.replay.terms import open_replay_store
+from squidbot.replay.usage import reporter_of
+from squidbot.wiring.turnlog import TurnLog
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from squidbot.codecs.transcripts import Conversation
-    from squidbot.core.messages import Message, StoredMessage, Usage
     from squidbot.core.plan import PlanRecord
-    from squidbot.core.view.assembly import Assembly
-    from squidbot.replay.metrics import Ruler
-    from squidbot.replay.setup import Biller, Block, Live, Store, Terms
+    from squidbot.hookspecs import Store
+    from squidbot.replay.dump import Dump
+    from squidbot.replay.recording import TextBlock
+    from squidbot.replay.terms import Terms
     from squidbot.wiring.turnlog import SessionLog
-
-__all__ = ["Call", "Event", "Failure", "Outcome", "replay"]
-
-
-class Event(NamedTuple):
-    """A change of the plan, and the call that it came with."""
-
-    call: int
-    plan: PlanRecord
-
-
-class Failure(NamedTuple):
-    """A call for which no request could be made, and why."""
-
-    call: int
-    error: BudgetError | InvalidRequestError
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class Places:
+    """Where a run reads and writes, as the user gave it; None: a temporary store, no dump, no log of turns."""
+
+    transcripts: tuple[str, ...]
+    store: str | None = None
+    dump: str | None = None
+    log: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayCall:
     """One model call of the replay.
 
     Attributes:
-        number: counts the assistant's messages that something stands before, from 0.
+        number: counts the assistant's messages behind another message, from 0.
         index: the place of the recorded answer in the conversation.
-        seconds: what deciding on the request took.
+        seconds: how long the decision on the request took.
         bound_tokens: the bound of the request that was enforced; 0 where there is none.
-        limit_tokens: what it might have cost: the window less the room for the answer.
+        limit_tokens: the window less the room for the answer.
         blocks: the request; None where none could be made.
         plan: the plan that this call made; None where it kept the one in force.
         error: why there is no request; None where there is one.
@@ -59,153 +63,295 @@ class Call:
     seconds: float
     bound_tokens: int = 0
     limit_tokens: int = 0
-    blocks: tuple[Block, ...] | None = None
+    blocks: tuple[TextBlock, ...] | None = None
     plan: PlanRecord | None = None
     error: BudgetError | InvalidRequestError | None = None
 
 
+class PlanEvent(NamedTuple):
+    """A plan change, and the call that it came with."""
+
+    call: int
+    plan: PlanRecord
+
+
+class FailedCall(NamedTuple):
+    """A call for which no request could be made, why, and of which conversation."""
+
+    call: int
+    error: BudgetError | InvalidRequestError
+    conversation: str = ""
+
+
 @dataclass(slots=True)
-class Outcome:
-    """What the replay of one conversation came to.
+class ReplayOutcome:
+    """What the replay of one conversation came to, or of several together.
 
     Attributes:
-        conversation: what was replayed.
-        said_tokens: all that was said, as an estimate.
+        id: the conversation; "" for several.
+        path: its file.
+        messages: how many were replayed.
+        said_tokens: an estimate of all of them.
         everything_billed: what sending everything would have been billed, in input-token equivalents.
         tally: the measures of the requests.
-        calls: model calls of the recording, those included for which no request could be made.
-        largest_bound_tokens: the largest bound that was enforced.
-        certificate: how far the bounds can be trusted.
-        events: every change of the plan, in order.
+        calls: model calls of the recording, including those without a request.
+        largest_bound_tokens: the largest bound that was enforced; limit_tokens: what that request might have cost.
+        events: every plan change, in order.
         failures: the calls without a request, in order.
         unexplained: calls that broke the prefix without an event; there are none unless the engine is wrong.
-        seconds: what each call took to decide.
-        newest_request: the newest call for which there is a request; -1 before there is one.
-        limit_tokens: what the request of the largest bound might have cost.
+        seconds: how long the decision on each call took.
+        newest_request: the newest call with a request; -1 before there is one.
     """
 
-    conversation: Conversation
-    said_tokens: int
-    everything_billed: float
-    tally: Tally
+    id: str = ""
+    path: str = ""
+    messages: int = 0
+    said_tokens: int = 0
+    everything_billed: float = 0.0
+    tally: Tally = field(default_factory=Tally)
     calls: int = 0
     largest_bound_tokens: int = 0
-    events: list[Event] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
+    limit_tokens: int = 0
+    events: list[PlanEvent] = field(default_factory=list)
+    failures: list[FailedCall] = field(default_factory=list)
     unexplained: list[int] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     newest_request: int = -1
-    limit_tokens: int = 0
+
+    @classmethod
+    def total(cls, outcomes: Iterable[ReplayOutcome]) -> ReplayOutcome:
+        """Return the sums of several conversations."""
+        total = cls()
+        for one in outcomes:
+            total.tally.add(one.tally)
+            for name in ("messages", "said_tokens", "everything_billed", "calls"):
+                setattr(total, name, getattr(total, name) + getattr(one, name))
+            for name in ("events", "failures", "unexplained", "seconds"):
+                getattr(total, name).extend(getattr(one, name))
+            total._widen(one.largest_bound_tokens, one.limit_tokens)
+        return total
+
+    def add(self, call: ReplayCall, *, broken: bool) -> None:
+        """Add a call; `broken` says whether its request does not extend the one before."""
+        self.calls += 1
+        self.seconds.append(call.seconds)
+        self._widen(call.bound_tokens, call.limit_tokens)
+        if call.plan is not None:
+            self.events.append(PlanEvent(call.number, call.plan))
+        if call.error is not None:
+            self.failures.append(FailedCall(call.number, call.error, self.id))
+        if broken and (not self.events or self.events[-1].call <= self.newest_request):
+            self.unexplained.append(call.number)
+        if call.blocks is not None:
+            self.newest_request = call.number
+
+    def _widen(self, bound_tokens: int, limit_tokens: int) -> None:
+        largest = self.largest_bound_tokens, self.limit_tokens
+        self.largest_bound_tokens, self.limit_tokens = max(largest, (bound_tokens, limit_tokens))
+
+    @property
+    def everything_bite(self) -> float:
+        """What sending everything would be billed a call, in input-token equivalents."""
+        return self.everything_billed / max(1, self.calls)
 
 
-def replay(  # noqa: PLR0913, PLR0917  # what it runs on, and who is told
+class PolicyRow(NamedTuple):
+    """One policy of a comparison, over all conversations; `ours` says that it is squidbot's."""
+
+    name: str
+    ours: bool
+    tally: Tally
+
+
+class Results(NamedTuple):
+    """What one run came to: its terms, each conversation, and the policies beside it, if any were asked for."""
+
+    terms: Terms
+    outcomes: tuple[ReplayOutcome, ...]
+    rows: tuple[PolicyRow, ...] = ()
+
+
+def replay(  # noqa: PLR0913, PLR0917  # what it runs on, and its observers
     conversation: Conversation,
     terms: Terms,
     store: Store,
     ruler: Ruler,
-    watch: Callable[[Call], None],
+    watch: Callable[[ReplayCall], None],
     log: SessionLog | None = None,
-) -> Outcome:
-    """Replay a conversation into an empty session of the store and return what it came to.
+) -> ReplayOutcome:
+    """Replay a conversation into an empty session of the store, and return what it came to.
 
-    `watch` is told every call as soon as it is decided, `log` every request and message. Who bills requests is
-    `Terms.usage`'s (`usage.biller_of`): what the recording says of its own calls belongs to the requests sent then.
+    `watch` gets every call as soon as it is decided, `log` every request and message. Usage is reported as
+    `Terms.usage` says: what the recording says of its own calls belongs to the requests sent then.
 
     Raises:
-        ConfigError: nobody can bill them.
+        ConfigError: nobody can report usage.
         StoreError: the store failed; what was recorded before stays in it.
     """
     reader = Reader(conversation, CODECS)
     recording = recording_of(conversation, reader)
     scorer = Scorer(recording, ruler, terms.limit_tokens, terms.charges)
-    said_tokens = sum(ruler.cost(said).estimate for said in recording.said)
-    everything = bill_of_everything(recording, ruler, terms.charges)
-    outcome = Outcome(conversation, said_tokens, everything, scorer.tally)
-    biller = biller_of(terms.usage, conversation, terms.meter, Reader(conversation, CODECS))
-    for call in _Driver(conversation, terms, store, reader, biller, log).calls():
+    outcome = ReplayOutcome(
+        conversation.id,
+        conversation.path,
+        len(conversation.messages),
+        sum(ruler.cost(blocks).estimate for blocks in recording.messages),
+        price_of_everything(recording, ruler, terms.charges),
+        scorer.tally,
+    )
+    for call in _calls(conversation, terms, store, reader, log):
         within = call.bound_tokens, call.limit_tokens
-        broken = call.blocks is not None and scorer.take(call.index, call.blocks, within=within)
-        _enter(outcome, call, broken=broken)
+        outcome.add(call, broken=call.blocks is not None and scorer.take(call.index, call.blocks, within=within))
         watch(call)
     return outcome
 
 
-class _Driver:
-    """A session and a reader of its requests, for one conversation."""
+def _calls(
+    conversation: Conversation, terms: Terms, store: Store, reader: Reader, log: SessionLog | None
+) -> Iterator[ReplayCall]:
+    """Record the conversation message by message, and yield the request that stands before each answer."""
+    session, number, usage = terms.open(conversation, store), 0, None
+    report = reporter_of(terms.usage, conversation, terms.meter, Reader(conversation, CODECS))
+    for index, message in enumerate(conversation.messages):
+        if message.role == "assistant" and index:
+            began = time.perf_counter()
+            try:
+                assembly = session.assemble()
+            except (BudgetError, InvalidRequestError) as error:
+                yield ReplayCall(number, index, time.perf_counter() - began, error=error)
+            else:
+                seconds = time.perf_counter() - began
+                if log is not None:
+                    log.asked(assembly)
+                usage = report(assembly, index) if report else None
+                bound_tokens = assembly.certified_tokens or assembly.cost.bound
+                limit_tokens = assembly.window.window_tokens - assembly.max_output_tokens
+                blocks = reader.blocks(assembly)
+                yield ReplayCall(number, index, seconds, bound_tokens, limit_tokens, blocks, assembly.event)
+            number += 1
+        stored = session.record(message, usage)
+        if log is not None:
+            log.recorded(stored, usage)
+        usage = None
 
-    def __init__(  # noqa: PLR0913, PLR0917  # what a replay has made ready
-        self,
-        conversation: Conversation,
-        terms: Terms,
-        store: Store,
-        reader: Reader,
-        biller: Biller | None,
-        log: SessionLog | None,
-    ) -> None:
-        opened = terms.opens.live(conversation, terms, store) if terms.opens else None
-        self._session: Live = opened or _Engine(conversation, terms, store)
-        self._messages = conversation.messages
-        self._reader = reader
-        self._biller = biller
-        self._log = log
-        self._usage: Usage | None = None
 
-    def calls(self) -> Iterator[Call]:
-        """Record the conversation message by message, and yield the request that stands before each answer."""
-        number = 0
-        for index, message in enumerate(self._messages):
-            if message.role == "assistant" and index:
-                yield self._decided(number, index)
+# -- a run over all conversations --------------------------------------------------------------------------------------
+
+
+def conversations_of(places: Places) -> list[Conversation]:
+    """Return every conversation of the transcripts, in order; an id that comes again gets a number behind it.
+
+    Raises:
+        TranscriptError: one of them can't be read.
+        ConfigError: the run would write over a file that it reads, or write one file twice.
+    """
+    found: dict[str, Conversation] = {}
+    for path in places.transcripts:
+        for conversation in read_transcripts(path):
+            name, number = conversation.id, 1
+            while name in found:
                 number += 1
-            stored = self._session.record(message, self._usage)
-            if self._log is not None:
-                self._log.recorded(stored, self._usage)
-            self._usage = None
-
-    def _decided(self, number: int, index: int) -> Call:
-        began = time.perf_counter()
-        try:
-            assembly = self._session.assemble()
-        except (BudgetError, InvalidRequestError) as error:
-            return Call(number, index, time.perf_counter() - began, error=error)
-        seconds = time.perf_counter() - began
-        if self._log is not None:
-            self._log.asked(assembly)
-        self._usage = self._biller.usage(assembly, index) if self._biller else None
-        bound_tokens = assembly.certified_tokens or assembly.cost.bound
-        limit_tokens = assembly.window.window_tokens - assembly.max_output_tokens
-        blocks = self._reader.blocks(assembly)
-        return Call(number, index, seconds, bound_tokens, limit_tokens, blocks, assembly.event)
+                name = f"{conversation.id[:1000]}-{number}"  # a session's id may have 1,024 characters
+            found[name] = replace(conversation, id=name)
+    read = {os.path.realpath(conversation.path) for conversation in found.values()}
+    outputs = {"--store": places.store, "--dump": places.dump}
+    for option, output in outputs.items():
+        if output and os.path.realpath(output) in read:
+            raise ConfigError(f"{option} {output} is a transcript that is read; name another file")
+    if places.store and places.dump and os.path.realpath(places.store) == os.path.realpath(places.dump):
+        raise ConfigError(f"--store and --dump name one file, {places.dump}; name two")
+    return list(found.values())
 
 
-class _Engine:
-    """A session of the engine alone."""
-
-    def __init__(self, conversation: Conversation, terms: Terms, store: Store) -> None:
-        engine = ContextEngine(store, store, CODECS)
-        self._session = engine.session(conversation.id, terms.window, terms.meter, terms.settings)
-        self._now: float | None = None
-
-    def record(self, message: Message, usage: Usage | None) -> tuple[StoredMessage, ...]:
-        """Record a message, and what the newest request was billed; return it as stored."""
-        self._now = message.time
-        return self._session.record(message, usage=usage)
-
-    def assemble(self) -> Assembly:
-        """Return the request for what is recorded."""
-        return self._session.assemble((), Inputs(now=self._now))
+def ticks_of(conversations: Iterable[Conversation], beside: Sequence[Terms]) -> int:
+    """Return how often `run` ticks: once for each model call and policy."""
+    calls = sum(
+        message.role == "assistant" and at > 0 for one in conversations for at, message in enumerate(one.messages)
+    )
+    return calls * (len(RIVALS) + len(beside) if beside else 1)
 
 
-def _enter(outcome: Outcome, call: Call, *, broken: bool) -> None:
-    outcome.calls += 1
-    outcome.seconds.append(call.seconds)
-    largest = outcome.largest_bound_tokens, outcome.limit_tokens
-    outcome.largest_bound_tokens, outcome.limit_tokens = max(largest, (call.bound_tokens, call.limit_tokens))
-    if call.plan is not None:
-        outcome.events.append(Event(call.number, call.plan))
-    if call.error is not None:
-        outcome.failures.append(Failure(call.number, call.error))
-    if broken and (not outcome.events or outcome.events[-1].call <= outcome.newest_request):
-        outcome.unexplained.append(call.number)
-    if call.blocks is not None:
-        outcome.newest_request = call.number
+def run(
+    conversations: Sequence[Conversation],
+    terms: Terms,
+    places: Places,
+    *,
+    beside: Sequence[Terms] = (),
+    tick: Callable[[], None],
+) -> Results:
+    """Replay conversations, and return what they came to.
+
+    With `beside`, of which `terms` is one, the same conversations are also replayed under those terms, and under
+    other policies.
+
+    Raises:
+        ConfigError: the store has one of the sessions already, or a place can't be written.
+        StoreError: the store failed.
+    """
+    ruler, outcomes = Ruler(terms.meter.physical), []
+    with ExitStack() as stack:
+        store = stack.enter_context(open_replay_store(Path(places.store) if places.store else None))
+        for conversation in conversations:
+            if store.head(conversation.id) != (0, 0):
+                raise ConfigError(
+                    f"--store has a session {conversation.id!a:.80} already; a replay begins its sessions: "
+                    "name another file, or none for a temporary one"
+                )
+        several = len(conversations) > 1
+        dump = stack.enter_context(open_dump(places.dump, several=several)) if places.dump else None
+        log = TurnLog(places.log, Redactor()) if places.log else None
+        for conversation in conversations:
+            session_log = log.session(conversation.id, terms.window.model, CODECS) if log else None
+            outcomes.append(_replayed(conversation, terms, store, ruler, tick, dump, session_log))
+    rows: list[PolicyRow] = []
+    if beside:
+        rows = [
+            *_rivals(conversations, terms, ruler, tick),
+            *_ours(conversations, terms, outcomes, beside, ruler, tick),
+        ]
+    return Results(terms, tuple(outcomes), tuple(rows))
+
+
+def _replayed(  # noqa: PLR0913, PLR0917  # as `replay`
+    conversation: Conversation,
+    terms: Terms,
+    store: Store,
+    ruler: Ruler,
+    tick: Callable[[], None],
+    dump: Dump | None = None,
+    log: SessionLog | None = None,
+) -> ReplayOutcome:
+    with ExitStack() as stack:
+        write = stack.enter_context(dump.of(conversation.id)) if dump else None
+
+        def watch(call: ReplayCall) -> None:
+            if write and call.blocks is not None:
+                write(call.number, call.bound_tokens, call.blocks)
+            tick()
+
+        return replay(conversation, terms, store, ruler, watch, log)
+
+
+def _rivals(
+    conversations: Sequence[Conversation], terms: Terms, ruler: Ruler, tick: Callable[[], None]
+) -> Iterator[PolicyRow]:
+    recordings = [recording_of(one, Reader(one, CODECS)) for one in conversations]
+    for kind in RIVALS:
+        tallies = (score_rival(kind(terms.limit_tokens, ruler), one, ruler, tick, terms.charges) for one in recordings)
+        yield PolicyRow(kind.name, ours=False, tally=Tally.total(tallies))
+
+
+def _ours(  # noqa: PLR0913, PLR0917  # what was replayed already, and what a replay needs
+    conversations: Sequence[Conversation],
+    terms: Terms,
+    outcomes: Sequence[ReplayOutcome],
+    beside: Iterable[Terms],
+    ruler: Ruler,
+    tick: Callable[[], None],
+) -> Iterator[PolicyRow]:
+    for other in beside:
+        tallies = [outcome.tally for outcome in outcomes]
+        if other.label != terms.label:
+            store = InMemoryStore()
+            tallies = [_replayed(one, other, store, ruler, tick).tally for one in conversations]
+        yield PolicyRow(other.label, ours=True, tally=Tally.total(tallies))

@@ -1,4 +1,4 @@
-"""Documents of the project and of a folder, as what a session keeps in its head (P-02, P-13)."""
+"""Documents of the project and of a folder, as what a session keeps in its head."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from squidbot.core import events
 from squidbot.core.arguments import takes, text
-from squidbot.core.budget import dedupe, measure_for, truncate_newest
+from squidbot.core.budget import count_words, dedupe, truncate_newest
 from squidbot.core.compaction.pressure import floor_of, history_of
 from squidbot.core.compaction.turn import speaks
 from squidbot.core.errors import BudgetError, ConfigError, NotFoundError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from squidbot.config import Loaded
-    from squidbot.core.budget import Capped, Caps, TrimRule
+    from squidbot.core.budget import HistoryCaps, PolicyCaps, TrimRule
     from squidbot.core.engine import Inputs, Session
     from squidbot.core.messages import Message
     from squidbot.core.ports import Observer
@@ -106,7 +106,7 @@ def text_of(file: Path, name: str) -> str:
     return text.replace("\r\n", "\n").strip("\n")
 
 
-# The files below a context folder, and which of them its configuration names (P-02).
+# The files below a context folder, and which of them its configuration names.
 
 CONFIGS: Final = ("context_config.yml", "context_config.yaml")
 # How many files are listed at most.
@@ -171,10 +171,10 @@ def _paths(said: object, config: Path) -> Iterator[str]:
         yield path
 
 
-# The documents of a project, cut to their caps (P-02).
+# The documents of a project, cut to their caps.
 
 PROJECT: Final = "[project]"
-# The first that is there is taken, and so much of it, in characters: as document 003's system shipped them.
+# The first that is there is taken, and so much of it, in characters:
 FILES: Final = (("PENGUIN.md", 2400), ("AGENTS.md", 2000), ("README.md", 1200))
 
 
@@ -209,7 +209,7 @@ Value = TypeVar("Value")
 
 
 @dataclass
-class Sources:
+class DocumentSources:
     """The documents of one session, beside the files that they are from.
 
     Attributes:
@@ -227,7 +227,7 @@ class Sources:
     _seen: object = None
 
     @classmethod
-    def of(cls, loaded: Loaded, documents: SessionDocuments, told: Callable[[str], None]) -> Sources:
+    def of(cls, loaded: Loaded, documents: SessionDocuments, told: Callable[[str], None]) -> DocumentSources:
         """Return those of settings."""
         context = loaded.settings.context
         folder = Path(loaded.absolute(context.folder)) if context.folder else None
@@ -304,7 +304,7 @@ class Sources:
     def faults(self) -> list[str]:
         """Return what is wrong with what `refresh` reads unasked, a sentence each."""
         found: list[str] = []
-        looking = Sources(self.documents, self.folder, self.project, found.append)
+        looking = DocumentSources(self.documents, self.folder, self.project, found.append)
         if self.project is not None:
             looking._tried(partial(project_document, self.project))  # its own
         if self.folder is not None:
@@ -382,8 +382,7 @@ def _plain(path: str) -> str:
         return path
 
 
-# The caps of document 001 around a session: what memory and summary documents may cost, and all of it
-# together (C7).
+# Policy caps: what memory and summary documents may cost, and all of a request together.
 
 # What the caps of documents are for, by the names of their sections.
 DOCUMENTS = ("memory", "summary")
@@ -393,12 +392,12 @@ DOCUMENTS = ("memory", "summary")
 class DocumentCaps:
     """Makes the head of a request from the host's documents."""
 
-    caps: Caps
+    caps: PolicyCaps
     meter: Meter
 
     def sections(self, memory: str, summary: str) -> tuple[Section, ...]:
-        """Return the documents as sections: deduplicated, then each cut to its newest lines (Q-03 to Q-05)."""
-        count = measure_for(self.caps.unit, self.meter.physical.count).count
+        """Return the documents as sections: deduplicated, then each cut to its newest lines."""
+        count = self.meter.physical.count if self.caps.unit == "tokens" else count_words
         if self.caps.dedupe and memory and summary:
             summary, _ = dedupe(summary, memory)
         texts = {
@@ -409,13 +408,13 @@ class DocumentCaps:
 
 
 @dataclass(slots=True)
-class Policy:
-    """Assembles under the caps on history and total. The host's system text and tools are outside of them (Q-07).
+class CapPolicy:
+    """Assembles under the caps on history and total. The host's system text and tools are outside of them.
 
     So is the current turn: history is what was said before it. `told` are the fallbacks that were told of already.
     """
 
-    caps: Caps
+    caps: PolicyCaps
     meter: Meter
     rule: TrimRule = "ladder"
     told: set[str] = field(default_factory=set)
@@ -434,7 +433,7 @@ class Policy:
         self._tell(assembly, given, observer, emptied=given is not inputs)
         return assembly
 
-    def _left(self, inputs: Inputs) -> Capped:
+    def _left(self, inputs: Inputs) -> HistoryCaps:
         """Return what documents leave of the caps."""
         memory, summary = (self._units(inputs, name) for name in DOCUMENTS)
         return self.caps.left(memory, summary, reduces=self.rule == "ladder")

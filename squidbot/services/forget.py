@@ -1,8 +1,8 @@
-"""What is forgotten on request goes from all places that squidbot keeps it in: messages, sessions, all of a user.
+"""Forgetting on request, in every place where squidbot keeps words: messages, sessions, all of a user.
 
-Messages go from the session first (`core.forgetting`), then what was made of them elsewhere: facts, entries of
-journals with the page for people, turns in the log, what memory has indexed of these. What is being forgotten is noted
-beside the store before, without its words: where a process dies in between, the next one that opens the store ends it.
+Messages go from the session first (`core.forgetting`), then what was made of them elsewhere: facts, journal entries
+with the page for people, turns in the log, and what memory has indexed of these. A file beside the store notes what is
+being forgotten, without its words: where a process dies in between, the next one that opens the store finishes it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from squidbot.adapters.common.files import append, lock, lock_at_once, open_own
 from squidbot.core import events
 from squidbot.core.errors import DamagedStoreError, NotFoundError, SquidbotError, StoreError
 from squidbot.core.events import Event
+from squidbot.core.forgetting import remove_document, remove_goals
 from squidbot.core.memories import CARDS, Scope, View
 from squidbot.core.messages import Category
-from squidbot.core.ports import Drops
-from squidbot.core.removal import unload, unset
+from squidbot.core.ports import SupportsDrop
 from squidbot.core.transcript.records import as_fields, fields
 from squidbot.core.transcript.removals import FORGOTTEN
 from squidbot.core.transcript.scopes import SCOPE, scope_at
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
     from squidbot.bootstrap import Wired
     from squidbot.core.engine import Inputs
     from squidbot.core.engine import Session as CoreSession
-    from squidbot.core.forgetting import Forgotten
-    from squidbot.core.journal import Entry
+    from squidbot.core.forgetting import ForgetResult
+    from squidbot.core.journal import JournalEntry
     from squidbot.core.messages import StoredMessage
 
 
@@ -63,14 +63,14 @@ PAGE_ROWS: Final = 1_000
 PAGE_FACTS: Final = 500
 
 
-class Gone(NamedTuple):
-    """What was forgotten beside messages.
+class ForgetReport(NamedTuple):
+    """What was forgotten.
 
     Attributes:
         sessions: whole sessions, by id.
         facts: ids of durable facts.
         messages: how many messages, of sessions in which others speak, too.
-        files: files of journals, and logs, that were written anew.
+        files: journals and logs that were written anew.
     """
 
     sessions: tuple[str, ...] = ()
@@ -78,15 +78,21 @@ class Gone(NamedTuple):
     messages: int = 0
     files: tuple[str, ...] = ()
 
+    def plus(self, other: ForgetReport) -> ForgetReport:
+        """Return both reports as one."""
+        files = tuple(dict.fromkeys((*self.files, *other.files)))
+        facts, messages = (*self.facts, *other.facts), self.messages + other.messages
+        return ForgetReport((*self.sessions, *other.sessions), facts, messages, files)
 
-class Wrote(NamedTuple):
-    """A file that squidbot wrote of what a store has: an export, a copy of the store, facts, a log of turns.
+
+class WrittenFile(NamedTuple):
+    """A file that squidbot wrote from a store: an export, a copy of the store, facts, a log of turns.
 
     Attributes:
         path: absolute.
-        form: of an export its form; "backup", "workspaceai", "facts", "turns".
-        sessions: whose words are in it, by id; none where it has those of all.
-        digest: of an export, of what was written: a file that has changed since is its owner's.
+        form: "backup", "workspaceai", "facts", "turns", or the form of an export.
+        sessions: ids of the sessions whose words are in it; empty where it has those of all.
+        digest: of the bytes of an export; a file that has changed since belongs to its owner.
     """
 
     path: str
@@ -96,7 +102,7 @@ class Wrote(NamedTuple):
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether the file is as it was written; False where nobody knows."""
+        """Whether the file is as it was written; False where that is not known."""
         try:
             return bool(self.digest) and digest_of(Path(self.path).read_bytes()) == self.digest
         except OSError:
@@ -104,18 +110,18 @@ class Wrote(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class _Task:
-    """What is to be forgotten of a session, as it is noted: no word of it stands here.
+class _PendingForget:
+    """What is to be forgotten of a session, as the file beside the store notes it, without its words.
 
     Attributes:
         session_id: the session.
-        seqs: its messages; none where all of it goes.
+        seqs: its messages; empty where the whole session goes.
         turns: the first messages of their turns.
         salt, digests: of the words that stand in these messages only.
         reason: as it was given.
         is_whole: whether the whole session goes.
         ids: of all facts and entries of the session, some of which may go.
-        marks: of a whole session: by what its facts and entries are known where the log has that others were told them.
+        marks: of a whole session: what its facts and entries are called where the log shows them in other sessions.
     """
 
     session_id: str
@@ -129,17 +135,12 @@ class _Task:
     marks: tuple[str, ...] = ()
 
     def tells(self, text: str, *, clearly: bool = False) -> bool:
-        """Return whether a text has a word that only these messages said; `clearly`: one that not every text has."""
+        """Return whether a text has a word that only these messages have; `clearly`: a word that is not common."""
         words = (word for word in _words(text) if not clearly or _is_clear(word)) if self.digests else ()
-        return any(_digest(self.salt, one.casefold()) in self.digests for one in words)
-
-    def to_line(self) -> bytes:
-        """Return it as it is noted."""
-        return json.dumps(as_fields(self), default=sorted).encode() + b"\n"
+        return any(_digest(self.salt, word.casefold()) in self.digests for word in words)
 
 
-# Makes a task of its line; of one that was not written to its end, of which nothing was begun, it raises ValueError.
-_read_task = fields(_Task)
+_read_task = fields(_PendingForget)
 
 
 def forget_messages(  # noqa: PLR0913  # what `core.Session.forget` takes, and where
@@ -150,15 +151,15 @@ def forget_messages(  # noqa: PLR0913  # what `core.Session.forget` takes, and w
     reason: str = "",
     inputs: Inputs | None = None,
     now: float | None = None,
-) -> Forgotten:
-    """Forget messages of a session, and all that squidbot keeps of them elsewhere; what `Session.forget` says.
+) -> ForgetResult:
+    """Forget messages of a session, and what squidbot keeps of them elsewhere (`Session.forget`).
 
     Raises:
         NotFoundError, BudgetError: nothing was forgotten.
         StoreError: nothing was forgotten; or the messages were, and the rest is when the store is next opened.
     """
     with _pending(wired) as pending:
-        _end_left(wired, pending)
+        _finish_all(wired, pending)
         task = _task(wired, core.session_id, seqs, reason)
         pending.note(task)
         try:
@@ -171,104 +172,101 @@ def forget_messages(  # noqa: PLR0913  # what `core.Session.forget` takes, and w
     return replace(forgotten, facts=facts, files=files)
 
 
-def forget_session(wired: Wired, session_id: str, *, reason: str = "") -> Gone:
-    """Forget a whole session with all that squidbot keeps of it elsewhere: its id is as if it was never used.
+def forget_session(wired: Wired, session_id: str, *, reason: str = "") -> ForgetReport:
+    """Forget a whole session and what squidbot keeps of it elsewhere: its id is as if it was never used.
 
     A host that still has its messages may record them again: nothing is left by which they would be known.
 
     Raises:
         NotFoundError: there is no such session.
-        StoreError: nothing was forgotten: the store can't; or what is left is ended when the store is next opened.
+        StoreError: nothing was forgotten, because the store can't remove sessions; or the rest is forgotten when the
+            store is next opened.
     """
     if wired.store.head(session_id) == (0, 0):
         raise NotFoundError(f"no session {session_id!a:.80}; nothing was forgotten")
     _droppable(wired)
     with _pending(wired) as pending:
-        _end_left(wired, pending)
-        said, entries = _facts_and_entries(wired, session_id)
-        ids = (*said, *(one.entry_id for one in entries))
-        marks = (*said, *(f"journal, {one.timestamp}" for one in entries))  # as `journal.digest` tells them
-        task = _Task(session_id, reason=reason, is_whole=True, ids=ids, marks=marks)
+        _finish_all(wired, pending)
+        facts, entries = _facts_and_entries(wired, session_id)
+        ids = (*facts, *(one.entry_id for one in entries))
+        marks = (*facts, *(f"journal, {one.timestamp}" for one in entries))  # as `journal.digest` tells them
+        task = _PendingForget(session_id, reason=reason, is_whole=True, ids=ids, marks=marks)
         pending.note(task)
-        facts, files = _elsewhere(wired, task)
+        gone, files = _elsewhere(wired, task)
         pending.end(task)
-    return Gone((session_id,), facts, 0, files)
+    return ForgetReport((session_id,), gone, 0, files)
 
 
-def forget_user(wired: Wired, user: str, sessions: Iterable[str], *, reason: str = "") -> Gone:
-    """Forget what one user has said, and every durable fact, document and journal of theirs; `sessions`: of the store.
+def forget_user(wired: Wired, user: str, sessions: Iterable[str], *, reason: str = "") -> ForgetReport:
+    """Forget what one user has said in these sessions, and all durable facts, documents and journals of theirs.
 
     A session in which others speak, too, loses this user's turns and stays.
 
     Raises:
         NotFoundError: nothing of such a user is kept.
-        StoreError: what was begun is ended when the store is next opened; forget the user again for the others.
+        StoreError: what was begun is finished when the store is next opened; forget the user again for the rest.
     """
-    if not user:  # that is whoever nobody named: all sessions without a scope
+    if not user:  # "" is whoever nobody named: all sessions without a scope
         raise NotFoundError("no user is named; nothing was forgotten")
     _droppable(wired)
     since = {session_id: SCOPE.state(wired.store, session_id) for session_id in sessions}
     theirs = {session_id: some for session_id, some in since.items() if any(one.scope.user == user for one in some)}
-    alone = {session_id for session_id, some in theirs.items() if all(one.scope.user == user for one in some)}
+    shared = {session_id for session_id, some in theirs.items() if any(one.scope.user != user for one in some)}
     scopes = {Scope(user=user), *(one.scope for some in theirs.values() for one in some if one.scope.user == user)}
-    gone = [
-        *(_turns_of(wired, user, session_id, reason) for session_id in theirs if session_id not in alone),
-        *(forget_session(wired, session_id, reason=reason) for session_id in theirs if session_id in alone),
-        *(Gone(facts=tuple(_facts_of(wired, one, reason))) for one in sorted(scopes)),
-        *(Gone(files=tuple(_journal_of(wired, one))) for one in sorted(scopes)),
-    ]
-    made = Gone(
-        tuple(one for each in gone for one in each.sessions),
-        tuple(one for each in gone for one in each.facts),
-        sum(each.messages for each in gone),
-        tuple(dict.fromkeys(one for each in gone for one in each.files)),
-    )
-    if made == Gone():
+    report = ForgetReport()
+    for session_id in sorted(theirs, key=lambda one: one not in shared):
+        is_shared = session_id in shared
+        report = report.plus(
+            _forget_turns(wired, user, session_id, reason)
+            if is_shared
+            else forget_session(wired, session_id, reason=reason)
+        )
+    for scope in sorted(scopes):
+        report = report.plus(ForgetReport(facts=tuple(_facts_of(wired, scope, reason))))
+    for scope in sorted(scopes):
+        report = report.plus(ForgetReport(files=tuple(_journal_of(wired, scope))))
+    if report == ForgetReport():
         raise NotFoundError(f"nothing of a user {user!a:.80} is kept; nothing was forgotten")
-    return made
+    return report
 
 
-def _turns_of(wired: Wired, user: str, session_id: str, reason: str) -> Gone:
+def _forget_turns(wired: Wired, user: str, session_id: str, reason: str) -> ForgetReport:
     """Forget what a user has said in a session in which others speak, too."""
     since = SCOPE.state(wired.store, session_id)
     rows = (row for row in _rows(wired, session_id) if row.category is not Category.FORGOTTEN)
     seqs = [row.seq for row in rows if (scope := scope_at(since, row.seq)) and scope.user == user]
     if not seqs:
-        return Gone()
+        return ForgetReport()
     forgotten = forget_messages(wired, _core(wired, session_id), seqs, reason=reason)
-    return Gone(facts=forgotten.facts, messages=len(seqs), files=forgotten.files)
+    return ForgetReport(facts=forgotten.facts, messages=len(seqs), files=forgotten.files)
 
 
 def finish(wired: Wired) -> None:
-    """End what a process has left that died while it forgot; where another still does, it is left to that one.
+    """Finish what a process that died was forgetting, unless another process still does.
 
-    What fails is told by the event `degraded`, and tried again when the store is next opened.
+    A failure becomes an event `degraded`; the next process that opens the store tries again.
     """
     if not wired.pending or not Path(wired.pending).exists():
         return
     try:
         with _pending(wired, waits=False) as pending:
-            _end_left(wired, pending)
+            _finish_all(wired, pending)
     except (SquidbotError, OSError) as error:
         cause = f"what a process that died was to forget is not all forgotten yet: {error}"
         wired.relay.notify(Event(events.DEGRADED, "", cause))
 
 
-def _end_left(wired: Wired, pending: _Pending) -> None:
-    for task in pending.tasks():
-        _end(wired, task)
+def _finish_all(wired: Wired, pending: _PendingFile) -> None:
+    for task in list(pending.tasks):
+        if not task.is_whole and not _forgotten_by(wired, task):
+            _core(wired, task.session_id).forget(*task.seqs, reason=task.reason, now=time.time())
+        _elsewhere(wired, task)
+        # Where facts and entries that were gone before had been shown is not known any more.
+        wired.retract(task.ids, reason="a process died while it forgot what they were made of")
         pending.end(task)
 
 
-def _end(wired: Wired, task: _Task) -> None:
-    if not task.is_whole and not _forgotten_by(wired, task):
-        _core(wired, task.session_id).forget(*task.seqs, reason=task.reason, now=time.time())
-    _elsewhere(wired, task)
-    # Of those that were gone when it died nothing shows any more where they were told.
-    wired.withdraw(task.ids, reason="a process died while it forgot what they were made of")
-
-
-def _elsewhere(wired: Wired, task: _Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _elsewhere(wired: Wired, task: _PendingForget) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Take out what was made of messages elsewhere; return the ids of facts that went, and the files written anew.
 
     All of it may be done again.
@@ -284,13 +282,13 @@ def _elsewhere(wired: Wired, task: _Task) -> tuple[tuple[str, ...], tuple[str, .
     return facts, tuple(files)
 
 
-def _droppable(wired: Wired) -> Drops:
+def _droppable(wired: Wired) -> SupportsDrop:
     """Return the store as one that can remove whole sessions.
 
     Raises:
         StoreError: it can't.
     """
-    if not isinstance(wired.store, Drops):
+    if not isinstance(wired.store, SupportsDrop):
         raise StoreError("this store can't remove whole sessions; it has no method `drop`: forget their messages")
     return wired.store
 
@@ -300,7 +298,7 @@ def _core(wired: Wired, session_id: str) -> CoreSession:
     return wired.engine.session(session_id, window, wired.meter(window.model), wired.history(window))
 
 
-def _forgotten_by(wired: Wired, task: _Task) -> frozenset[int]:
+def _forgotten_by(wired: Wired, task: _PendingForget) -> frozenset[int]:
     """Return the messages of a task that are forgotten by now, with the copies that went with them."""
     found: set[int] = set()
     for one in FORGOTTEN.all(wired.store, task.session_id):
@@ -314,7 +312,7 @@ def digest_of(data: bytes) -> str:
     return blake2b(data, digest_size=16).hexdigest()
 
 
-def note_written(place: str, *written: Wrote) -> None:
+def note_written(place: str, *written: WrittenFile) -> None:
     """Keep beside a store (`Wired.written`) which files were written of it, so that `forget` can name them.
 
     They tell no word. What can't be kept fails nothing: the file is there, and whoever asked for it knows.
@@ -324,17 +322,17 @@ def note_written(place: str, *written: Wrote) -> None:
             append(place, b"".join(json.dumps(one).encode() + b"\n" for one in dict.fromkeys(written)))
 
 
-def written_of(wired: Wired, sessions: Sequence[str]) -> list[Wrote]:
+def written_of(wired: Wired, sessions: Sequence[str]) -> list[WrittenFile]:
     """Return the files that were written of these sessions, as far as squidbot knows of them and they are there."""
     try:
         lines = Path(wired.written).read_bytes().splitlines() if wired.written else []
     except OSError:
         return []
-    found: dict[str, Wrote] = {}
+    found: dict[str, WrittenFile] = {}
     for line in lines:
         with suppress(ValueError, TypeError):  # cut, or no line of ours
             path, form, named, digest = json.loads(line)
-            found[path] = Wrote(path, form, tuple(named), digest)  # the newest line of a file says what is in it
+            found[path] = WrittenFile(path, form, tuple(named), digest)  # the newest line of a file says what is in it
     told = (one for one in found.values() if not one.sessions or set(one.sessions).intersection(sessions))
     return [one for one in told if os.path.lexists(one.path)]
 
@@ -342,11 +340,13 @@ def written_of(wired: Wired, sessions: Sequence[str]) -> list[Wrote]:
 # -- what only these messages say ---------------------------------------------------------------------------------
 
 
-def _task(wired: Wired, session_id: str, seqs: Sequence[int], reason: str) -> _Task:
+def _task(wired: Wired, session_id: str, seqs: Sequence[int], reason: str) -> _PendingForget:
     """Return what is to be forgotten, with the words that no other message of the session says."""
     wanted, salt = frozenset(seqs), secrets.token_hex(8)
     if wired.turn_log is None and not any(Path(place).exists() for place in _scopes(wired, session_id)):
-        return _Task(session_id, tuple(sorted(wanted)), reason=reason, ids=_facts_and_entries(wired, session_id)[0])
+        return _PendingForget(
+            session_id, tuple(sorted(wanted)), reason=reason, ids=_facts_and_entries(wired, session_id)[0]
+        )
     theirs: set[str] = set()
     others: set[str] = set()
     turns = []
@@ -360,10 +360,10 @@ def _task(wired: Wired, session_id: str, seqs: Sequence[int], reason: str) -> _T
     only = frozenset(_digest(salt, one) for one in theirs - others)
     facts, entries = _facts_and_entries(wired, session_id)
     ids = (*facts, *(one.entry_id for one in entries))
-    return _Task(session_id, tuple(sorted(wanted)), tuple(sorted({*turns})), salt, only, reason, ids=ids)
+    return _PendingForget(session_id, tuple(sorted(wanted)), tuple(sorted({*turns})), salt, only, reason, ids=ids)
 
 
-def _facts_and_entries(wired: Wired, session_id: str) -> tuple[tuple[str, ...], list[Entry]]:
+def _facts_and_entries(wired: Wired, session_id: str) -> tuple[tuple[str, ...], list[JournalEntry]]:
     """Return the ids of the facts that a session says, and the entries that tell of it."""
     store = wired.remembering.kept()
     facts = tuple(one.memory_id for one in store.said_in(session_id)) if store else ()
@@ -415,13 +415,13 @@ def _digest(salt: str, word: str) -> str:
 # -- journals, the log, facts ---------------------------------------------------------------------------------------
 
 
-def _journals_without(wired: Wired, task: _Task, gone: frozenset[int]) -> Iterator[str]:
+def _journals_without(wired: Wired, task: _PendingForget, gone: frozenset[int]) -> Iterator[str]:
     """Write journals anew without what entries of the session tell of messages that are gone; yield the files."""
     session_id, journals = task.session_id, wired.journals
     scopes = _scopes(wired, session_id)
     changed: set[str] = set()
 
-    def without(entry: Entry, place: str) -> Entry | None:
+    def without(entry: JournalEntry, place: str) -> JournalEntry | None:
         if entry.source_session != session_id:
             return entry
         first, behind = stretch_of(wired, entry)
@@ -442,15 +442,15 @@ def _journals_without(wired: Wired, task: _Task, gone: frozenset[int]) -> Iterat
         _reindex(wired, scope)
         yield from files
     if changed:
-        wired.withdraw(changed, reason="entries of the journal went with the messages that they told of")
+        wired.retract(changed, reason="entries of the journal went with the messages that they told of")
 
 
-def _told_by(entry: Entry) -> str:
+def _told_by(entry: JournalEntry) -> str:
     lists = (entry.decisions, entry.progress, entry.open_questions, entry.files_touched, entry.errors)
     return "\n".join((entry.summary, *(one for each in lists for one in each)))
 
 
-def _log_without(wired: Wired, task: _Task) -> list[str]:
+def _log_without(wired: Wired, task: _PendingForget) -> list[str]:
     """Write the log of turns anew without those that tell what is forgotten; return it where it was changed."""
     log = wired.turn_log
     if log is None:
@@ -467,7 +467,7 @@ def _log_without(wired: Wired, task: _Task) -> list[str]:
     return [str(log.path)] if log.forget(goes) else []
 
 
-def _is_told(task: _Task, text: str) -> bool:
+def _is_told(task: _PendingForget, text: str) -> bool:
     """Return whether what squidbot told a session unasked, or by its tools, has what is forgotten of another one."""
     return any(task.tells(found[0]) or any(mark in found[0] for mark in task.marks) for found in _FENCED.finditer(text))
 
@@ -480,10 +480,10 @@ def _reindex(wired: Wired, scope: Scope) -> None:
         cause = "memory is switched off: what it has indexed of the journal stays until it is on and indexes that anew"
         wired.relay.notify(Event(events.DEGRADED, "", cause))
         return
-    from squidbot.services.indexing import Paths, reindex  # noqa: PLC0415  # most forget nothing that is indexed
+    from squidbot.services.indexing import IndexPaths, reindex  # noqa: PLC0415  # most forget nothing that is indexed
 
     memories = wired.memories(wired.meter(), scope)
-    paths = Paths.of(wired.loaded, [wired.journals.place(scope)], scope=scope)
+    paths = IndexPaths.of(wired.loaded, [wired.journals.place(scope)], scope=scope)
     looked = reindex(memories, paths, dry_run=True)
     if looked.count("changed") or looked.count("removed"):
         reindex(memories, paths)
@@ -504,8 +504,8 @@ def _facts_of(wired: Wired, scope: Scope, reason: str) -> list[str]:
                 break
             gone += theirs
     if gone:
-        _log_without(wired, _Task("", marks=tuple(gone)))
-        wired.withdraw(gone, reason=reason)
+        _log_without(wired, _PendingForget("", marks=tuple(gone)))
+        wired.retract(gone, reason=reason)
         wired.relay.notify(Event(events.FACTS_FORGOTTEN, "", ", ".join(gone)))
     return gone
 
@@ -517,57 +517,42 @@ def _journal_of(wired: Wired, scope: Scope) -> list[str]:
         return []
     told: set[str] = set()
 
-    def gone(entry: Entry) -> None:
+    def gone(entry: JournalEntry) -> None:
         told.add(entry.entry_id)
 
     files = journals.rewrite(scope, gone, lambda _: True)
     _reindex(wired, scope)
     if told:
-        wired.withdraw(told, reason="the journal went with its user")
+        wired.retract(told, reason="the journal went with its user")
     return files
 
 
 # -- what is being forgotten ----------------------------------------------------------------------------------------
 
 
-class _Pending:
-    """The file beside a store that says what is being forgotten; it is locked as long as that lasts."""
+class _PendingFile:
+    """The file beside a store that notes what is being forgotten; it is locked meanwhile."""
 
     def __init__(self, file: BinaryIO | None) -> None:
-        """Take the file, None for a store that is none: with its process it is gone itself."""
+        """Read the file; `None` for a store in memory, which ends with its process."""
         self._file = file
-        self._tasks = self._read()
+        self.tasks: list[_PendingForget] = []
+        for line in file.read().splitlines() if file else ():
+            with suppress(ValueError):  # cut: its process died before it had begun
+                self.tasks.append(_read_task(line.decode()))
 
-    def tasks(self) -> list[_Task]:
-        """Return what was noted and not ended."""
-        return [*self._tasks]
-
-    def note(self, task: _Task) -> None:
+    def note(self, task: _PendingForget) -> None:
         """Note what is begun now, durably."""
-        self._write([*self._tasks, task])
+        self._write([*self.tasks, task])
 
-    def end(self, task: _Task) -> None:
-        """Take away what is ended."""
-        self._write([one for one in self._tasks if one != task])
+    def end(self, task: _PendingForget) -> None:
+        """Take away what is done."""
+        self._write([one for one in self.tasks if one != task])
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing is noted."""
-        return not self._tasks
-
-    def _read(self) -> list[_Task]:
-        made: list[_Task] = []
-        for line in self._file.read().splitlines() if self._file else ():
-            try:
-                made.append(_read_task(line.decode()))
-            except ValueError:
-                continue  # cut: its process died before it had begun
-        return made
-
-    def _write(self, tasks: list[_Task]) -> None:
-        self._tasks = tasks
+    def _write(self, tasks: list[_PendingForget]) -> None:
+        self.tasks = tasks
         if self._file is not None:
-            data = b"".join(one.to_line() for one in tasks)
+            data = b"".join(json.dumps(as_fields(one), default=sorted).encode() + b"\n" for one in tasks)
             self._file.seek(0)
             self._file.write(data)
             self._file.truncate(len(data))
@@ -576,32 +561,29 @@ class _Pending:
 
 
 @contextmanager
-def _pending(wired: Wired, *, waits: bool = True) -> Iterator[_Pending]:
-    """Give what is being forgotten in a store; one process and thread at a time forgets.
+def _pending(wired: Wired, *, waits: bool = True) -> Iterator[_PendingFile]:
+    """Yield what is being forgotten in a store; one process and thread at a time forgets.
 
-    Where it may not wait for another, nothing is noted in what it gives.
+    Where `waits` is False and another process forgets, it yields an empty one.
 
     Raises:
-        StoreError: it can't be noted; nothing was begun.
+        StoreError: the file can't be written; nothing was begun.
     """
-    if not wired.pending or not Path(wired.place).exists():
-        yield _Pending(None)
-        return
     path = Path(wired.pending)
-    try:
-        file = _locked(path, waits=waits)
-    except OSError as error:
-        raise StoreError(f"{path}: {error.strerror}; nothing was forgotten: check the disk and the path") from error
-    if file is None:
-        yield _Pending(None)
-        return
-    with file:
-        pending = _Pending(file)
+    file = None
+    if wired.pending and Path(wired.place).exists():
         try:
-            yield pending
-        finally:
-            if pending.is_empty:
+            file = _locked(path, waits=waits)
+        except OSError as error:
+            raise StoreError(f"{path}: {error.strerror}; nothing was forgotten: check the disk and the path") from error
+    pending = _PendingFile(file)
+    try:
+        yield pending
+    finally:
+        if file is not None:
+            if not pending.tasks:
                 path.unlink(missing_ok=True)
+            file.close()
 
 
 def _locked(path: Path, *, waits: bool) -> BinaryIO | None:
@@ -630,7 +612,7 @@ def forget_named(wired: Wired, session_id: str, text: str, *, reason: str = "") 
         NotFoundError: no call has named it; nothing was taken out.
         StoreError: nothing was taken out.
     """
-    gone = unset(_shelf(wired, session_id), [text], reason, time.time()) if text.strip() else 0
+    gone = remove_goals(_shelf(wired, session_id), [text], reason, time.time()) if text.strip() else 0
     if not gone:
         raise NotFoundError(f"no call has named {text!a:.80}; what a message marks goes with `forget` of that message")
     return gone
@@ -645,7 +627,7 @@ def forget_document(wired: Wired, session_id: str, name: str, *, reason: str = "
         NotFoundError: there was never one of that name; nothing was taken out.
         StoreError: nothing was taken out.
     """
-    gone = unload(_shelf(wired, session_id), name, reason, time.time())
+    gone = remove_document(_shelf(wired, session_id), name, reason, time.time())
     if not gone:
         raise NotFoundError(f"{session_id!a:.80} has no text of a document {name!a:.80}; nothing was taken out")
     return gone

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from squidbot.bootstrap import Wired
-    from squidbot.core.journal import Entry
+    from squidbot.core.journal import JournalEntry
     from squidbot.core.memories import Scope
     from squidbot.core.memory.asking import Memories
-    from squidbot.core.memory.injected import Caps
+    from squidbot.core.memory.injected import InjectionLimits
     from squidbot.core.tokens.counters import Meter
 
 
@@ -93,14 +93,14 @@ class Unasked:
         return sections(self._memories, self._caps, limit_tokens, searchable=self._call.searchable)
 
     def _start(self, prompt: str, limit_tokens: int, head: Sequence[Section]) -> str | None:
-        from squidbot.core.memory.injected import Start, cold_start, told_in  # noqa: PLC0415  # as above
+        from squidbot.core.memory.injected import cold_start, memories_in  # noqa: PLC0415  # as above
 
         limit_tokens = min(limit_tokens, self._caps.cold_start_tokens)
         if not limit_tokens or not self._is_said:
             return None
-        start = Start(prompt, self._call.now, told_in(head))
-        told = cold_start(self._memories, start, limit_tokens, searchable=self._call.searchable)
-        return told.text if told else None
+        call, known = self._call, memories_in(head)
+        page = cold_start(self._memories, prompt, call.now, known, limit_tokens, searchable=call.searchable)
+        return page.text if page else None
 
     def _digest(self, limit_tokens: int) -> tuple[str, str]:
         """Return the newest entry of the journal, and what its session is after, at most at that cost; and its id."""
@@ -111,11 +111,11 @@ class Unasked:
         return digest_of(self._wired, self._call.scope, self._call.session_id, self._call.meter, limit_tokens)
 
     @cached_property
-    def _caps(self) -> Caps:
-        from squidbot.core.memory.injected import Caps  # noqa: PLC0415  # as above
+    def _caps(self) -> InjectionLimits:
+        from squidbot.core.memory.injected import InjectionLimits  # noqa: PLC0415  # as above
 
         memory = self._wired.loaded.settings.memory
-        return Caps(memory.index_tokens, memory.profile_tokens, memory.cold_start_tokens)
+        return InjectionLimits(memory.index_tokens, memory.profile_tokens, memory.cold_start_tokens)
 
     @property
     def _is_said(self) -> bool:
@@ -176,7 +176,7 @@ def _safe(text: str) -> str:
     return "\n".join(safe(line, LINE_CHARS) for line in text.split("\n"))
 
 
-def _goals(wired: Wired, scope: Scope, entry: Entry) -> list[str]:
+def _goals(wired: Wired, scope: Scope, entry: JournalEntry) -> list[str]:
     """Return what the session of an entry is after, without secrets; nothing where others speak in it, too."""
     store, journals = wired.store, wired.journals
     if any(journals.place(one.scope) != journals.place(scope) for one in SCOPE.state(store, entry.source_session)):

@@ -1,99 +1,95 @@
-"""Summaries by a language model beside the sessions of an engine: on demand, or by a thread of their own."""
+"""Summaries by a language model, as background work."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from squidbot.core.arguments import moment, optional, takes, text, whole
-from squidbot.core.summaries import Done, JobSettings, ModelSummarizer
+from squidbot.core.summaries import ModelSummarizer, SummarySettings, TaskResult
+from squidbot.services.background import BackgroundWorker, SafeModel, WorkOrder, watched
 from squidbot.wiring.extensions import HookedSummarizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from squidbot.core.messages import Job
+    from squidbot.core.messages import SummaryTask
     from squidbot.core.ports import LLM
     from squidbot.core.summaries import SummaryQueue
-
-from squidbot.services.background import Guarded, Order, Outcome, Watched, Work, Worked, Worker, watched
-
-# Summaries by a language model beside the sessions of an engine: on demand, or by a thread of their
-# own.
+    from squidbot.services.background import SessionHandle, TaskOutcome, WorkKind, WorkSession
 
 
-class _Summaries:
-    """The work: summaries of the old parts of sessions."""
+class SummaryWork:
+    """Has a language model write the summaries that are due."""
 
     claim = "summaries"
 
-    def __init__(self, llm: LLM, settings: JobSettings | None) -> None:
-        self._settings = settings or JobSettings()
-        self._model = ModelSummarizer(Guarded(llm), self._settings.keeps)
+    def __init__(self, llm: LLM, settings: SummarySettings | None) -> None:
+        """Take the model, which may raise any error, and what is to be summarized."""
+        self._settings = settings or SummarySettings()
+        self._model = ModelSummarizer(SafeModel(llm), self._settings.keeps)
 
-    def desk(self, one: Watched) -> SummaryQueue:
-        """Return what knows the jobs of a session."""
+    def queue(self, one: SessionHandle) -> SummaryQueue:
+        """Return the summary queue of a session."""
         return one.wired.engine.desk(one.session_id, one.window, one.meter, one.settings, self._settings)
 
-    def waits(self, one: Watched, order: Order) -> bool:
-        """Return whether any is due."""
-        return bool(self.desk(one).due(order.at, reason=order.reason))
+    def waits(self, one: SessionHandle, order: WorkOrder) -> bool:
+        """Return whether any summary is due."""
+        return bool(self.queue(one).due(order.at, reason=order.reason))
 
-    def doing(self, one: Watched, order: Order) -> Iterator[Done]:
-        """Have them written."""
+    def doing(self, one: SessionHandle, order: WorkOrder) -> Iterator[TaskResult]:
+        """Write them."""
         summarizer = HookedSummarizer(one.wired.hooks, self._model)
-        return self.desk(one).doing(summarizer, order.at, order.limit, reason=order.reason)
+        return self.queue(one).doing(summarizer, order.at, order.limit, reason=order.reason)
 
 
-class Jobs(Worker):
+class SummaryWorker(BackgroundWorker):
     """Has a language model summarize old parts of sessions; requests never wait for it.
 
-    `due` and `run` work in the caller's thread. `start` begins a thread that runs the jobs of the sessions that are
-    watched, each time `poke` is called, and at an interval. One session is worked on by one caller at a time, in
-    whatever process where its store has claims: another one gets nothing to do. The sessions may be used meanwhile.
+    `due` and `run` work in your thread; `start` begins a thread for the watched sessions (see `BackgroundWorker`).
     """
 
-    def __init__(self, llm: LLM, settings: JobSettings | None = None, *, beside: tuple[Work, ...] = ()) -> None:
-        """Take the model, which may raise what it likes, and what is to be summarized; `beside` is done before it."""
-        self._summaries = _Summaries(llm, settings)
+    def __init__(self, llm: LLM, settings: SummarySettings | None = None, *, beside: tuple[WorkKind, ...] = ()) -> None:
+        """Take the model, which may raise any error, and what is to be summarized; `beside` is done before it."""
+        self._summaries = SummaryWork(llm, settings)
         super().__init__(*beside, self._summaries)
 
     @takes(reason=text, now=moment)
-    def due(self, session: Worked, *, reason: str = "", now: float | None = None) -> tuple[Job, ...]:
-        """Return the jobs of a session that are due, those that save most first.
+    def due(self, session: WorkSession, *, reason: str = "", now: float | None = None) -> tuple[SummaryTask, ...]:
+        """Return the tasks of a session that are due; those that save most come first.
 
-        `reason` "schedule" adds blocks before a pause that no event is near to, "request" all that are closed. `now` is
-        in seconds since 1970; None takes the clock.
+        `reason` "schedule" adds blocks that a pause has closed, "request" all closed blocks. `now` is in seconds since
+        1970; `None` takes the clock.
 
         Raises:
             ArgumentError: there is no such reason.
             StoreError: the store failed.
         """
-        return self._summaries.desk(watched(session)).due(Order(now=now).at, reason=reason)
+        return self._summaries.queue(watched(session)).due(WorkOrder(now=now).at, reason=reason)
 
     @takes(limit=optional(whole(0)), reason=text, now=moment)
     def run(
         self,
-        session: Worked | None = None,
+        session: WorkSession | None = None,
         *,
         limit: int | None = None,
         reason: str = "",
         now: float | None = None,
-        told: Callable[[Done], object] | None = None,
-    ) -> tuple[Done, ...]:
-        """Do the jobs that are due, at most `limit`, and return what became of each; waits for the model.
+        told: Callable[[TaskResult], object] | None = None,
+    ) -> tuple[TaskResult, ...]:
+        """Do at most `limit` of the due tasks and return their results; waits for the model.
 
-        Those of a session, or (None) of all that are watched, one after the other. Nothing is done while another
-        caller works on a session. A failure is in what is returned, and an event `compression-error`. `told` gets
-        what became of each job as it is done. The rest is as for `due`.
+        `session` `None` takes all watched sessions, one after the other. Nothing is done while another caller works on
+        a session. A failure is in the result, and an event `compression-error`. `told` gets each result as it comes;
+        `reason` and `now` as for `due`.
 
         Raises:
             ArgumentError: there is no such reason.
             StoreError: the store failed.
         """
 
-        def tell(outcome: Outcome) -> None:
-            if told is not None and isinstance(outcome, Done):
+        def tell(outcome: TaskOutcome) -> None:
+            if told is not None and isinstance(outcome, TaskResult):
                 told(outcome)
 
-        done = self.work(session, Order(limit, reason, now, tell), [self._summaries])
-        return tuple(one for one in done if isinstance(one, Done))
+        done = self.work(session, WorkOrder(limit, reason, now, tell), [self._summaries])
+        return tuple(one for one in done if isinstance(one, TaskResult))

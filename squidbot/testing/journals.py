@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from squidbot.core.errors import JournalFullError, NotFoundError
-from squidbot.core.journal import Entry
+from squidbot.core.journal import JournalEntry
 from squidbot.testing.values import ODD_TEXTS, closed_after, refuses
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ def check_journal(factory: Callable[[], Journal]) -> None:
             check(journal)
 
 
-def _entry(summary: str, time: int = LAST_SECOND, *tags: str, agent_id: str = "default") -> Entry:
-    return Entry(time, summary, agent_id, tags=tags)
+def _entry(summary: str, time: int = LAST_SECOND, *tags: str, agent_id: str = "default") -> JournalEntry:
+    return JournalEntry(time, summary, agent_id, tags=tags)
 
 
 def _summaries(journal: Journal, day: str) -> list[str]:
@@ -51,7 +51,7 @@ def _summaries(journal: Journal, day: str) -> list[str]:
 
 
 def _checks_there_and_back(journal: Journal) -> None:
-    entry = Entry(
+    entry = JournalEntry(
         LAST_SECOND, "Chose SQLite.", "ann", "run 7", "s 1", ("SQLite",), ("made a table", "moved it"), ("when?",),
         ("a.py", "b/c.py"), ("one test failed",), ("store", "choice"), 12_345,
     )  # fmt: skip
@@ -66,7 +66,9 @@ def _checks_there_and_back(journal: Journal) -> None:
 def _checks_texts(journal: Journal) -> None:
     texts = [f"before{text}behind" for text in (*ODD_TEXTS, "\n---\n", "\n\n", '"}\n{"', "# x\n## y", "'''", "\t")]
     kept = [
-        journal.append(Entry(LAST_SECOND, text, text, text, text, (text,), (text,), (text,), (text,), (text,), (text,)))
+        journal.append(
+            JournalEntry(LAST_SECOND, text, text, text, text, (text,), (text,), (text,), (text,), (text,), (text,))
+        )
         for text in texts
     ]
     for text, one in zip(texts, kept, strict=True):
@@ -118,7 +120,7 @@ def _checks_secrets(journal: Journal) -> None:
     shape, key, word = SECRETS
     said = f"used {shape} and {key}, password: {word}"
     lists = ((said,), (said,), (said,), (said,), (said,), (said,))
-    told = journal.append(Entry(LAST_SECOND, said, "default", "", "", *lists))
+    told = journal.append(JournalEntry(LAST_SECOND, said, "default", "", "", *lists))
     for what in (repr(told), repr(journal.of_day(DAY)), repr(journal.latest())):
         left = [secret for secret in SECRETS if secret in what]
         assert not left, f"no secret is kept: {left} came back"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 import math
 import threading
-from functools import lru_cache
+from functools import lru_cache, partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from squidbot.core.errors import ContextOverflowError, LLMError
 from squidbot.core.memory.search import terms_of
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from squidbot.core.ports import LLM, Chat, Embedder, LoadedModel, TokenCounter
 
+
+T = TypeVar("T")
 
 # How it counts: English text has about four characters a token, and its rules need no better count.
 CHARS_A_TOKEN = 4
@@ -78,8 +80,6 @@ class ScriptedLLM:
         return Completion(text, input_tokens, len(text) // CHARS_A_TOKEN)
 
 
-# What a model that goes on with conversations promises, as a check.
-
 Json = dict[str, object]
 
 # All forms that squidbot has a codec for take these as they are.
@@ -95,6 +95,32 @@ FINISHES: Final = {"stop", "length", "tool_calls"}
 
 class _StoppedError(Exception):
     """What a listener raises to end an answer."""
+
+
+def _in_threads(count: int, ask: Callable[[], T], what: str) -> list[T]:
+    """Return what several threads get that ask at once; each has to get something."""
+    answers: list[T] = []
+    threads = [threading.Thread(target=lambda: answers.append(ask())) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(answers) == count, what
+    return answers
+
+
+def _raises(ask: Callable[[], object], kinds: tuple[type[Exception], ...], what: str) -> None:
+    """Check that asking raises one of some errors."""
+    try:
+        answer = ask()
+    except kinds:
+        return
+    except Exception as error:
+        raise AssertionError(f"{what}: got {error!r:.200}") from error
+    raise AssertionError(f"{what}: got {answer!r:.200}")
+
+
+_OVERFLOW, _FAILURE = (ContextOverflowError,), (LLMError, ContextOverflowError)
 
 
 def check_chat(
@@ -124,11 +150,14 @@ def check_chat(
     _checks_back(chat, answer_tokens)
     _checks_listener(chat, answer_tokens)
     _checks_texts(chat, answer_tokens)
-    _checks_threads(chat, answer_tokens)
+    _in_threads(3, lambda: chat.reply(ASKED, answer_tokens), "threads that ask at once get their answers")
     if window_tokens is not None:
-        _checks_refused(chat, [{"role": "user", "content": "word " * (window_tokens * 4)}], answer_tokens)
-    for broken in failing:
-        _checks_failure(broken(), answer_tokens)
+        long = [{"role": "user", "content": "word " * (window_tokens * 4)}]
+        what = "messages that are more than the window are a ContextOverflowError"
+        _raises(lambda: chat.reply(long, answer_tokens), _OVERFLOW, what)
+    for number, broken in enumerate(failing):
+        ask = partial(broken().reply, ASKED, answer_tokens)
+        _raises(ask, _FAILURE, f"failure {number} is raised as an LLMError, an error's text is no answer")
 
 
 def rounds(form: str) -> list[tuple[Sequence[Json], Sequence[Json]]]:
@@ -147,54 +176,51 @@ def rounds(form: str) -> list[tuple[Sequence[Json], Sequence[Json]]]:
 
 def _as_chat() -> tuple[Json, list[Json], list[Json]]:
     calls = [
-        {"id": one, "type": "function", "function": {"name": "depth", "arguments": f'{{"sea": "{sea}"}}'}}
-        for one, sea in zip(_IDS, _SEAS, strict=True)
+        {"id": call_id, "type": "function", "function": {"name": "depth", "arguments": f'{{"sea": "{sea}"}}'}}
+        for call_id, sea in zip(_IDS, _SEAS, strict=True)
     ]
-    results: list[Json] = [{"role": "tool", "tool_call_id": one, "content": "42 m"} for one in _IDS]
+    results: list[Json] = [{"role": "tool", "tool_call_id": call_id, "content": "42 m"} for call_id in _IDS]
     tool: Json = {"type": "function", "function": {**_DEPTH, "parameters": _PARAMETERS}}
     return tool, [{"role": "assistant", "content": None, "tool_calls": calls}], results
 
 
 def _as_anthropic() -> tuple[Json, list[Json], list[Json]]:
     uses = [
-        {"type": "tool_use", "id": one, "name": "depth", "input": {"sea": sea}}
-        for one, sea in zip(_IDS, _SEAS, strict=True)
+        {"type": "tool_use", "id": call_id, "name": "depth", "input": {"sea": sea}}
+        for call_id, sea in zip(_IDS, _SEAS, strict=True)
     ]
-    results = [{"type": "tool_result", "tool_use_id": one, "content": "42 m"} for one in _IDS]
+    results = [{"type": "tool_result", "tool_use_id": call_id, "content": "42 m"} for call_id in _IDS]
     tool: Json = {**_DEPTH, "input_schema": _PARAMETERS}
     return tool, [{"role": "assistant", "content": uses}], [{"role": "user", "content": results}]
 
 
 def _as_responses() -> tuple[Json, list[Json], list[Json]]:
     calls: list[Json] = [
-        {"type": "function_call", "call_id": one, "name": "depth", "arguments": f'{{"sea": "{sea}"}}'}
-        for one, sea in zip(_IDS, _SEAS, strict=True)
+        {"type": "function_call", "call_id": call_id, "name": "depth", "arguments": f'{{"sea": "{sea}"}}'}
+        for call_id, sea in zip(_IDS, _SEAS, strict=True)
     ]
-    results: list[Json] = [{"type": "function_call_output", "call_id": one, "output": "42 m"} for one in _IDS]
+    results: list[Json] = [{"type": "function_call_output", "call_id": call_id, "output": "42 m"} for call_id in _IDS]
     tool: Json = {"type": "function", **_DEPTH, "parameters": _PARAMETERS, "strict": False}
     return tool, calls, results
 
 
-def _said(form: str, message: Mapping[str, object]) -> tuple[str, int]:
-    """Return the words of an assistant's message, and how many calls it makes."""
+def _text_and_calls(form: str, message: Mapping[str, object]) -> tuple[str, int]:
+    """Return the text of an assistant's message, and how many calls it makes."""
     if form == "openai.responses":
-        return _said_in_items(_dicts(message.get("output")))
+        items = _dicts(message.get("output"))
+        parts = [part for item in items if item.get("type") == "message" for part in _dicts(item.get("content"))]
+        texts = [part["text"] for part in parts if part.get("type") == "output_text"]
+        return "".join(map(str, texts)), sum(item.get("type") == "function_call" for item in items)
     content = message.get("content")
     if form == "anthropic.messages" and isinstance(content, list):
         blocks = _dicts(content)
-        words = [block["text"] for block in blocks if block.get("type") == "text"]
-        return "".join(map(str, words)), sum(block.get("type") == "tool_use" for block in blocks)
+        texts = [block["text"] for block in blocks if block.get("type") == "text"]
+        return "".join(map(str, texts)), sum(block.get("type") == "tool_use" for block in blocks)
     return str(content or ""), len(_dicts(message.get("tool_calls")))
 
 
-def _said_in_items(items: Sequence[Json]) -> tuple[str, int]:
-    parts = [part for item in items if item.get("type") == "message" for part in _dicts(item.get("content"))]
-    words = [part["text"] for part in parts if part.get("type") == "output_text"]
-    return "".join(map(str, words)), sum(item.get("type") == "function_call" for item in items)
-
-
-def _dicts(given: object) -> list[Json]:
-    return [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+def _dicts(items: object) -> list[Json]:
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 def _checks_reply(chat: Chat, messages: Sequence[Json], tools: Sequence[Json], most: int) -> Reply:
@@ -205,7 +231,7 @@ def _checks_reply(chat: Chat, messages: Sequence[Json], tools: Sequence[Json], m
     assert isinstance(reply, Reply), f"reply returns a Reply: got {reply!r:.80}"
     if chat.form != "openai.responses":
         assert reply.message.get("role") == "assistant", f"it is the assistant's message: got {reply.message!r:.200}"
-    text, calls = _said(chat.form, reply.message)
+    text, calls = _text_and_calls(chat.form, reply.message)
     assert "".join(pieces) == text, f"the pieces make up the text: told {pieces!r:.200}, and it was {text!r:.200}"
     assert reply.finish in FINISHES, f"finish is one of {sorted(FINISHES)}: got {reply.finish!r}"
     assert reply.input_tokens >= 0, f"input_tokens is 0 or more: got {reply.input_tokens}"
@@ -220,7 +246,7 @@ def _checks_reply(chat: Chat, messages: Sequence[Json], tools: Sequence[Json], m
 def _checks_back(chat: Chat, most: int) -> None:
     """Check that what it said is taken back, as it was said."""
     message = _checks_reply(chat, ASKED, (), most).message
-    if not _said(chat.form, message)[0]:
+    if not _text_and_calls(chat.form, message)[0]:
         return  # nothing was said; whether that comes back is the codec's affair
     said = _dicts(message.get("output")) if chat.form == "openai.responses" else [dict(message)]
     _checks_reply(chat, [*ASKED, *said, {"role": "user", "content": "And what is high?"}], (), most)
@@ -235,7 +261,7 @@ def _checks_listener(chat: Chat, most: int) -> None:
     except _StoppedError:
         pass
     else:
-        text, _ = _said(chat.form, reply.message)
+        text, _ = _text_and_calls(chat.form, reply.message)
         assert not text, "what a listener raises ends the answer and goes to the caller"
     _checks_reply(chat, ASKED, (), most)
 
@@ -248,39 +274,6 @@ def _checks_texts(chat: Chat, most: int) -> None:
             continue  # what it refuses is its own affair, so long as it is told in our words
         assert isinstance(reply, Reply), f"a message of {text!a} gets a Reply, or an error of ours: got {reply!r}"
 
-
-def _checks_threads(chat: Chat, most: int) -> None:
-    got: list[Reply] = []
-    threads = [threading.Thread(target=lambda: got.append(chat.reply(ASKED, most))) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(got) == 3, "threads that ask at once get their answers"
-
-
-def _checks_refused(chat: Chat, messages: Sequence[Json], most: int) -> None:
-    what = "messages that are more than the window are a ContextOverflowError"
-    try:
-        reply = chat.reply(messages, most)
-    except ContextOverflowError:
-        return
-    except Exception as error:
-        raise AssertionError(f"{what}: got {error!r:.200}") from error
-    raise AssertionError(f"{what}: got an answer to {reply.input_tokens} tokens")
-
-
-def _checks_failure(chat: Chat, most: int) -> None:
-    try:
-        reply = chat.reply(ASKED, most)
-    except (LLMError, ContextOverflowError):
-        return
-    except Exception as error:
-        raise AssertionError(f"a failure is an LLMError: got {error!r:.200}") from error
-    raise AssertionError(f"a failure is raised, an error's text is no answer: got {reply.message!r:.200}")
-
-
-# What a language model's adapter promises, as a check.
 
 SYSTEM = "You answer in one word."
 PROMPT = "Which colour has the sky at noon? One word."
@@ -309,12 +302,17 @@ def check_llm(
     """
     _checks_name(factory)
     _checks_answer(factory(), answer_tokens)
-    _checks_llm_texts(factory(), answer_tokens)
-    _checks_llm_threads(factory(), answer_tokens)
+    llm = factory()
+    _checks_llm_texts(llm, answer_tokens)
+    ask = partial(llm.complete, SYSTEM, PROMPT, answer_tokens)
+    _in_threads(2, ask, "two threads that ask at once get their answers")
     if window_tokens is not None:
-        _checks_overflow(factory(), window_tokens, answer_tokens)
+        prompt = "word " * (window_tokens * SURE_FACTOR * ANSWER_CHARS_A_TOKEN // 5)
+        what = "a prompt that does not fit is a ContextOverflowError"
+        _raises(lambda: llm.complete(SYSTEM, prompt, answer_tokens), _OVERFLOW, what)
     for number, broken in enumerate(failing):
-        _checks_llm_failure(broken(), number, answer_tokens)
+        ask = partial(broken().complete, SYSTEM, PROMPT, answer_tokens)
+        _raises(ask, _FAILURE, f"failure {number} is raised as an LLMError, an error's text is no answer")
 
 
 def _checks_name(factory: Callable[[], LLM]) -> None:
@@ -346,42 +344,6 @@ def _checks_llm_texts(llm: LLM, answer_tokens: int) -> None:
         assert isinstance(made, Completion), f"a prompt with {text!a} gets a Completion, or an LLMError: got {made!r}"
 
 
-def _checks_llm_threads(llm: LLM, answer_tokens: int) -> None:
-    got: list[Completion] = []
-    threads = [
-        threading.Thread(target=lambda: got.append(llm.complete(SYSTEM, PROMPT, answer_tokens))) for _ in range(2)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(got) == 2, "two threads that ask at once get their answers"
-
-
-def _checks_overflow(llm: LLM, window_tokens: int, answer_tokens: int) -> None:
-    prompt = "word " * (window_tokens * SURE_FACTOR * ANSWER_CHARS_A_TOKEN // 5)
-    try:
-        made = llm.complete(SYSTEM, prompt, answer_tokens)
-    except ContextOverflowError:
-        return
-    except Exception as error:
-        raise AssertionError(f"a prompt that does not fit is a ContextOverflowError: got {error!r:.200}") from error
-    raise AssertionError(f"a prompt that does not fit is a ContextOverflowError: got the answer {made.text!a:.80}")
-
-
-def _checks_llm_failure(llm: LLM, number: int, answer_tokens: int) -> None:
-    try:
-        made = llm.complete(SYSTEM, PROMPT, answer_tokens)
-    except (LLMError, ContextOverflowError):
-        return
-    except Exception as error:
-        raise AssertionError(f"failure {number} is an LLMError: got {error!r:.200}") from error
-    raise AssertionError(f"failure {number} is raised, an error's text is no answer: got {made.text!a:.80}")
-
-
-# What a TokenCounter promises, as a check.
-
-
 def check_token_counter(counter: TokenCounter) -> None:
     """Check the promises of `ports.TokenCounter` that need no model: answers are repeatable, never raise, and fit.
 
@@ -411,8 +373,6 @@ def check_token_counter(counter: TokenCounter) -> None:
     if counter.certificate == "exact":
         assert counter.count("squid") == counter.upper_bound("squid"), "an exact counter's bound is its count"
 
-
-# What an Embedder promises, as a check.
 
 # What batches and threads of a runtime may round differently, in one number of a vector of length 1.
 ROUNDING = 1e-6
@@ -474,9 +434,12 @@ def check_embedder(factory: Callable[[], Embedder], *, too_long: str | None = No
         _checks_same(vector, alone, f"{text!r} beside others and alone")
     assert _distance(together[0], together[1]) > ROUNDING, "two texts have two vectors"
     _checks_odd(embedder)
-    _checks_embedder_threads(embedder, together[0])
+    threads = "threads that ask at once get their vectors"
+    for (vector,) in _in_threads(4, lambda: embedder.embed(TEXTS[:1]), threads):
+        _checks_same(vector, together[0], "asked by several threads at once")
     if too_long is not None:
-        _checks_too_long(embedder, too_long)
+        what = "a text that does not fit is a ContextOverflowError, and never cut in silence"
+        _raises(lambda: embedder.embed([too_long]), _OVERFLOW, what)
 
 
 def _checks_vector(vector: Sequence[float], dimensions: int, text: str) -> None:
@@ -505,31 +468,6 @@ def _checks_odd(embedder: Embedder) -> None:
         _checks_vector(vector, embedder.dimensions, text)
 
 
-def _checks_embedder_threads(embedder: Embedder, expected: Sequence[float]) -> None:
-    got: list[tuple[float, ...]] = []
-    threads = [threading.Thread(target=lambda: got.extend(embedder.embed(TEXTS[:1]))) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(got) == 4, "threads that ask at once get their vectors"
-    for vector in got:
-        _checks_same(vector, expected, "asked by several threads at once")
-
-
-def _checks_too_long(embedder: Embedder, text: str) -> None:
-    try:
-        embedder.embed([text])
-    except ContextOverflowError:
-        return
-    except Exception as error:
-        raise AssertionError(f"a text that does not fit is a ContextOverflowError: got {error!r:.200}") from error
-    raise AssertionError("a text that does not fit is a ContextOverflowError, and never cut in silence")
-
-
-# What a model that a runtime holds ready promises, as a check.
-
-
 def check_loaded_model(factory: Callable[[], LoadedModel], *, answer_tokens: int = 16, embeds: bool = True) -> None:
     """Check the promises of `ports.LoadedModel` whose messages have the form "openai.chat".
 
@@ -554,7 +492,7 @@ def check_loaded_model(factory: Callable[[], LoadedModel], *, answer_tokens: int
     finally:
         model.close()
         model.close()
-    _checks_closed(model, answer_tokens)
+    _raises(lambda: model.reply(ASKED, answer_tokens), (LLMError,), "a model that is closed answers with an LLMError")
 
 
 def _checks_window(model: LoadedModel, most: int) -> None:
@@ -564,25 +502,7 @@ def _checks_window(model: LoadedModel, most: int) -> None:
         return
     asked = model.reply(ASKED, most).input_tokens
     assert asked + most <= window, f"this check needs a window of more than {asked + most}: it is {window}"
-    _checks_loaded_refused(model, ASKED, window - asked + 1)
-    long = ({"role": "user", "content": "word " * (window * 4)},)
-    _checks_loaded_refused(model, long, most)
-
-
-def _checks_loaded_refused(model: LoadedModel, messages: tuple[Mapping[str, object], ...], most: int) -> None:
+    long: tuple[Json, ...] = ({"role": "user", "content": "word " * (window * 4)},)
     what = "messages and an answer that are more than the window are a ContextOverflowError"
-    try:
-        reply = model.reply(messages, most)
-    except ContextOverflowError:
-        return
-    except Exception as error:
-        raise AssertionError(f"{what}: got {error!r:.200}") from error
-    raise AssertionError(f"{what}: got an answer to {reply.input_tokens} tokens of {model.window_tokens}, and {most}")
-
-
-def _checks_closed(model: LoadedModel, most: int) -> None:
-    try:
-        model.reply(ASKED, most)
-    except LLMError:
-        return
-    raise AssertionError("a model that is closed answers with an LLMError")
+    for messages, tokens in ((ASKED, window - asked + 1), (long, most)):
+        _raises(partial(model.reply, messages, tokens), _OVERFLOW, what)

@@ -7,15 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from squidbot.core.messages import Category, Cost, Erasure, Record, StoredMessage, Summary
-from squidbot.core.ports import Drops, TranscriptStore
-from squidbot.core.removal import Finds
+from squidbot.core.ports import SupportsDrop, SupportsRecordSearch, TranscriptStore
 from squidbot.testing.values import ODD_IDS, ODD_TEXTS, closed_after, made_message, made_summary, refuses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from squidbot.core.messages import Found, Role
-    from squidbot.core.ports import Claims, SummaryStore
+    from squidbot.core.messages import Role, SearchMatch
+    from squidbot.core.ports import SummaryStore, SupportsClaims
 
 
 # What a TranscriptStore promises about messages that are forgotten; a part of
@@ -133,7 +132,7 @@ def _checks_notices(store: TranscriptStore) -> None:
 
 
 def _checks_drop(store: TranscriptStore) -> None:
-    if not isinstance(store, Drops):
+    if not isinstance(store, SupportsDrop):
         return
     said = [made_message(seq, f"walrus own{seq}") for seq in range(3)]
     for name in ("gone", "other"):
@@ -224,8 +223,8 @@ def _checks_pages(store: TranscriptStore) -> None:
         whole = store.search("s", query, 1000)
         seqs = [found.seq for found in whole]
         assert len(seqs) == len(set(seqs)), f"{query}: each message once"
-        pages: list[Found] = []
-        after: Found | None = None
+        pages: list[SearchMatch] = []
+        after: SearchMatch | None = None
         while len(pages) <= len(whole) and (page := store.search("s", query, 97, after)):
             pages += page
             after = page[-1]
@@ -483,12 +482,12 @@ def _checks_refused_ids(store: TranscriptStore) -> None:
 # What a store promises that finds sessions by their records, as a check.
 
 
-class _Store(TranscriptStore, Finds, Protocol):
+class _Store(TranscriptStore, SupportsRecordSearch, Protocol):
     """A store of transcripts that can."""
 
 
 def check_finds(factory: Callable[[], _Store]) -> None:
-    """Check the promises of `withdrawing.Finds`.
+    """Check the promises of `SupportsRecordSearch`.
 
     Promised: a session is found by any of its records of the kind, by any of the words, once, and by nothing else.
 
@@ -518,8 +517,8 @@ def check_finds(factory: Callable[[], _Store]) -> None:
 NOW = 1_800_000_000.0
 
 
-def check_claims(factory: Callable[[], Claims]) -> None:
-    """Check the promises of `ports.Claims`.
+def check_claims(factory: Callable[[], SupportsClaims]) -> None:
+    """Check the promises of `ports.SupportsClaims`.
 
     Promised: one holder at a time has a claim; it ends by its time, or when it is released by its holder, and lasts
     longer when it is renewed; sessions and kinds have their own; of many who ask at once one gets it.
@@ -532,21 +531,21 @@ def check_claims(factory: Callable[[], Claims]) -> None:
             check(store)
 
 
-def _checks_one_holder(store: Claims) -> None:
+def _checks_one_holder(store: SupportsClaims) -> None:
     assert store.claim("s", "work", "a", NOW, 60.0) is True, "a claim that nobody has is to be had"
     assert store.claim("s", "work", "b", NOW + 59.0, 60.0) is False, "nobody else gets it while it lasts"
     assert store.claim("s", "work", "a", NOW + 59.0, 60.0) is True, "its holder may renew it"
     assert store.claim("s", "work", "b", NOW + 61.0, 60.0) is False, "renewed, it lasts longer"
 
 
-def _checks_end(store: Claims) -> None:
+def _checks_end(store: SupportsClaims) -> None:
     store.claim("s", "work", "a", NOW, 60.0)
     assert store.claim("s", "work", "b", NOW + 60.0, 10.0) is True, "a holder that has died holds it no longer"
     assert store.claim("s", "work", "a", NOW + 61.0, 60.0) is False, "who was too late to renew it has lost it"
     assert store.claim("s", "work", "a", NOW + 70.0, 60.0) is True, "each claim lasts as long as its own holder said"
 
 
-def _checks_release(store: Claims) -> None:
+def _checks_release(store: SupportsClaims) -> None:
     store.release("s", "work", "nobody")
     store.claim("s", "work", "a", NOW, 60.0)
     store.release("s", "work", "b")
@@ -556,7 +555,7 @@ def _checks_release(store: Claims) -> None:
     assert store.claim("s", "work", "b", NOW, 60.0) is True, "what was released is to be had"
 
 
-def _checks_claimed_places(store: Claims) -> None:
+def _checks_claimed_places(store: SupportsClaims) -> None:
     for number, session_id in enumerate(ODD_IDS):
         assert store.claim(session_id, "work", str(number), NOW, 60.0), f"{session_id[:40]!a} has its own claims"
     for text in ODD_TEXTS:
@@ -567,7 +566,7 @@ def _checks_claimed_places(store: Claims) -> None:
     refuses("an empty session id", store.release, "", "work", "a")
 
 
-def _checks_many_at_once(store: Claims) -> None:
+def _checks_many_at_once(store: SupportsClaims) -> None:
     got: list[str] = []
 
     def ask(holder: str) -> None:

@@ -9,7 +9,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from squidbot.core.errors import StoreError
-from squidbot.core.vectors import Entry, Multiplying, Near, dot, mark_of, packed, unit, unpacked
+from squidbot.core.vectors import IndexHit, VectorEntry, dot, mark_of, packed, unit, unpacked
 from squidbot.testing.values import ODD_IDS, closed_after, refuses
 
 if TYPE_CHECKING:
@@ -28,10 +28,12 @@ COSINE_ERROR = 0.03
 RECALL = 0.95
 
 
-def made_entry(place: int, vector: Sequence[float], views: tuple[int, ...] = (ANN,), memory_id: str = "") -> Entry:
+def made_entry(
+    place: int, vector: Sequence[float], views: tuple[int, ...] = (ANN,), memory_id: str = ""
+) -> VectorEntry:
     """Return an entry with the mark that follows from place and id, for tests."""
     memory_id = memory_id or f"f-{place}"
-    return Entry(place, mark_of(place, memory_id, b"text"), memory_id, views, packed(vector))
+    return VectorEntry(place, mark_of(place, memory_id, b"text"), memory_id, views, packed(vector))
 
 
 def check_vector_index(
@@ -68,10 +70,10 @@ def _vectors(count: int, seed: int = 0) -> tuple[tuple[float, ...], ...]:
 
 
 @cache
-def _nearest(entries: tuple[Entry, ...], asked: tuple[float, ...], limit: int) -> list[Near]:
+def _nearest(entries: tuple[VectorEntry, ...], asked: tuple[float, ...], limit: int) -> list[IndexHit]:
     """Return what an exact index finds among these."""
     scored = sorted((-dot(asked, unpacked(each.vector)), -each.place) for each in entries)
-    return [Near(-place, -cosine) for cosine, place in scored[:limit]]
+    return [IndexHit(-place, -cosine) for cosine, place in scored[:limit]]
 
 
 def _checks_empty(index: VectorIndex) -> None:
@@ -117,16 +119,14 @@ def _checks_nearest(index: VectorIndex) -> None:
     assert [near.place for near in index.search(_vectors(1)[0], 2, ANN)] == [4000, 1], "ties are newest place first"
 
 
-def _checks_products(index: VectorIndex, entries: Sequence[Entry]) -> None:
-    if not isinstance(index, Multiplying):
-        return
+def _checks_products(index: VectorIndex, entries: Sequence[VectorEntry]) -> None:
     asked, others = _vectors(1, seed=2)[0], [each.vector for each in entries]
     for got, other in zip(index.dots(asked, others), others, strict=True):
         assert abs(got - dot(asked, unpacked(other))) < 1e-9, f"products are summed with 64 bits: got {got}"
     assert list(index.dots(asked, [])) == [], "none is none"
 
 
-def _checks_order(got: Sequence[Near]) -> None:
+def _checks_order(got: Sequence[IndexHit]) -> None:
     keys = [(-near.cosine, -near.place) for near in got]
     assert keys == sorted(keys), f"best first, ties newest place first: got {got}"
     assert all(-1 <= near.cosine <= 1 for near in got), f"cosines are -1 to 1: got {got}"

@@ -8,8 +8,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from squidbot.core.errors import ConfigError, RecallError
-from squidbot.core.memory.injected import Turns
-from squidbot.core.recall.history import HITS, Asked, Maker, hits_of, listed, named, resolve, within
+from squidbot.core.memory.injected import MessageSearch
+from squidbot.core.recall.history import HITS, PageMaker, SearchRequest, hits_of, listed, named, resolve, within
 from squidbot.core.transcript.lineage import ancestors, shown
 from squidbot.core.view.current import SessionContext
 from squidbot.core.view.renderer import Renderer
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from squidbot.bootstrap import Wired
     from squidbot.core.ports import Codec
-    from squidbot.core.recall.history import Hit
-    from squidbot.core.recall.search import Query
+    from squidbot.core.recall.history import HistoryHit
+    from squidbot.core.recall.search import SearchQuery
     from squidbot.tools.session import ToolContext
 
 __all__ = ["HISTORY", "HOST_HISTORY", "OFFSET", "QUERY", "codec_of", "expand", "found_in", "hits_in", "page_of"]
@@ -60,7 +60,7 @@ def page_of(context: ToolContext, session_id: str, handle: str, offset: int) -> 
     store = context.wired.store
     run = resolve(handle, store.head(session_id)[0], store, session_id)
     shelf = SessionContext(session_id, store, store, Renderer(context.meter, context.wired.codecs))
-    page = Maker(shelf, run, context.now, context.hints).page(within(offset, 0, None, "offset"), context.room)
+    page = PageMaker(shelf, run, context.now, context.hints).page(within(offset, 0, None, "offset"), context.room)
     if page is None:
         raise RecallError(f"{named(*run[:2])} has no room in an answer; ask for one message of it")
     return page.text
@@ -73,7 +73,7 @@ def found_in(context: ToolContext, session_id: str, query: str, offset: int) -> 
         RecallError: there is nothing to look for, or no room.
         StoreError: the store failed.
     """
-    asked = Asked(query, offset, HITS, context.now)
+    asked = SearchRequest(query, offset, HITS, context.now)
     hits = islice(hits_in(context, session_id, query, asked.words()), offset, offset + HITS + 1)
     page = listed(asked, list(hits), context.meter, context.room, context.hints)
     if page is None:
@@ -81,10 +81,10 @@ def found_in(context: ToolContext, session_id: str, query: str, offset: int) -> 
     return page.text
 
 
-def hits_in(context: ToolContext, session_id: str, query: str, words: Query) -> Iterator[Hit]:
+def hits_in(context: ToolContext, session_id: str, query: str, words: SearchQuery) -> Iterator[HistoryHit]:
     """Yield what of a session that is not open answers a query, best first."""
     codec = partial(codec_of, context.wired)
-    return hits_of(Turns(context.wired.store, session_id, codec).found(query, context.now), words, codec, {})
+    return hits_of(MessageSearch(context.wired.store, session_id, codec).found(query, context.now), words, codec, {})
 
 
 def codec_of(wired: Wired, tag: str) -> Codec:

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from squidbot.core.errors import BudgetError, ConfigError, RecallError, StoreError
-from squidbot.core.journal import DEFAULT_AGENT, Entry, day_of, digest
+from squidbot.core.journal import DEFAULT_AGENT, JournalEntry, day_of, digest
 from squidbot.core.memory.text import safe
 from squidbot.core.view.marks import JOURNAL, fence
 from squidbot.tools.tool import Tool
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from squidbot.tools.session import ToolContext
     from squidbot.tools.tool import Act, ToolSchema
-    from squidbot.wiring.journal import Telling
+    from squidbot.wiring.journal import ReportingJournal
 
 __all__ = ["ADD_ENTRY", "JOURNAL_STATUS", "LIST_ENTRIES"]
 
@@ -26,7 +26,7 @@ _SHOWN, _MOST_SHOWN = 5, 50
 _ENTRY_CHARS: Final = 1_200
 
 
-def _journal(context: ToolContext) -> Telling:
+def _journal(context: ToolContext) -> ReportingJournal:
     wired = context.wired
     if not wired.journals.enabled:
         raise ConfigError(f"the journal is switched off; set enabled @ {wired.loaded.source}.journal")
@@ -35,7 +35,7 @@ def _journal(context: ToolContext) -> Telling:
 
 def _add(context: ToolContext, summary: str, **lists: tuple[str, ...]) -> str:
     agent_id = context.scope.agent or (DEFAULT_AGENT if context.session else "mcp")
-    entry = Entry(context.now, summary, agent_id=agent_id, source_session=context.session_id, **lists)  # type: ignore[arg-type]  # names of lists
+    entry = JournalEntry(context.now, summary, agent_id=agent_id, source_session=context.session_id, **lists)  # type: ignore[arg-type]  # names of lists
     made = _journal(context).append(entry)
     cut = f"; {'; '.join(made.cuts)}" if made.cuts else ""
     return f"[kept as entry {made.number} of {made.entry.day}{cut}]"
@@ -83,7 +83,7 @@ def _counted(count: int, one: str, several: str = "") -> str:
     return f"{count} {one if count == 1 else several or f'{one}s'}"
 
 
-def _lines(entry: Entry, most_chars: int) -> str:
+def _lines(entry: JournalEntry, most_chars: int) -> str:
     tags = "".join(f" #{safe(tag, 40)}" for tag in entry.tags)
     made = digest(entry, len, most_tokens=most_chars)
     return "\n".join(safe(line, most_chars) for line in made.text.split("\n")) + tags

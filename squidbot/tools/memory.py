@@ -9,7 +9,7 @@ from squidbot.core import events
 from squidbot.core.errors import BudgetError, RecallError
 from squidbot.core.events import Event
 from squidbot.core.memories import CATEGORIES, JOURNAL, Source
-from squidbot.core.memory.asking import MOST_HITS, Added, Asked
+from squidbot.core.memory.asking import MOST_HITS, MemoryQuery, NewMemory
 from squidbot.core.memory.facts import ABOUT, TRAIT
 from squidbot.tools import history
 from squidbot.tools.tool import Tool
@@ -33,7 +33,7 @@ def _search(
 ) -> str:
     """Return the facts that answer a query, or what journals say."""
     tag = JOURNAL if category == JOURNAL else ""
-    asked = Asked(query, None if tag else _checked(category), MOST_HITS, offset, past=past, tag=tag)
+    asked = MemoryQuery(query, None if tag else _checked(category), MOST_HITS, offset, past=past, tag=tag)
     return _memories(context, writes=False).search(asked, context.now).text
 
 
@@ -47,7 +47,7 @@ def _add(context: ToolContext, text: str, category: str = "", replaces: str = ""
     store, now, session = context.wired.store, context.now, context.session
     last_seq = store.head(context.session_id)[0] - 1 if session else -1
     source = Source(context.session_id, last_seq, last_seq) if last_seq >= 0 else None
-    added = Added(text, _checked(category) or "background", replaces, source=source)
+    added = NewMemory(text, _checked(category) or "background", replaces, source=source)
     redactor = context.wired.remembering.redactor
     traits = (trait_in(said, text, redactor) for said in session.spoken()) if session else ()
     trait = next(filter(None, traits), None)
@@ -70,7 +70,7 @@ def _list(
     past: bool = False,  # noqa: FBT001, FBT002  # the tool's argument
 ) -> str:
     """Return facts, newest first."""
-    return _memories(context).listed(Asked("", _checked(category), after=after, past=past), context.now).text
+    return _memories(context).listed(MemoryQuery("", _checked(category), after=after, past=past), context.now).text
 
 
 def _forget(context: ToolContext, id: str) -> str:  # noqa: A002  # the tool's argument
@@ -92,11 +92,11 @@ def _search_all(context: ToolContext, query: str) -> str:
 
 def _reindex(context: ToolContext) -> str:
     """Look at the files of the settings, and at the journal of the scope."""
-    from squidbot.services.indexing import Became, Paths, reindex  # noqa: PLC0415  # few sessions index anything
+    from squidbot.services.indexing import Became, IndexPaths, reindex  # noqa: PLC0415  # few sessions index anything
 
     if not context.wired.loaded.settings.memory.allow_tools:
         raise _denied()
-    done = reindex(_memories(context, writes=False), Paths.of(context.wired.loaded, scope=context.scope))
+    done = reindex(_memories(context, writes=False), IndexPaths.of(context.wired.loaded, scope=context.scope))
     became = ", ".join(f"{done.count(one)} {one}" for one in get_args(Became) if done.count(one))
     return f"[files looked at: {became + ', ' if became else ''}{done.unchanged} as they were]"
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Cost
     from squidbot.core.recall.history import Page
     from squidbot.core.tokens.counters import Meter
-    from squidbot.services.documents import Sources
+    from squidbot.services.documents import DocumentSources
     from squidbot.tools.tool import Answer, Tool
     from squidbot.wiring.extensions import SessionHooks
 
@@ -132,16 +132,16 @@ class SessionTools:
         return self._meter.text(text).bound
 
     @cached_property
-    def sources(self) -> Sources:
+    def sources(self) -> DocumentSources:
         """Where its documents come from: files, read, kept, loaded and dropped."""
-        from squidbot.services.documents import Sources  # noqa: PLC0415  # few sessions have any
+        from squidbot.services.documents import DocumentSources  # noqa: PLC0415  # few sessions have any
 
         core, relay = self._core, self.wired.relay
 
         def told(said: str) -> None:
             relay.notify(Event(DEGRADED, core.session_id, said, core.window.window_id, model=core.window.model))
 
-        return Sources.of(self.wired.loaded, self.documents, told)
+        return DocumentSources.of(self.wired.loaded, self.documents, told)
 
     @property
     def wants_documents(self) -> bool:

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     import pluggy
 
     from squidbot.config import Loaded
-    from squidbot.core.budget import Resolved
+    from squidbot.core.budget import ResolvedWindow
     from squidbot.core.memories import Memory, Scope
-    from squidbot.core.messages import Job, Message, Summary
+    from squidbot.core.messages import Message, Summary, SummaryTask
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Summarizer
     from squidbot.core.tokens.counters import Meter
@@ -339,7 +339,7 @@ def learn_model(loaded: Loaded, hooks: Hooks, alias: str, check: Callable[[], ob
     return ""
 
 
-def window_of(hooks: Hooks, alias: str, found: Resolved, bounds: tuple[int, int | None]) -> tuple[int, str]:
+def window_of(hooks: Hooks, alias: str, found: ResolvedWindow, bounds: tuple[int, int | None]) -> tuple[int, str]:
     """Return the window that an extension wants for a model, and its name; `found` and "" if none does.
 
     The window is at least the first of `bounds`, and at most the second.
@@ -398,7 +398,7 @@ class HookedSummarizer:
         """Who wrote the newest summary."""
         return self._writer or self._otherwise.name
 
-    def summarize(self, job: Job, source: str, limit_tokens: int) -> str | Completion:
+    def summarize(self, job: SummaryTask, source: str, limit_tokens: int) -> str | Completion:
         """Return the summary of a job: an extension's, for which no model was paid, or the model's.
 
         Raises:

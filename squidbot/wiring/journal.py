@@ -22,7 +22,7 @@ from squidbot.core import events
 from squidbot.core.arguments import instance, number, takes, text
 from squidbot.core.errors import StoreError
 from squidbot.core.events import Event
-from squidbot.core.journal import Entry
+from squidbot.core.journal import JournalEntry
 from squidbot.core.memories import Scope, View
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from squidbot.adapters.stdlib.daybook import State
     from squidbot.config import Loaded
-    from squidbot.core.journal import Appended, Journal, Read, Rules
+    from squidbot.core.journal import AppendedEntry, Journal, JournalPage, JournalRules
     from squidbot.core.memories import Isolation
     from squidbot.core.ports import Observer
 
@@ -47,7 +47,7 @@ NAME_CHARS = 40
 def folder_of(scope: Scope, isolation: Isolation) -> str:
     """Return the folder of a scope's journal below that of all; "" for nobody's.
 
-    Scopes have the same where they see each other's durable facts (C6).
+    Scopes have the same where they see each other's durable facts.
     """
     tenant, user, _, part = View(scope, isolation).key
     if not (tenant or user or part):
@@ -57,7 +57,9 @@ def folder_of(scope: Scope, isolation: Isolation) -> str:
     return f"{named}-{digest}".lstrip("-")
 
 
-def journal_of(loaded: Loaded, folder: str | None = None, scope: Scope = NOBODY, rules: Rules | None = None) -> Daybook:
+def journal_of(
+    loaded: Loaded, folder: str | None = None, scope: Scope = NOBODY, rules: JournalRules | None = None
+) -> Daybook:
     """Return a scope's journal in a folder, relative to the current one, or (None) in `journal.folder`.
 
     Nothing is made. `rules` say what is kept of an entry; None: as settings say.
@@ -70,7 +72,7 @@ def journal_of(loaded: Loaded, folder: str | None = None, scope: Scope = NOBODY,
     return Daybook(place / folder_of(scope, loaded.settings.memory.isolation), rules or settings.rules)
 
 
-def timed_rules(loaded: Loaded, tell: Callable[[str], None]) -> Rules:
+def timed_rules(loaded: Loaded, tell: Callable[[str], None]) -> JournalRules:
     """Return what is kept of an entry, with a limit of time for patterns of the settings.
 
     `tell` is told of one that meets it.
@@ -114,9 +116,9 @@ class Journals:
         """Take what the settings say, and who is told."""
         self._loaded = loaded
         self._observer = observer
-        self._opened: dict[Path, Telling] = {}
+        self._opened: dict[Path, ReportingJournal] = {}
         # The newest entry of each folder, and by what it is seen that it still is.
-        self._newest: dict[Path, tuple[State, Entry | None]] = {}
+        self._newest: dict[Path, tuple[State, JournalEntry | None]] = {}
         self._lock = threading.Lock()
 
     @property
@@ -130,7 +132,7 @@ class Journals:
         settings = self._loaded.settings.journal
         return settings.enabled and settings.inject_latest_on_start
 
-    def newest(self, scope: Scope = NOBODY) -> Entry | None:
+    def newest(self, scope: Scope = NOBODY) -> JournalEntry | None:
         """Return the newest entry of a scope's journal; its files are read where they have changed only.
 
         Raises:
@@ -148,7 +150,9 @@ class Journals:
                 hold(self._newest, book.folder, held)
         return held[1]
 
-    def rewrite(self, scope: Scope, change: Callable[[Entry], Entry | None], tells: Callable[[str], bool]) -> list[str]:
+    def rewrite(
+        self, scope: Scope, change: Callable[[JournalEntry], JournalEntry | None], tells: Callable[[str], bool]
+    ) -> list[str]:
         """Do what `Daybook.rewrite` does in a scope's journal, kept any more or not; return the files that changed.
 
         Raises:
@@ -167,11 +171,11 @@ class Journals:
         return self._rules.redactor.redacted(text)
 
     @cached_property
-    def _rules(self) -> Rules:
+    def _rules(self) -> JournalRules:
         """What is kept of an entry; a pattern of the settings that takes too long is told of."""
         return timed_rules(self._loaded, lambda cause: self._observer.notify(Event(events.DEGRADED, "", cause)))
 
-    def of(self, scope: Scope = NOBODY) -> Telling:
+    def of(self, scope: Scope = NOBODY) -> ReportingJournal:
         """Return the journal of a scope, the same each time, as long as it is one of those that are held.
 
         Raises:
@@ -179,12 +183,12 @@ class Journals:
         """
         book = journal_of(self._loaded, None, scope, self._rules)
         with self._lock:
-            journal = self._opened.get(book.folder) or Telling(book, self._observer)
+            journal = self._opened.get(book.folder) or ReportingJournal(book, self._observer)
             hold(self._opened, book.folder, journal)
         return journal
 
 
-class Telling:
+class ReportingJournal:
     """A journal that tells what it keeps, what it refuses, and, once, what in its files is no entry."""
 
     def __init__(self, journal: Journal, observer: Observer) -> None:
@@ -193,8 +197,8 @@ class Telling:
         self._observer = observer
         self._told: dict[str, None] = {}
 
-    @takes(entry=instance(Entry, called="an Entry"))
-    def append(self, entry: Entry) -> Appended:
+    @takes(entry=instance(JournalEntry, called="an Entry"))
+    def append(self, entry: JournalEntry) -> AppendedEntry:
         """Keep an entry under the day of its own time, durable on return, and return it as it is kept.
 
         Raises:
@@ -212,7 +216,7 @@ class Telling:
         return made
 
     @takes(limit=number, tag=text, agent_id=text)
-    def latest(self, limit: int = 1, *, tag: str = "", agent_id: str = "") -> Read:
+    def latest(self, limit: int = 1, *, tag: str = "", agent_id: str = "") -> JournalPage:
         """Return the newest entries, newest first, whatever days they are of: at most `limit`.
 
         Raises:
@@ -221,7 +225,7 @@ class Telling:
         return self._read(self._journal.latest(limit, tag=tag, agent_id=agent_id))
 
     @takes(day=text)
-    def of_day(self, day: str) -> Read:
+    def of_day(self, day: str) -> JournalPage:
         """Return the entries of a day ("2026-01-27"), as they were appended; none where it has none.
 
         Raises:
@@ -238,7 +242,7 @@ class Telling:
         """
         return list(self._journal.days())
 
-    def _read(self, read: Read) -> Read:
+    def _read(self, read: JournalPage) -> JournalPage:
         self._tell(read.faults)
         return read
 

@@ -10,7 +10,7 @@ from squidbot.core.budget import ENGLISH, Reserve, left_reserve_tokens
 from squidbot.core.compaction.turn import speaks
 from squidbot.core.errors import BudgetError, ConfigError
 from squidbot.core.last_request import REQUEST, LastRequest, Mode
-from squidbot.core.prompts import MANDATES, MODES, OFF, OWN, PARAGRAPH, SANITY, Template, build_prompt
+from squidbot.core.prompts import MANDATES, MODES, OFF, OWN, PARAGRAPH, SANITY, PromptTemplate, build_prompt
 from squidbot.core.text import stamp
 from squidbot.core.view.marks import own_tool, tool_names
 from squidbot.wiring.extensions import HookResultError
@@ -36,7 +36,7 @@ Paragraphs = tuple[str, ...]
 KEPT_ANYHOW: Final = "decisions, results, and what is still open"
 
 
-class Prompts:
+class PromptLibrary:
     """The system texts that an engine knows, ours and the user's, and how its settings allot room for answers."""
 
     def __init__(self, loaded: Loaded, hooks: Hooks) -> None:
@@ -52,7 +52,7 @@ class Prompts:
         lists = {name: words.lists for name, words in loaded.settings.allocation.words.items()}
         self.languages = tuple({"english": ENGLISH, **lists}.values())
 
-    def template(self, mode: str, place: str = "") -> Template | None:
+    def template(self, mode: str, place: str = "") -> PromptTemplate | None:
         """Return what is said in a mode; None for "off".
 
         Raises:
@@ -81,7 +81,7 @@ class Prompts:
         """Return the reserve that a window is opened with; None for the default.
 
         Where answers get room by their questions it is the most that any gets; the model's answers have `most_tokens`.
-        Where the parts of a request have shares by tier, and nothing is set, it is what .85 of the window leave (C12).
+        Where the parts of a request have shares by tier, and nothing is set, it is what .85 of the window leave.
 
         Raises:
             ConfigError: the window is too small to be shared out.
@@ -101,7 +101,7 @@ class Prompts:
         return min(said, default=None)
 
 
-def score_complexity(prompts: Prompts, session_id: str, text: str, *, tools_mode: bool) -> float:
+def score_complexity(prompts: PromptLibrary, session_id: str, text: str, *, tools_mode: bool) -> float:
     """Return how much the words that open a turn ask for, 0 to 1: what an extension says, else our own score."""
     given = {"session_id": session_id, "text": text, "tools_mode": tools_mode}
     for _, score in prompts.hooks.each("score_complexity", _share, **given):
@@ -111,7 +111,9 @@ def score_complexity(prompts: Prompts, session_id: str, text: str, *, tools_mode
     return score_of(text, tools_mode=tools_mode, languages=prompts.languages)
 
 
-def allocate(prompts: Prompts, session_id: str, score: float, window: ContextWindow, *, tools_mode: bool) -> Reserve:
+def allocate(
+    prompts: PromptLibrary, session_id: str, score: float, window: ContextWindow, *, tools_mode: bool
+) -> Reserve:
     """Return the room for the answers of a turn that opens: what an extension says, else our own share of the window.
 
     It is never more than the window was opened with.
@@ -144,12 +146,12 @@ def _room(value: object) -> int:
     return int(value)
 
 
-class Prompting:
+class SessionPrompt:
     """The same for one session."""
 
     def __init__(
         self,
-        prompts: Prompts,
+        prompts: PromptLibrary,
         window: ContextWindow,
         counter: TokenCounter,
         codecs: Mapping[str, Codec],
@@ -210,7 +212,7 @@ class Prompting:
         """Return what a call is given, with the text of its mode behind the host's own, and the room for its answer.
 
         Both change only where a turn opens: inside of one they are as in its first request. With `prompt.clock` date
-        and time are said behind the user's newest message, if the host says nothing there (B-31).
+        and time are said behind the user's newest message, if the host says nothing there.
 
         Raises:
             StoreError: the store failed.
@@ -310,7 +312,7 @@ def has_host_tools(tools: Iterable[Mapping[str, object]]) -> bool:
     return not all(map(own_tool, tool_names(tools)))
 
 
-def templates_of(loaded: Loaded) -> Mapping[str, Template]:
+def templates_of(loaded: Loaded) -> Mapping[str, PromptTemplate]:
     """Return what is said in each mode: ours, and the user's own texts.
 
     Raises:
@@ -322,7 +324,7 @@ def templates_of(loaded: Loaded) -> Mapping[str, Template]:
     return _templates(Path(loaded.absolute(folder)), f"{loaded.source}.prompt.folder")
 
 
-def _templates(folder: Path, place: str) -> dict[str, Template]:
+def _templates(folder: Path, place: str) -> dict[str, PromptTemplate]:
     """Return our modes and the user's, each with what the user puts in place of our words.
 
     Raises:
@@ -350,7 +352,7 @@ def _read(folder: Path, place: str) -> dict[str, Paragraphs]:
     return {name: tuple(filter(None, map(str.strip, text.split("\n\n")))) for name, text in texts.items()}
 
 
-def _template(mode: str, paragraphs: Paragraphs, front: tuple[Paragraphs, Paragraphs]) -> Template:
+def _template(mode: str, paragraphs: Paragraphs, front: tuple[Paragraphs, Paragraphs]) -> PromptTemplate:
     kept = next((one for one in paragraphs if one.lower().startswith(KEEP)), "")
     keeps = " ".join(kept[len(KEEP) :].split()).rstrip(".") or MODES.get(mode, KEPT_ANYHOW)
-    return Template(mode, paragraphs, keeps, *front)
+    return PromptTemplate(mode, paragraphs, keeps, *front)

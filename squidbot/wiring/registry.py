@@ -1,10 +1,11 @@
-"""The adapters that squidbot brings, by the names of squidbot.toml. Each is imported when it is made."""
+"""Adapters by the names of squidbot.toml, each imported at its first use; and the token counter of each model."""
 
 from __future__ import annotations
 
 import re
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
 import pluggy
 
@@ -24,7 +25,7 @@ from squidbot.hookspecs import PROJECT, hookimpl
 from squidbot.wiring.extensions import Relay, implementations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from types import ModuleType
 
     from squidbot.adapters.yaml import Plain
@@ -35,268 +36,154 @@ if TYPE_CHECKING:
     from squidbot.hookspecs import Register, Store
 
 
-# The sources of squidbot.wiring.gpus, which is imported where devices are looked for.
-PROBE_NAMES = (
-    "auto",
-    "pynvml",
-    "nvidia_smi",
-    "torch",
-    "amdgpu",
-    "amd_smi",
-    "rocm_smi",
-    "apple",
-    "ggml",
-    "none",
-)
-# What `memory.index = "auto"` tries, in this order: the first whose package is installed.
-# LanceDB takes five times the CPU time of FAISS to search, and five times its room to install; see docs/memory.md.
+# The sources of `squidbot.wiring.gpus`.
+PROBE_NAMES = ("auto", "pynvml", "nvidia_smi", "torch", "amdgpu", "amd_smi", "rocm_smi", "apple", "ggml", "none")
+# `memory.index = "auto"` takes the first of these that is installed. LanceDB takes five times the CPU time and the disk
+# space of FAISS; see docs/memory.md.
 INDEXES = ("faiss", "lancedb", "stdlib")
 COUNTERS = ("words", "chars4", "chars3", "bytes", "classes")
 
 
-class BuiltIn:
-    """What squidbot brings, offered by the hook that strangers use. Each adapter is imported when it is made."""
-
-    @hookimpl
-    def register_adapters(self, register: Register) -> None:
-        """Offer the adapters and codecs that squidbot brings."""
-        register.store("stdlib", _in_memory)
-        register.store("sqlite3", _sqlite)
-        register.memory("stdlib", _facts_in_memory)
-        register.memory("sqlite3", _sqlite_facts)
-        register.memory("file", _facts_in_lines)
-        register.embedder("onnxruntime", _onnxruntime)
-        register.embedder("openai", _openai)
-        register.llm("anthropic", _anthropic)
-        register.llm("openai", _gpt)
-        register.vector_index("faiss", _faiss)
-        register.vector_index("lancedb", _lancedb)
-        register.vector_index("stdlib", _compared)
-        for name in COUNTERS:
-            register.counter(name, _named(name))
-        register.counter("tiktoken", _tiktoken)
-        register.counter("llama_cpp", _vocabulary)
-        register.counter("anthropic", _counted_by_anthropic)
-        register.observer("structlog", _structlog)
-        for name in PROBE_NAMES:
-            register.probe(name, partial(_probe, name))
-        for name, opens in RUNTIMES.items():
-            register.runtime(name, opens)
-        for form in (OpenAIChat, AnthropicMessages, OpenAIResponses, Hermes, LangChain, LLMMessages, PydanticAI):
-            register.codec(form())
+def _load(target: str) -> Any:  # noqa: ANN401  # an adapter's class or function
+    """Import "module:attribute" of `squidbot.adapters`."""
+    module, _, attribute = target.partition(":")
+    return getattr(import_module(f"squidbot.adapters.{module}"), attribute)
 
 
-def _named(name: str) -> Callable[[str], TokenCounter]:
-    return lambda _: builtin_counter(name)
+def _adapter(target: str, arguments: Callable[..., Sequence[object]]) -> Callable[..., Any]:
+    """Return a factory that imports its adapter when it is called; `arguments` maps the factory's to the adapter's."""
+    return lambda *given: _load(target)(*arguments(*given))
 
 
-def _in_memory(_: str) -> Store:
-    from squidbot.adapters.stdlib import InMemoryStore  # noqa: PLC0415  # only what settings name is imported
-
-    return InMemoryStore()
+def _nothing(*_: object) -> Sequence[object]:
+    return ()
 
 
-def _sqlite(path: str) -> Store:
-    from squidbot.adapters.sqlite3 import SqliteStore  # noqa: PLC0415  # as above
-
-    if not path:
-        raise ConfigError("the store sqlite3 needs a file; set store.path")
-    return SqliteStore(path)
+def _everything(*given: object) -> Sequence[object]:
+    return given
 
 
-def _facts_in_memory(_: str) -> MemoryStore:
-    from squidbot.adapters.stdlib import InMemoryMemoryStore  # noqa: PLC0415  # as above
-
-    return InMemoryMemoryStore()
+def _definition(definition: Definition, _: TokenCounter) -> Sequence[object]:
+    return (definition,)
 
 
-def _facts_in_lines(path: str) -> MemoryStore:
-    from squidbot.adapters.stdlib import FileMemoryStore  # noqa: PLC0415  # as above
-
-    if not path:
-        raise ConfigError("the memory provider file needs one of its own; set memory.path")
-    return FileMemoryStore(path)
+def _index(path: str, *more: object) -> Sequence[object]:
+    return (path or None, *more)
 
 
-def _sqlite_facts(path: str) -> MemoryStore:
-    from squidbot.adapters.sqlite3.memory.store import SqliteMemoryStore  # noqa: PLC0415  # as above
-
-    if not path:
-        raise ConfigError("the memory provider sqlite3 needs a file; set memory.path, or store.path")
-    return SqliteMemoryStore(path)
-
-
-def _onnxruntime(folder: str) -> Embedder:
-    from squidbot.adapters.onnxruntime import OnnxEmbedder  # noqa: PLC0415  # as above
-
-    if not folder:
-        raise ConfigError("the embedder onnxruntime needs the folder of an exported model; name it behind a colon")
-    return OnnxEmbedder(folder)
-
-
-def _at_url(rest: str) -> tuple[str, str]:
-    """Return the model and the url of "MODEL@URL"; of "MODEL" alone the url is ""."""
+def _model_at_url(rest: str) -> Sequence[object]:
+    """Return the model and the URL of "MODEL@URL"; of "MODEL" alone the URL is ""."""
     model, _, url = rest.partition("@http")
     return model, url and f"http{url}"
 
 
-def _openai(rest: str) -> Embedder:
-    from squidbot.adapters.openai import OpenAIEmbedder  # noqa: PLC0415  # as above
+def _required(message: str) -> Callable[[str], Sequence[object]]:
+    def arguments(rest: str) -> Sequence[object]:
+        if not rest:
+            raise ConfigError(message)
+        return (rest,)
 
-    return OpenAIEmbedder(*_at_url(rest))
-
-
-def _anthropic(rest: str) -> LLM:
-    from squidbot.adapters.anthropic import AnthropicModel  # noqa: PLC0415  # as above
-
-    return AnthropicModel(*_at_url(rest))
-
-
-def _counted_by_anthropic(rest: str) -> TokenCounter:
-    from squidbot.adapters.anthropic import AnthropicCounter  # noqa: PLC0415  # as above
-
-    return AnthropicCounter(*_at_url(rest))
-
-
-def _anthropics_own(given: tuple[str, str, str]) -> TokenCounter:
-    from squidbot.adapters.anthropic import AnthropicCounter  # noqa: PLC0415  # as above
-
-    model, url, key_name = given
-    return AnthropicCounter(model, url, key_name=key_name)
-
-
-def _gpt(rest: str) -> LLM:
-    from squidbot.adapters.openai import OpenAIChatModel  # noqa: PLC0415  # as above
-
-    return OpenAIChatModel(*_at_url(rest))
-
-
-def _faiss(path: str, model: str, dimensions: int) -> VectorIndex:
-    from squidbot.adapters.faiss import FaissIndex  # noqa: PLC0415  # as above
-
-    return FaissIndex(path or None, model, dimensions)
-
-
-def _lancedb(path: str, model: str, dimensions: int) -> VectorIndex:
-    from squidbot.adapters.lancedb import LanceIndex  # noqa: PLC0415  # as above
-
-    return LanceIndex(path or None, model, dimensions)
-
-
-def _compared(_: str, model: str, dimensions: int) -> VectorIndex:
-    from squidbot.adapters.stdlib import ExactIndex  # noqa: PLC0415  # as above
-
-    return ExactIndex(model, dimensions)
+    return arguments
 
 
 def _tiktoken(path: str) -> TokenCounter:
-    from squidbot.adapters.tiktoken import PUBLISHED, TiktokenCounter, published  # noqa: PLC0415  # as above
-
-    return published(path) if path in PUBLISHED else TiktokenCounter(path)
-
-
-def _llama_cpp(definition: Definition, _: TokenCounter) -> LoadedModel:
-    from squidbot.adapters.llama_cpp.model import open_model  # noqa: PLC0415  # as above
-
-    # A second in a child, so that what llama.cpp dies of is an error.
-    return open_model(definition, trial=not definition.checked)
-
-
-def _xllamacpp(definition: Definition, _: TokenCounter) -> LoadedModel:
-    from squidbot.adapters.xllamacpp import open_model  # noqa: PLC0415  # as above
-
-    return open_model(definition)
-
-
-def _ollama(definition: Definition, counter: TokenCounter) -> LoadedModel:
-    from squidbot.adapters.ollama import open_model  # noqa: PLC0415  # as above
-
-    return open_model(definition, counter=counter)
-
-
-def _behind_anthropic(definition: Definition, counter: TokenCounter) -> LoadedModel:
-    from squidbot.adapters.anthropic import open_model  # noqa: PLC0415  # as above
-
-    return open_model(definition, counter)
-
-
-def _behind_openai(definition: Definition, counter: TokenCounter) -> LoadedModel:
-    from squidbot.adapters.openai import open_model  # noqa: PLC0415  # as above
-
-    return open_model(definition, counter)
-
-
-# The adapters of models whose APIs count tokens: of a model's name, its url and the name of its key, "" for the usual.
-PROVIDERS: Mapping[str, Callable[[tuple[str, str, str]], TokenCounter]] = {"anthropic": _anthropics_own}
-# What `models.<alias>.adapter` can name.
-RUNTIMES: Mapping[str, Callable[[Definition, TokenCounter], LoadedModel]] = {
-    "llama_cpp": _llama_cpp,
-    "xllamacpp": _xllamacpp,
-    "ollama": _ollama,
-    "anthropic": _behind_anthropic,
-    "openai": _behind_openai,
-}
-# Those of them that open a file in this process.
-OPEN_FILES = frozenset({"llama_cpp", "xllamacpp"})
-
-
-def _vocabulary(path: str) -> TokenCounter:
-    from squidbot.adapters.llama_cpp.model import Vocabulary  # noqa: PLC0415  # as above
-
-    return Vocabulary(path)
+    counter: TokenCounter = _load(f"tiktoken:{'published' if path in VOCABULARIES else 'TiktokenCounter'}")(path)
+    return counter
 
 
 def _probe(name: str) -> GpuProbe:
-    from squidbot.wiring.gpus import PROBES  # noqa: PLC0415  # as above
+    from squidbot.wiring.gpus import PROBES  # noqa: PLC0415  # most starts look for no device
 
     return PROBES[name](None)
 
 
-def _structlog() -> Observer:
-    from squidbot.adapters.structlog import StructlogObserver  # noqa: PLC0415  # as above
-
-    return StructlogObserver()
-
-
-def _apscheduler(_: str) -> Timer:
-    from squidbot.adapters.apscheduler import ApschedulerTimer  # noqa: PLC0415  # as above
-
-    return ApschedulerTimer()
-
-
+# What `models.<alias>.adapter` can name.
+RUNTIMES: Mapping[str, Callable[[Definition, TokenCounter], LoadedModel]] = {
+    # A trial in a child process, about a second: a crash of llama.cpp becomes an error.
+    "llama_cpp": lambda definition, _: _load("llama_cpp.model:open_model")(definition, trial=not definition.checked),
+    "xllamacpp": _adapter("xllamacpp:open_model", _definition),
+    "ollama": lambda definition, counter: _load("ollama:open_model")(definition, counter=counter),
+    "anthropic": _adapter("anthropic:open_model", _everything),
+    "openai": _adapter("openai:open_model", _everything),
+}
+# Runtimes that open a file in this process.
+OPEN_FILES = frozenset({"llama_cpp", "xllamacpp"})
+# Providers whose APIs count tokens; the factory gets the model, its URL and the name of its key, "" for the usual.
+PROVIDERS: Mapping[str, Callable[[tuple[str, str, str]], TokenCounter]] = {
+    "anthropic": lambda given: _load("anthropic:AnthropicCounter")(given[0], given[1], key_name=given[2])
+}
 # What `summary.scheduler` can name beside "thread" and "none".
-TIMERS: Mapping[str, Callable[[str], Timer]] = {"apscheduler": _apscheduler}
+TIMERS: Mapping[str, Callable[[str], Timer]] = {"apscheduler": _adapter("apscheduler:ApschedulerTimer", _nothing)}
+# By kind and name: the adapter, and how its arguments are made from those of the factory.
+ADAPTERS: Mapping[tuple[str, str], Callable[..., Any]] = {
+    ("store", "stdlib"): _adapter("stdlib:InMemoryStore", _nothing),
+    ("store", "sqlite3"): _adapter("sqlite3:SqliteStore", _required("the store sqlite3 needs a file; set store.path")),
+    ("memory", "stdlib"): _adapter("stdlib:InMemoryMemoryStore", _nothing),
+    ("memory", "sqlite3"): _adapter(
+        "sqlite3.memory.store:SqliteMemoryStore",
+        _required("the memory provider sqlite3 needs a file; set memory.path, or store.path"),
+    ),
+    ("memory", "file"): _adapter(
+        "stdlib:FileMemoryStore", _required("the memory provider file needs a file of its own; set memory.path")
+    ),
+    ("embedder", "onnxruntime"): _adapter(
+        "onnxruntime:OnnxEmbedder",
+        _required("the embedder onnxruntime needs the folder of an exported model; write onnxruntime:FOLDER"),
+    ),
+    ("embedder", "openai"): _adapter("openai:OpenAIEmbedder", _model_at_url),
+    ("llm", "anthropic"): _adapter("anthropic:AnthropicModel", _model_at_url),
+    ("llm", "openai"): _adapter("openai:OpenAIChatModel", _model_at_url),
+    ("vector_index", "faiss"): _adapter("faiss:FaissIndex", _index),
+    ("vector_index", "lancedb"): _adapter("lancedb:LanceIndex", _index),
+    ("vector_index", "stdlib"): _adapter("stdlib:ExactIndex", lambda _path, model, dimensions: (model, dimensions)),
+    ("counter", "tiktoken"): _tiktoken,
+    ("counter", "llama_cpp"): _adapter("llama_cpp.model:Vocabulary", _everything),
+    ("counter", "anthropic"): _adapter("anthropic:AnthropicCounter", _model_at_url),
+    ("observer", "structlog"): _adapter("structlog:StructlogObserver", _nothing),
+    **{("counter", name): lambda _, name=name: builtin_counter(name) for name in COUNTERS},
+    **{("probe", name): partial(_probe, name) for name in PROBE_NAMES},
+    **{("runtime", name): factory for name, factory in RUNTIMES.items()},
+}
+CODECS = (OpenAIChat, AnthropicMessages, OpenAIResponses, Hermes, LangChain, LLMMessages, PydanticAI)
+
+
+class BuiltIn:
+    """squidbot's own adapters, offered by the hook that extensions use."""
+
+    @hookimpl
+    def register_adapters(self, register: Register) -> None:
+        """Offer the adapters and codecs that squidbot brings."""
+        for (kind, name), factory in ADAPTERS.items():
+            getattr(register, kind)(name, factory)
+        for codec in CODECS:
+            register.codec(codec())
+
+
+def _yaml(place: str) -> ModuleType:
+    try:
+        return import_module("squidbot.adapters.yaml")
+    except ImportError as error:
+        raise ConfigError(f"{place} needs YAML: {error}; {missing('yaml')}") from error
 
 
 def read_yaml(text: str, place: str) -> Plain:
-    """Return what a text in YAML says: plain values; None where it says nothing. An error calls it `place`.
+    """Return the plain values of a YAML text, `None` for an empty one; errors name `place`.
 
     Raises:
-        ConfigError: it is no YAML, more than plain values, or the extra `yaml` is not installed.
+        ConfigError: it is not YAML, has more than plain values, or the extra `yaml` is not installed.
     """
-    try:
-        from squidbot.adapters.yaml import read  # noqa: PLC0415  # as above
-    except ImportError as error:
-        raise _no_yaml(place, error) from error
-    return read(text, place)
+    value: Plain = _yaml(place).read(text, place)
+    return value
 
 
 def write_yaml(value: Plain, place: str) -> str:
-    """Return a value in YAML, for what an error calls `place`.
+    """Return a value as YAML; errors name `place`.
 
     Raises:
         ConfigError: the extra `yaml` is not installed.
-        ValueError: it has something else than plain values.
+        ValueError: it has other than plain values.
     """
-    try:
-        from squidbot.adapters.yaml import write  # noqa: PLC0415  # as above
-    except ImportError as error:
-        raise _no_yaml(place, error) from error
-    return write(value)
-
-
-def _no_yaml(place: str, error: ImportError) -> ConfigError:
-    return ConfigError(f"{place} needs YAML: {error}; {missing('yaml')}")
+    return str(_yaml(place).write(value))
 
 
 # What squidbot.toml can name: the registry of adapters, and how one is made.
@@ -307,28 +194,28 @@ Made = TypeVar("Made")
 
 
 class Timer(Protocol):
-    """Calls something at an interval."""
+    """A timer."""
 
     def start(self, work: Callable[[], object], interval_seconds: float) -> None:
-        """Begin to call `work` each `interval_seconds`, in a thread of its own, until `stop`."""
+        """Call `work` every `interval_seconds` in another thread until `stop`."""
 
     def stop(self) -> None:
-        """End it, and leave nothing behind; stopping one that was not started does nothing."""
+        """End it; does nothing if it was not started."""
 
 
 @runtime_checkable
 class KeepsCounts(Protocol):
-    """What a token counter may have beside its port, if it asks others: connections, and counts worth keeping."""
+    """An optional part of a token counter that asks an API: it keeps counts and has connections."""
 
     def keep(self, path: str) -> None:
-        """Keep all counts in a file, beside those that any process has kept there; it need not be there yet."""
+        """Keep all counts in a file, which other processes may share and which need not exist yet."""
 
     def close(self) -> None:
         """Close its connections; a second call does nothing."""
 
 
 class Registry:
-    """What has been offered, by the names of squidbot.toml."""
+    """Adapters by kind and by the names of squidbot.toml."""
 
     def __init__(self) -> None:
         self.stores: dict[str, Callable[[str], Store]] = {}
@@ -343,7 +230,7 @@ class Registry:
         self.codecs: dict[str, Codec] = {}
 
     def store(self, name: str, factory: Callable[[str], Store]) -> None:
-        """Take a store."""
+        """Take a store of sessions."""
         _add("store", self.stores, name, factory)
 
     def counter(self, name: str, factory: Callable[[str], TokenCounter]) -> None:
@@ -363,31 +250,31 @@ class Registry:
         _add("memory provider", self.memories, name, factory)
 
     def embedder(self, name: str, factory: Callable[[str], Embedder]) -> None:
-        """Take what makes vectors."""
+        """Take an embedder."""
         _add("embedder", self.embedders, name, factory)
 
     def vector_index(self, name: str, factory: Callable[[str, str, int], VectorIndex]) -> None:
-        """Take what finds the nearest of vectors."""
+        """Take a vector index."""
         _add("index of vectors", self.vector_indexes, name, lambda all_three: factory(*all_three))
 
     def runtime(self, name: str, factory: Callable[[Definition, TokenCounter], LoadedModel]) -> None:
-        """Take what opens models."""
+        """Take a runtime of models."""
         _add("runtime", self.runtimes, name, lambda both: factory(*both))
 
     def probe(self, name: str, factory: Callable[[], GpuProbe]) -> None:
-        """Take what looks for devices."""
+        """Take a GPU probe."""
         _add("GPU probe", self.probes, name, lambda _: factory())
 
     def codec(self, codec: Codec) -> None:
-        """Take a form of messages."""
+        """Take a codec."""
         _add("codec", self.codecs, codec.tag, codec)
 
 
 def check_offered(kind: str, offers: Collection[str], name: str, source: str) -> None:
-    """Check that somebody offers what settings name.
+    """Check the name of an adapter.
 
     Raises:
-        ConfigError: nobody does; the text says what there is, and which of these is nearest.
+        ConfigError: it is unknown; the text lists the known names and suggests the nearest.
     """
     if name not in offers:
         # A name that begins with "_" is squidbot's own, and no user's.
@@ -399,10 +286,10 @@ def check_offered(kind: str, offers: Collection[str], name: str, source: str) ->
 
 
 def make(kind: str, offers: Mapping[str, Callable[[Given], Made]], name: str, rest: Given, source: str) -> Made:
-    """Return what the factory of that name makes.
+    """Return a new adapter.
 
     Raises:
-        ConfigError: nobody offers it, the package that it needs is not installed, or it wants something else to be set.
+        ConfigError: the name is unknown, its package is not installed, or another setting is missing.
     """
     check_offered(kind, offers, name, source)
     try:
@@ -411,8 +298,8 @@ def make(kind: str, offers: Mapping[str, Callable[[Given], Made]], name: str, re
         raise error if " @ " in str(error) else ConfigError(f"{error} @ {source}") from error
     except ImportError as error:
         extra = extra_of(name)
-        mended = f"; {missing(extra)}" if extra else ""
-        raise ConfigError(f"the {kind} {name!r} can't be imported: {error}{mended} @ {source}") from error
+        hint = f"; {missing(extra)}" if extra else ""
+        raise ConfigError(f"the {kind} {name!r} can't be imported: {error}{hint} @ {source}") from error
 
 
 def _add(kind: str, offers: dict[str, Offer], name: str, offer: Offer) -> None:
@@ -421,17 +308,16 @@ def _add(kind: str, offers: dict[str, Offer], name: str, offer: Offer) -> None:
     offers[name] = offer
 
 
-# Finds what settings name among installed distributions, and collects what all of them offer, and who
-# listens.
+# Extensions: entry points that the settings name, and what they offer.
 
-# As the tokenizer of a model: what its own API counts (C3).
+# The tokenizer of a model whose own API counts.
 PROVIDER = "provider"
-# As any counter: a model's own vocabulary where that is at hand, else the default one.
+# The counter: a model's own vocabulary if it is at hand, otherwise the default.
 AUTO, DEFAULT = "auto", "classes"
 
 
 class _Plugins(pluggy.PluginManager):
-    """Looks for hooks where one can be: pluggy asks each attribute that any object has, which was half of a load."""
+    """A plugin manager that skips attributes that can't be hooks: pluggy parses all, which was half of a load."""
 
     def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
         """Return how a hook is marked."""
@@ -444,14 +330,14 @@ class _Plugins(pluggy.PluginManager):
 
 
 def collected(loaded: Loaded, extensions: Iterable[object] = ()) -> tuple[pluggy.PluginManager, Registry]:
-    """Return all extensions that there are, and what they and squidbot itself offer.
+    """Load all extensions, and collect their adapters and squidbot's own.
 
-    A name of the settings that squidbot does not bring itself is looked for among the entry points of the group
-    "squidbot"; `extensions` are modules or objects with hooks beside these.
+    Names of the settings that squidbot does not know are looked up among the entry points of the group "squidbot".
+    `extensions` are further modules or objects with hooks.
 
     Raises:
         ConfigError: an extension is unknown, can't be imported, has a misspelt hook, fails while it offers its
-            adapters, or offers what another one does.
+            adapters, or offers the same name as another.
     """
     plugins = _Plugins(PROJECT)
     plugins.add_hookspecs(hookspecs)
@@ -466,7 +352,8 @@ def collected(loaded: Loaded, extensions: Iterable[object] = ()) -> tuple[pluggy
     try:
         plugins.check_pending()
     except pluggy.PluginValidationError as error:
-        raise ConfigError(f"{error}; known hooks: {', '.join(_hooks())}") from error
+        hooks = (name for name in hookspecs.__all__ if hasattr(getattr(hookspecs, name), f"{PROJECT}_spec"))
+        raise ConfigError(f"{error}; known hooks: {', '.join(hooks)}") from error
     registry = Registry()
     for name, call in implementations(plugins, "register_adapters"):
         try:
@@ -488,7 +375,8 @@ def _load_named(plugins: pluggy.PluginManager, loaded: Loaded) -> None:
     settings, own = loaded.settings, Registry()
     BuiltIn().register_adapters(own)
     counters = {split_spec(spec)[0] for spec in counter_specs(loaded)} - set(own.counters)
-    models = {split_spec(llm)[0] for llm in _llm_specs(loaded)}
+    llms = [llm for llm in (settings.summary.llm, settings.memory.llm) if llm and not settings.model(llm).adapter]
+    models = {split_spec(llm)[0] for llm in llms}
     runtimes = {model.adapter for model in settings.models.values() if model.adapter} - set(own.runtimes)
     probes = {settings.gpu.probe} - set(own.probes)
     memories = {settings.memory.provider} - {"auto", *own.memories}
@@ -506,18 +394,8 @@ def _load_named(plugins: pluggy.PluginManager, loaded: Loaded) -> None:
             raise ConfigError(f"no extension {name} is installed @ {loaded.source}.extensions")
 
 
-def _hooks() -> list[str]:
-    return [name for name in hookspecs.__all__ if hasattr(getattr(hookspecs, name), "squidbot_spec")]
-
-
-def _llm_specs(loaded: Loaded) -> list[str]:
-    """Return what the settings name as language models, but for models of the settings that have an adapter."""
-    settings = loaded.settings
-    return [llm for llm in (settings.summary.llm, settings.memory.llm) if llm and not settings.model(llm).adapter]
-
-
 def counter_specs(loaded: Loaded) -> list[str]:
-    """Return what the settings name as token counters, the common one first, but for the APIs of models."""
+    """Return the token counters that the settings name, the common one first, without the APIs of models."""
     tokenizers = [model.tokenizer for model in loaded.settings.models.values()]
     common = loaded.settings.budget.counter
     return [DEFAULT if common == AUTO else common, *(one for one in tokenizers if one and one not in {PROVIDER, AUTO})]
@@ -529,7 +407,7 @@ def store_name(loaded: Loaded) -> str:
 
 
 def split_spec(spec: str) -> tuple[str, str]:
-    """Return the name of a counter, and what its factory gets; a rank file stands for tiktoken."""
+    """Return the name of a counter and the argument of its factory; a rank file is tiktoken's."""
     if spec.endswith(".tiktoken"):
         return "tiktoken", spec.removeprefix("tiktoken:")
     name, _, rest = spec.partition(":")
@@ -537,46 +415,40 @@ def split_spec(spec: str) -> tuple[str, str]:
 
 
 def relay_of(plugins: pluggy.PluginManager, registry: Registry, loaded: Loaded) -> Relay:
-    """Return what tells events to the observers of the settings, then to extensions.
+    """Return the relay of events to the observers of the settings, then to extensions, each of which fails alone.
 
     Raises:
         ConfigError: an observer is unknown, or its package is not installed.
     """
+
+    def listeners(hook: str, argument: str) -> list[tuple[str, Callable[[object], object]]]:
+        def caller(call: Callable[[Mapping[str, object]], object]) -> Callable[[object], object]:
+            return lambda value: call({argument: value})
+
+        return [(name, caller(call)) for name, call in implementations(plugins, hook)]
+
     observers = [
         (name, make("observer", registry.observers, name, "", f"{loaded.source}.observers").notify)
         for name in loaded.settings.observers
     ]
-    return Relay(
-        [*observers, *_listeners(plugins, "on_event", "event")],
-        _listeners(plugins, "assembled", "assembly"),
-    )
+    return Relay([*observers, *listeners("on_event", "event")], listeners("assembled", "assembly"))
 
 
-def _listeners(plugins: pluggy.PluginManager, hook: str, argument: str) -> list[tuple[str, Callable[[object], object]]]:
-    """Return what calls the hook of each extension alone, with the extension's name: each fails on its own."""
-
-    def listener(call: Callable[[Mapping[str, object]], object]) -> Callable[[object], object]:
-        return lambda value: call({argument: value})
-
-    return [(name, listener(call)) for name, call in implementations(plugins, hook)]
-
-
-# The token counters that settings name, or that models have, each made once; which of them counts,
-# and why.
+# Token counters: which one counts for a model, and why.
 
 # Token counters that read a file.
 FILE_COUNTERS = ("tiktoken", "llama_cpp")
-# What stands behind the name of the sessions' file, for the file with the counts of providers.
+# The counts of providers are kept beside the sessions' file, under its name with this suffix.
 COUNTS_SUFFIX = ".counts"
-# The vocabularies that OpenAI publishes, by what its models are called; as tiktoken's own table has them. In front of
-# the name stands who serves it, with some hosts; behind it a date or a kind.
+# The vocabularies that OpenAI publishes, by the names of its models, as in tiktoken's own table. Some hosts put the
+# provider in front of the name; a date or a kind may follow it.
 VOCABULARIES = {
     "o200k_base": re.compile(r"(?:ft:)?(?:gpt-5|(?:gpt-(?:4o|4\.1|4\.5|oss)|chatgpt-4o|o1|o3|o4-mini)(?![^:-]))"),
     "cl100k_base": re.compile(r"(?:ft:)?gpt-(?:4|3\.5|3\.5-turbo|35-turbo)(?![^:-])"),
 }
 NEWEST = "o200k_base"
 _SERVED_BY = re.compile(r"(?:openai|azure)[/:]")
-# The adapters of a model that is what it is called; None where the host asks it. One with a file or a url may be any.
+# Adapters whose model's name is OpenAI's own; `None`: the host calls it. With a file or a URL it may be any model.
 _OPENAIS = {None, "openai"}
 
 
@@ -584,7 +456,7 @@ class Counters:
     """The token counters of one engine. Threads may share it."""
 
     def __init__(self, loaded: Loaded, registry: Registry) -> None:
-        """Make those that the settings name.
+        """Create the counters that the settings name.
 
         Raises:
             ConfigError: there is no such counter, or its package is not installed.
@@ -599,7 +471,7 @@ class Counters:
                 self.of(alias)
 
     def named(self, spec: str) -> TokenCounter:
-        """Return the counter of "NAME", "NAME:REST" or "FILE.tiktoken"; the same one each time.
+        """Return the counter of "NAME", "NAME:REST" or "FILE.tiktoken", created once.
 
         Raises:
             ConfigError: there is no such counter, or its package is not installed.
@@ -612,7 +484,7 @@ class Counters:
         return self._made[spec, ""]
 
     def of(self, alias: str) -> TokenCounter:
-        """Return what the settings count with for a model; "provider" is what its own adapter's API counts.
+        """Return the counter for a model; for "provider" its adapter's API counts.
 
         Raises:
             ConfigError: as `named`; or no API counts for the model.
@@ -627,13 +499,13 @@ class Counters:
             model, place = settings.model(alias), f"{self._loaded.source}.models[{alias!r}].tokenizer"
             if model.adapter is None or model.adapter not in PROVIDERS:
                 able = ", ".join(PROVIDERS)
-                raise ConfigError(f"nobody's API counts for this model, but for one whose adapter is {able} @ {place}")
+                raise ConfigError(f"no API counts tokens for this model; adapters whose API does: {able} @ {place}")
             given = (model.model or alias, model.url or "", model.key_env or "")
             self._made[PROVIDER, alias] = self._kept(make("token counter", PROVIDERS, model.adapter, given, place))
         return self._made[PROVIDER, alias]
 
     def why(self, alias: str) -> str:
-        """Return in one line why a model is counted as it is, and what would count it exactly; "" where settings say.
+        """Return a line on how a model is counted and what would count it exactly; "" if the settings name the counter.
 
         Raises:
             ConfigError: as `of`.
@@ -648,25 +520,21 @@ class Counters:
         if model.path or model.repo_id:
             exact = f'by its own vocabulary with models.{alias}.tokenizer = "llama_cpp:{model.path or "FILE.gguf"}"'
             return "by its own vocabulary once it is open" if model.adapter else exact
-        return "no vocabulary of it is known" if alias else self._of_openai()
-
-    def _of_openai(self) -> str:
-        """Return what counts a model of OpenAI's that a host names."""
+        if alias:
+            return "no vocabulary of it is known"
         try:
-            from squidbot.adapters.tiktoken import cached  # noqa: PLC0415  # where it is installed
+            known = _load("tiktoken:cached")(NEWEST)
         except ImportError:
             known = None
-        else:
-            known = cached(NEWEST)
-        said = "a model of OpenAI's, where a host names it, by its own vocabulary"
-        return said if known else f"{said}, which is not at hand; {how_to_get(NEWEST)}"
+        line = "a model of OpenAI's, where a host names it, by its own vocabulary"
+        return line if known else f"{line}, which is not at hand; {how_to_get(NEWEST)}"
 
     def _named(self, alias: str) -> str:
         settings = self._loaded.settings
         return settings.model(alias).tokenizer or settings.budget.counter
 
     def _own(self, alias: str) -> TokenCounter:
-        """Return the counter of a model's own vocabulary, the default one where that is not at hand."""
+        """Return the counter of a model's own vocabulary, or the default one if that is not at hand."""
         encoding = self._vocabulary(alias)
         if encoding and (AUTO, encoding) not in self._made:
             try:
@@ -682,13 +550,13 @@ class Counters:
         return vocabulary_of(model.model or alias) if is_called_so else ""
 
     def close(self) -> None:
-        """Close the connections of those that have any."""
-        for one in self._made.values():
-            if isinstance(one, KeepsCounts):
-                one.close()
+        """Close their connections."""
+        for counter in self._made.values():
+            if isinstance(counter, KeepsCounts):
+                counter.close()
 
     def _kept(self, made: TokenCounter) -> TokenCounter:
-        """Have a counter that asks others keep what they say, where sessions are kept."""
+        """Let a counter that asks an API keep its counts beside the sessions."""
         path = self._loaded.settings.store.path
         if path and isinstance(made, KeepsCounts):
             made.keep(f"{self._loaded.absolute(path)}{COUNTS_SUFFIX}")
@@ -703,6 +571,6 @@ class Counters:
 
 
 def vocabulary_of(model: str) -> str:
-    """Return which vocabulary that OpenAI publishes a model of that name has; "" where none is known."""
+    """Return the published vocabulary of an OpenAI model; "" if none is known."""
     name = _SERVED_BY.sub("", model.lower(), count=1)
     return next((encoding for encoding, names in VOCABULARIES.items() if names.match(name)), "")

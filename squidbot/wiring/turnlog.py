@@ -1,4 +1,4 @@
-"""A turn as it goes on: its requests, the tools that were called, what was answered, and what it cost."""
+"""The log of turns: the requests of each, the tools that were called, what was answered, and what it cost."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from squidbot.adapters.common.files import append, replace
 from squidbot.core import events
 from squidbot.core.errors import ConfigError, StoreError
 from squidbot.core.events import Event
-from squidbot.core.messages import Kind, Outcome, Words
+from squidbot.core.messages import Kind, ToolResult, Words
 from squidbot.core.text import stamp
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from squidbot.core.messages import Part, StoredMessage, Usage
+    from squidbot.core.messages import StoredMessage, Usage
     from squidbot.core.ports import Codec, Observer
     from squidbot.core.redaction import Redactor
     from squidbot.core.view.assembly import Assembly
 
 
-# What each kind of part is for, in a request's budget; what nobody names is history.
+# The part of a request's budget that each kind counts in; all others are history.
 PLACES = {
     Kind.SYSTEM: "system",
     Kind.MEMORY: "head",
@@ -35,30 +35,22 @@ PLACES = {
 }
 
 
-class Line(NamedTuple):
-    """One message of a request: its place in it, whose it is, and what the model reads."""
-
-    place: int
-    role: str
-    text: str
-
-
-class Asked(NamedTuple):
+class LoggedRequest(NamedTuple):
     """One request.
 
     Attributes:
         messages: how many it has; same: how many of them, from the first, are those of the request before.
-        lines: the others.
-        bound_tokens, limit_tokens: what it costs at most, and might have.
+        lines: the others, each with its place, its role and its text.
+        bound_tokens, limit_tokens: what it costs at most, and might cost.
         certificate: how far that can be trusted.
-        plan_id: the plan it was made under, -1 for none; cause: why the plan was changed with it, "" where it was not.
+        plan_id: the plan in force, -1 for none; cause: why the plan was changed with it, "" where it was not.
         budget: its parts with their names, in tokens as bounds, in the order of the window.
-        usage: what the provider reported; None for nothing.
+        usage: what the provider reported; `None` for nothing.
     """
 
     messages: int
     same: int
-    lines: tuple[Line, ...]
+    lines: tuple[tuple[int, str, str], ...]
     bound_tokens: int
     limit_tokens: int
     certificate: str
@@ -67,10 +59,22 @@ class Asked(NamedTuple):
     budget: tuple[tuple[str, int], ...]
     usage: Usage | None = None
 
+    def to_json(self) -> dict[str, object]:
+        """Return it as the JSON behind a turn has it."""
+        return {
+            "messages": self.messages,
+            "new": [{"place": place, "role": role, "text": text} for place, role, text in self.lines],
+            "bound": self.bound_tokens,
+            "limit": self.limit_tokens,
+            "plan": self.plan_id if self.plan_id >= 0 else None,
+            "changed": self.cause or None,
+            "usage": self.usage._asdict() if self.usage else None,
+        }
+
 
 @dataclass(slots=True)
-class Called:
-    """One call of a tool; `iteration` counts the calls of the model in its turn from 1, `result` is None at first."""
+class LoggedCall:
+    """One call of a tool; `iteration` counts the model's answers in its turn from 1, `result` is `None` at first."""
 
     call_id: str
     tool: str
@@ -79,7 +83,7 @@ class Called:
     result: str | None = None
 
     def to_json(self) -> dict[str, object]:
-        """Return it as B-50 has it."""
+        """Return it as the JSON behind a turn has it."""
         parameters = parameters_of(self.arguments)
         return {
             "tool": self.tool,
@@ -91,19 +95,19 @@ class Called:
 
 
 @dataclass(slots=True)
-class Turn:
+class LoggedTurn:
     """One turn, as far as it has gone.
 
     Attributes:
         first_seq: its first message; -1 before one is recorded. time: of that message, in seconds since 1970.
         iterations: how often the model has answered.
-        answer: its last words, None before there are any; ended: whether it has called no more tools.
+        answer: its last words, `None` before there are any; ended: whether it calls no more tools.
     """
 
     first_seq: int = -1
     time: float | None = None
-    asked: list[Asked] = field(default_factory=list)
-    calls: list[Called] = field(default_factory=list)
+    requests: list[LoggedRequest] = field(default_factory=list)
+    calls: list[LoggedCall] = field(default_factory=list)
     iterations: int = 0
     answer: str | None = None
     ended: bool = False
@@ -119,41 +123,44 @@ class Turn:
             if row.role == "assistant":
                 self._answered(row, codecs)
 
-    def reported(self, usage: Usage | None) -> None:
-        """Take what the provider reported for the newest request."""
-        if usage is not None and self.asked:
-            self.asked[-1] = self.asked[-1]._replace(usage=usage)
-
     def _answered(self, row: StoredMessage, codecs: Mapping[str, Codec]) -> None:
         self.iterations += 1
         try:
-            said = codecs[row.codec].decode(row.payload)
+            message = codecs[row.codec].decode(row.payload)
         except (KeyError, ValueError):
             self.answer, self.ended = row.payload, not row.call_ids
             return
-        self.calls += [Called(call.id, call.name, call.arguments, self.iterations) for call in said.calls]
-        self.answer, self.ended = said.text, not said.calls
+        self.calls += [LoggedCall(call.id, call.name, call.arguments, self.iterations) for call in message.calls]
+        self.answer, self.ended = message.text, not message.calls
+
+    def to_json(self, session_id: str, model: str) -> dict[str, object]:
+        """Return it as the JSON behind its text has it."""
+        return {
+            "session": session_id,
+            "model": model,
+            "turn": self.first_seq,
+            "time": self.time,
+            "budget": dict(self.requests[-1].budget) if self.requests else None,
+            "requests": [request.to_json() for request in self.requests],
+            "tool_calls": [call.to_json() for call in self.calls],
+            "response": self.answer,
+        }
 
 
-def asked_of(made: Assembly, before: Sequence[str]) -> Asked:
+def logged_request(made: Assembly, before: Sequence[str]) -> LoggedRequest:
     """Return a request as it is logged; `before` are the payloads of the request before."""
-    payloads = made.payloads
+    payloads, codec, used = made.payloads, made.codecs[made.form], made.report.usage
     pairs = zip(payloads, before, strict=False)
     same = next((place for place, (new, old) in enumerate(pairs) if new != old), min(len(payloads), len(before)))
-    codec = made.codecs[made.form]
-    lines = [Line(at, made.parts[at].role, _text(payloads[at], codec)) for at in range(same, len(payloads))]
-    cause = made.event.cause if made.event else ""
-    plan_id = made.plan.plan_id if made.plan else -1
-    used = made.report.usage
-    return Asked(
+    return LoggedRequest(
         messages=len(payloads),
         same=same,
-        lines=tuple(lines),
+        lines=tuple((at, made.parts[at].role, _text(payloads[at], codec)) for at in range(same, len(payloads))),
         bound_tokens=used.current_tokens,
         limit_tokens=used.max_tokens,
         certificate=made.certificate,
-        plan_id=plan_id,
-        cause=cause,
+        plan_id=made.plan.plan_id if made.plan else -1,
+        cause=made.event.cause if made.event else "",
         budget=tuple(_budget(made)),
     )
 
@@ -173,10 +180,10 @@ def action_of(parameters: object) -> str | None:
 
 
 def _budget(made: Assembly) -> Iterator[tuple[str, int]]:
-    """Yield the parts of a request with what each costs at most, between the window and what is left (B-23)."""
+    """Yield the parts of a request with what each costs at most, between the window and what is left."""
     costs = dict.fromkeys(("system", "head", "notes", "history"), 0)
     for part in made.parts:
-        costs[_place(part)] += part.cost.bound
+        costs[PLACES.get(part.kind, "history")] += part.cost.bound
     yield "window", made.window.window_tokens
     yield "reserve", made.max_output_tokens
     yield "system", costs["system"]
@@ -186,10 +193,6 @@ def _budget(made: Assembly) -> Iterator[tuple[str, int]]:
     yield "history", costs["history"]
     yield "request", made.cost.bound
     yield "free", made.limit.bound - made.cost.bound
-
-
-def _place(part: Part) -> str:
-    return PLACES.get(part.kind, "history")
 
 
 def _text(payload: str, codec: Codec) -> str:
@@ -208,14 +211,10 @@ def _results(row: StoredMessage, codecs: Mapping[str, Codec]) -> Iterator[tuple[
         yield from ((call_id, row.payload) for call_id in row.result_ids)
         return
     for piece in pieces:
-        if isinstance(piece, Outcome):
-            yield (
-                piece.call_id,
-                "\n".join(one.text if isinstance(one, Words) else f"[{one.mime}]" for one in piece.said),
-            )
+        if isinstance(piece, ToolResult):
+            texts = [part.text if isinstance(part, Words) else f"[{part.mime}]" for part in piece.said]
+            yield piece.call_id, "\n".join(texts)
 
-
-# A turn as text and as JSON (B-50), with a mark in the place of each secret.
 
 RULE = "=" * 100
 # Where a turn begins in a log: what is said in it never stands so, since its own rules are moved off the margin.
@@ -236,70 +235,64 @@ ABOUT = {
 ANYTHING = "x1y2z3w4v5"
 
 
-def text_of(turn: Turn, session_id: str, model: str, redactor: Redactor) -> str:
-    """Return a turn as it is written: its requests, its tool calls, the response, its budget, all of it as JSON."""
+def text_of(turn: LoggedTurn, session_id: str, model: str, redactor: Redactor) -> str:
+    """Return a turn as it is written: its requests, its tool calls, the response, its budget, all of it as JSON.
+
+    A mark stands in the place of each secret.
+    """
     when = f", {stamp(turn.time)} UTC" if turn.time is not None and stamp(turn.time) else ""
     iterations = len({call.iteration for call in turn.calls})
     calls = f"TOOL CALLS ({_count(len(turn.calls), 'call')} across {_count(iterations, 'iteration')})"
-    lines = [RULE, f"turn m{turn.first_seq} of session {session_id}{when}, model {model or 'unnamed'}"]
-    if turn.asked:
-        lines += ["", "BUDGET (tokens, as bounds)", *_budget_line(turn.asked[-1])]
+    lines = [f"turn m{turn.first_seq} of session {session_id}{when}, model {model or 'unnamed'}"]
+    if turn.requests:
+        budget = turn.requests[-1].budget
+        lines += ["", "BUDGET (tokens, as bounds)"]
+        lines += [f"  {name:8} {tokens:>11,}  {ABOUT[name]}" for name, tokens in budget]
     lines += ["", "REQUEST MESSAGES"]
-    for number, one in enumerate(turn.asked, 1):
-        lines += _request(number, one)
+    for number, request in enumerate(turn.requests, 1):
+        lines += _request(number, request)
     lines += ["", calls]
     for number, call in enumerate(turn.calls, 1):
         lines += _call(number, call, redactor)
     lines += ["", "RESPONSE", "(none)" if turn.answer is None else turn.answer, "", "JSON"]
-    whole = json.dumps(_cleaned(_json(turn, session_id, model), redactor), ensure_ascii=False, indent=1)
-    shown = _BEGINS.sub(f" {RULE}", redactor.redacted(_shown(lines[1:])))
-    return f"{RULE}\n{shown}\n{whole}\n\n"
+    whole = json.dumps(_cleaned(turn.to_json(session_id, model), redactor), ensure_ascii=False, indent=1)
+    # What a terminal might obey becomes a question mark.
+    text = "".join(char if char.isprintable() or char in "\n\t" else "?" for char in "\n".join(lines))
+    return f"{RULE}\n{_BEGINS.sub(f' {RULE}', redactor.redacted(text))}\n{whole}\n\n"
 
 
-class Written(NamedTuple):
-    """A turn as it stands in a log: its session, its first message, and its text; ("", -1) for one that was cut."""
+def turns_of(log: str) -> list[tuple[str, int, str]]:
+    """Return the session, the first message and the text of each turn of a log; joined, their texts are the log.
 
-    session: str
-    turn: int
-    text: str
-
-
-def turns_of(log: str) -> list[Written]:
-    """Return the turns of a log, in their order; joined, their texts are the log."""
-    places = [found.start() for found in _BEGINS.finditer(log)]
+    A turn that was cut is of the session "" and the message -1.
+    """
+    places = [match.start() for match in _BEGINS.finditer(log)]
     starts = [0, *places] if places[:1] != [0] else places
-    return [_written(log[first:last]) for first, last in pairwise((*starts, len(log))) if first < last]
+    return [_read(log[first:last]) for first, last in pairwise((*starts, len(log))) if first < last]
 
 
-def _written(text: str) -> Written:
+def _read(text: str) -> tuple[str, int, str]:
     try:
-        said = json.loads(text[text.rindex(_JSON) + len(_JSON) :])
-        return Written(str(said["session"]), int(said["turn"]), text)
+        value = json.loads(text[text.rindex(_JSON) + len(_JSON) :])
+        return str(value["session"]), int(value["turn"]), text
     except (ValueError, KeyError, TypeError):
-        return Written("", -1, text)
+        return "", -1, text
 
 
-def _budget_line(asked: Asked) -> list[str]:
-    return [f"  {name:8} {tokens:>11,}  {ABOUT[name]}" for name, tokens in asked.budget]
+def _request(number: int, request: LoggedRequest) -> Iterator[str]:
+    plan = f", plan {request.plan_id}" if request.plan_id >= 0 else ""
+    cause = f", changed: {request.cause}" if request.cause else ""
+    used = f"{request.bound_tokens:,} of {request.limit_tokens:,} tokens ({request.certificate})"
+    usage = request.usage
+    reported = f"; reported: {usage.input_tokens:,} in, {usage.output_tokens:,} out" if usage else ""
+    yield f"request {number}: {_count(request.messages, 'message')}, {used}{plan}{cause}{reported}"
+    if request.same:
+        yield f"  #0 to #{request.same - 1} as in the request before" if request.same > 1 else "  #0 as before"
+    for place, role, text in request.lines:
+        yield f"  #{place} [{role}] {text}"
 
 
-def _request(number: int, asked: Asked) -> Iterator[str]:
-    plan = f", plan {asked.plan_id}" if asked.plan_id >= 0 else ""
-    cause = f", changed: {asked.cause}" if asked.cause else ""
-    used = f"{asked.bound_tokens:,} of {asked.limit_tokens:,} tokens ({asked.certificate})"
-    yield f"request {number}: {_count(asked.messages, 'message')}, {used}{plan}{cause}{_usage(asked)}"
-    if asked.same:
-        yield f"  #0 to #{asked.same - 1} as in the request before" if asked.same > 1 else "  #0 as before"
-    for line in asked.lines:
-        yield f"  #{line.place} [{line.role}] {line.text}"
-
-
-def _usage(asked: Asked) -> str:
-    usage = asked.usage
-    return "" if usage is None else f"; reported: {usage.input_tokens:,} in, {usage.output_tokens:,} out"
-
-
-def _call(number: int, call: Called, redactor: Redactor) -> Iterator[str]:
+def _call(number: int, call: LoggedCall, redactor: Redactor) -> Iterator[str]:
     parameters = _cleaned(parameters_of(call.arguments), redactor)
     yield f"[{number}] Tool: {call.tool}"
     if (action := action_of(parameters)) is not None:
@@ -312,52 +305,20 @@ def _call(number: int, call: Called, redactor: Redactor) -> Iterator[str]:
         yield call.result
 
 
-def _json(turn: Turn, session_id: str, model: str) -> dict[str, object]:
-    return {
-        "session": session_id,
-        "model": model,
-        "turn": turn.first_seq,
-        "time": turn.time,
-        "budget": dict(turn.asked[-1].budget) if turn.asked else None,
-        "requests": [
-            {
-                "messages": one.messages,
-                "new": [{"place": line.place, "role": line.role, "text": line.text} for line in one.lines],
-                "bound": one.bound_tokens,
-                "limit": one.limit_tokens,
-                "plan": one.plan_id if one.plan_id >= 0 else None,
-                "changed": one.cause or None,
-                "usage": one.usage._asdict() if one.usage else None,
-            }
-            for one in turn.asked
-        ],
-        "tool_calls": [call.to_json() for call in turn.calls],
-        "response": turn.answer,
-    }
-
-
 def _cleaned(value: object, redactor: Redactor, name: str = "") -> object:
     """Return a JSON value without secrets: those that texts hold, and those that stand behind the name of one."""
     if isinstance(value, dict):
-        return {key: _cleaned(one, redactor, str(key)) for key, one in value.items()}
+        return {key: _cleaned(inner, redactor, str(key)) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_cleaned(one, redactor, name) for one in value]
+        return [_cleaned(inner, redactor, name) for inner in value]
     if not isinstance(value, str):
         return value
     is_named = bool(name) and redactor.redacted(f"{name}: {ANYTHING}") != f"{name}: {ANYTHING}"
     return redactor.mark if is_named and value else redactor.redacted(value)
 
 
-def _shown(lines: list[str]) -> str:
-    """Return lines as one text that a terminal shows as it is: what it might obey becomes a question mark."""
-    return "".join(char if char.isprintable() or char in "\n\t" else "?" for char in "\n".join(lines))
-
-
 def _count(number: int, what: str) -> str:
     return f"{number:,} {what}{'s' * (number != 1)}"
-
-
-# The file that turns are written to, one behind the other, when they have ended.
 
 
 class TurnLog:
@@ -407,9 +368,9 @@ class TurnLog:
         def without(data: bytes) -> bytes:
             nonlocal gone
             turns = turns_of(data.decode("utf-8", "replace"))
-            kept = [one for one in turns if not goes(*one)]
-            gone = len(turns) - len(kept)
-            return "".join(one.text for one in kept).encode("utf-8", "replace") if gone else data
+            left = [turn for turn in turns if not goes(*turn)]
+            gone = len(turns) - len(left)
+            return "".join(text for _, _, text in left).encode("utf-8", "replace") if gone else data
 
         try:
             replace(self.path, without)
@@ -429,7 +390,7 @@ class SessionLog:
         self._session_id = session_id
         self._model = model
         self._codecs = codecs
-        self._turn = Turn()
+        self._turn = LoggedTurn()
         # The newest request, byte for byte: what follows is set beside it.
         self._before: tuple[str, ...] = ()
 
@@ -438,18 +399,20 @@ class SessionLog:
         incoming = made.incoming
         if incoming and incoming[0].turn == incoming[0].seq and self._turn.iterations:
             self._write()
-        self._turn.asked.append(asked_of(made, self._before))
+        self._turn.requests.append(logged_request(made, self._before))
         self._before = made.payloads
 
     def recorded(self, rows: Sequence[StoredMessage], usage: Usage | None) -> None:
         """Take what was recorded, with what was reported for the newest request."""
         if self._turn.iterations and any(row.turn == row.seq for row in rows):
             self._write()
-        self._turn.reported(usage)
+        requests = self._turn.requests
+        if usage is not None and requests:
+            requests[-1] = requests[-1]._replace(usage=usage)
         self._turn.take(rows, self._codecs)
         if self._turn.ended:
             self._write()
 
     def _write(self) -> None:
-        turn, self._turn = self._turn, Turn()
+        turn, self._turn = self._turn, LoggedTurn()
         self._log.append(self._session_id, text_of(turn, self._session_id, self._model, self._log.redactor))

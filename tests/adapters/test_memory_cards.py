@@ -10,14 +10,14 @@ import pytest
 
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
 from squidbot.adapters.sqlite3.memory.rows import CARDS_INDEX
-from squidbot.adapters.sqlite3.memory.store import holding
+from squidbot.adapters.sqlite3.memory.store import memory_counts
 from squidbot.adapters.stdlib import ExactIndex, FileMemoryStore, InMemoryMemoryStore
 from squidbot.core.memories import CARDS, Scope, View
 from squidbot.core.memory.asking import Memories
+from squidbot.core.memory.chunks import FILES
 from squidbot.core.memory.meaning import ByMeaning
-from squidbot.core.memory.pieces import FILES
 from squidbot.core.tokens.counters import Meter, builtin_counter
-from squidbot.services.indexing import Paths, reindex
+from squidbot.services.indexing import IndexPaths, reindex
 from squidbot.testing import HashedWords, made_memory
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def test_files_that_are_indexed_have_vectors_of_their_pieces_alone(store: Vector
     embedder = Asked()
     meaning = ByMeaning(store, lambda: embedder, ExactIndex)
     memories = Memories(meaning, View(ANN), Meter(builtin_counter("classes")))
-    reindex(memories, Paths(tmp_path, ("boat.md",)))
+    reindex(memories, IndexPaths(tmp_path, ("boat.md",)))
     assert meaning.embed()
     assert embedder.texts == ["Boat\nIt is teal."]
     hits = meaning.search("teal", View(ANN._replace(shelf=FILES)), now=0.0)
@@ -105,4 +105,4 @@ def test_store_of_an_earlier_squidbot_whose_cards_have_vectors_goes_on(tmp_path:
         assert (store.waiting("m"), store.waiting("other")) == (0, 4)
         store.add([made_memory("another card", ALSO[0]), made_memory("another fact")])
         assert (store.waiting("m"), store.waiting("other")) == (1, 2)
-    assert holding(str(path)).memories == 2
+    assert memory_counts(str(path)).memories == 2

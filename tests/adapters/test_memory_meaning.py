@@ -24,14 +24,14 @@ from squidbot.adapters.stdlib import ExactIndex, FileMemoryStore
 from squidbot.core.memories import Scope, View
 from squidbot.core.memory import meaning
 from squidbot.core.memory.meaning import ByMeaning
-from squidbot.core.vectors import Nearest, VectorStore, packed, unpacked
+from squidbot.core.vectors import VectorSearch, VectorStore, packed, unpacked
 from squidbot.testing import HashedWords, check_memory_store, made_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from squidbot.adapters.sqlite3.memory.index import Counted, Lists
+    from squidbot.adapters.sqlite3.memory.index import TermLists, TermStatistics
     from squidbot.core.memory.search import Query
     from squidbot.core.ports import MemoryStore
 
@@ -192,8 +192,8 @@ def all_right(path: Path, name: str = "walrus", gone: int = 0, told: Sequence[st
     assert truth.stamp().vectors == len(store.listed(view, limit=1000, past=True))
     opened = store.opened()
     for entry in truth.behind(0, 1000):
-        near = opened.nearest.search(unpacked(entry.vector), view, limit=1, past=True)[0]
-        assert near.cosine == pytest.approx(1, abs=1e-5)
+        (cosine,) = opened.nearest.search(unpacked(entry.vector), view, limit=1, past=True).values()
+        assert cosine == pytest.approx(1, abs=1e-5)
     assert len(lines) == len(told)
     assert all(re.search(due, line) for due, line in zip(told, lines, strict=True)), lines
     store.close()
@@ -219,7 +219,7 @@ def test_forgotten_memory_is_in_no_file_when_the_process_was_killed_behind_forge
     assert run(path, dies="").returncode == 0
     (file,) = tmp_path.glob("*.vectors")
     with SqliteMemoryStore(path) as store:
-        vectors = [each.vector for each in store.vectors("hashed-words")]
+        vectors = [each.vector for each in store.vectors_of("hashed-words", 64).behind(0, 99)]
     assert vectors[1] in file.read_bytes()
     other = tmp_path / "others.db"
     assert run(other, dies="forgetting").returncode == -signal.SIGKILL
@@ -297,20 +297,20 @@ def test_many_memories_are_found_by_fewer_words_and_by_all_that_is_near(
     asked: list[int] = []
     near: list[list[int]] = []
 
-    def looked(lists: Lists, query: Query, limit: int) -> tuple[list[int], Counted]:
+    def looked(lists: TermLists, query: Query, limit: int) -> tuple[list[int], TermStatistics]:
         asked.append(limit)
         return candidates(lists, query, limit)
 
     monkeypatch.setattr(searching, "MANY_MEMORIES", 200)
     monkeypatch.setattr(meaning, "MANY_VECTORS", 200)
-    found = Nearest.places
+    found = VectorSearch.places
 
-    def placed(self: Nearest, vector: Sequence[float], view: View, *, limit: int, past: bool = False) -> list[int]:
+    def placed(self: VectorSearch, vector: Sequence[float], view: View, *, limit: int, past: bool = False) -> list[int]:
         near.append(found(self, vector, view, limit=limit, past=past))
         return near[-1]
 
     monkeypatch.setattr(searching, "candidates", looked)
-    monkeypatch.setattr(Nearest, "places", placed)
+    monkeypatch.setattr(VectorSearch, "places", placed)
     store = by_meaning(tmp_path / "facts.db")
     noise = [made_memory(f"Ann wrote letter {number} about garden{number % 7}.") for number in range(300)]
     store.add(noise[:150])

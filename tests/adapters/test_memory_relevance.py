@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from squidbot.core.memories import Passage
-from squidbot.core.memory.pieces import JOINT, prose
+from squidbot.core.memory.chunks import JOINT, prose
 from squidbot.core.memory.search import MIN_RELEVANCE, Index, Meaning
 from squidbot.core.vectors import dot
 

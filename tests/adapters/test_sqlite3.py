@@ -199,7 +199,7 @@ REQUEST_PATH = (
     rows.BOUNDS,
     rows.RECORDS,
     rows.SUMMARIES,
-    rows.NAMED[16],
+    rows.NAMED,
 )
 
 

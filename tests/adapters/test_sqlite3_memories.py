@@ -105,8 +105,9 @@ def test_key_is_not_used_again_when_the_newest_memory_is_forgotten(tmp_path: Pat
         store.add([made_memory("red"), made_memory("green")])
         store.forget([made_memory("green").memory_id])
         store.add([made_memory("blue"), made_memory("green")])
-        assert [(key, memory.text) for key, memory in store.behind()] == [(1, "red"), (3, "blue"), (4, "green")]
-        assert [key for key, _ in store.behind(1, 1)] == [3]
+        found = rows.readable(store._connection, 0, 9)
+        assert {key: memory and memory.text for key, memory in found.items()} == {1: "red", 3: "blue", 4: "green"}
+        assert list(rows.readable(store._connection, 1, 1)) == [3]
 
 
 # -- the index --------------------------------------------------------------------------------------------------------
@@ -278,24 +279,25 @@ def test_vectors_come_back_by_model_when_they_were_kept(tmp_path: Path) -> None:
         assert store.models() == {"mini": 2, "maxi": 3}
         assert store.without_vectors("mini") == memories[4:]
         assert store.without_vectors("maxi", after=ids[1]) == memories[2:4]
-        kept = store.vectors("mini")
+        mini, maxi = store.vectors_of("mini", 2), store.vectors_of("maxi", 3)
+        kept = mini.behind(0, 9)
         assert [(each.memory_id, each.vector) for each in kept] == [
             (name, packed((0.5, number))) for number, name in enumerate(ids[:4])
         ]
-        assert store.vectors("mini", after=ids[1], limit=1) == kept[2:3]
-        assert store.vectors("other") == []
+        assert mini.behind(kept[1].place, 1) == kept[2:3]
+        assert store.vectors_of("other", 2).behind(0, 9) == []
         with pytest.raises(StoreError, match="3 dimensions here, not 2; nothing was written"):
             store.put_vectors("maxi", 2, {ids[0]: (1.0, 2.0)})
         with pytest.raises(StoreError, match=r"a vector of 2 numbers.*has 3.*nothing was written"):
             store.put_vectors("maxi", 3, {ids[0]: (1.0, 2.0, 3.0), ids[1]: (1.0, 2.0)})
-        assert [each.memory_id for each in store.vectors("maxi")] == ids[4:]
+        assert [each.memory_id for each in maxi.behind(0, 9)] == ids[4:]
         store.forget([ids[1], ids[4]])
-        assert [each.memory_id for each in store.vectors("mini")] == [ids[0], *ids[2:4]]
-        assert store.vectors("maxi") == []
+        assert [each.memory_id for each in mini.behind(0, 9)] == [ids[0], *ids[2:4]]
+        assert maxi.behind(0, 9) == []
         store.drop_vectors("mini")
         store.drop_vectors("other")
         assert store.models() == {"maxi": 3}
-        assert store.vectors("mini") == []
+        assert mini.behind(0, 9) == []
 
 
 def test_damaged_vector_is_told_when_a_byte_was_changed(tmp_path: Path) -> None:
@@ -306,7 +308,7 @@ def test_damaged_vector_is_told_when_a_byte_was_changed(tmp_path: Path) -> None:
         store.put_vectors("mini", 2, {memory.memory_id: (0.5, 1.0)})
     changed(path, "UPDATE memory_vectors SET vector = x'0000000000000000'")
     with SqliteMemoryStore(path) as store, pytest.raises(DamagedStoreError, match="the vector of memory"):
-        store.vectors("mini")
+        store.vectors_of("mini", 2).behind(0, 9)
 
 
 @pytest.mark.parametrize("wrong", [(float("nan"), 1.0), (0.0, 0.0), (float("inf"), 1.0)])

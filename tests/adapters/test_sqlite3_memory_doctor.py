@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from squidbot.adapters.sqlite3 import SqliteStore, files
-from squidbot.adapters.sqlite3.doctor import check, repair
+from squidbot.adapters.sqlite3.doctor import Salvage, check, repair
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore, rows
-from squidbot.adapters.sqlite3.memory import store as saving
 from squidbot.core.errors import StoreError
 from squidbot.core.memories import Mark
 from squidbot.testing import made_memory, made_message
@@ -32,6 +31,11 @@ NEW = made_memory("new", supersedes=MEMORIES[1].memory_id, time=999.0)
 GONE = MEMORIES[2].memory_id
 
 
+def every(store: SqliteMemoryStore) -> dict[str, Memory]:
+    """Return all memories of a store, by id."""
+    return {memory.memory_id: memory for memory in rows.readable(store._connection, 0, 999).values() if memory}
+
+
 def filled(path: Path) -> dict[str, Memory]:
     """Make a store with memories, one superseded, one forgotten; return those that are left, by id."""
     with SqliteMemoryStore(path) as store:
@@ -39,7 +43,7 @@ def filled(path: Path) -> dict[str, Memory]:
         store.put_vectors("mini", 2, {MEMORIES[0].memory_id: (1.0, 2.0)})
         store.add([NEW])
         store.forget([GONE], "asked for")
-        return {memory.memory_id: memory for _, memory in store.behind()}
+        return every(store)
 
 
 def left_in(path: Path) -> dict[str, Memory]:
@@ -48,7 +52,7 @@ def left_in(path: Path) -> dict[str, Memory]:
         later = made_memory("walrus later")
         store.add([later])
         assert [hit.key for hit in store.search("walrus", SEEN, now=0.0)] == [later.memory_id]
-        found = {memory.memory_id: memory for _, memory in store.behind() if memory != later}
+        found = {name: memory for name, memory in every(store).items() if memory != later}
         assert GONE not in found
         for name in list(found)[:20]:
             word = found[name].text.split()[0]
@@ -126,6 +130,11 @@ def test_repair_saves_nearly_all_when_noise_hits_any_page(tmp_path: Path) -> Non
         assert found.items() <= kept.items()
 
 
+def in_page(cells: tuple[object, ...]) -> tuple[object, ...]:
+    """Return the cells of a row as its page has them."""
+    return None, *(cell.encode() if isinstance(cell, str) else cell for cell in cells[1:])
+
+
 @pytest.mark.parametrize("first", ["as it is", "as it was"])
 def test_memory_stays_history_when_an_older_copy_of_its_row_is_found(first: str, tmp_path: Path) -> None:
     """Whichever is found first; and what is known as forgotten is left out, though its row is found."""
@@ -133,13 +142,13 @@ def test_memory_stays_history_when_an_older_copy_of_its_row_is_found(first: str,
     history = replace(live, superseded_by="f-new")
     with closing(files.open_file(str(path), 1.0)) as connection:
         connection.execute("BEGIN IMMEDIATE")
-        saved = saving.Saved(str(path), connection)
+        salvage = Salvage(connection)
         for memory in (history, live) if first == "as it is" else (live, history):
-            saved.take("memories", rows.encode(2, memory))
-        saved.take("memories", rows.encode(3, MEMORIES[2]))
+            salvage.take(2, in_page(rows.encode(2, memory)))
+        salvage.take(3, in_page(rows.encode(3, MEMORIES[2])))
         number = rows.grave_checksum(3, 1, 2.0, 5.0, GONE.encode(), b"asked for")
-        saved.take("forgotten_memories", (3, GONE, 1, 2.0, number, 5.0, "asked for"))
-        assert saved.finish() == 1
+        salvage.take(3, in_page((3, GONE, 1, 2.0, number, 5.0, "asked for")))
+        assert salvage.finish_memories() == 1
         connection.execute("COMMIT")
     with SqliteMemoryStore(path) as store:
         assert store.get([live.memory_id, GONE]) == [history]

@@ -14,7 +14,7 @@ from squidbot.adapters.sqlite3 import SqliteStore, rows
 from squidbot.adapters.sqlite3.doctor import check
 from squidbot.core.errors import ArgumentError, StoreError
 from squidbot.core.messages import Record
-from squidbot.replay.report import open_dump
+from squidbot.replay.dump import open_dump
 from squidbot.testing import made_message
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def test_texts_come_back_as_they_were_when_they_hold_anything(tmp_path: Path) ->
 def test_a_dump_has_a_file_of_its_own_for_each_name(tmp_path: Path) -> None:
     """No name of a file leads out of its folder, is too long, or is that of another conversation in any case."""
     names = [*NAMES, "y" * 10_240, "y" * 10_241, "ABC", "abc", "aBc", "abc~"]
-    with open_dump(tmp_path / "in", folder=True, several=True) as dump:
+    with open_dump(f"{tmp_path}/in/", several=True) as dump:
         for name in names:
             with dump.of(name):
                 pass

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.adapters.sqlite3.doctor import check, repair
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
+from squidbot.adapters.sqlite3.memory.rows import readable
 from squidbot.core.errors import StoreError
 from squidbot.core.memories import Scope, Source
 from squidbot.core.messages import Erasure
@@ -110,7 +111,10 @@ def test_bit_that_hides_a_word_is_found_by_the_doctor(
         if hides(path):
             hidden += 1
             assert not health.whole, f"seed {seed}"
-            assert f"what search finds {'messages' if begin == 'words_' else 'memories'} by" in health.problems[0]
+            assert (
+                f"the search index of {'messages' if begin == 'words_' else 'memories'} is damaged"
+                in health.problems[0]
+            )
     assert hidden >= 2
 
 
@@ -174,7 +178,7 @@ def test_copy_that_finds_no_room_is_told_and_is_no_damage(
 ) -> None:
     """With what to do."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
-    with pytest.raises(StoreError, match=r"nowhere: what search finds by can't be copied there .*; set TMPDIR"):
+    with pytest.raises(StoreError, match=r"nowhere: the search index can't be copied there .*; set TMPDIR"):
         check(copy, proves_words=True)
 
 
@@ -207,7 +211,7 @@ class Acting:
 
     def act(self, name: str, texts: list[str], number: int) -> None:
         """Let something happen."""
-        there = [memory.memory_id for _, memory in self.memories.behind()]
+        there = [memory.memory_id for memory in readable(self.memories._connection, 0, 999).values() if memory]
         chosen = there[number % len(there)] if there else ""
         if name == "append":
             first = self.sessions.head("s")[0]

@@ -26,7 +26,7 @@ from squidbot.testing.models import ScriptedLLM
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from squidbot.core.messages import Found, StoredMessage, Summary
+    from squidbot.core.messages import SearchMatch, StoredMessage, Summary
     from squidbot.core.ports import Certificate
 
 
@@ -153,7 +153,7 @@ class Lossy(InMemoryStore):
 class Unpaged(InMemoryStore):
     """Gives the first page whenever it is asked."""
 
-    def search(self, session_id: str, query: str, limit: int, after: Found | None = None) -> list[Found]:
+    def search(self, session_id: str, query: str, limit: int, after: SearchMatch | None = None) -> list[SearchMatch]:
         """Forget what came before, unless all of it did."""
         first = super().search(session_id, query, limit)
         return first if super().search(session_id, query, limit, after) else []
@@ -162,7 +162,7 @@ class Unpaged(InMemoryStore):
 class Capped(InMemoryStore):
     """Finds no more than a page."""
 
-    def search(self, session_id: str, query: str, limit: int, after: Found | None = None) -> list[Found]:
+    def search(self, session_id: str, query: str, limit: int, after: SearchMatch | None = None) -> list[SearchMatch]:
         """Find ten."""
         return super().search(session_id, query, min(limit, 10), after)
 
@@ -170,7 +170,7 @@ class Capped(InMemoryStore):
 class Strict(InMemoryStore):
     """Wants every word."""
 
-    def search(self, session_id: str, query: str, limit: int, after: Found | None = None) -> list[Found]:
+    def search(self, session_id: str, query: str, limit: int, after: SearchMatch | None = None) -> list[SearchMatch]:
         """Take one word after the other as a phrase."""
         return super().search(session_id, " ".join(f'"{word}"' for word in query.split()), limit, after)
 
@@ -178,7 +178,7 @@ class Strict(InMemoryStore):
 class Late(InMemoryStore):
     """Finds what was said before the newest message."""
 
-    def search(self, session_id: str, query: str, limit: int, after: Found | None = None) -> list[Found]:
+    def search(self, session_id: str, query: str, limit: int, after: SearchMatch | None = None) -> list[SearchMatch]:
         """Leave the newest out."""
         newest = self.head(session_id)[0] - 1
         return [found for found in super().search(session_id, query, limit, after) if found.seq != newest]
@@ -187,7 +187,7 @@ class Late(InMemoryStore):
 class Shared(InMemoryStore):
     """Searches every session at once."""
 
-    def search(self, session_id: str, query: str, limit: int, after: Found | None = None) -> list[Found]:
+    def search(self, session_id: str, query: str, limit: int, after: SearchMatch | None = None) -> list[SearchMatch]:
         """Look at the others where there is nothing."""
         names = [session_id, *(name for name, _ in self.sessions())]
         found = (super(Shared, self).search(name, query, limit, after) for name in names)

@@ -9,13 +9,13 @@ import pytest
 from squidbot.adapters.stdlib import ExactIndex, InMemoryVectors
 from squidbot.core.errors import StoreError
 from squidbot.core.memories import Scope, View
-from squidbot.core.vectors import Near, Stamp
+from squidbot.core.vectors import IndexHit, VectorStamp
 from squidbot.testing import check_vector_index, made_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from squidbot.core.vectors import Entry
+    from squidbot.core.vectors import VectorEntry
 
 
 def test_exact_index_keeps_the_promises_of_vector_indexes() -> None:
@@ -26,15 +26,15 @@ def test_exact_index_keeps_the_promises_of_vector_indexes() -> None:
 class Halved(ExactIndex):
     """Cosines are made to look like shares."""
 
-    def search(self, vector: Sequence[float], limit: int, view: int) -> list[Near]:
+    def search(self, vector: Sequence[float], limit: int, view: int) -> list[IndexHit]:
         """Return 0 to 1."""
-        return [Near(place, (1 + cosine) / 2) for place, cosine in super().search(vector, limit, view)]
+        return [IndexHit(place, (1 + cosine) / 2) for place, cosine in super().search(vector, limit, view)]
 
 
 class Leaky(ExactIndex):
     """Views are no matter."""
 
-    def add(self, entries: Sequence[Entry]) -> None:
+    def add(self, entries: Sequence[VectorEntry]) -> None:
         """Let everybody see everything."""
         super().add([each._replace(views=(11, 22, 91, 71, 80, 2**62)) for each in entries])
 
@@ -42,7 +42,7 @@ class Leaky(ExactIndex):
 class Starving(ExactIndex):
     """The nearest of all are sorted out by view, whatever is left."""
 
-    def search(self, vector: Sequence[float], limit: int, view: int) -> list[Near]:
+    def search(self, vector: Sequence[float], limit: int, view: int) -> list[IndexHit]:
         """Look among the nearest of everybody."""
         everybody = [(place, numbers) for place, (_, numbers) in self._entries.items()]
         scored = sorted(everybody, key=lambda each: sum((a - b) ** 2 for a, b in zip(vector, each[1], strict=True)))
@@ -61,7 +61,7 @@ class Clinging(ExactIndex):
 class Twice(ExactIndex):
     """A place counts as often as it comes."""
 
-    def add(self, entries: Sequence[Entry]) -> None:
+    def add(self, entries: Sequence[VectorEntry]) -> None:
         """Count it again."""
         super().add(entries)
         again = {each.place for each in entries}
@@ -71,7 +71,7 @@ class Twice(ExactIndex):
 class Partial(ExactIndex):
     """What comes before what is refused is taken in."""
 
-    def add(self, entries: Sequence[Entry]) -> None:
+    def add(self, entries: Sequence[VectorEntry]) -> None:
         """Take them in one by one."""
         for each in entries:
             super().add([each])
@@ -80,7 +80,7 @@ class Partial(ExactIndex):
 class Oldest(ExactIndex):
     """Ties are oldest first."""
 
-    def search(self, vector: Sequence[float], limit: int, view: int) -> list[Near]:
+    def search(self, vector: Sequence[float], limit: int, view: int) -> list[IndexHit]:
         """Turn ties around."""
         found = super().search(vector, 5000, view)
         return sorted(found, key=lambda near: (-near.cosine, near.place))[:limit]
@@ -89,7 +89,7 @@ class Oldest(ExactIndex):
 class Coarse(ExactIndex):
     """Half of the nearest are missed."""
 
-    def search(self, vector: Sequence[float], limit: int, view: int) -> list[Near]:
+    def search(self, vector: Sequence[float], limit: int, view: int) -> list[IndexHit]:
         """Pass over every other place while there are others."""
         found = super().search(vector, 5000, view)
         return sorted([*found[::2], *found[1::2]][:limit], key=lambda near: (-near.cosine, -near.place))
@@ -98,7 +98,7 @@ class Coarse(ExactIndex):
 class Ordered(ExactIndex):
     """The stamp says in which order entries came."""
 
-    def stamp(self) -> Stamp:
+    def stamp(self) -> VectorStamp:
         """Mix the order in."""
         return super().stamp()._replace(digest=sum(place * number for number, place in enumerate(self._entries)))
 
@@ -136,7 +136,7 @@ def test_vectors_in_memory_replace_that_of_a_memory_and_keep_their_stamp() -> No
     assert truth.picked([1, 3]) == truth.behind(2, 1)
     assert truth.remove([memory.memory_id, "nobody"]) == 1
     assert truth.remove([other.memory_id]) == 1
-    assert truth.stamp() == Stamp("m", 3) != before
+    assert truth.stamp() == VectorStamp("m", 3) != before
 
 
 @pytest.mark.parametrize("vector", [(1.0, 0.0), (0.0, 0.0, 0.0), (float("nan"), 1.0, 1.0), (float("inf"), 1.0, 1.0)])
@@ -145,7 +145,7 @@ def test_vectors_in_memory_refuse_what_has_no_direction(vector: tuple[float, ...
     truth = InMemoryVectors("m", 3)
     with pytest.raises(StoreError, match=r"kept|where there are 3"):
         truth.put(made_memory("Ann likes tea."), vector)
-    assert truth.stamp() == Stamp("m", 3)
+    assert truth.stamp() == VectorStamp("m", 3)
 
 
 def test_vectors_in_memory_know_views_by_their_key() -> None:

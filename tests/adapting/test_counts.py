@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from squidbot.adapters.common import providers
-from squidbot.adapters.common.providers import KeptCounts
+from squidbot.adapters.common import counts
+from squidbot.adapters.common.counts import KeptCounts
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,7 +53,7 @@ def test_disk_that_fails_fails_no_count(tmp_path: Path) -> None:
 
 def test_file_holds_no_more_than_twice_what_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The newest stay, in memory and in the file."""
-    monkeypatch.setattr(providers, "MOST_TEXTS", 3)
+    monkeypatch.setattr(counts, "MOST_TEXTS", 3)
     path = tmp_path / "counts"
     made = kept(path)
     for number in range(8):

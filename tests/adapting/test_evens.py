@@ -10,7 +10,7 @@ import pytest
 from squidbot.adapters.common.embeddings import MINILM, SENTENCE, known_even
 from squidbot.core.errors import LLMError
 from squidbot.core.vectors import unit
-from squidbot.memory import Guarded
+from squidbot.memory import CheckedEmbedder
 from squidbot.testing import HashedWords
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def test_other_models_are_not_known() -> None:
 def test_embedder_of_the_settings_is_asked_once_who_it_is() -> None:
     """When it is first needed; a failure is no answer."""
     inner = Running(MINILM.first)
-    guarded = Guarded(inner)
+    guarded = CheckedEmbedder(inner)
     inner.fails = True
     with pytest.raises(LLMError, match="nobody answers"):
         _ = guarded.even
@@ -76,4 +76,4 @@ class Measured(Running):
 def test_what_an_embedder_says_of_itself_goes_first() -> None:
     """Its maker knows better."""
     inner = Measured(MINILM.first)
-    assert (Guarded(inner).even, inner.asked) == (0.5, [])
+    assert (CheckedEmbedder(inner).even, inner.asked) == (0.5, [])

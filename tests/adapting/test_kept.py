@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.adapters.common.embeddings import KeptIndex, UnusableError, lists_for
+from squidbot.adapters.common.indexes import BaseIndex, UnusableError, lists_for
 from squidbot.core.errors import StoreError
-from squidbot.core.vectors import Near
+from squidbot.core.vectors import IndexHit, VectorEntry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
 
-class Places(KeptIndex):
+class Places(BaseIndex):
     """Keeps places alone, a line each."""
 
     kept_as = "file"
@@ -28,9 +28,18 @@ class Places(KeptIndex):
 
     def put(self, place: int) -> None:
         """Take one in."""
-        self.places.append(place)
-        self._stamp = self._stamp.plus([place])
-        self._last, self._dirty = place, True
+        self.add([VectorEntry(place, place, "", (1,), b"")])
+
+    def _known(self, places: Sequence[int]) -> list[int]:
+        return [place for place in places if place in self.places]
+
+    def _put(self, entries: Sequence[VectorEntry]) -> None:
+        self.places += [entry.place for entry in entries]
+
+    def _drop(self, places: Sequence[int]) -> list[int]:
+        gone = self._known(places)
+        self.places = [place for place in self.places if place not in gone]
+        return gone
 
     def _empty(self) -> None:
         super()._empty()
@@ -49,9 +58,9 @@ class Places(KeptIndex):
         self.writes += 1
         path.write_text("\n".join([self._stamp.model, *map(str, self.places)]))
 
-    def _found(self, asked: Sequence[float], limit: int, view: int) -> list[Near]:
+    def _found(self, asked: Sequence[float], limit: int, view: int) -> list[IndexHit]:
         del asked, limit, view
-        return [Near(place, 1.0 / (1 + place // 2)) for place in self.places]
+        return [IndexHit(place, 1.0 / (1 + place // 2)) for place in self.places]
 
 
 def test_index_is_written_when_it_has_changed(tmp_path: Path) -> None:

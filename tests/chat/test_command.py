@@ -11,7 +11,7 @@ import pytest
 
 import squidbot
 from squidbot.chat.talk import COMMANDS
-from squidbot.core.journal import Entry
+from squidbot.core.journal import JournalEntry
 
 from .conftest import COMMAND, ROOT
 
@@ -157,8 +157,9 @@ def test_page_names_every_command_and_key(run: Callable[..., subprocess.Complete
     page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
     section = page.partition("## `chat`")[2].partition("\n## ")[0]
     assert set(re.findall(r"`/([a-z]+)(?: \w+)?`", section)) == set(COMMANDS)
+    keys = (ROOT / "docs" / "json.md").read_text(encoding="utf-8").partition("## `chat`")[2].partition("\n## ")[0]
     told = json.loads(run("-p", "hello", "--json").stdout)
-    assert {*told, *told["requests"][0]} <= set(re.findall(r"`(\w+)`", section))
+    assert {*told, *told["requests"][0]} <= set(re.findall(r"`(\w+)`", keys))
 
 
 def test_journal_is_shown_by_tag(run: Callable[..., subprocess.CompletedProcess[str]], folder: Path) -> None:
@@ -166,8 +167,10 @@ def test_journal_is_shown_by_tag(run: Callable[..., subprocess.CompletedProcess[
     with (folder / "squidbot.toml").open("a", encoding="utf-8") as file:
         file.write("[journal]\nenabled = true\n")
     with squidbot.load(folder / "squidbot.toml") as engine:
-        engine.journal().append(Entry(1_769_517_296, "Moved the facts.", decisions=("one file",), tags=("store",)))
-        engine.journal().append(Entry(1_769_517_300, "Wrote docs."))
+        engine.journal().append(
+            JournalEntry(1_769_517_296, "Moved the facts.", decisions=("one file",), tags=("store",))
+        )
+        engine.journal().append(JournalEntry(1_769_517_300, "Wrote docs."))
     ran = run(given="- [GOAL] Ship it\n/journal\n/journal #store\n/journal nothing\n")
     assert (ran.returncode, ran.stderr) == (0, "")
     newest, tagged = ran.stdout.split("Moved the facts.")

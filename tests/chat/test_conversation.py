@@ -11,7 +11,7 @@ import squidbot
 from squidbot.chat.conversation import BY_USER, ENOUGH, MOST_STEPS, ChatSession, results
 from squidbot.core.errors import BudgetError
 from squidbot.core.kinds import unreadable
-from squidbot.core.transcript.bookkeeping import CUT, Cut
+from squidbot.core.transcript.bookkeeping import CUT, BrokenAnswer
 from squidbot.core.view.marks import tool_names
 
 from .scripted import Offer, Scripted
@@ -149,7 +149,7 @@ def test_stopped_answer_is_kept_as_far_as_it_came(held: Held) -> None:
     turn = held.talk.say("tell me all of it")
     assert (turn.text, turn.broken, turn.error, turn.sent) == ("You said: ", BY_USER, None, [])
     assert held.rows() == [("user", "tell me all of it"), ("assistant", "You said: ")]
-    assert CUT.newest(held.engine.wired.store, "s") == Cut(1, BY_USER)
+    assert CUT.newest(held.engine.wired.store, "s") == BrokenAnswer(1, BY_USER)
     assert list(unreadable(held.engine.wired.store, "s")) == [], "`store doctor` reads what the chat notes"
     held.talk.say("go on")
     held.talk.say("and then?")

@@ -16,7 +16,7 @@ from squidbot.codecs.llm import LLMMessages
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.openai_responses import OpenAIResponses
 from squidbot.codecs.pydantic_ai import PydanticAI
-from squidbot.core.messages import Media, Outcome, Portable, ToolCall, Words
+from squidbot.core.messages import Media, Portable, ToolCall, ToolResult, Words
 
 if TYPE_CHECKING:
     from squidbot.core.ports import Codec
@@ -49,7 +49,7 @@ STEP = st.builds(
 TOLD = st.builds(
     lambda outcomes: Portable("tool", tuple(outcomes)),
     st.lists(
-        st.builds(Outcome, IDS, st.lists(SAID, min_size=1, max_size=2).map(tuple), st.just(value=False)),
+        st.builds(ToolResult, IDS, st.lists(SAID, min_size=1, max_size=2).map(tuple), st.just(value=False)),
         min_size=1,
         max_size=3,
     ),
@@ -180,7 +180,7 @@ def test_words_and_pairs_stay_when_a_message_crosses_twice(said: Portable, throu
     again = [each for message in once for each in crossed(through, target, json.dumps(message))]
     text, others, others_ids = read(target, again)
     assert (others, others_ids) == (calls, ids)
-    inner = tuple(each for piece in said.pieces for each in (piece.said if isinstance(piece, Outcome) else (piece,)))
+    inner = tuple(each for piece in said.pieces for each in (piece.said if isinstance(piece, ToolResult) else (piece,)))
     assert "".join(text.split()) == "".join(joined(inner).split())
 
 
@@ -209,7 +209,7 @@ def test_a_picture_and_a_document_cross_with_their_bytes(source: str, target: st
 def test_results_come_first_and_one_by_one_where_the_provider_wants_them_so() -> None:
     """Anthropic takes them in one message before the words, chat completions one message for each."""
     said = Portable(
-        "tool", (Words("And?"), Outcome("t1", (Words("one"),)), Outcome("t2", (Words("two"),), failed=True))
+        "tool", (Words("And?"), ToolResult("t1", (Words("one"),)), ToolResult("t2", (Words("two"),), failed=True))
     )
     (message,) = adopted("anthropic.messages", said)
     content = message["content"]
@@ -228,7 +228,7 @@ def test_an_id_that_a_provider_would_refuse_becomes_another(tag: str) -> None:
     """The same one for call and result."""
     long = "call with spaces " * 5
     call = adopted(tag, Portable("assistant", (ToolCall(long, "look", "{}"),)))
-    told = adopted(tag, Portable("tool", (Outcome(long, (Words("seen"),)),)))
+    told = adopted(tag, Portable("tool", (ToolResult(long, (Words("seen"),)),)))
     assert read(tag, call)[2] == read(tag, told)[2]
     assert read(tag, call)[2][0].startswith("call_")
     assert len(read(tag, call)[2][0]) <= 40
@@ -253,6 +253,6 @@ def test_a_cut_message_crosses_as_it_was_cut() -> None:
     assert said.cut("short").with_arguments(('{"at": 2}',)) == Portable(
         "assistant", (Words("short"), ToolCall("c1", "look", '{"at": 2}'))
     )
-    told = Portable("tool", (Outcome("c1", (Words("long"),), failed=True), Outcome("c2", (Words("longer"),))))
-    assert told.cut("short").pieces == (Outcome("c1", (Words("short"),), failed=True), Outcome("c2"))
+    told = Portable("tool", (ToolResult("c1", (Words("long"),), failed=True), ToolResult("c2", (Words("longer"),))))
+    assert told.cut("short").pieces == (ToolResult("c1", (Words("short"),), failed=True), ToolResult("c2"))
     assert Portable("user", (Words("hi"),)).noticed("late").pieces == (Words("hi"), Words("late"))

@@ -13,7 +13,7 @@ from squidbot.codecs.llm import LLMMessages
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.openai_responses import OpenAIResponses
 from squidbot.codecs.pydantic_ai import PydanticAI
-from squidbot.core.ports import Codec, ShowsImages
+from squidbot.core.ports import Codec, SupportsImages
 
 DATA = "aGk="
 URL = "https://example.org/a.png"
@@ -124,9 +124,9 @@ FORMS: dict[str, tuple[Codec, dict[str, object], object]] = {
 }
 
 
-def pictures(codec: Codec) -> ShowsImages:
+def pictures(codec: Codec) -> SupportsImages:
     """Return a codec as what shows pictures."""
-    assert isinstance(codec, ShowsImages)
+    assert isinstance(codec, SupportsImages)
     return codec
 
 

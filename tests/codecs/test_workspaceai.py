@@ -11,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.codecs import jsontext
-from squidbot.codecs.workspaceai import Exchange, Left, ModelFile, Shortened, read, stamp, tokens_of, write
+from squidbot.codecs.workspaceai import (
+    ConversationSummary,
+    Exchange,
+    ModelFile,
+    Omissions,
+    read,
+    stamp,
+    tokens_of,
+    write,
+)
 
 # The example of the document.
 DOCUMENT = {
@@ -47,11 +56,11 @@ TIMES = st.none() | st.integers(-(10**9) * 10**6, 4 * 10**15).map(lambda micros:
 
 def test_example_of_the_document_is_read_and_comes_back() -> None:
     """W-04: all its fields, with the figures that it says."""
-    left: Left = Counter()
+    left: Omissions = Counter()
     file = read(DOCUMENT, left)
     assert (file.model, file.window_tokens, file.created) == ("qwen2.5:7b", 32768, "2025-09-04T10:00:00Z")
     assert file.exchanges[0].time == datetime(2025, 9, 4, 10, tzinfo=UTC).timestamp()
-    assert [one.shelf for one in file.shortened] == ["recent", "summarized"]
+    assert [one.shelf for one in file.summaries] == ["recent", "summarized"]
     assert json.loads(write(file)) == DOCUMENT
     assert not left
 
@@ -64,7 +73,9 @@ def test_what_was_said_comes_back_from_the_text_of_a_file(
     said: list[tuple[str, str, float | None]], shelves: list[tuple[str, str]]
 ) -> None:
     """W-04, W-08: any words, lone surrogates too, and times to the microsecond; figures are counted."""
-    held = tuple(Shortened("recent" if shelf == "recent" else "summarized", text, {}) for shelf, text in shelves)
+    held = tuple(
+        ConversationSummary("recent" if shelf == "recent" else "summarized", text, {}) for shelf, text in shelves
+    )
     file = ModelFile("m", tuple(Exchange(*one) for one in said), tuple(sorted(held, key=lambda one: one.shelf)))
     text = write(file)
     again = read(jsontext.parse(text.encode().decode()), Counter())
@@ -117,7 +128,7 @@ def test_required_keys_are_named_where_they_are_missing(missing: str) -> None:
 
 def test_what_no_file_has_is_counted_and_left() -> None:
     """W-04: keys that nobody knows, figures that are none, times that are none."""
-    left: Left = Counter()
+    left: Omissions = Counter()
     exchange = {
         "user": {"content": "a", "tokens": "many", "mood": 1},
         "assistant": {"content": "b"},

@@ -10,7 +10,7 @@ import pytest
 from squidbot.codecs.workspaceai import files_of, to_version_2, to_version_3, version_of
 
 if TYPE_CHECKING:
-    from squidbot.codecs.workspaceai import Left
+    from squidbot.codecs.workspaceai import Omissions
 
 PLAIN = {"user": "hello", "assistant": "hi", "timestamp": "2025-09-04T10:00:00Z"}
 OBJECTS = {"user": {"content": "a"}, "assistant": {"content": "b"}, "metadata": {"model": "llama3.1:8b"}}
@@ -32,7 +32,7 @@ def test_version_is_what_a_file_says_or_the_first() -> None:
 
 def test_plain_strings_and_objects_are_exchanges_of_their_models() -> None:
     """W-17, V20: a string alone is what the user said; who names no model is `qwen2.5:7b`'s."""
-    left: Left = Counter()
+    left: Omissions = Counter()
     files = files_of({"current_conversation": [PLAIN, OBJECTS, "only this"]}, left)
     said = {file.model: [(one.user, one.assistant) for one in file.exchanges] for file in files}
     assert said == {"qwen2.5:7b": [("hello", "hi"), ("only this", "")], "llama3.1:8b": [("a", "b")]}
@@ -61,9 +61,9 @@ def test_versions_are_climbed_one_by_one() -> None:
 def test_summaries_are_of_the_only_model_or_the_default() -> None:
     """W-17: a file of several models does not say whose they are."""
     alone = files_of({"current_conversation": [OBJECTS], "summarized_conversations": ["x"]}, Counter())
-    assert [(one.model, len(one.shortened)) for one in alone] == [("llama3.1:8b", 1)]
+    assert [(one.model, len(one.summaries)) for one in alone] == [("llama3.1:8b", 1)]
     both = {"current_conversation": [OBJECTS, PLAIN], "summarized_conversations": ["x"]}
-    assert {one.model: len(one.shortened) for one in files_of(both, Counter())} == {"llama3.1:8b": 0, "qwen2.5:7b": 1}
+    assert {one.model: len(one.summaries) for one in files_of(both, Counter())} == {"llama3.1:8b": 0, "qwen2.5:7b": 1}
     empty = files_of({"current_conversation": []}, Counter())
     assert [(one.model, one.exchanges) for one in empty] == [("qwen2.5:7b", ())]
 

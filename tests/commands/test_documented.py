@@ -1,4 +1,4 @@
-"""docs/commands.md has every command, every option, and every key that `--json` prints."""
+"""docs/commands.md has every command and option, docs/json.md every key that `--json` prints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import squidbot
 from squidbot.adapters.stdlib import Daybook
 from squidbot.cli import COMMANDS, main
-from squidbot.core.journal import Entry
+from squidbot.core.journal import JournalEntry
 from squidbot.testing import offline_chat_model
 
 if TYPE_CHECKING:
@@ -23,11 +23,20 @@ if TYPE_CHECKING:
 
     from click.testing import Result
 
-README = Path(__file__).parents[2] / "README.md"
 PAGE = Path(__file__).parents[2] / "docs" / "commands.md"
-SECTIONS = dict(
-    re.findall(r"^## `([\w -]+)`\n(.*?)(?=^## |\Z)", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
-)
+JSON_PAGE = PAGE.with_name("json.md")
+# Options that many commands have: one table in front has them.
+SHARED = {"--store", "--config", "--json"}
+
+
+def sections(page: Path) -> dict[str, str]:
+    """Return the sections of a page whose heading is a command."""
+    found = re.findall(r"^## `([\w -]+)`\n(.*?)(?=^## |\Z)", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    return dict(found)
+
+
+SECTIONS = sections(PAGE)
+JSON_SECTIONS = sections(JSON_PAGE)
 LONGEST_HELP_CHARS = 80
 
 PRINTED = [
@@ -141,20 +150,21 @@ def keys(value: object) -> Iterator[str]:
 def test_page_has_every_command_and_no_other() -> None:
     """Those of a group in its place."""
     assert set(SECTIONS) == set(NAMES)
+    assert set(JSON_SECTIONS) == set(NAMES) - {"mcp"}
     assert list(dict.fromkeys(one.partition(" ")[0] for one in SECTIONS)) == list(COMMANDS)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_option_is_documented(name: str) -> None:
-    """A row for each, no row without one; arguments stand in the line that shows how to call it."""
+    """A row for each, here or among those that are shared, no row without one; arguments in the first lines."""
     options = {max(one.opts, key=len) for one in params(name) if isinstance(one, click.Option) and not one.hidden}
     rows = re.findall(r"^\| `(--[\w-]+)` \| (.*) \|$", SECTIONS[name], re.MULTILINE)
-    assert {row for row, _ in rows} == options
+    assert {row for row, _ in rows} - SHARED == options - SHARED
     assert all(len(meaning) > 4 for _, meaning in rows)
     shown = SECTIONS[name].splitlines()[1]
     for one in params(name):
         if isinstance(one, click.Argument):
-            assert str(one.metavar or one.name or "").strip("[]").upper() in SECTIONS[name][:800], shown
+            assert str(one.metavar or one.name or "").strip("[]").upper() in SECTIONS[name][:1200], shown
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -181,7 +191,7 @@ def _prepare(name: str, arguments: list[str], copied: Callable[..., Result]) -> 
         copied("memory", "add", "Ann keeps bees", "--user", "ann")
         Path("note.md").write_text("Ann keeps bees.", encoding="utf-8")
     if name == "memory journal":
-        Daybook(Path("notes/journal")).append(Entry(0, "Ann was asked.", total_tokens=7))
+        Daybook(Path("notes/journal")).append(JournalEntry(0, "Ann was asked.", total_tokens=7))
     if name == "session goals":
         _set_goals()
     if name == "session context":
@@ -204,8 +214,8 @@ def test_every_key_of_json_is_documented(copied: Callable[..., Result], argument
         arguments = [*arguments, "--user", "ann"]
     result = copied(*arguments, "--json")
     assert result.exit_code == 0, result.output
-    written = set(re.findall(r"`(\w+)`", PAGE.read_text(encoding="utf-8")))
-    own = set(re.findall(r"`(\w+)`", SECTIONS[name]))
+    written = set(re.findall(r"`(\w+)`", JSON_PAGE.read_text(encoding="utf-8")))
+    own = set(re.findall(r"`(\w+)`", JSON_SECTIONS[name]))
     made = json.loads(result.output)
     assert set(keys(made)) - written == set()
     assert (
@@ -213,10 +223,10 @@ def test_every_key_of_json_is_documented(copied: Callable[..., Result], argument
     )
 
 
-def test_commands_of_readme_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_that_look_into_a_session_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In order, from the checkout, with the store where it harms nobody; the heads of what is shown are printed."""
-    monkeypatch.chdir(README.parent)
-    (block,) = re.findall(r"^```console\n(.*?)^```", README.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    monkeypatch.chdir(PAGE.parents[1])
+    (block,) = re.findall(r"^```console\n(.*?)^```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
     printed = ""
     for line in re.findall(r"^\$ squidbot (.*)$", block, re.MULTILINE):
         result = CliRunner().invoke(main, shlex.split(line.replace("seen.db", str(tmp_path / "seen.db"))))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import squidbot
-from squidbot.core.memory.asking import Added
+from squidbot.core.memory.asking import NewMemory
 from squidbot.core.tokens.counters import REQUEST_TOKENS
 
 from .conftest import BEGAN
@@ -157,7 +157,7 @@ def test_explain_tells_what_memory_says_unasked(copied: Callable[..., Result]) -
     scope = squidbot.Scope(user="ann")
     with squidbot.load() as engine:
         for text, category in (("Ann lives in Lisbon.", "core"), ("The boat is called Dora.", "background")):
-            engine.memories(scope).add(Added(text, category, trust="user"), 0.0)  # type: ignore[arg-type]  # two of them
+            engine.memories(scope).add(NewMemory(text, category, trust="user"), 0.0)  # type: ignore[arg-type]  # two of them
         session = engine.session("told", scope=scope)
         made = session.assemble("What is the boat called?", tools=[squidbot.memory_tool()], now=5.0)
         session.record(*made.incoming, "Dora.", now=5.0)

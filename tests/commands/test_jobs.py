@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import squidbot
 from squidbot.cli import main
-from squidbot.core.ports import Claims
+from squidbot.core.ports import SupportsClaims
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -173,7 +173,7 @@ def test_jobs_of_a_session_that_another_process_works_on_are_left_to_it(
     settle(tmp_path, 'llm = "acme:good"\n')
     with squidbot.load({"store": {"path": "kept.db"}}) as engine:
         store = engine.wired.store
-        assert isinstance(store, Claims)
+        assert isinstance(store, SupportsClaims)
         assert store.claim("support/42", "summaries", "another", time.time(), 900.0)
     result = run("support/42", "--run")
     assert result.exit_code == 1

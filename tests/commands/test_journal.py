@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import squidbot
 from squidbot.adapters.stdlib import Daybook
 from squidbot.cli import main
-from squidbot.core.journal import Entry
+from squidbot.core.journal import JournalEntry
 from squidbot.core.memories import Scope
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Resu
     monkeypatch.chdir(tmp_path)
     (tmp_path / "squidbot.toml").write_text('[journal]\nfolder = "days"\n', encoding="utf-8")
     book = Daybook(tmp_path / "days")
-    book.append(Entry(NOON, "Chose SQLite.\n---\nIt holds.", "ann", "r1", "s1", ("SQLite",), tags=("store",)))
-    book.append(Entry(NOON + 60, "Red \x1b[31m", "bob", open_questions=("when\nthen?",), errors=("it failed",)))
-    book.append(Entry(NOON + DAY_SECONDS, "Moved it.", "ann", files_touched=("a.py",), tags=("store", "move")))
+    book.append(JournalEntry(NOON, "Chose SQLite.\n---\nIt holds.", "ann", "r1", "s1", ("SQLite",), tags=("store",)))
+    book.append(JournalEntry(NOON + 60, "Red \x1b[31m", "bob", open_questions=("when\nthen?",), errors=("it failed",)))
+    book.append(JournalEntry(NOON + DAY_SECONDS, "Moved it.", "ann", files_touched=("a.py",), tags=("store", "move")))
     return lambda *arguments: CliRunner().invoke(main, ["memory", "journal", *arguments])
 
 
@@ -148,7 +148,7 @@ def test_damaged_line_is_told_and_the_others_are_shown(shown: Callable[..., Resu
 def test_journal_of_a_user_is_shown_alone(shown: Callable[..., Result], tmp_path: Path) -> None:
     """What is done for one user has a folder of its own; nobody else's is shown with it."""
     with squidbot.load(tmp_path / "squidbot.toml") as engine:
-        engine.journal(Scope(user="zoe")).append(Entry(NOON, "For zoe."))
+        engine.journal(Scope(user="zoe")).append(JournalEntry(NOON, "For zoe."))
     assert _summaries(shown("--user", "zoe", "--json")) == ["For"]
     assert "For" not in _summaries(shown("--json"))
     nobody = shown("--user", "max")

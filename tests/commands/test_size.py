@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from squidbot.adapters.llama_cpp.verify import DryRun, Measured
+from squidbot.adapters.llama_cpp.verify import DryRun, DryRunSetting
 from squidbot.cli import main
 from squidbot.core.devices import MainMemory
 from squidbot.core.sizing.header import Tensor
@@ -71,7 +71,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No squidbot.toml but the test's own, and main memory that does not depend on who runs it."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("squidbot.wiring.gpus.main_memory", lambda *_: MainMemory(64 * GIB, 48 * GIB))
+    monkeypatch.setattr("squidbot.adapters.gpus.main_memory", lambda *_: MainMemory(64 * GIB, 48 * GIB))
 
 
 def sized(*arguments: object, code: int = 0) -> Result:
@@ -164,7 +164,7 @@ def test_auto_puts_as_many_layers_there_as_fit_with_the_window_that_is_asked_for
 
 def test_size_says_so_when_nothing_would_fit(model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither on the card nor beside it: what is left to do stands there."""
-    monkeypatch.setattr("squidbot.wiring.gpus.main_memory", lambda *_: MainMemory(4 * GIB, GIB))
+    monkeypatch.setattr("squidbot.adapters.gpus.main_memory", lambda *_: MainMemory(4 * GIB, GIB))
     printed = " ".join(sized(model, "--vram", "1GB", code=1).stdout.split())
     assert "would make it fit: free memory, or take a smaller model" in printed
     assert "does not fit: 2,048 tokens take 5,221.5 MiB of device 0 (weights 4,651.0 MiB)" in printed
@@ -275,7 +275,7 @@ def test_largest_window_is_found_by_dry_runs_where_no_header_tells(
     def dry_run(_: str, loadings: Sequence[Loading]) -> DryRun:
         asked.append(len(loadings))
         said = [
-            Measured(one, one.n_ctx, (), {"CPU": MIB if one.n_ctx <= 1024 * fitting else 999 * GIB}, None, None)
+            DryRunSetting(one, one.n_ctx, (), {"CPU": MIB if one.n_ctx <= 1024 * fitting else 999 * GIB}, None, None)
             for one in loadings
         ]
         return DryRun("made up", 0, tuple(said))

@@ -10,7 +10,7 @@ from squidbot.core.errors import DamagedStoreError
 from squidbot.core.last_request import LastRequest, digest, seal
 from squidbot.core.messages import Cost, Record, Usage
 from squidbot.core.plan import Section
-from squidbot.core.tokens.calibration import Added, Bill, Bills
+from squidbot.core.tokens.calibration import RequestGrowth, UsageCalibration, UsageReport
 
 from .rows import part
 
@@ -31,7 +31,9 @@ PAST = LastRequest(
     pressed=True,
     rungs=("warn", "journal"),
     noticed=True,
-    bills=Bills("m/classes").learn(Bill(3000, 20, 3600, 30, Added(None, is_step=False, first_seq=0), messages=3)),
+    bills=UsageCalibration("m/classes").learn(
+        UsageReport(3000, 20, 3600, 30, RequestGrowth(None, is_step=False, first_seq=0), messages=3)
+    ),
     certified=130,
     certificate="anchored",
     skipped=1,
@@ -78,7 +80,7 @@ def test_bills_of_another_version_say_nothing() -> None:
     body = json.loads(PAST.record(None).body)
     body["bills"][0] = 0
     body["calibration"] = {"bound_ratio": 1.1, "estimate_ratio": 0.9, "reports": 3}
-    assert LastRequest.of(Record("request", 4, json.dumps(body))).bills == Bills()
+    assert LastRequest.of(Record("request", 4, json.dumps(body))).bills == UsageCalibration()
 
 
 def test_request_breaks_the_past_when_it_does_not_extend_it() -> None:

@@ -13,7 +13,7 @@ from squidbot.core.recall.search import CANDIDATES, best, has_phrase, read_query
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from squidbot.core.messages import Found
+    from squidbot.core.messages import SearchMatch
     from squidbot.core.recall.search import Word
 
 WORDS = ("red", "green", "blue", "grey", "rare7")
@@ -49,7 +49,7 @@ class Texts:
         return [json.dumps({"content": self.texts[seq]}, ensure_ascii=seq % 2 == 0) for seq in seqs]
 
 
-def seqs(found: Sequence[Found]) -> list[int]:
+def seqs(found: Sequence[SearchMatch]) -> list[int]:
     """Return the messages that were found."""
     return [each.seq for each in found]
 
@@ -78,7 +78,7 @@ def test_pages_are_the_whole_cut_when_messages_are_many(
     """However many there are, pages one behind the other are what one long page is."""
     postings = Texts([" ".join(text) for text in texts] * times)
     whole = best(read_query(query), postings, 10_000)
-    pages: list[Found] = []
+    pages: list[SearchMatch] = []
     while page := best(read_query(query), postings, limit * 13, pages[-1] if pages else None):
         pages += page
     assert pages == whole

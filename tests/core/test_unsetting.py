@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.errors import BusyError, NotFoundError, StoreError
+from squidbot.core.forgetting import remove_document, remove_goals
 from squidbot.core.messages import Erasure, Record
-from squidbot.core.removal import unload, unset
 from squidbot.core.transcript.documents import Document, SessionDocuments
 from squidbot.core.transcript.goals import GoalBook
 from squidbot.core.transcript.markers import MARKED
@@ -92,7 +92,7 @@ def test_request_that_told_it_is_not_made_again() -> None:
     session.compact()
     made = session.assemble([user("Go on.")])
     session.record(*made.incoming, assistant("So be it."))
-    assert unset(shelf(store), ["ship the parser."]) == 1
+    assert remove_goals(shelf(store), ["ship the parser."]) == 1
     event = session.assemble([user("And now?")]).event
     assert event is not None
     assert event.cause == "forget"
@@ -127,10 +127,10 @@ def test_writer_that_is_never_let_in_gives_up() -> None:
     store = Hurried()
     book(store).change("set", "Ship it")
     with pytest.raises(BusyError, match="; nothing was taken out, try"):
-        unset(shelf(store), ["Ship it"])
+        remove_goals(shelf(store), ["Ship it"])
     store.busy = False
     with pytest.raises(StoreError, match="1 records are not replaced"):
-        unset(shelf(store), ["Ship it"])
+        remove_goals(shelf(store), ["Ship it"])
 
 
 @pytest.mark.parametrize("arguments", ["{", "[]", '{"text": 3}', '{"action": "show"}'])
@@ -153,8 +153,8 @@ def test_nothing_is_taken_out_where_a_message_is_not_there() -> None:
     with pytest.raises(NotFoundError, match="m900"):
         session.forget(1, 900)
     assert book(store).goals().active is not None
-    assert unset(shelf(store), ["nobody"]) == 0
-    assert unset(shelf(store), []) == 0
+    assert remove_goals(shelf(store), ["nobody"]) == 0
+    assert remove_goals(shelf(store), []) == 0
 
 
 @given(st.lists(st.tuples(st.sampled_from(["set", "lock", "decide", "architecture", "block"]), st.integers(0, 3))))
@@ -168,7 +168,7 @@ def test_what_is_taken_out_is_nowhere_and_all_else_stays(every: list[tuple[str, 
         if place % 3 == 1:
             session.compact()
     session.compact()
-    unset(shelf(store), ["walrus number 0"])
+    remove_goals(shelf(store), ["walrus number 0"])
     assert "Walrus number 0" not in everything(store)
     assert "Walrus number 0" not in sent(session)
     assert sent(session) == sent(opened(store, SETUP))
@@ -188,9 +188,9 @@ def test_what_was_announced_goes_too() -> None:
     made = session.assemble([user("Go on.")])
     session.record(*made.incoming, assistant("Yes."))
     assert "walrus" in str(made.parts[-1].notice)
-    assert unset(shelf(store), ["Mind the walrus"]) == 1
-    assert unload(shelf(store), "a.md") == 1
-    assert unload(shelf(store), "a.md") == 0
+    assert remove_goals(shelf(store), ["Mind the walrus"]) == 1
+    assert remove_document(shelf(store), "a.md") == 1
+    assert remove_document(shelf(store), "a.md") == 0
     assert "walrus" not in everything(store)
     assert "walrus" not in sent(session)
     assert "No threads" in sent(session)
@@ -210,7 +210,7 @@ def test_document_in_the_head_goes_with_all_its_texts() -> None:
     documents.keep(Document("b.md", "The squid."))
     session.compact()
     documents.keep(Document("a.md", "The walrus sleeps."))
-    assert unload(shelf(store), "a.md") == 2
+    assert remove_document(shelf(store), "a.md") == 2
     assert "walrus" not in everything(store)
     made = session.assemble([user("And now?")])
     assert "walrus" not in str(made.parts)

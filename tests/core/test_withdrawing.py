@@ -10,10 +10,10 @@ import pytest
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.engine import ContextEngine, Inputs
 from squidbot.core.errors import DamagedStoreError, NotFoundError, StoreError
+from squidbot.core.forgetting import FactRetraction
 from squidbot.core.messages import Category, Record
 from squidbot.core.plan import REMEMBERED, Section
-from squidbot.core.removal import Facts
-from squidbot.core.transcript.removals import WITHDRAWN
+from squidbot.core.transcript.removals import RETRACTION
 from squidbot.core.view.marks import MEMORIES, fence, memories_in, without_memories
 
 from .promises.driver import CLASSES, CODEC, Heard, Meddled, Setup, assistant, opened, result, user
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Erasure
 
 SETUP = Setup(32_768)
-BOAT = Facts(frozenset({"f-boat"}), reason="asked for", now=5.0)
+BOAT = FactRetraction(frozenset({"f-boat"}), reason="asked for", now=5.0)
 
 
 @dataclass
@@ -82,7 +82,7 @@ def test_withdrawn_fact_goes_from_all_that_was_told() -> None:
     talked(store, memory)
     sent = opened(store, SETUP).request(0)
     assert "about boat" in str(sent.payloads)
-    gone = engine_over(store, heard).withdraw("s", CLASSES, BOAT._replace(quoting=frozenset({"f-new"})))
+    gone = engine_over(store, heard).remove_facts("s", CLASSES, BOAT._replace(quoting=frozenset({"f-new"})))
     assert gone is not None
     assert (gone.rows, gone.plans, gone.plan_id) == ((0, 2), (0,), 0)
     assert heard.names() == ["forgotten"]
@@ -119,10 +119,10 @@ def test_nothing_is_written_where_nothing_was_told() -> None:
     """Neither to a session that was told nothing, nor to one that was told something else."""
     store = InMemoryStore()
     opened(store, SETUP).record(user("Hello."))
-    assert engine_over(store).withdraw("s", CLASSES, BOAT) is None
+    assert engine_over(store).remove_facts("s", CLASSES, BOAT) is None
     talked(other := InMemoryStore(), Tells())
     before = other.head("s")
-    assert engine_over(other).withdraw("s", CLASSES, Facts(frozenset({"f-else"}))) is None
+    assert engine_over(other).remove_facts("s", CLASSES, FactRetraction(frozenset({"f-else"}))) is None
     assert other.head("s") == before
 
 
@@ -141,11 +141,11 @@ def test_another_writer_comes_first_and_it_is_tried_again() -> None:
 
     talked(store := Busy(), Tells())
     store.others = 1
-    assert engine_over(store).withdraw("s", CLASSES, BOAT) is not None
+    assert engine_over(store).remove_facts("s", CLASSES, BOAT) is not None
     talked(broken := Busy(), Tells())
     broken.others = -1
     with pytest.raises(StoreError, match="disk full"):
-        engine_over(broken).withdraw("s", CLASSES, BOAT)
+        engine_over(broken).remove_facts("s", CLASSES, BOAT)
 
 
 def test_damaged_records_are_said_to_be() -> None:
@@ -153,9 +153,9 @@ def test_damaged_records_are_said_to_be() -> None:
     store = InMemoryStore()
     store.append("s", 0, [], [Record("told", 0, "no JSON")])
     with pytest.raises(DamagedStoreError, match="record of what was told 0 can't be read"):
-        engine_over(store).withdraw("s", CLASSES, BOAT)
+        engine_over(store).remove_facts("s", CLASSES, BOAT)
     with pytest.raises(DamagedStoreError, match="withdrawal 3 can't be read"):
-        WITHDRAWN.read(Record("withdrawn", 3, "[]"))
+        RETRACTION.read(Record("withdrawn", 3, "[]"))
 
 
 def test_ids_are_read_from_between_our_marks_only() -> None:

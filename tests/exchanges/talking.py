@@ -10,7 +10,8 @@ import squidbot
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from squidbot.services.exchange import Exported
+    from squidbot.services.exchange import ExportedFile, FileReport
+
 
 QWEN, LLAMA = "qwen2.5:7b", "llama3.1:8b"
 
@@ -30,6 +31,6 @@ def said_in(path: Path) -> list[str]:
     return [one["user"]["content"] for one in json.loads(path.read_text("utf-8"))["current_conversation"]]
 
 
-def became(done: Exported) -> list[str]:
+def became(done: FileReport[ExportedFile]) -> list[str]:
     """Return what became of each file."""
     return [one.became for one in done.files]

@@ -14,12 +14,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import squidbot
-from squidbot.codecs.workspaceai import Exchange, ModelFile, Shortened, write
+from squidbot.codecs.workspaceai import ConversationSummary, Exchange, ModelFile, write
 from squidbot.core import state
 from squidbot.core.errors import TranscriptError
 from squidbot.core.view.current import load
 from squidbot.services import exchange
-from squidbot.services.exchange import Reading, imported, session_named, spoken_in
+from squidbot.services.exchange import ImportOptions, exchanges_of, imported, session_named
 
 from .talking import LLAMA, QWEN, engine_at, said_in, say
 
@@ -98,7 +98,7 @@ def _due(engine: squidbot.Engine) -> dict[str, list[tuple[str, str, str, float |
     """Return what each session says in exchanges, those that say nothing aside."""
     made = {}
     for name, _ in engine.wired.store.sessions():  # type: ignore[attr-defined]  # of the store in memory
-        spoken = spoken_in(engine.wired.store, engine.wired.codecs, name)
+        spoken = exchanges_of(engine.wired.store, engine.wired.codecs, name)
         said = [(model, one.user, one.assistant, one.time and round(one.time, 6)) for model, one in spoken.exchanges]
         made[name] = [one for one in said if one[1] or one[2]]
     return {name: sorted(said, key=str) for name, said in made.items() if said}
@@ -113,7 +113,9 @@ def test_file_comes_back_as_it_was(tmp_path: Path) -> None:
     """W-04: with figures, modes and summaries that another program wrote; the transcript has them as context."""
     details = {"timestamp": "2025-09-04T10:00:00Z", "mode": "tools", "total_tokens": 13, "complexity_score": 0.1}
     said = Exchange("Hello", "Hi there!", 1756980000.0, {**details, "user_tokens": 5, "assistant_tokens": 8})
-    held = Shortened("recent", "They spoke of boats.", {"exchange_count": 8, "date_range": "2025-09-03 to 2025-09-03"})
+    held = ConversationSummary(
+        "recent", "They spoke of boats.", {"exchange_count": 8, "date_range": "2025-09-03 to 2025-09-03"}
+    )
     times = ("2025-09-04T10:00:00Z",) * 2
     file = ModelFile(QWEN, (said,), (held, held._replace(shelf="summarized")), *times, 32768)
     with engine_at(tmp_path / "s.db") as engine:
@@ -201,10 +203,10 @@ def test_session_of_two_models_comes_back_in_its_order(tmp_path: Path) -> None:
         for number, model in enumerate((QWEN, LLAMA, LLAMA, QWEN), 1):
             say(engine, model, f"question {number}", session="mixed", now=1000.0 * number)
         engine.export_models(tmp_path / "out")
-        due = spoken_in(engine.wired.store, engine.wired.codecs, "mixed")
+        due = exchanges_of(engine.wired.store, engine.wired.codecs, "mixed")
     with engine_at(tmp_path / "t.db", "global") as engine:
         engine.import_models(tmp_path / "out")
-        back = spoken_in(engine.wired.store, engine.wired.codecs, "mixed")
+        back = exchanges_of(engine.wired.store, engine.wired.codecs, "mixed")
     assert [(model, one.digest) for model, one in back.exchanges] == [
         (model, one.digest) for model, one in due.exchanges
     ]
@@ -251,7 +253,7 @@ def test_dry_run_writes_nothing(tmp_path: Path) -> None:
     """C26: and says what would come."""
     files = written(tmp_path / "in", ModelFile(QWEN, (Exchange("a", "b"),)))
     with engine_at(tmp_path / "s.db") as engine:
-        done = imported(engine.wired, files, Reading(dry_run=True))
+        done = imported(engine.wired, files, ImportOptions(dry_run=True))
         assert [(one.became, one.new) for one in done.files] == [("imported", 1)]
         assert engine.wired.store.head(session_named(QWEN)) == (0, 0)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.services.exchange import Reading, backed_up, migrated, session_named
+from squidbot.services.exchange import ImportOptions, backed_up, migrated, session_named
 
 from .talking import LLAMA, QWEN, engine_at, said_in, say
 
@@ -115,7 +115,7 @@ def test_copy_of_another_state_is_kept_beside_it(old: Path) -> None:
 def test_dry_run_copies_and_stores_nothing(tmp_path: Path, old: Path) -> None:
     """W-17: and says what would come."""
     with engine_at(tmp_path / "s.db") as engine:
-        done = migrated(engine.wired, [old], Reading(dry_run=True))
+        done = migrated(engine.wired, [old], ImportOptions(dry_run=True))
         assert [(one.session, one.new) for one in done.files] == [(session_named(QWEN), 2), (session_named(LLAMA), 1)]
         assert not (tmp_path / "memory.json.backup").exists()
         assert engine.wired.store.head(session_named(QWEN)) == (0, 0)
@@ -127,5 +127,5 @@ def test_version_can_be_forced(tmp_path: Path) -> None:
     path.write_text(json.dumps({"metadata": {"version": "3.0"}, **FIRST}), encoding="utf-8")
     with engine_at(tmp_path / "s.db") as engine:
         assert migrated(engine.wired, [path]).files[0].became == "failed"
-        forced = migrated(engine.wired, [path], Reading(version="1.0"))
+        forced = migrated(engine.wired, [path], ImportOptions(version="1.0"))
     assert [one.new for one in forced.files] == [2, 1]

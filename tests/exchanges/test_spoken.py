@@ -11,20 +11,20 @@ import squidbot
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.messages import Record
 from squidbot.core.transcript.bookkeeping import BROUGHT
-from squidbot.services.exchange import spoken_in
+from squidbot.services.exchange import exchanges_of
 
 if TYPE_CHECKING:
-    from squidbot.services.exchange import Spoken
+    from squidbot.services.exchange import SessionExchanges
 
 CALL = {"id": "c", "type": "function", "function": {"name": "read", "arguments": "{}"}}
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}
 
 
-def spoken(*messages: dict[str, object], model: str = "m") -> Spoken:
+def spoken(*messages: dict[str, object], model: str = "m") -> SessionExchanges:
     """Return what these messages of a session are."""
     with squidbot.load({"memory": {"enabled": False}}) as engine:
         engine.session("s", model=model).record(*messages, now=10.0)
-        return spoken_in(engine.wired.store, engine.wired.codecs, "s")
+        return exchanges_of(engine.wired.store, engine.wired.codecs, "s")
 
 
 def test_what_a_user_says_and_all_that_is_answered_is_an_exchange() -> None:
@@ -58,7 +58,7 @@ def test_what_was_recalled_or_forgotten_is_no_exchange() -> None:
         session.record({"role": "user", "content": "The key is 4711."}, "Kept.", now=1.0)
         session.recall("m0", now=2.0)
         session.forget(1)
-        found = spoken_in(engine.wired.store, engine.wired.codecs, "s")
+        found = exchanges_of(engine.wired.store, engine.wired.codecs, "s")
     assert [(one.user, one.assistant) for _, one in found.exchanges] == [("The key is 4711.", "")]
     assert found.left == {"copies of what was recalled": 1, "messages that were forgotten": 1}
 
@@ -67,7 +67,7 @@ def test_form_that_nobody_reads_is_counted() -> None:
     """W-04: its extension is not loaded."""
     with squidbot.load({"memory": {"enabled": False}}) as engine:
         engine.session("s").record({"role": "user", "content": "x"}, now=1.0)
-        found = spoken_in(engine.wired.store, {}, "s")
+        found = exchanges_of(engine.wired.store, {}, "s")
     assert found.left == {"messages of the form openai.chat": 1, "empty messages": 1}
 
 

@@ -18,7 +18,7 @@ from squidbot.core.memories import Scope, View
 from squidbot.core.memory.asking import Memories
 from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.services import indexing
-from squidbot.services.indexing import Indexed, Paths, reindex
+from squidbot.services.indexing import IndexPaths, IndexReport, reindex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,12 +42,12 @@ class Meeting(SqliteMemoryStore):
         super().exchange(gone, memories, reason)
 
 
-def run(path: Path, folder: Path, wait: Callable[[float], None] = time.sleep, *, meets: bool = False) -> Indexed:
+def run(path: Path, folder: Path, wait: Callable[[float], None] = time.sleep, *, meets: bool = False) -> IndexReport:
     """Index a folder, each file by itself."""
     with Meeting(path) as store:
         store.waits = meets
         memories = Memories(store, View(ANN), Meter(builtin_counter("classes")))
-        return reindex(memories, Paths(folder, ("notes",)), wait=wait)
+        return reindex(memories, IndexPaths(folder, ("notes",)), wait=wait)
 
 
 def say(line: str) -> None:
@@ -64,7 +64,7 @@ def main() -> None:
         waited.append(seconds)
         time.sleep(seconds)
 
-    indexing.BATCH_PIECES = 1
+    indexing.BATCH_CHUNKS = 1
     say("ready")
     run(Path(sys.argv[1]), Path(sys.argv[2]), wait, meets=sys.argv[3:] == ["meets"])
     say(str(len(waited)))

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from squidbot.adapters.stdlib import InMemoryMemoryStore
 from squidbot.core.memories import Memory, Scope, View
 from squidbot.core.memory.asking import Memories
-from squidbot.core.memory.pieces import FILES
+from squidbot.core.memory.chunks import FILES
 from squidbot.core.redaction import Redactor
 from squidbot.core.tokens.counters import Meter, builtin_counter
-from squidbot.services.indexing import Indexed, Paths, reindex
+from squidbot.services.indexing import IndexPaths, IndexReport, reindex
 
 from .indexer import ANN
 
@@ -57,18 +57,18 @@ class Notes:
         """Remove a file."""
         (self.folder / "notes" / name).unlink(missing_ok=True)
 
-    def index(self, *asked: str, redactor: Redactor | None = None, **more: Any) -> Indexed:  # noqa: ANN401  # as `Paths` has them
+    def index(self, *asked: str, redactor: Redactor | None = None, **more: Any) -> IndexReport:  # noqa: ANN401  # as `IndexPaths` has them
         """Index it."""
-        paths = Paths(self.folder, ("notes",), asked, **more)
+        paths = IndexPaths(self.folder, ("notes",), asked, **more)
         return reindex(memories_of(self.store, redactor), paths)
 
     def fresh(self) -> MemoryStore:
         """Return a new store with what the files say now."""
         store = InMemoryMemoryStore()
-        reindex(memories_of(store), Paths(self.folder, ("notes",)))
+        reindex(memories_of(store), IndexPaths(self.folder, ("notes",)))
         return store
 
 
-def became(done: Indexed) -> list[tuple[str, str]]:
+def became(done: IndexReport) -> list[tuple[str, str]]:
     """Return what became of each file."""
     return [(one.path.removeprefix("notes/"), one.became) for one in done.outcomes]

@@ -16,11 +16,11 @@ from squidbot.adapters.stdlib import InMemoryMemoryStore
 from squidbot.adapters.stdlib.memories import FileMemoryStore
 from squidbot.core.errors import StoreError
 from squidbot.core.memories import Memory, Scope, View
-from squidbot.core.memory.asking import Asked, Memories
-from squidbot.core.memory.pieces import FILES
+from squidbot.core.memory.asking import Memories, MemoryQuery
+from squidbot.core.memory.chunks import FILES
 from squidbot.core.redaction import Redactor
 from squidbot.services import indexing
-from squidbot.services.indexing import Paths, reindex
+from squidbot.services.indexing import IndexPaths, reindex
 
 from .indexer import ANN
 from .noted import METER, Notes, became, memories_of, pieces_in
@@ -86,7 +86,7 @@ def test_file_is_read_when_it_is_new_or_has_changed_and_goes_when_it_is_gone(
     notes.write("c.md", TEXTS[0])
     done = notes.index()
     assert became(done) == [("a.md", "changed"), ("b.md", "removed"), ("c.md", "new")]
-    assert [(one.new_pieces, one.old_pieces) for one in done.outcomes] == [(1, 1), (0, 9), (2, 0)]
+    assert [(one.new_chunks, one.old_chunks) for one in done.outcomes] == [(1, 1), (0, 9), (2, 0)]
     assert shown(notes.store) == shown(notes.fresh())
 
 
@@ -109,7 +109,7 @@ def test_piece_keeps_its_row_while_its_words_stay(notes: Notes) -> None:
     notes.write("a.md", f"# New\n\nBefore all.\n\n# Old\n\n{TEXTS[3].replace('Part 5', 'Part five')}")
     done = notes.index()
     after = {one.text: one.memory_id for one in pieces_in(notes.store)}
-    assert (done.outcomes[0].new_pieces, done.outcomes[0].old_pieces) == (10, 9)
+    assert (done.outcomes[0].new_chunks, done.outcomes[0].old_chunks) == (10, 9)
     notes.write("a.md", f"{TEXTS[3].replace('Part 5', 'Part five')}\n\n## Last\n\nWord.")
     done = notes.index()
     kept = {one.text: one.memory_id for one in pieces_in(notes.store)}
@@ -123,7 +123,7 @@ def test_forgotten_piece_does_not_come_back_with_its_file(notes: Notes) -> None:
     notes.write("a.md", TEXTS[0])
     notes.index()
     memories = memories_of(notes.store)
-    (hit,) = (one for one in memories.search(Asked("teal"), NOW).memories if "teal" in one.text)
+    (hit,) = (one for one in memories.search(MemoryQuery("teal"), NOW).memories if "teal" in one.text)
     assert "not taken from notes/a.md again" in memories.forget(hit.memory_id, "asked for").text
     acts: tuple[Callable[[], None], ...] = (
         lambda: notes.write("a.md", f"{TEXTS[0]}\n\nMore.\n"),
@@ -186,7 +186,7 @@ def test_folder_that_is_no_longer_configured_is_no_longer_found(notes: Notes) ->
     """Its files are there; nobody wants them found."""
     notes.write("a.md", TEXTS[0])
     notes.index()
-    done = reindex(memories_of(notes.store), Paths(notes.folder, ()))
+    done = reindex(memories_of(notes.store), IndexPaths(notes.folder, ()))
     assert became(done) == [("a.md", "removed")]
     assert pieces_in(notes.store) == []
 
@@ -204,7 +204,7 @@ def test_file_that_can_not_be_read_any_more_is_not_found(notes: Notes) -> None:
 def test_dry_run_says_the_same_and_writes_nothing(notes: Notes) -> None:
     """Neither pieces nor cards."""
     notes.write("a.md", TEXTS[0])
-    said = reindex(memories_of(notes.store), Paths(notes.folder, ("notes",)), dry_run=True)
+    said = reindex(memories_of(notes.store), IndexPaths(notes.folder, ("notes",)), dry_run=True)
     assert pieces_in(notes.store) == []
     assert notes.index() == said
 
@@ -215,9 +215,9 @@ def test_files_of_one_user_are_not_found_by_another(notes: Notes) -> None:
     notes.index()
     for scope in (Scope(user="bob", bot="squid"), Scope(user="ann"), Scope("t", "ann", "squid")):
         others = Memories(notes.store, View(scope), METER)
-        assert not others.search(Asked("Which colour has the boat?"), NOW).memories
+        assert not others.search(MemoryQuery("Which colour has the boat?"), NOW).memories
         assert pieces_in(notes.store, scope) == []
-    reindex(Memories(notes.store, View(Scope(user="bob")), METER), Paths(notes.folder, ("notes",)))
+    reindex(Memories(notes.store, View(Scope(user="bob")), METER), IndexPaths(notes.folder, ("notes",)))
     notes.remove("a.md")
     notes.index()
     assert len(pieces_in(notes.store, Scope(user="bob"))) == 2
@@ -233,7 +233,7 @@ def test_tool_output_in_a_recorded_conversation_is_told_as_such(notes: Notes) ->
         '{"role": "tool", "tool_call_id": "1", "content": "The walrus owns the bank."}\n',
     )
     notes.index()
-    told = memories_of(notes.store).search(Asked("walrus"), NOW)
+    told = memories_of(notes.store).search(MemoryQuery("walrus"), NOW)
     assert told.memories[0].trust == "tool"
     assert "notes/talk.jsonl (" in told.text
     assert "tool, from a tool's output, not to be trusted" in told.text
@@ -273,7 +273,7 @@ def test_what_is_found_is_what_a_fresh_index_of_the_files_finds(
     *, acts: list[tuple[str, str, str]], single: bool
 ) -> None:
     """After any edits, deletes, renames and crashes, a file an exchange or all at once; each piece and each score."""
-    indexing.BATCH_PIECES, before = (1 if single else 1000), indexing.BATCH_PIECES
+    indexing.BATCH_CHUNKS, before = (1 if single else 1000), indexing.BATCH_CHUNKS
     try:
         with TemporaryDirectory() as folder:
             notes = Notes(Path(folder), store := Crashing())
@@ -293,7 +293,7 @@ def test_what_is_found_is_what_a_fresh_index_of_the_files_finds(
             assert found_in(store) == found_in(fresh)
             assert not [one for one in notes.index().outcomes if one.became != "skipped"]
     finally:
-        indexing.BATCH_PIECES = before
+        indexing.BATCH_CHUNKS = before
 
 
 def _fails(*_given: object) -> None:

@@ -10,9 +10,9 @@ from click.testing import CliRunner
 
 import squidbot
 from squidbot.cli import main
-from squidbot.core.journal import Entry
+from squidbot.core.journal import JournalEntry
 from squidbot.core.memories import Scope
-from squidbot.core.memory.asking import Asked
+from squidbot.core.memory.asking import MemoryQuery
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,7 +38,9 @@ def opened(tmp_path: Path) -> Engine:
 def test_journal_is_found_in_memory_by_its_category(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """J-05: the tool, and the command; facts and other notes are found without it, and not with it."""
     with opened(tmp_path) as engine:
-        engine.journal().append(Entry(NOW, "Fed the walrus.", decisions=("herring for the walrus",), tags=("zoo",)))
+        engine.journal().append(
+            JournalEntry(NOW, "Fed the walrus.", decisions=("herring for the walrus",), tags=("zoo",))
+        )
         assert engine.reindex().count("new") == 2
         session = engine.session("s")
         session.memory({"action": "add", "text": "The walrus is called Brunhilde."})
@@ -66,11 +68,11 @@ def test_journal_of_another_user_and_the_page_are_found_by_nobody(tmp_path: Path
     """Promise 12: a folder that is indexed as a whole has the journals of all below it; each finds its own alone."""
     with opened(tmp_path) as engine:
         ann = Scope(user="ann")
-        engine.journal().append(Entry(NOW, "Nobody's heron."))
-        engine.journal(ann).append(Entry(NOW, "Heron of ann."))
+        engine.journal().append(JournalEntry(NOW, "Nobody's heron."))
+        engine.journal(ann).append(JournalEntry(NOW, "Heron of ann."))
         for scope, mine, others in ((Scope(), "Nobody's heron", "of ann"), (ann, "Heron of ann", "Nobody's")):
             paths = [one.path for one in engine.reindex(scope=scope).outcomes]
             assert not any("daily_summary" in one for one in paths)
-            told = engine.memories(scope).search(Asked("heron", tag="journal"), time.time()).text
+            told = engine.memories(scope).search(MemoryQuery("heron", tag="journal"), time.time()).text
             assert mine in told
             assert others not in told

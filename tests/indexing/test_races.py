@@ -15,7 +15,7 @@ from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
 from squidbot.adapters.stdlib import InMemoryMemoryStore
 from squidbot.core.errors import StoreError
 from squidbot.services import indexing
-from squidbot.services.indexing import Paths, reindex
+from squidbot.services.indexing import IndexPaths, reindex
 
 from .indexer import run
 from .noted import Notes, became, memories_of, pieces_in
@@ -113,7 +113,7 @@ class Overtaken(InMemoryMemoryStore):
             self.times, left = 0, self.times
             seen = (self.notes / "a.md").read_text("utf-8")
             (self.notes / "a.md").write_text(self.another or f"{seen}\n# And\nAgain {left}.", "utf-8")
-            reindex(memories_of(self), Paths(self.notes.parent, ("notes",)))
+            reindex(memories_of(self), IndexPaths(self.notes.parent, ("notes",)))
             (self.notes / "a.md").write_text(seen, "utf-8")
             self.times = left - 1
         super().exchange(gone, memories, reason)
@@ -130,7 +130,7 @@ def test_indexing_begins_again_as_long_as_another_program_comes_first(tmp_path: 
     notes.write("a.md", "# It\nIs teal.")
     store.times = 20
     waited: list[float] = []
-    done = reindex(memories_of(store), Paths(tmp_path, ("notes",)), wait=waited.append)
+    done = reindex(memories_of(store), IndexPaths(tmp_path, ("notes",)), wait=waited.append)
     assert became(done) == [("a.md", "changed")]
     assert (waited[:3], max(waited), len(waited)) == ([0.05, 0.1, 0.2], 2.0, 20)
     assert [one.text for one in pieces_in(store)] == ["It\nIs teal."]
@@ -145,7 +145,7 @@ def test_file_that_two_programs_found_new_in_two_states_is_looked_at_again(tmp_p
     store.times = 1
     store.another = "It was grey, and no word of that is left."
     waited: list[float] = []
-    done = reindex(memories_of(store), Paths(tmp_path, ("notes",)), wait=waited.append)
+    done = reindex(memories_of(store), IndexPaths(tmp_path, ("notes",)), wait=waited.append)
     assert (became(done), waited) == ([("a.md", "changed")], [0.05])
     assert [one.text for one in pieces_in(store)] == ["a\nIt is teal."]
     assert not notes.index().outcomes
@@ -161,7 +161,7 @@ def test_indexing_gives_up_when_others_come_first_for_a_minute(tmp_path: Path) -
     store.times = 1_000
     waited: list[float] = []
     with pytest.raises(StoreError, match=r"for 60 seconds, and still do; .* run it again when they are done"):
-        reindex(memories_of(store), Paths(tmp_path, ("notes",)), wait=waited.append)
+        reindex(memories_of(store), IndexPaths(tmp_path, ("notes",)), wait=waited.append)
     assert sum(waited) == pytest.approx(60)
     assert [one.text[:9] for one in pieces_in(store)] == ["It\nIs tea", "And\nAgain"]
 
@@ -170,7 +170,7 @@ def test_files_that_were_done_before_another_program_came_first_are_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All is looked at again then, and they are as they were."""
-    monkeypatch.setattr(indexing, "BATCH_PIECES", 1)
+    monkeypatch.setattr(indexing, "BATCH_CHUNKS", 1)
     store = Overtaken(tmp_path / "notes")
     notes = Notes(tmp_path, store)
     notes.write("a.md", "It is teal.")
@@ -187,7 +187,7 @@ def test_files_that_were_done_before_another_program_came_first_are_told(
             came.append(done)
             store.times = 1
 
-    done = reindex(memories_of(store), Paths(tmp_path, ("notes",)), tick=tick, wait=lambda _seconds: None)
+    done = reindex(memories_of(store), IndexPaths(tmp_path, ("notes",)), tick=tick, wait=lambda _seconds: None)
     assert became(done) == [("0.md", "new"), ("a.md", "changed")]
     assert done.unchanged == 0
     assert [one.text for one in pieces_in(store)] == ["0\nIt is new.", "a\nIt is blue."]

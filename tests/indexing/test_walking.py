@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.services.indexing import Walk, named, walk
+from squidbot.services.indexing import FileList, named, walk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-def found(folder: Path, *asked: str) -> Walk:
+def found(folder: Path, *asked: str) -> FileList:
     """Return what is found below a folder."""
     return walk(folder, asked, MOST_BYTES)
 

@@ -9,7 +9,7 @@ import pytest
 import squidbot
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.config import ModelTable
-from squidbot.core.budget import Resolved
+from squidbot.core.budget import ResolvedWindow
 from squidbot.core.errors import BudgetError
 from squidbot.core.messages import Record
 from squidbot.core.transcript.windows import LEARNED
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.events import Event
 
-FOUND = Resolved(32_768, "default", ("32,768 where nothing is known",))
+FOUND = ResolvedWindow(32_768, "default", ("32,768 where nothing is known",))
 BODY = '{"learned_for":"a@ 32768","window_tokens":8192}'
 
 
@@ -60,7 +60,7 @@ def test_smallest_window_that_any_session_has_learned_holds() -> None:
     assert windows.within(FOUND, "b@ 32768") == FOUND
     assert store.looks == 2
     windows.await_kept("a@ 32768", 5000)
-    assert windows.within(Resolved(4096, "default", ()), "a@ 32768").window_tokens == 4096
+    assert windows.within(ResolvedWindow(4096, "default", ()), "a@ 32768").window_tokens == 4096
     store.append("two", 0, [], [Record(LEARNED.name, 1, BODY.replace("8192", "5000"))])
     for _ in range(3):
         assert windows.within(FOUND, "a@ 32768").window_tokens == 5000

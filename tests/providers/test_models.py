@@ -9,7 +9,7 @@ import pytest
 import squidbot
 from squidbot.config import ModelTable as Settings
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError
-from squidbot.models import behind
+from squidbot.models import server_facts
 
 from .asking import CHAT_TOOL, RESPONSES_TOOL, TOOL, result, user
 from .script import Call, Model, Text, saying
@@ -139,13 +139,13 @@ def test_a_key_among_the_settings_is_refused_and_not_repeated() -> None:
 def test_why_a_window_is_not_known_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """No key, no server, a provider that never tells."""
     monkeypatch.delenv("ANTHROPIC_API_KEY")
-    told = behind(Settings(adapter="anthropic", model="m"), "it")
+    told = server_facts(Settings(adapter="anthropic", model="m"), "it")
     assert told is not None
     assert "set ANTHROPIC_API_KEY" in told.reason
-    told = behind(Settings(adapter="anthropic", model="m", url="http://127.0.0.1:9"), "it")
+    told = server_facts(Settings(adapter="anthropic", model="m", url="http://127.0.0.1:9"), "it")
     assert told is not None
     assert "is not reached" in told.reason
-    told = behind(Settings(adapter="openai", model="m"), "it")
+    told = server_facts(Settings(adapter="openai", model="m"), "it")
     assert told is not None
     assert "set context_window" in told.reason
 

@@ -12,10 +12,10 @@ import pytest
 import squidbot
 from squidbot.adapters.common.providers import USUAL_KEYS
 from squidbot.codecs.transcripts import read_transcripts
-from squidbot.core.messages import Outcome, ToolCall, Words
+from squidbot.core.messages import ToolCall, ToolResult, Words
 from squidbot.core.tokens.counters import builtin_counter
-from squidbot.replay.command import Places, run
-from squidbot.replay.setup import charges_of, open_counter, terms_for
+from squidbot.replay.runner import Places, run
+from squidbot.replay.terms import charges_of, open_counter, terms_for
 
 from .script import Model
 from .talks import talk, thinking
@@ -154,6 +154,6 @@ def pieces(message: Portable) -> list[str]:
             found.append(f"{message.role} says {piece.text}")
         elif isinstance(piece, ToolCall):
             found.append(f"{piece.id} calls {piece.name} with {json.dumps(json.loads(piece.arguments))}")
-        elif isinstance(piece, Outcome):
+        elif isinstance(piece, ToolResult):
             found.append(f"{piece.call_id} gave {' '.join(str(one) for one in piece.said)}")
     return found

@@ -15,13 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.cli import main
+from squidbot.cli.replay_results import on_front
 from squidbot.config.presets import shipped
 from squidbot.core.errors import ConfigError
 from squidbot.core.plan import Prices
 from squidbot.core.settings import HistorySettings
 from squidbot.replay.metrics import Tally
-from squidbot.replay.report import Row, on_front
-from squidbot.replay.setup import SCORING, Charges, charges_of, open_counter, terms_for
+from squidbot.replay.terms import SCORING, Charges, charges_of, open_counter, terms_for
 
 SESSION = Path(__file__).parents[2] / "examples" / "session.jsonl"
 
@@ -133,11 +133,10 @@ def test_unknown_prices_are_a_usage_error_that_lists_the_known_ones() -> None:
 # -- the front --------------------------------------------------------------------------------------------------------
 
 
-def row(cost: float, recall: float, *, calls: int = 10, over: int = 0, pairs: int = 0) -> Row:
+def row(cost: float, recall: float, *, calls: int = 10, over: int = 0, pairs: int = 0) -> Tally:
     """Return a policy with this cost and recall."""
     needed, held = Counter({0: 1000}), Counter({0: round(1000 * recall)})
-    made = Tally(calls=calls, over=over, pairs_broken=pairs, billed=cost * calls, needed=needed, held=held)
-    return Row(f"{cost} {recall}", ours=False, tally=made)
+    return Tally(calls=calls, over=over, pairs_broken=pairs, billed=cost * calls, needed=needed, held=held)
 
 
 def test_front_is_what_no_sound_policy_beats_in_both() -> None:
@@ -161,8 +160,8 @@ def test_equal_policies_are_on_the_front_together() -> None:
 def test_front_without_any_literal_is_the_cheapest() -> None:
     """Nothing was needed: all recall the same."""
     bare = [
-        Row("a", ours=True, tally=Tally(calls=1, billed=2.0)),
-        Row("b", ours=True, tally=Tally(calls=1, billed=1.0)),
+        Tally(calls=1, billed=2.0),
+        Tally(calls=1, billed=1.0),
     ]
     assert on_front(bare) == (False, True)
 

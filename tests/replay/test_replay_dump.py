@@ -17,9 +17,8 @@ from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.transcripts import Conversation, read_transcripts
 from squidbot.core.errors import ConfigError
-from squidbot.replay.report import block_json, dump_line, file_name, is_folder, open_dump
-from squidbot.replay.runner import Call
-from squidbot.replay.setup import CODECS, Block, Reader, recording_of
+from squidbot.replay.dump import block_json, dump_line, file_name, open_dump
+from squidbot.replay.recording import CODECS, Reader, TextBlock, recording_of
 
 CALLED = {
     "role": "assistant",
@@ -38,9 +37,7 @@ def conversation(folder: Path, *messages: object) -> Conversation:
     return read_transcripts(path)[0]
 
 
-def call(number: int = 0, *blocks: Block) -> Call:
-    """Return a call with a request."""
-    return Call(number, number + 1, 0.01, 17, 99, blocks or (Block("user", "message", "hi", (0,)),))
+SAID = (TextBlock("user", "message", "hi", (0,)),)
 
 
 # -- blocks ---------------------------------------------------------------------------------------------------------
@@ -56,13 +53,13 @@ def test_recording_has_a_block_for_each_message_with_its_text_calls_and_result(t
         {"role": "tool", "tool_call_id": "a", "content": "text of x"},
         {"role": "tool", "tool_call_id": "b", "content": "size"},
     )
-    said = recording_of(talk, Reader(talk, CODECS)).said
+    said = recording_of(talk, Reader(talk, CODECS)).messages
     assert [blocks[0] for blocks in said] == [
-        Block("system", "system", "be brief", (0,)),
-        Block("user", "message", "look here", (1,)),
-        Block("assistant", "message", 'let me look\nread {"path": "x.py"}\nstat {}', (2,), ("a", "b")),
-        Block("tool", "message", "text of x", (3,), (), "a"),
-        Block("tool", "message", "size", (4,), (), "b"),
+        TextBlock("system", "system", "be brief", (0,)),
+        TextBlock("user", "message", "look here", (1,)),
+        TextBlock("assistant", "message", 'let me look\nread {"path": "x.py"}\nstat {}', (2,), ("a", "b")),
+        TextBlock("tool", "message", "text of x", (3,), (), "a"),
+        TextBlock("tool", "message", "size", (4,), (), "b"),
     ]
     assert [len(blocks) for blocks in said] == [1] * 5
 
@@ -82,7 +79,7 @@ def test_message_that_answers_several_calls_becomes_several_blocks(tmp_path: Pat
             ],
         },
     )
-    said = recording_of(talk, Reader(talk, CODECS)).said
+    said = recording_of(talk, Reader(talk, CODECS)).messages
     assert [(block.role, block.text, block.tool_result) for block in said[2]] == [
         ("tool", "first", "a"),
         ("tool", "second", "b"),
@@ -111,7 +108,7 @@ def test_block_of_a_verbatim_message_is_what_the_message_rendered(
     """Whatever is in it: the text that is scored is the text that was said."""
     made = codec.to_message({"role": "user", "content": text})
     talk = Conversation("x", "x", codec.tag, (made,), (1,), (0,), (None,))
-    assert Reader(talk, CODECS).said(talk)[0][0].text == made.rendered
+    assert recording_of(talk, Reader(talk, CODECS)).messages[0][0].text == made.rendered
     arguments = jsontext.write({"a": argument})
     called = OpenAIChat().to_message(
         {
@@ -121,7 +118,7 @@ def test_block_of_a_verbatim_message_is_what_the_message_rendered(
         }
     )
     talk = replace(talk, messages=(called,))
-    assert Reader(talk, CODECS).said(talk)[0][0].text == f"{text}\nf {arguments}"
+    assert recording_of(talk, Reader(talk, CODECS)).messages[0][0].text == f"{text}\nf {arguments}"
 
 
 # -- lines ----------------------------------------------------------------------------------------------------------
@@ -129,8 +126,8 @@ def test_block_of_a_verbatim_message_is_what_the_message_rendered(
 
 def test_dump_line_has_exactly_the_keys_that_the_scorer_reads() -> None:
     """`call`, `reported_tokens`, `jobs`, `blocks`, and of a block its six."""
-    block = Block("tool", "slimmed", "text", (3, 4), (), "c1")
-    assert json.loads(dump_line(call(7), [block_json(block)])) == {
+    block = TextBlock("tool", "slimmed", "text", (3, 4), (), "c1")
+    assert json.loads(dump_line(7, 17, [block_json(block)])) == {
         "call": 7,
         "reported_tokens": 17,
         "jobs": [],
@@ -145,14 +142,14 @@ def test_dump_line_has_exactly_the_keys_that_the_scorer_reads() -> None:
             }
         ],
     }
-    assert json.loads(dump_line(call(), [], 'an "odd" id'))["conversation"] == 'an "odd" id'
+    assert json.loads(dump_line(0, 17, [], 'an "odd" id'))["conversation"] == 'an "odd" id'
 
 
 @given(st.text(alphabet=st.characters(codec=None), max_size=30), st.text(max_size=5))
 def test_dump_line_is_one_line_of_ascii_whatever_the_text(text: str, name: str) -> None:
     """Readers that split at every kind of line break, and those that refuse lone surrogates, get along with it."""
-    block = Block("user", "message", text, (0,), (name,))
-    line = dump_line(call(), [block_json(block)], name)
+    block = TextBlock("user", "message", text, (0,), (name,))
+    line = dump_line(0, 17, [block_json(block)], name)
     assert line.isascii()
     assert len(line.splitlines()) == 1
     # A pair of surrogates is the character that it spells, in JSON as in every stored payload.
@@ -164,12 +161,11 @@ def test_dump_line_is_one_line_of_ascii_whatever_the_text(text: str, name: str) 
 
 
 def test_dump_writes_a_line_for_each_call_that_has_a_request(tmp_path: Path) -> None:
-    """A call without a request leaves no line; the numbers tell which."""
+    """Their numbers tell which calls have none."""
     target = tmp_path / "d.jsonl"
-    with open_dump(target, folder=False, several=False) as dump, dump.of("a") as write:
-        write(call(0))
-        write(Call(1, 3, 0.0))
-        write(call(2))
+    with open_dump(str(target), several=False) as dump, dump.of("a") as write:
+        write(0, 17, SAID)
+        write(2, 17, SAID)
         assert not target.exists()
     lines = [json.loads(line) for line in target.read_text(encoding="ascii").splitlines()]
     assert [line["call"] for line in lines] == [0, 2]
@@ -180,20 +176,20 @@ def test_dump_writes_a_line_for_each_call_that_has_a_request(tmp_path: Path) -> 
 def test_dump_names_the_conversation_where_one_file_holds_several(tmp_path: Path) -> None:
     """So that lines can be told apart; the scorer ignores the key."""
     target = tmp_path / "d.jsonl"
-    with open_dump(target, folder=False, several=True) as dump:
+    with open_dump(str(target), several=True) as dump:
         for name in ("a", "b"):
             with dump.of(name) as write:
-                write(call(0))
+                write(0, 17, SAID)
     assert [json.loads(line)["conversation"] for line in target.read_text().splitlines()] == ["a", "b"]
 
 
 def test_dump_into_a_folder_has_a_file_for_each_conversation(tmp_path: Path) -> None:
     """The folder is made; files have the conversations' names, and hold what the scorer reads."""
     target = tmp_path / "new" / "folder"
-    with open_dump(target, folder=True, several=True) as dump:
+    with open_dump(f"{target}/", several=True) as dump:
         for name in ("a", "../b"):
             with dump.of(name) as write:
-                write(call(0))
+                write(0, 17, SAID)
     assert sorted(path.name for path in target.iterdir()) == ["..%2Fb.jsonl", "a.jsonl"]
     assert "conversation" not in json.loads((target / "a.jsonl").read_text())
 
@@ -204,8 +200,8 @@ def test_dump_leaves_nothing_behind_where_the_replay_fails(tmp_path: Path) -> No
     target.write_text("old")
 
     def fails() -> None:
-        with open_dump(target, folder=False, several=False) as dump, dump.of("a") as write:
-            write(call(0))
+        with open_dump(str(target), several=False) as dump, dump.of("a") as write:
+            write(0, 17, SAID)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -219,8 +215,8 @@ def test_dump_through_a_link_replaces_what_it_points_to(tmp_path: Path) -> None:
     real, link = tmp_path / "real.jsonl", tmp_path / "link.jsonl"
     real.write_text("old")
     link.symlink_to(real)
-    with open_dump(link, folder=False, several=False) as dump, dump.of("a") as write:
-        write(call(0))
+    with open_dump(str(link), several=False) as dump, dump.of("a") as write:
+        write(0, 17, SAID)
     assert link.is_symlink()
     assert json.loads(real.read_text())["call"] == 0
 
@@ -232,8 +228,8 @@ def test_dump_into_a_device_leaves_the_device(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    with open_dump(pipe, folder=False, several=False) as dump, dump.of("a") as write:
-        write(call(0))
+    with open_dump(str(pipe), several=False) as dump, dump.of("a") as write:
+        write(0, 17, SAID)
     assert json.loads(os.read(reader, 10_000))["call"] == 0
     os.close(reader)
     assert pipe.is_fifo()
@@ -246,7 +242,7 @@ def test_dump_names_the_option_where_the_place_can_not_be_written(tmp_path: Path
     target = tmp_path / "file" / "below"
     with (
         pytest.raises(ConfigError, match=r"--dump .*below can't be written"),
-        open_dump(target, folder=folder, several=False),
+        open_dump(f"{target}/" if folder else str(target), several=False),
     ):
         pytest.fail("a file is no folder")
 
@@ -271,9 +267,12 @@ def test_file_names_of_long_ids_are_short_and_differ() -> None:
 
 def test_dump_goes_into_a_folder_that_is_there_or_written_like_one(tmp_path: Path) -> None:
     """A name that ends in a slash is a folder even before it is made."""
-    assert is_folder(tmp_path, str(tmp_path))
-    assert is_folder(tmp_path / "new", f"{tmp_path}/new/")
-    assert not is_folder(tmp_path / "new", f"{tmp_path}/new")
+    (tmp_path / "there").mkdir()
+    for path in (f"{tmp_path}/there", f"{tmp_path}/new/", f"{tmp_path}/file"):
+        with open_dump(path, several=False) as dump, dump.of("a") as write:
+            write(0, 17, SAID)
+    assert {path.name for path in tmp_path.glob("*/*")} == {"a.jsonl"}
+    assert (tmp_path / "file").is_file()
 
 
 def test_interrupt_right_behind_the_opening_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,7 +282,7 @@ def test_interrupt_right_behind_the_opening_leaves_nothing(tmp_path: Path, monke
         open_own(path, mode).close()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("squidbot.replay.report.open_own", opened)
-    with pytest.raises(KeyboardInterrupt), open_dump(tmp_path / "d.jsonl", folder=False, several=False):
+    monkeypatch.setattr("squidbot.replay.dump.open_own", opened)
+    with pytest.raises(KeyboardInterrupt), open_dump(str(tmp_path / "d.jsonl"), several=False):
         pass
     assert list(tmp_path.iterdir()) == []

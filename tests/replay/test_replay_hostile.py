@@ -11,14 +11,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
+from squidbot.cli.replay_results import result_of, to_json
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.transcripts import Conversation, read_transcripts
-from squidbot.replay.command import Places, conversations_of, run
+from squidbot.replay.dump import block_json, dump_line
 from squidbot.replay.metrics import Ruler
-from squidbot.replay.report import Results, as_text, block_json, dump_line, to_json
+from squidbot.replay.recording import CODECS, Reader, recording_of
 from squidbot.replay.rivals import RIVALS, score_rival
-from squidbot.replay.runner import Call, Outcome, replay
-from squidbot.replay.setup import CODECS, Reader, open_counter, recording_of, terms_for
+from squidbot.replay.runner import Places, ReplayCall, ReplayOutcome, Results, conversations_of, replay, run
+from squidbot.replay.terms import open_counter, terms_for
+
+from .test_replay_table import page_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,7 +65,7 @@ def conversation(messages: list[dict[str, object]], name: str = "talk") -> Conve
     )
 
 
-def breaks_rules(calls: list[Call], limit_tokens: int) -> list[str]:
+def breaks_rules(calls: list[ReplayCall], limit_tokens: int) -> list[str]:
     """Return what is wrong with the requests of a replay, in words."""
     wrong, before, events = [], None, 0
     for call in calls:
@@ -92,13 +95,13 @@ def test_replay_keeps_the_rules_whatever_was_recorded(messages: list[dict[str, o
     """Lone surrogates, NUL, unpaired calls, clocks that stand still: no rule is broken, nothing raises."""
     talk = conversation(messages)
     terms = terms_for(window, 128, "balanced", open_counter("bytes"), "tokens")
-    ruler, calls = Ruler(terms.meter.physical), list[Call]()
+    ruler, calls = Ruler(terms.meter.physical), list[ReplayCall]()
     outcome = replay(talk, terms, InMemoryStore(), ruler, calls.append)
     assert breaks_rules(calls, window - 128) == []
     assert (outcome.tally.over, outcome.tally.pairs_broken, outcome.unexplained) == (0, 0, [])
     assert outcome.calls == sum(message["role"] == "assistant" for message in messages[1:])
     for call in calls:
-        line = dump_line(call, [block_json(block) for block in call.blocks or ()])
+        line = dump_line(call.number, call.bound_tokens, [block_json(block) for block in call.blocks or ()])
         assert json.loads(line)["call"] == call.number
     recording = recording_of(talk, Reader(talk, CODECS))
     for kind in RIVALS:
@@ -106,10 +109,10 @@ def test_replay_keeps_the_rules_whatever_was_recorded(messages: list[dict[str, o
     check_shown(Results(terms, (outcome,)), outcome)
 
 
-def check_shown(results: Results, outcome: Outcome) -> None:
+def check_shown(results: Results, outcome: ReplayOutcome) -> None:
     """Check that the outcome can be printed both ways."""
     assert json.loads(json.dumps(to_json(results), allow_nan=False))["calls"] == outcome.calls
-    assert f"{outcome.calls:,} model call" in as_text(results)
+    assert f"{outcome.calls:,} model call" in page_of(result_of(results))
 
 
 @given(st.lists(MESSAGES, min_size=1, max_size=10))
@@ -119,7 +122,7 @@ def test_replay_gives_the_same_requests_again(messages: list[dict[str, object]])
     terms = terms_for(2_048, 128, "speed", open_counter("bytes"), "tokens")
     runs = []
     for _ in range(2):
-        calls: list[Call] = []
+        calls: list[ReplayCall] = []
         replay(conversation(messages), terms, InMemoryStore(), Ruler(terms.meter.physical), calls.append)
         runs.append([(call.number, call.bound_tokens, call.blocks, call.plan, str(call.error)) for call in calls])
     assert runs[0] == runs[1]
@@ -189,7 +192,7 @@ def test_replay_reads_every_form_of_recording(tmp_path: Path, content: str) -> N
     path = tmp_path / "talk.jsonl"
     path.write_text(content)
     terms = terms_for(8_000, None, "balanced", open_counter("classes"), "tokens")
-    calls: list[Call] = []
+    calls: list[ReplayCall] = []
     outcome = replay(read_transcripts(path)[0], terms, InMemoryStore(), Ruler(terms.meter.physical), calls.append)
     last = calls[-1].blocks or ()
     assert [(block.role, block.tool_calls, block.tool_result) for block in last] == [

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.replay.metrics import AGES_TOKENS, Job, Ruler, Scorer, Tally, bill_of_everything, literals_in
-from squidbot.replay.rivals import Everything, score_rival
-from squidbot.replay.setup import Block, Recording
+from squidbot.core.messages import Usage
+from squidbot.replay.metrics import AGES_TOKENS, Ruler, Scorer, Tally, literals_in, price_of_everything
+from squidbot.replay.recording import Recording, TextBlock
+from squidbot.replay.rivals import SendEverything, score_rival
 
 if TYPE_CHECKING:
     from squidbot.core.ports import Certificate
@@ -34,12 +35,12 @@ class Words:
         return 2 * len(text.split())
 
 
-def block(role: str, text: str, calls: tuple[str, ...] = (), result: str | None = None) -> Block:
+def block(role: str, text: str, calls: tuple[str, ...] = (), result: str | None = None) -> TextBlock:
     """Return a block said verbatim."""
-    return Block(role, "message", text, (), calls, result)
+    return TextBlock(role, "message", text, (), calls, result)
 
 
-def recording(*blocks: Block, times: list[float] | None = None) -> Recording:
+def recording(*blocks: TextBlock, times: list[float] | None = None) -> Recording:
     """Return a recording of one block a message, 8 seconds apart unless times are given."""
     assumed = [8.0 * at for at in range(len(blocks))]
     return Recording(tuple((one,) for one in blocks), tuple(times or assumed))
@@ -54,7 +55,7 @@ TALK = recording(
 )
 
 
-def scored(talk: Recording, requests: list[list[Block]], limit_tokens: int = NO_LIMIT) -> Tally:
+def scored(talk: Recording, requests: list[list[TextBlock]], limit_tokens: int = NO_LIMIT) -> Tally:
     """Return the tally of the requests for the calls of a recording, in order."""
     scorer = Scorer(talk, Ruler(Words()), limit_tokens)
     for index, request in zip(talk.calls, requests, strict=True):
@@ -62,9 +63,9 @@ def scored(talk: Recording, requests: list[list[Block]], limit_tokens: int = NO_
     return scorer.tally
 
 
-def said(talk: Recording, end: int) -> list[Block]:
+def said(talk: Recording, end: int) -> list[TextBlock]:
     """Return the first messages of a recording as a request."""
-    return [one for blocks in talk.said[:end] for one in blocks]
+    return [one for blocks in talk.messages[:end] for one in blocks]
 
 
 # -- literals -------------------------------------------------------------------------------------------------------
@@ -128,7 +129,7 @@ def test_scorer_bills_what_was_cached_at_a_tenth_and_the_rest_at_five_quarters()
 def test_scorer_reads_nothing_from_a_cache_that_has_expired() -> None:
     """An entry lives 300 seconds after its last use, and not one more."""
     for pause, cached in ((300.0, 13), (301.0, 0)):
-        talk = recording(*[blocks[0] for blocks in TALK.said], times=[0.0, 10.0, 20.0, 10.0 + pause, 900.0])
+        talk = recording(*[blocks[0] for blocks in TALK.messages], times=[0.0, 10.0, 20.0, 10.0 + pause, 900.0])
         assert scored(talk, [said(talk, 2), said(talk, 4)]).cached_tokens == cached
 
 
@@ -145,7 +146,7 @@ def test_scorer_bills_summaries_by_their_input_and_five_times_their_output() -> 
     """A summary made by a model is part of what a policy costs."""
     plain = scored(TALK, [said(TALK, 2), said(TALK, 4)])
     scorer = Scorer(TALK, Ruler(Words()), NO_LIMIT)
-    scorer.take(2, said(TALK, 2), [Job(1000, 20), Job(10, 1)])
+    scorer.take(2, said(TALK, 2), [Usage(1000, 20), Usage(10, 1)])
     scorer.take(4, said(TALK, 4))
     assert scorer.tally.billed == pytest.approx(plain.billed + 1000 + 5 * 20 + 10 + 5)
 
@@ -194,8 +195,8 @@ def test_bill_of_everything_is_what_sending_everything_is_billed(roles: list[str
     times = [sum(pauses[: at + 1]) for at in range(len(roles))]
     talk = recording(*(block(role, f"{role} {at}") for at, role in enumerate(roles)), times=times)
     ruler = Ruler(Words())
-    tally = score_rival(Everything(NO_LIMIT, ruler), talk, ruler, lambda: None)
-    assert bill_of_everything(talk, ruler) == pytest.approx(tally.billed)
+    tally = score_rival(SendEverything(NO_LIMIT, ruler), talk, ruler, lambda: None)
+    assert price_of_everything(talk, ruler) == pytest.approx(tally.billed)
 
 
 # -- what is kept ---------------------------------------------------------------------------------------------------
@@ -252,7 +253,7 @@ def test_scorer_counts_the_users_earlier_messages_that_stand_word_for_word() -> 
         ([], 0),
     ],
 )
-def test_scorer_counts_requests_with_a_broken_pair_once(request_blocks: list[Block], broken: int) -> None:
+def test_scorer_counts_requests_with_a_broken_pair_once(request_blocks: list[TextBlock], broken: int) -> None:
     """A result needs its call before it, a call its result; only the newest block may still wait for one."""
     talk = recording(block("user", "q"), block("assistant", "a"))
     assert scored(talk, [request_blocks]).pairs_broken == broken

@@ -11,7 +11,8 @@ from click.testing import CliRunner, Result
 
 from squidbot.cli import main
 from squidbot.codecs.transcripts import read_transcripts
-from squidbot.replay.setup import in_mode, open_counter, prompt_of, terms_for
+from squidbot.replay.recording import with_system_text
+from squidbot.replay.terms import open_counter, prompt_of, terms_for
 
 SESSION = Path(__file__).parents[2] / "examples" / "session.jsonl"
 
@@ -57,7 +58,7 @@ def test_text_stands_behind_the_first_system_texts_and_is_no_message_of_the_reco
     (talk,) = read_transcripts("talk.jsonl")
     prompt = prompt_of("developer", terms_for(16_000, None, "balanced", open_counter("classes"), "tokens"))
     assert prompt is not None
-    (made,) = in_mode([talk], prompt)
+    made = with_system_text(talk, prompt.text)
     at = next(place for place, message in enumerate(talk.messages) if message.role != "system")
     assert (made.messages[at].role, made.messages[at].text, made.sources[at]) == ("system", prompt.text, -1)
     for name in ("messages", "lines", "sources", "usages"):

@@ -12,15 +12,14 @@ from click.testing import CliRunner
 
 from squidbot.cli import main
 from squidbot.config.presets import profiles
-from squidbot.replay.command import Places, conversations_of, run
 from squidbot.replay.rivals import RIVALS
-from squidbot.replay.setup import Terms, open_counter, profiled_terms, settings_of, terms_for
+from squidbot.replay.runner import Places, conversations_of, run
+from squidbot.replay.terms import SCORING, Terms, open_counter, profile_terms, terms_for
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from squidbot.replay.report import Results
-    from squidbot.replay.runner import Outcome
+    from squidbot.replay.runner import ReplayOutcome, Results
 
 SESSION = Path(__file__).parents[2] / "examples" / "session.jsonl"
 # Lines of it: what shows events in each profile and the smallest window, and all.
@@ -29,7 +28,7 @@ PART, WHOLE = 80, 430
 
 def under(profile: str, window: int, **given: object) -> Terms:
     """Return the terms of a profile."""
-    return profiled_terms(settings_of(profile, **given), window, open_counter("classes"))
+    return profile_terms(profile, window, open_counter("classes"), SCORING, **given)
 
 
 def begun(folder: Path, lines: int) -> str:
@@ -46,12 +45,12 @@ def replayed(terms: Terms, session: str, dump: Path | None = None) -> Results:
 
 
 @pytest.fixture(scope="module")
-def outcome_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, int, int], Outcome]:
+def outcome_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, int, int], ReplayOutcome]:
     """What came of a profile in a window, by how many lines of the example session: made once."""
     folder = tmp_path_factory.mktemp("sessions")
 
     @cache
-    def replay_once(profile: str, window: int, lines: int) -> Outcome:
+    def replay_once(profile: str, window: int, lines: int) -> ReplayOutcome:
         return replayed(under(profile, window), begun(folder, lines)).outcomes[0]
 
     return replay_once
@@ -63,7 +62,7 @@ def outcome_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, int, 
 )
 @pytest.mark.parametrize("profile", profiles())
 def test_every_request_is_within_its_window_and_whole(
-    outcome_of: Callable[[str, int, int], Outcome], profile: str, window: int, lines: int
+    outcome_of: Callable[[str, int, int], ReplayOutcome], profile: str, window: int, lines: int
 ) -> None:
     """B-14 to B-17, C28: in each profile, however small the window; none is missing, none breaks a prefix unasked."""
     outcome = outcome_of(profile, window, lines)
@@ -87,7 +86,7 @@ def test_the_default_profile_sends_what_the_engine_alone_sends(tmp_path: Path, l
     assert one.outcomes[0].events
 
 
-def test_profiles_are_not_all_alike(outcome_of: Callable[[str, int, int], Outcome]) -> None:
+def test_profiles_are_not_all_alike(outcome_of: Callable[[str, int, int], ReplayOutcome]) -> None:
     """In a window that all of it does not fit: what a request has differs, where the documents differ."""
     said = {name: outcome_of(name, 2_048, PART).tally for name in profiles()}
     assert len({(one.billed, one.tokens) for one in said.values()}) >= 4

@@ -13,6 +13,7 @@ import pytest
 
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.adapters.stdlib import InMemoryStore
+from squidbot.cli.replay_results import to_json
 from squidbot.core import session
 from squidbot.core.compaction import turn as one_call
 from squidbot.core.compaction.turn import build
@@ -20,12 +21,10 @@ from squidbot.core.errors import BudgetError, ConfigError
 from squidbot.core.messages import Kind
 from squidbot.core.plan import PlanRecord
 from squidbot.core.settings import STRATEGIES
-from squidbot.replay.command import Places, conversations_of, model_calls, run, ticks_of
 from squidbot.replay.metrics import Ruler
-from squidbot.replay.report import Results, Totals, to_json
 from squidbot.replay.rivals import RIVALS
-from squidbot.replay.runner import Call, replay
-from squidbot.replay.setup import Terms, open_counter, terms_for
+from squidbot.replay.runner import Places, ReplayCall, ReplayOutcome, Results, conversations_of, replay, run, ticks_of
+from squidbot.replay.terms import Terms, open_counter, terms_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -139,7 +138,7 @@ def test_sources_of_a_request_name_every_message_before_it_once(tmp_path: Path) 
     places = Places((written(tmp_path / "talk.jsonl", talk(8)),), dump=str(tmp_path / "d.jsonl"))
     outcome = results(places, terms(3_000, 500)).outcomes[0]
     assert outcome.events
-    calls = [at for at, message in enumerate(outcome.conversation.messages) if message.role == "assistant"]
+    calls = [at for at, message in enumerate(conversations_of(places)[0].messages) if message.role == "assistant"]
     kinds = set()
     for line, before in zip(dumped(tmp_path / "d.jsonl"), calls, strict=True):
         blocks = holds(line["blocks"])
@@ -177,7 +176,7 @@ def test_watch_is_told_each_call_as_soon_as_it_is_decided(tmp_path: Path) -> Non
     store = InMemoryStore()
     seen: list[tuple[int, int, int]] = []
 
-    def watch(call: Call) -> None:
+    def watch(call: ReplayCall) -> None:
         seen.append((call.number, call.index, store.head("talk")[0]))
 
     under = terms(20_000)
@@ -299,7 +298,7 @@ def test_to_json_of_many_conversations_has_each_and_the_totals(tmp_path: Path) -
 def test_totals_of_no_call_divide_by_nothing(tmp_path: Path) -> None:
     """A recording in which nobody answered is no error."""
     made = results(Places((written(tmp_path / "t.jsonl", [{"role": "user", "content": "hello?"}]),)), terms(3_000))
-    totals = Totals.of(made.outcomes)
+    totals = ReplayOutcome.total(made.outcomes)
     assert (totals.calls, totals.everything_bite) == (0, 0.0)
     assert to_json(made)["seconds_per_call"] == {"p50": None, "p99": None}
 
@@ -322,7 +321,7 @@ def test_compare_sets_rivals_and_all_strategies_side_by_side(tmp_path: Path) -> 
     rows = {row.name: row.tally for row in made.rows}
     assert rows["squidbot balanced"].billed == pytest.approx(sum(one.tally.billed for one in made.outcomes))
     everything = rows["send everything"]
-    assert everything.billed == pytest.approx(Totals.of(made.outcomes).everything_billed)
+    assert everything.billed == pytest.approx(ReplayOutcome.total(made.outcomes).everything_billed)
     assert everything.over > 0
     assert everything.breaks == 0
     assert everything.nlr[0] == 1.0
@@ -341,7 +340,7 @@ def test_conversations_of_numbers_an_id_that_comes_again(tmp_path: Path) -> None
     other = written(tmp_path / "x" / "talk.jsonl", talk(2))
     found = conversations_of(Places((one, other, one)))
     assert [each.id for each in found] == ["talk", "talk-2", "talk-3"]
-    assert model_calls(found) == ticks_of(found, []) == 12
+    assert ticks_of(found, []) == 12
 
 
 def test_store_keeps_the_sessions_and_takes_each_only_once(tmp_path: Path) -> None:

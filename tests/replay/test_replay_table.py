@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from contextlib import redirect_stdout
+from io import StringIO
+from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.codecs.openai_chat import OpenAIChat
-from squidbot.codecs.transcripts import Conversation
+from squidbot.cli.printer import bar
+from squidbot.cli.replay_results import percentile, result_of
 from squidbot.core.errors import BudgetError
 from squidbot.core.plan import FirstChanged, PlanRecord, Price
 from squidbot.replay.metrics import Tally
-from squidbot.replay.report import Results, Row, as_text, percentile, plain, progress
-from squidbot.replay.runner import Event, Failure, Outcome
-from squidbot.replay.setup import Unit, open_counter, terms_for
+from squidbot.replay.runner import FailedCall, PlanEvent, PolicyRow, ReplayOutcome, Results
+from squidbot.replay.terms import Unit, open_counter, terms_for
+
+if TYPE_CHECKING:
+    from squidbot.cli.output import Result
 
 ESCAPE = "\x1b"
+
+
+def page_of(result: Result) -> str:
+    """Return what a result prints in a pipe."""
+    out = StringIO()
+    with redirect_stdout(out):
+        result.print()
+    return out.getvalue()
 
 
 def tally(calls: int = 200) -> Tally:
@@ -35,10 +48,8 @@ def tally(calls: int = 200) -> Tally:
     )
 
 
-def outcome(name: str = "talk", happenings: int = 14, **changes: object) -> Outcome:
+def outcome(name: str = "talk", happenings: int = 14, **changes: object) -> ReplayOutcome:
     """Return an outcome with so many events."""
-    made = OpenAIChat().to_message({"role": "user", "content": "x"})
-    talk = Conversation(name, f"{name}.jsonl", made.codec, (made,) * 411, (1,) * 411, tuple(range(411)), (None,) * 411)
     plan = PlanRecord(0, None, "lease", None, "overflow", tokens_before=27_900, tokens_after=9_100)
     moved = PlanRecord(
         1,
@@ -51,17 +62,28 @@ def outcome(name: str = "talk", happenings: int = 14, **changes: object) -> Outc
         first_changed=FirstChanged(12, 40, 4_208),
         price=Price(5_510.0, 1_600.0, 0.0, 3.4),
     )
-    happened = [Event(7 * at, moved if at else plan) for at in range(happenings)]
-    result = Outcome(talk, 366_753, 20_000.0 * 200, tally(), 200, 27_500, happened, seconds=[0.0004] * 199 + [0.3])
+    happened = [PlanEvent(7 * at, moved if at else plan) for at in range(happenings)]
+    result = ReplayOutcome(
+        name,
+        f"{name}.jsonl",
+        411,
+        366_753,
+        20_000.0 * 200,
+        tally(),
+        200,
+        27_500,
+        events=happened,
+        seconds=[0.0004] * 199 + [0.3],
+    )
     for key, value in changes.items():
         setattr(result, key, value)
     return result
 
 
-def shown(*outcomes: Outcome, rows: tuple[Row, ...] = (), unit: Unit = "tokens") -> str:
+def shown(*outcomes: ReplayOutcome, rows: tuple[PolicyRow, ...] = (), unit: Unit = "tokens") -> str:
     """Return the text for outcomes under a window of 32,000 tokens."""
     terms = terms_for(32_000, 4_096, "balanced", open_counter("classes"), unit)
-    return as_text(Results(terms, outcomes or (outcome(),), rows))
+    return page_of(result_of(Results(terms, outcomes or (outcome(),), rows)))
 
 
 def test_text_says_what_was_replayed_sent_paid_and_kept() -> None:
@@ -85,7 +107,10 @@ def test_text_says_what_was_replayed_sent_paid_and_kept() -> None:
 
 def test_text_has_neither_colour_nor_boxes_nor_long_lines_in_a_pipe() -> None:
     """Eighty columns of characters that every terminal and every mail shows."""
-    rows = (Row("send everything", ours=False, tally=tally()), Row("squidbot balanced", ours=True, tally=tally()))
+    rows = (
+        PolicyRow("send everything", ours=False, tally=tally()),
+        PolicyRow("squidbot balanced", ours=True, tally=tally()),
+    )
     for text in (shown(rows=rows), shown(outcome("a"), outcome("b" * 300), rows=rows), shown(unit="words")):
         assert text.isascii()
         assert ESCAPE not in text
@@ -108,7 +133,10 @@ def test_events_are_listed_up_to_twelve_with_what_moved_and_what_it_cost() -> No
 
 def test_every_column_is_explained() -> None:
     """One line each, under its table."""
-    rows = (Row("send everything", ours=False, tally=tally()), Row("squidbot balanced", ours=True, tally=tally()))
+    rows = (
+        PolicyRow("send everything", ours=False, tally=tally()),
+        PolicyRow("squidbot balanced", ours=True, tally=tally()),
+    )
     lines = shown(rows=rows).splitlines()
     for column in (
         "before",
@@ -131,7 +159,7 @@ def test_every_column_is_explained() -> None:
 
 def test_many_conversations_show_totals_and_those_that_lost_most() -> None:
     """Calls without a request come first, then what recall lost."""
-    worst = outcome("worst", failures=[Failure(3, BudgetError("tools", cost=9, budget=5, unit="tokens", key="k"))])
+    worst = outcome("worst", failures=[FailedCall(3, BudgetError("tools", cost=9, budget=5, unit="tokens", key="k"))])
     forgetful = outcome("forgetful", tally=Tally(calls=9, needed=Counter({0: 10}), held=Counter({0: 1})))
     text = shown(*(outcome(f"fine-{at}") for at in range(9)), forgetful, worst)
     assert "11 conversations: 4,521 messages, 2,200 model calls" in text
@@ -170,7 +198,6 @@ def test_words_are_named_where_they_limit() -> None:
 
 def test_names_can_not_command_the_terminal() -> None:
     """An id comes from a file that anybody may have written."""
-    assert plain("a\x1b[31mb\nc\ud800") == "a?[31mb?c?"
     text = shown(outcome("\x1b]0;gotcha\x07"))
     assert ESCAPE not in text
     assert "?]0;gotcha?: 411 messages" in text
@@ -178,8 +205,8 @@ def test_names_can_not_command_the_terminal() -> None:
 
 def test_progress_is_silent_where_standard_error_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     """Logs and pipes stay clean."""
-    with progress(3) as tick:
-        tick()
+    with bar("replaying") as tick:
+        tick(1, 3)
     assert capsys.readouterr() == ("", "")
 
 

@@ -12,7 +12,9 @@ from squidbot.codecs.transcripts import read_transcripts
 from squidbot.core.engine import ContextEngine, Inputs
 from squidbot.core.errors import ConfigError
 from squidbot.core.tokens.counters import builtin_counter
-from squidbot.replay.setup import CODECS, Reader, biller_of, terms_for
+from squidbot.replay.recording import CODECS, Reader
+from squidbot.replay.terms import terms_for
+from squidbot.replay.usage import reporter_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -43,14 +45,14 @@ def sent(conversation: Conversation, how: str, window: int) -> list[tuple[Assemb
     """Return each request and what it cost by the recording."""
     terms = terms_for(window, None, "balanced", builtin_counter("classes"), "tokens")
     reader, store, made = Reader(conversation, CODECS), InMemoryStore(), []
-    truth, biller = (biller_of(one, conversation, terms.meter, reader) for one in ("recorded", how))
+    truth, biller = (reporter_of(one, conversation, terms.meter, reader) for one in ("recorded", how))
     session = ContextEngine(store, store, CODECS).session("s", terms.window, terms.meter, terms.settings)
     for index, message in enumerate(conversation.messages):
         usage = None
         if message.role == "assistant":
             request = session.assemble((), Inputs(now=float(index)))
-            usage = biller.usage(request, index) if biller else None
-            real = truth.usage(request, index) if truth else None
+            usage = biller(request, index) if biller else None
+            real = truth(request, index) if truth else None
             assert real is not None
             made.append((request, real.input_tokens))
         session.record(message, usage=usage)
@@ -88,10 +90,10 @@ def test_counter_bills_each_text_with_four_tokens_around_it_and_five_around_all(
     """As if it were the provider's tokenizer."""
     conversation = recorded(tmp_path, turns=2)
     terms = terms_for(8192, None, "balanced", builtin_counter("classes"), "tokens")
-    biller = biller_of("chars4", conversation, terms.meter, Reader(conversation, CODECS))
+    biller = reporter_of("chars4", conversation, terms.meter, Reader(conversation, CODECS))
     request = sent(conversation, "none", 8192)[0][0]
     assert biller is not None
-    usage = biller.usage(request, 1)
+    usage = biller(request, 1)
     assert usage is not None
     assert usage.input_tokens == len(conversation.messages[0].text) // 4 + 4 + 5
 
@@ -111,10 +113,10 @@ def test_answer_costs_what_was_reported_for_it_and_a_missing_one_costs_others_no
     path.write_text("".join(json.dumps(line) + "\n" for line in talk), encoding="utf-8")
     conversation = read_transcripts(str(path))[0]
     terms = terms_for(131_072, None, "balanced", builtin_counter("classes"), "tokens")
-    biller = biller_of("recorded", conversation, terms.meter, Reader(conversation, CODECS))
+    biller = reporter_of("recorded", conversation, terms.meter, Reader(conversation, CODECS))
     assert biller is not None
     requests = [request for request, _ in sent(conversation, "none", 131_072)]
-    first, second, third = (biller.usage(one, at) for one, at in zip(requests, (1, 3, 6), strict=True))
+    first, second, third = (biller(one, at) for one, at in zip(requests, (1, 3, 6), strict=True))
     assert first is not None
     assert second is not None
     assert third is not None

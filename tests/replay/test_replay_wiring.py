@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.core.budget import Caps
+from squidbot.core.budget import PolicyCaps
 from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError
 from squidbot.core.settings import STRATEGIES, strategy
-from squidbot.replay.setup import CODECS, open_counter, open_store, terms_for
+from squidbot.replay.recording import CODECS
+from squidbot.replay.terms import open_counter, open_replay_store, terms_for
 from squidbot.testing import made_message
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def test_open_store_without_a_path_leaves_nothing_behind(tmp_path: Path, monkeyp
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
     def used() -> None:
-        with open_store(None) as store:
+        with open_replay_store(None) as store:
             store.append("s", 0, [made_message(0)])
             assert len(list(tmp_path.iterdir())) == 1
             raise KeyboardInterrupt
@@ -81,7 +82,7 @@ def test_open_store_without_a_path_leaves_nothing_behind(tmp_path: Path, monkeyp
 def test_open_store_with_a_path_keeps_the_file(tmp_path: Path) -> None:
     """What was stored is there the next time."""
     for expected in (0, 1):
-        with open_store(tmp_path / "s.db") as store:
+        with open_replay_store(tmp_path / "s.db") as store:
             assert store.head("s") == (expected, 0)
             store.append("s", expected, [made_message(expected)])
 
@@ -89,9 +90,9 @@ def test_open_store_with_a_path_keeps_the_file(tmp_path: Path) -> None:
 def test_open_store_tells_a_wrong_path_from_a_file_that_is_no_store(tmp_path: Path) -> None:
     """The first is the user's to correct, the second may be damage."""
     (tmp_path / "text").write_text("no database, but text " * 400)
-    with pytest.raises(ConfigError, match="missing"), open_store(tmp_path / "missing" / "s.db"):
+    with pytest.raises(ConfigError, match="missing"), open_replay_store(tmp_path / "missing" / "s.db"):
         pytest.fail("its folder is missing")
-    with pytest.raises(DamagedStoreError), open_store(tmp_path / "text"):
+    with pytest.raises(DamagedStoreError), open_replay_store(tmp_path / "text"):
         pytest.fail("it is no store")
 
 
@@ -112,10 +113,10 @@ def test_terms_take_the_default_reserve_and_the_strategy_for_the_room() -> None:
 def test_terms_in_words_keep_the_policy_cap_beside_the_window() -> None:
     """Estimates are words then, bounds stay tokens; another strategy keeps the cap."""
     terms = terms_for(32_000, 0, "balanced", open_counter("bytes"), "words")
-    assert terms.settings.policy_limit == Caps().total
+    assert terms.settings.policy_limit == PolicyCaps().total
     assert terms.meter.text("two words") == (2, 9)
     for name in STRATEGIES:
-        assert terms.with_strategy(name).settings.policy_limit == Caps().total
+        assert terms.with_strategy(name).settings.policy_limit == PolicyCaps().total
     assert terms.with_strategy("speed").strategy == "speed"
     assert terms.with_strategy("speed").window == terms.window
 

@@ -8,25 +8,33 @@ from hypothesis import strategies as st
 
 from squidbot.core.tokens.counters import builtin_counter
 from squidbot.replay.metrics import Ruler
-from squidbot.replay.rivals import RIVALS, Everything, LastMessages, Rival, Summarizing, Trimming, score_rival
-from squidbot.replay.setup import Block, Recording
+from squidbot.replay.recording import Recording, TextBlock
+from squidbot.replay.rivals import (
+    RIVALS,
+    LastMessages,
+    Rival,
+    RollingSummary,
+    SendEverything,
+    TrimmedWindow,
+    score_rival,
+)
 
-Said = tuple[Block, ...]
-LEAD: Said = (Block("system", "system", "You are terse."),)
+Said = tuple[TextBlock, ...]
+LEAD: Said = (TextBlock("system", "system", "You are terse."),)
 
 
 def talk(turns: int, size: int = 60) -> list[Said]:
     """Return turns of a user's question, a tool call, its result and an answer; results of `size` words."""
     said: list[Said] = [LEAD]
     for turn in range(turns):
-        said.append((Block("user", "message", f"question {turn} on file_{turn}.txt"),))
-        said.append((Block("assistant", "message", f"read file_{turn}.txt", (), (f"c{turn}",)),))
-        said.append((Block("tool", "message", f"line_{turn} " * size, (), (), f"c{turn}"),))
-        said.append((Block("assistant", "message", f"answer {turn} about line_{turn}"),))
+        said.append((TextBlock("user", "message", f"question {turn} on file_{turn}.txt"),))
+        said.append((TextBlock("assistant", "message", f"read file_{turn}.txt", (), (f"c{turn}",)),))
+        said.append((TextBlock("tool", "message", f"line_{turn} " * size, (), (), f"c{turn}"),))
+        said.append((TextBlock("assistant", "message", f"answer {turn} about line_{turn}"),))
     return said
 
 
-def requests(rival: Rival, said: list[Said]) -> list[list[Block]]:
+def requests(rival: Rival, said: list[Said]) -> list[list[TextBlock]]:
     """Return the requests before each of the assistant's messages."""
     made = []
     for one in said:
@@ -53,13 +61,13 @@ def test_rivals_keep_the_opening_system_text_and_the_newest_message(kind: type[R
 
 def test_everything_sends_everything() -> None:
     """All messages before the call, over the budget or not."""
-    assert [len(request) for request in requests(fresh(Everything, 10), talk(3))] == [2, 4, 6, 8, 10, 12]
+    assert [len(request) for request in requests(fresh(SendEverything, 10), talk(3))] == [2, 4, 6, 8, 10, 12]
 
 
 def test_last_messages_sends_forty_and_does_not_look_at_pairs() -> None:
     """A window that slides by one leaves results whose call is gone."""
     said = talk(30)
-    said.insert(61, (Block("user", "message", "one message more than usual"),))
+    said.insert(61, (TextBlock("user", "message", "one message more than usual"),))
     made = requests(fresh(LastMessages, 10), said)
     assert max(len(request) for request in made) == 41
     assert any(request[1].role == "tool" for request in made)
@@ -69,7 +77,7 @@ def test_last_messages_sends_forty_and_does_not_look_at_pairs() -> None:
 def test_trimming_fits_and_parts_no_pair_where_the_newest_step_fits(turns: int, size: int, budget_tokens: int) -> None:
     """It starts with a user message where one is left, else with an assistant's, never with a result."""
     ruler = Ruler(builtin_counter("bytes"))
-    for request in requests(Trimming(budget_tokens, ruler), talk(turns, size)):
+    for request in requests(TrimmedWindow(budget_tokens, ruler), talk(turns, size)):
         if ruler.cost(request).bound <= budget_tokens and len(request) > 2:
             assert request[1].role in {"user", "assistant"}
         elif ruler.cost(request).bound > budget_tokens:
@@ -80,7 +88,7 @@ def test_trimming_sends_all_that_fits() -> None:
     """One more message from a user on would be too much."""
     ruler = Ruler(builtin_counter("bytes"))
     said = talk(12)
-    rival = Trimming(3000, ruler)
+    rival = TrimmedWindow(3000, ruler)
     for one in said[:-1]:
         rival.add(one)
     request = rival.request()
@@ -93,17 +101,17 @@ def test_trimming_sends_all_that_fits() -> None:
 def test_summarizing_waits_for_the_threshold_and_pays_for_each_summary() -> None:
     """Below 80 % nothing happens; a summary frees room for a while, and its job names what was read."""
     ruler = Ruler(builtin_counter("bytes"))
-    rival = Summarizing(4000, ruler)
-    jobs, before, extends = 0, list[Block](), 0
+    rival = RollingSummary(4000, ruler)
+    jobs, before, extends = 0, list[TextBlock](), 0
     for one in talk(30):
         if one[0].role == "assistant":
             request = rival.request()
             assert ruler.cost(request).bound <= 4000
-            assert (request[: len(before)] == before) != bool(rival.jobs)
-            extends += not rival.jobs
-            jobs += len(rival.jobs)
-            assert all(job.input_tokens > job.output_tokens > 0 for job in rival.jobs)
-            rival.jobs, before = [], request
+            assert (request[: len(before)] == before) != bool(rival.summaries)
+            extends += not rival.summaries
+            jobs += len(rival.summaries)
+            assert all(job.input_tokens > job.output_tokens > 0 for job in rival.summaries)
+            rival.summaries, before = [], request
         rival.add(one)
     assert jobs >= 2
     assert extends > jobs
@@ -111,7 +119,7 @@ def test_summarizing_waits_for_the_threshold_and_pays_for_each_summary() -> None
 
 def test_summarizing_parts_no_pair_and_quotes_the_user() -> None:
     """The kept part starts outside a step; the summary has the user's words and the names that came most."""
-    made = requests(fresh(Summarizing, 4000), talk(30))
+    made = requests(fresh(RollingSummary, 4000), talk(30))
     summarized = next(request for request in made if request[1].kind == "summary")
     assert "question 0 on file_0.txt" in summarized[1].text
     assert "line_0" in summarized[1].text
@@ -124,19 +132,19 @@ def test_summarizing_parts_no_pair_and_quotes_the_user() -> None:
 
 def test_summarizing_leaves_a_step_that_is_too_large_alone() -> None:
     """Where only the newest step is left, summarizing a summary again would pay for nothing."""
-    rival = fresh(Summarizing, 400)
+    rival = fresh(RollingSummary, 400)
     for one in talk(2, size=200)[:-1]:
         rival.add(one)
     request = rival.request()
-    assert len(rival.jobs) == 1
+    assert len(rival.summaries) == 1
     assert rival.request() == request
-    assert len(rival.jobs) == 1
+    assert len(rival.summaries) == 1
 
 
 def test_summaries_order_names_that_come_equally_often_by_themselves() -> None:
     """Sets of names have no order of their own: it would differ from process to process."""
-    said = [(Block("user", "message", f"see file_{turn}.txt"),) for turn in range(40)]
-    summary = Summarizing(10_000, Ruler(builtin_counter("bytes")))._summary(said, 4_000)
+    said = [(TextBlock("user", "message", f"see file_{turn}.txt"),) for turn in range(40)]
+    summary = RollingSummary(10_000, Ruler(builtin_counter("bytes")))._summary(said, 4_000)
     names = summary.rpartition("Names: ")[2].split()
     assert names == sorted(f"file_{turn}" for turn in range(40))
 
@@ -147,7 +155,7 @@ def test_score_rival_scores_each_call_once() -> None:
     recording = Recording(tuple(said), tuple(8.0 * at for at in range(len(said))))
     ticks: list[None] = []
     ruler = Ruler(builtin_counter("bytes"))
-    tally = score_rival(Summarizing(3000, ruler), recording, ruler, lambda: ticks.append(None))
+    tally = score_rival(RollingSummary(3000, ruler), recording, ruler, lambda: ticks.append(None))
     assert tally.calls == len(ticks) == len(recording.calls) == 20
     assert tally.over == 0
     assert tally.pairs_broken == 0

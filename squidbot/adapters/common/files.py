@@ -76,7 +76,7 @@ def append(path: str | os.PathLike[str], data: bytes) -> None:
     while True:
         with open_own(path, "a") as file:
             lock(file)
-            if _is(file, path):  # else another has taken its place meanwhile
+            if has_name(file, path):  # else another has taken its place meanwhile
                 file.write(data)
                 return
 
@@ -94,7 +94,7 @@ def replace(path: str | os.PathLike[str], change: Callable[[bytes], bytes]) -> b
     while True:
         with place.open("r+b") as old:
             lock(old)
-            if not _is(old, place):
+            if not has_name(old, place):
                 continue
             data = old.read()
             made = change(data)
@@ -140,7 +140,7 @@ def _overwrite(old: BinaryIO) -> None:
         os.fsync(old.fileno())
 
 
-def _is(file: BinaryIO, path: str | os.PathLike[str]) -> bool:
+def has_name(file: BinaryIO, path: str | os.PathLike[str]) -> bool:
     """Return whether a file that is open is the one of that name."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), Path(path).stat())

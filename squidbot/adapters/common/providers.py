@@ -1,21 +1,17 @@
-"""Who asks a provider: its address, a key from the environment, patience; and its refusals in our words.
+"""What all chat models share: accounts at providers, failures as our errors, answers put together, and kept counts.
 
-What each adapter adds is its SDK, and the words that its provider has for what is wrong.
+Each adapter adds its SDK or protocol, and the words its provider has for what is wrong.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
-import threading
 from abc import ABC, abstractmethod
-from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TypeVar
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
-from squidbot.adapters.common.files import OWN_FILE, open_own
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, StaleThinkingError
 from squidbot.core.messages import Completion, Reply
 from squidbot.core.tokens.counters import builtin_counter
@@ -105,6 +101,7 @@ class Account:
         self.url = (url or self.usual_url).rstrip("/")
         parts = address(self.url, self.usual_url)
         self.host = parts.netloc
+        self.is_usual = self.url == self.usual_url
         self._key_name = key_name or self.usual_key
         self._key = environment.get(self._key_name, "").strip()
         if not self._key and not is_here(parts):
@@ -120,11 +117,6 @@ class Account:
             timeout=self.sdk.Timeout(patience.answer_seconds, connect=patience.connect_seconds),
             max_retries=patience.retries,
         )
-
-    @property
-    def is_usual(self) -> bool:
-        """Whether the server is the provider's own."""
-        return self.url == self.usual_url
 
     def close(self) -> None:
         """Close its connections; a second call does nothing."""
@@ -148,151 +140,198 @@ class Account:
             raise self._failure(error) from error
 
     def _failure(self, error: Exception) -> LLMError | ContextOverflowError:
-        sdk = self.sdk
+        sdk, message = self.sdk, self.message(error)
         if isinstance(error, sdk.APITimeoutError):
             return LLMError("unreachable", f"{self.url} did not answer in time")
         if isinstance(error, sdk.APIConnectionError):
-            return LLMError("unreachable", f"{self.url} is not reached: {self.said(error.__cause__ or error)}")
+            return LLMError("unreachable", f"{self.url} is not reached: {self.message(error.__cause__ or error)}")
         if isinstance(error, sdk.APIStatusError):
-            kind = f"{getattr(error, 'code', None) or ''} {error.type or ''}"
-            return self.refusal(error.status_code, kind, self.said(error))
+            return self.refusal(error.status_code, f"{getattr(error, 'code', None) or ''} {error.type or ''}", message)
         if isinstance(error, self.broken):
-            return LLMError("unreachable", f"{self.url} broke off: {self.said(error)}")
-        return self.unusable(self.said(error))
+            return LLMError("unreachable", f"{self.url} broke off: {message}")
+        return LLMError("unusable", f"{self.url} answers something else: {message}")
 
     def events(self, stream: Iterable[T]) -> Iterator[T]:
-        """Yield what a stream brings; what is done with it is not among the failures of the provider."""
-        coming = iter(stream)
+        """Yield the events of a stream; errors of whoever consumes them are not taken for the provider's."""
+        iterator = iter(stream)
         while True:
             with self.failures():
-                event = next(coming, None)
+                event = next(iterator, None)
             if event is None:
                 return
             yield event
 
-    def refusal(self, status: int, kind: str, said: str) -> LLMError | ContextOverflowError:
-        """Return a server's refusal as ours.
+    def refusal(self, status: int, kind: str, message: str) -> LLMError | ContextOverflowError:
+        """Return a server's refusal as our error, by who has to act: the first rule that applies.
 
-        `status` is that of HTTP, below 400 where a stream broke off with it; `kind` has the provider's names for it.
+        `status` is that of HTTP, below 400 where a stream ended with it; `kind` has the provider's names for it.
         """
+        url, shown = self.url, f" ({status})" if status >= 400 else ""
         if status in _KEY_STATUSES:
-            return LLMError("refused", f"{self.url} does not take the key in {self._key_name} ({status}): {said}")
-        if (status == _TOO_MANY or _among(_BUSY_KINDS, kind)) and "insufficient_quota" not in kind:
-            return LLMError("rate-limit", f"{self.url} is asked too often: {said}")
-        told = f" ({status})" if status >= 400 else ""
-        if status < _FAILS and self.words.too_long.search(f"{kind} {said}"):
-            return self._overflow(said)
-        if status >= _FAILS or _among(_BROKEN_KINDS, kind):
-            return LLMError("unreachable", f"{self.url} fails{told}: {said}")
-        return self._unfit(status, f"refuses{told}: {said}{self._blamed(said)}", said)
+            refusal = "refused", f"does not take the key in {self._key_name} ({status})"
+        elif (status == _TOO_MANY or any(name in kind for name in _BUSY_KINDS)) and "insufficient_quota" not in kind:
+            refusal = "rate-limit", "is asked too often"
+        elif status < _FAILS and self.words.too_long.search(f"{kind} {message}"):
+            if window := self.words.window.search(message):
+                self.refused_window_tokens = int(window[1])
+            return ContextOverflowError(f"{url} refuses a request: {message}")
+        elif status >= _FAILS or any(name in kind for name in _BROKEN_KINDS):
+            refusal = "unreachable", f"fails{shown}"
+        elif self.words.stale and self.words.stale.search(message):
+            return StaleThinkingError("refused", f"{url} refuses reasoning that comes back: {message}")
+        elif status < 400:
+            refusal = "unusable", "answers something else"
+        else:
+            named = [place for name, place in self.places.items() if re.search(rf"\b{re.escape(name)}\b", message)]
+            advice = f"; see {', '.join(named)} in the settings" if named else ""
+            error = UnfitError if status in _UNFIT_STATUSES else LLMError
+            return error("refused", f"{url} refuses{shown}: {message}{advice}")
+        return LLMError(refusal[0], f"{url} {refusal[1]}: {message}")
 
-    def _overflow(self, said: str) -> ContextOverflowError:
-        if found := self.words.window.search(said):
-            self.refused_window_tokens = int(found[1])
-        return ContextOverflowError(f"{self.url} refuses a request: {said}")
-
-    def _blamed(self, said: str) -> str:
-        """Return which options of the settings a refusal names."""
-        named = [place for name, place in self.places.items() if re.search(rf"\b{re.escape(name)}\b", said)]
-        return f"; see {', '.join(named)} in the settings" if named else ""
-
-    def _unfit(self, status: int, refuses: str, said: str) -> LLMError:
-        if self.words.stale and self.words.stale.search(said):
-            return StaleThinkingError("refused", f"{self.url} refuses reasoning that comes back: {said}")
-        if status in _UNFIT_STATUSES:
-            return UnfitError("refused", f"{self.url} {refuses}")
-        if status >= 400:
-            return LLMError("refused", f"{self.url} {refuses}")
-        return self.unusable(said)
-
-    def unusable(self, said: str) -> LLMError:
-        """Return that what came is no answer."""
-        return LLMError("unusable", f"{self.url} answers something else: {said}")
-
-    def said(self, error: BaseException) -> str:
-        """Return what an error of the SDK says, in one line, without the key."""
+    def message(self, error: BaseException) -> str:
+        """Return the message of an SDK's error in one line, without the key."""
         body = getattr(error, "body", None)
-        told = getattr(error, "api_message", None) or (body.get("message") if isinstance(body, dict) else None)
-        words = " ".join(str(told or error).split())[:MOST_SAID_CHARS]
-        return words.replace(self._key, "***") if self._key else words
+        text = getattr(error, "api_message", None) or (body.get("message") if isinstance(body, dict) else None)
+        line = " ".join(str(text or error).split())[:MOST_SAID_CHARS]
+        return line.replace(self._key, "***") if self._key else line
 
 
-class ModelAnswer(NamedTuple):
-    """A whole answer: the message as it was on the wire, its words, why it ended, and its tokens; 0 where unknown."""
+class ChatModel(ABC):
+    """What every model shares: a name, a counter for hosts, and jobs. Threads may share it."""
 
-    message: dict[str, object]
-    text: str
-    finish: str
-    input_tokens: int
-    output_tokens: int
-    cached_tokens: int
+    form = "openai.chat"
 
-    @property
-    def reply(self) -> Reply:
-        """The answer as the next message of a conversation."""
-        return Reply(self.message, self.finish, self.input_tokens, self.output_tokens, self.cached_tokens)
+    def __init__(self, name: str, counter: TokenCounter) -> None:
+        self.name = name
+        self.counter = counter
+
+    def complete(self, system: str, prompt: str, max_output_tokens: int) -> Completion:
+        """Return the answer to a prompt; a model thinks as little as it can, since that takes the answer's room.
+
+        Raises:
+            ContextOverflowError: the prompt does not fit.
+            LLMError: there is no whole answer.
+        """
+        text, reply = self._job(system, prompt, max_output_tokens)
+        if reply.finish == "length":
+            raise LLMError("cut", f"{self.name} reached {max_output_tokens} tokens, or its window, in mid-answer")
+        if not text.strip():
+            raise LLMError("empty", f"{self.name} answered nothing")
+        return Completion(text, reply.input_tokens, reply.output_tokens)
+
+    @abstractmethod
+    def _job(self, system: str, prompt: str, most: int) -> TextReply:
+        """Return the answer to a prompt without a conversation around it."""
 
 
-class ProviderModel(ABC):
-    """A model behind an account: its name, its counter, and what a job must be answered. Threads may share it."""
+# The text of an answer, and the whole of it.
+TextReply = tuple[str, Reply]
+
+
+class ProviderModel(ChatModel):
+    """A model behind an account."""
 
     # A name to show where one is wrong.
     example: ClassVar[str]
 
     def __init__(self, model: str, account: Account, counter: TokenCounter | None) -> None:
-        """Name a model. `counter` is what hosts count texts with, None: `classes`.
+        """Name a model. `counter` is what hosts count texts with, `None`: `classes`.
 
         Raises:
             ConfigError: no model is named.
         """
         if not model or model != model.strip() or not model.isprintable():
             raise ConfigError(f"{model!r:.80} is no name of a model; write one such as {self.example}")
-        self._model = model
+        super().__init__(model, counter or builtin_counter("classes"))
         self._account = account
-        self._counter = counter or builtin_counter("classes")
-
-    @property
-    def name(self) -> str:
-        """The model's name at its provider."""
-        return self._model
-
-    @property
-    def counter(self) -> TokenCounter:
-        """What texts are counted with."""
-        return self._counter
 
     def close(self) -> None:
         """Close its connections; a second call does nothing."""
         self._account.close()
 
-    def complete(self, system: str, prompt: str, max_output_tokens: int) -> Completion:
-        """Return the answer to a prompt; the model thinks as little as it can, since that takes the answer's room.
 
-        Raises:
-            ContextOverflowError: the prompt does not fit.
-            LLMError: there is no whole answer.
-        """
-        answer = self._job(system, prompt, max_output_tokens)
-        return completion(
-            self._model, answer.text, answer.finish, max_output_tokens, (answer.input_tokens, answer.output_tokens)
-        )
-
-    @abstractmethod
-    def _job(self, system: str, prompt: str, most: int) -> ModelAnswer:
-        """Return the answer to a job, without a conversation around it."""
+def job_messages(system: str, prompt: str) -> list[dict[str, object]]:
+    """Return a job as messages in the form "openai.chat"."""
+    head: list[dict[str, object]] = [{"role": "system", "content": system}] if system else []
+    return [*head, {"role": "user", "content": prompt}]
 
 
-def completion(model: str, text: str, finish: str, most: int, tokens: tuple[int, int]) -> Completion:
-    """Return the answer to a job of at most `most` tokens; `tokens` are those of the input and of the output.
+def check_room(model: str, tokens: int, max_output_tokens: int, window_tokens: int) -> None:
+    """Check that a prompt and its answer fit a window.
 
     Raises:
-        LLMError: it is not whole, or says nothing.
+        ContextOverflowError: they do not.
     """
-    if finish == "length":
-        raise LLMError("cut", f"{model} reached {most} tokens, or its window, in mid-answer")
-    if not text.strip():
-        raise LLMError("empty", f"{model} answered nothing")
-    return Completion(text, *tokens)
+    if tokens + max_output_tokens > window_tokens:
+        raise ContextOverflowError(
+            f"the request takes up to {tokens} tokens, with {max_output_tokens} for the answer more than "
+            f"the window of {window_tokens} of {model}"
+        )
+
+
+class ChatAnswer:
+    """An answer in the form "openai.chat", put together from the chunks of its stream."""
+
+    def __init__(self) -> None:
+        self.message: dict[str, Any] = {"role": "assistant", "content": None}
+        self.finish = ""
+        self.usage: object = None
+        self._calls: dict[int, dict[str, Any]] = {}
+
+    def take(self, chunk: Mapping[str, Any]) -> str:
+        """Take a chunk, and return the text in it."""
+        self.usage = chunk.get("usage") or self.usage
+        choices = chunk.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices else {}
+        self.finish = str(choice.get("finish_reason") or self.finish)
+        delta = choice.get("delta") or {}
+        for key, value in delta.items():
+            if key == "tool_calls":
+                for place, call in enumerate(value if isinstance(value, list) else []):
+                    self._add_call(place, call)
+            elif key != "role":
+                self.message[key] = _joined(self.message.get(key), value)
+        text = delta.get("content")
+        return text if isinstance(text, str) else ""
+
+    def calls(self) -> list[dict[str, Any]]:
+        """Return the tool calls so far, in order."""
+        return [self._calls[place] for place in sorted(self._calls)]
+
+    def reply(self, finish: str) -> Reply:
+        """Return the answer with its calls, and the tokens that its usage reports."""
+        if calls := self.calls():
+            self.message["tool_calls"] = calls
+        tokens = number(self.usage, "prompt_tokens")
+        cached = min(number(self.usage, "prompt_tokens_details", "cached_tokens"), tokens)
+        return Reply(self.message, finish, tokens, number(self.usage, "completion_tokens"), cached)
+
+    def _add_call(self, place: int, piece: Mapping[str, Any]) -> None:
+        at = piece.get("index")
+        call = self._calls.setdefault(at if isinstance(at, int) else len(self._calls) + place, {})
+        for key, value in piece.items():
+            if isinstance(value, dict):
+                # Arguments come bit by bit, the name at once.
+                before = call.get(key)
+                function = dict(before) if isinstance(before, dict) else {}
+                for name, part in value.items():
+                    if part is not None:
+                        bits = name in {"arguments", "input"}
+                        function[name] = f"{function.get(name) or ''}{part}" if bits else part
+                call[key] = function
+            elif key != "index" and value is not None:
+                call[key] = value
+
+
+def _joined(before: object, piece: object) -> object:
+    """Return the value of a key with one more piece of it."""
+    if piece is None or before is None:
+        return before if piece is None else piece
+    if isinstance(before, str) and isinstance(piece, str):
+        return before + piece
+    if isinstance(before, list) and isinstance(piece, list):
+        return [*before, *piece]
+    return piece
 
 
 def unit_vector(model: str, numbers: object, dimensions: int) -> tuple[float, ...]:
@@ -316,10 +355,6 @@ def number(table: object, *path: str) -> int:
     for key in path:
         table = table.get(key) if isinstance(table, dict) else None
     return table if type(table) is int and table > 0 else 0
-
-
-def _among(names: tuple[str, ...], kind: str) -> bool:
-    return any(name in kind for name in names)
 
 
 def address(url: str, example: str) -> SplitResult:
@@ -352,81 +387,15 @@ def is_here(parts: SplitResult) -> bool:
     return host in {"localhost", "::1"} or host.startswith("127.")
 
 
-def writable(value: object) -> object:
-    """Return a JSON value whose texts can be sent: halves of surrogate pairs become U+FFFD."""
+def well_formed(text: str) -> str:
+    """Return a text that can be sent: halves of surrogate pairs become U+FFFD."""
+    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def writable(value: object) -> Any:  # noqa: ANN401  # JSON
+    """Return a JSON value whose texts can be sent."""
     if isinstance(value, str):
-        return value if value.isascii() else value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return well_formed(value)
     if isinstance(value, dict):
         return {writable(key): writable(inner) for key, inner in value.items()}
     return [writable(inner) for inner in value] if isinstance(value, list | tuple) else value
-
-
-# Counts of texts that others made, by the texts' digests: kept in a file, so that no text is asked
-# for twice.
-
-# A digest and a number each: some megabytes.
-MOST_TEXTS: Final = 65_536
-# So many digits of a digest that no two texts have them alike.
-DIGEST_CHARS: Final = 32
-_LINE: Final = re.compile(r"([0-9a-f]{32}) ([0-9]{1,9})")
-
-
-class KeptCounts:
-    """Counts by digest, of what one counter has counted. Threads may share it.
-
-    A disk that fails, or a damaged line, costs no more than that a text is counted once again.
-    """
-
-    def __init__(self, counter: str) -> None:
-        """Take who counts: one that counts otherwise has another name. Kept in memory until `keep` names a file."""
-        self._counter = counter
-        self._known: dict[str, int] = {}
-        self._path: Path | None = None
-        self._lock = threading.Lock()
-
-    def keep(self, path: str | os.PathLike[str]) -> None:
-        """Take what a file has, and add to it from now on; it need not be there yet."""
-        with self._lock:
-            self._path = Path(path)
-            with suppress(OSError):  # none yet; or unreadable, and then each text is asked for once more
-                lines = self._path.read_text(encoding="ascii", errors="replace").splitlines()
-                found = [line for line in map(_LINE.fullmatch, lines) if line]
-                self._known |= {line[1]: int(line[2]) for line in found[-MOST_TEXTS:]}
-                if len(lines) > 2 * MOST_TEXTS:
-                    self._shorten(self._path)
-
-    def key(self, text: str) -> str:
-        """Return what a text is known by."""
-        said = f"{self._counter}\0{text}".encode("utf-8", "surrogatepass")
-        return hashlib.sha256(said).hexdigest()[:DIGEST_CHARS]
-
-    def get(self, key: str) -> int | None:
-        """Return the count of a text by its key; None where it was not counted yet."""
-        with self._lock:
-            return self._known.get(key)
-
-    def put(self, key: str, count: int) -> None:
-        """Take the count of a text, and add it to the file, if there is one."""
-        with self._lock:
-            if len(self._known) >= MOST_TEXTS:
-                self._known.pop(next(iter(self._known)))
-            self._known[key] = count
-            if self._path is not None:
-                with suppress(OSError):  # it is asked for once more, then
-                    self._add(self._path, f"{key} {count}\n")
-
-    @staticmethod
-    def _add(path: Path, line: str) -> None:
-        # One write behind all others: lines of several processes never mix.
-        number = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, OWN_FILE)
-        try:
-            os.write(number, line.encode("ascii"))
-        finally:
-            os.close(number)
-
-    def _shorten(self, path: Path) -> None:
-        """Write the newest alone. What another process adds meanwhile is asked for once more."""
-        made = path.with_name(f"{path.name}.new")
-        with open_own(made, "w") as file:
-            file.write("".join(f"{key} {count}\n" for key, count in self._known.items()).encode("ascii"))
-        made.replace(path)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-
-# Tool calls in what a model wrote: in the forms that models were taught.
 
 # Hermes and Qwen; Mistral; Llama 3 writes a bare object, at times behind its own mark.
 _TAGGED = re.compile(r"<tool_call>\s*+(\{(?:[^<}]++|<(?!tool_call>)|\}(?!\s*+</tool_call>))*+\})\s*+</tool_call>")
@@ -19,46 +17,35 @@ _LISTED, _MARKED = "[TOOL_CALLS]", "<|python_tag|>"
 _OPENERS = ("<tool_call>", _LISTED, _MARKED)
 
 
-class Said(NamedTuple):
-    """What a model wrote: its text without calls, and each call as (name, arguments as JSON text)."""
-
-    text: str
-    calls: tuple[tuple[str, str], ...]
-
-    def message(self) -> dict[str, object]:
-        """Return it as a message in OpenAI's form, with new ids."""
-        message: dict[str, object] = {
-            "role": "assistant",
-            "content": self.text if self.text or not self.calls else None,
-        }
-        if self.calls:
-            message["tool_calls"] = [
-                # Mistral's templates take ids of nine letters and digits only.
-                {"id": uuid4().hex[:9], "type": "function", "function": {"name": name, "arguments": arguments}}
-                for name, arguments in self.calls
-            ]
-        return message
+# Each call by its name and its arguments as JSON text.
+Calls = tuple[tuple[str, str], ...]
 
 
-def read_calls(text: str, names: Collection[str]) -> Said:
-    """Return what is text and what are calls of tools with these names; a call that can't be read stays text."""
-    found = [_call(body, names) for body in _TAGGED.findall(text)]
-    calls = tuple(call for call in found if call is not None)
-    if calls and len(calls) == len(found):
-        return Said(_left(_TAGGED.sub("", text)), calls)
+def assistant_message(text: str, calls: Calls) -> dict[str, object]:
+    """Return a text and calls as a message in OpenAI's form, with new ids."""
+    message: dict[str, object] = {"role": "assistant", "content": text if text or not calls else None}
+    if calls:
+        message["tool_calls"] = [
+            # Mistral's templates take ids of nine letters and digits only.
+            {"id": uuid4().hex[:9], "type": "function", "function": {"name": name, "arguments": arguments}}
+            for name, arguments in calls
+        ]
+    return message
+
+
+def read_calls(text: str, names: Collection[str]) -> tuple[str, Calls]:
+    """Return the text, and the calls of tools with these names in it; a call that can't be read stays text."""
+    found = [_bare(body, names) for body in _TAGGED.findall(text)]
+    if found and all(found):
+        return _TAGGED.sub("", text).rstrip(), tuple(call for calls in found for call in calls)
     before, mark, after = text.partition(_LISTED)
     if not mark:
         before, mark, after = text.partition(_MARKED)
-    bare = _bare(after if mark else text, names)
-    return Said(_left(before) if mark else "", bare) if bare else Said(text, ())
+    calls = _bare(after if mark else text, names)
+    return (before.rstrip() if mark else "", calls) if calls else (text, ())
 
 
-def _left(text: str) -> str:
-    """Return the text beside calls, without white space before them; a teller may have told its beginning."""
-    return text.rstrip()
-
-
-def _bare(text: str, names: Collection[str]) -> tuple[tuple[str, str], ...]:
+def _bare(text: str, names: Collection[str]) -> Calls:
     """Return the calls that a text is, as an object or a list of them; () where it is anything else."""
     try:
         value = json.loads(text)
@@ -67,13 +54,6 @@ def _bare(text: str, names: Collection[str]) -> tuple[tuple[str, str], ...]:
     found = [_named(item, names) for item in (value if isinstance(value, list) else [value])]
     calls = tuple(call for call in found if call is not None)
     return calls if len(calls) == len(found) else ()
-
-
-def _call(body: str, names: Collection[str]) -> tuple[str, str] | None:
-    try:
-        return _named(json.loads(body), names)
-    except ValueError:
-        return None
 
 
 def _named(value: object, names: Collection[str]) -> tuple[str, str] | None:
@@ -85,7 +65,7 @@ def _named(value: object, names: Collection[str]) -> tuple[str, str] | None:
     return (value["name"], json.dumps(arguments, ensure_ascii=False)) if isinstance(arguments, dict) else None
 
 
-class Teller:
+class ToolCallFilter:
     """Tells a text as it comes, and holds back what may become a tool call until that is decided."""
 
     def __init__(self, told: Callable[[str], None], *, may_call: bool) -> None:
@@ -119,4 +99,4 @@ class Teller:
         partial = [
             len(text) - size for opener in _OPENERS for size in range(1, len(opener)) if text.endswith(opener[:size])
         ]
-        return len(_left(text[: min([*starts, *partial, len(text)])]))
+        return len(text[: min([*starts, *partial, len(text)])].rstrip())

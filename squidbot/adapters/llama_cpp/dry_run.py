@@ -1,26 +1,27 @@
-"""The child: makes a model and its contexts without any memory, and prints what they would take as lines of JSON.
+"""The child of a dry run: makes a model and its contexts without memory, and prints as JSON what they would take.
 
-On standard input: {"path": ..., "loadings": [...]}. On standard output: first the model, then each setting, as soon as
-it is known. On standard error: llama.cpp's log. It may abort at any place, which is why it is a child.
+Standard input has {"path": ..., "loadings": [...]}. Standard output gets a line for the model, then one for each
+setting as soon as it is known; standard error gets llama.cpp's log. llama.cpp may abort anywhere: hence a child.
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import platform
 import sys
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import llama_cpp
 
 from squidbot.adapters.common.llama_log import read_buffers
-from squidbot.adapters.llama_cpp.breakdown import read_breakdown
 from squidbot.adapters.llama_cpp.params import Log, context_params, model_params
 from squidbot.adapters.llama_cpp.verify import last_words, read_caches
 from squidbot.core.sizing.header import Loading
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 __all__ = ["main"]
 
@@ -62,15 +63,53 @@ def _setting(model: llama_cpp.llama_model_p, loading: Loading, log: Log) -> dict
     if not context:
         return {"failure": last_words(log.since(mark)) or "llama.cpp made no context"}
     lines = log.since(mark)
-    sums = read_breakdown(context)
-    said = {
+    answer: dict[str, object] = {
         "window_tokens": llama_cpp.llama_n_ctx_seq(context),
         "caches": read_caches(lines),
         "compute_bytes": read_buffers(lines).compute_bytes,
-        "sums": sums,
+        "sums": _exact_sums(context),
     }
     llama_cpp.llama_free(context)
-    return said
+    return answer
+
+
+# llama.cpp's own sums by device, to the byte: a C++ std::map, readable on Linux x86-64. Its log rounds to 0.01 MiB.
+_SYMBOL = "_Z26llama_get_memory_breakdownPK13llama_context"
+
+
+def _structure(name: str, *fields: str) -> type[ctypes.Structure]:
+    return type(name, (ctypes.Structure,), {"_fields_": [(field, ctypes.c_uint64) for field in fields]})
+
+
+# The map: its comparison, the head of its tree, and its size. A node: what every node has, the buffer type, the sums.
+_Map = _structure("_Map", "compares", "colour", "root", "first", "last", "count")
+_Node = _structure("_Node", "colour", "parent", "left", "right", "buffer_type", "weights", "context", "compute")
+
+
+def _exact_sums(context: int) -> list[tuple[str, int, int, int]] | None:
+    """Return by buffer type the bytes of weights, of the context and of compute; `None` where they can't be read."""
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        return None
+    library = llama_cpp.llama_cpp._lib  # noqa: SLF001  # the library itself: no function of its face leads there
+    try:
+        breakdown, name_of = getattr(library, _SYMBOL), library.ggml_backend_buft_name
+    except AttributeError:
+        return None
+    breakdown.argtypes, breakdown.restype = [ctypes.c_void_p], _Map
+    name_of.argtypes, name_of.restype = [ctypes.c_void_p], ctypes.c_char_p
+    answer = breakdown(context)
+    nodes = list(_nodes(answer.root))
+    if len(nodes) != answer.count:
+        return None
+    return [(name_of(node.buffer_type).decode(), node.weights, node.context, node.compute) for node in nodes]
+
+
+def _nodes(address: int) -> Iterator[Any]:
+    if address:
+        node: Any = _Node.from_address(address)
+        yield from _nodes(node.left)
+        yield node
+        yield from _nodes(node.right)
 
 
 if __name__ == "__main__":

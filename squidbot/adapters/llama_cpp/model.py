@@ -14,30 +14,35 @@ import threading
 import weakref
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import llama_cpp
 from llama_cpp.llama_chat_format import Jinja2ChatFormatter
 
+from squidbot.adapters.common.counts import ExactCounter
 from squidbot.adapters.common.llama_log import read_buffers
-from squidbot.adapters.common.providers import completion, unit_vector
+from squidbot.adapters.common.providers import (
+    ChatModel,
+    TextReply,
+    check_room,
+    job_messages,
+    unit_vector,
+    well_formed,
+)
+from squidbot.adapters.llama_cpp.calls import ToolCallFilter, assistant_message, read_calls
 from squidbot.adapters.llama_cpp.params import GGML_TYPES, LOG, context_params
 from squidbot.adapters.llama_cpp.verify import last_words, verify
 from squidbot.core.errors import ContextOverflowError, LLMError, ModelLoadError
-from squidbot.core.messages import Completion, Cost, Reply
+from squidbot.core.messages import Reply
 from squidbot.core.sizing.header import Loading, Served
 from squidbot.core.tokens.counters import TemplateCounter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Mapping, Sequence
     from typing import TextIO
 
-    from squidbot.core.ports import Certificate, Embedder, TokenCounter
+    from squidbot.core.ports import Embedder
     from squidbot.core.sizing.header import Definition
-
-from squidbot.adapters.llama_cpp.calls import Said, Teller, read_calls
-
-# A model is loaded into this process: nothing is printed, and a failure leaves nothing behind.
 
 # llama-cpp-python's hold on the process's log, output and settings is one for all: models load one after the other.
 _ONE_AT_A_TIME = threading.Lock()
@@ -108,8 +113,6 @@ class _Quiet(io.TextIOBase):
     def flush(self) -> None:
         self._other.flush()
 
-
-# Messages and tools as the text that a model reads, by the template in its file.
 
 # For a file without a template, as llama.cpp does it.
 _CHATML = (
@@ -241,88 +244,27 @@ def _system_merged(messages: list[Message]) -> list[Message] | None:
     return [{**user, "content": f"{system['content']}\n\n{user['content']}"}, *rest]
 
 
-# An answer token by token, as text.
-
-
-class Written(NamedTuple):
-    """A whole answer.
-
-    Attributes:
-        text: all of it.
-        ended: whether the model ended it, not the limit.
-        input_tokens, output_tokens: of the prompt, and of the answer, the token that ended it included.
-        cached_tokens: of the prompt, known from the call before.
-    """
-
-    text: str
-    ended: bool
-    input_tokens: int
-    output_tokens: int
-    cached_tokens: int
-
-
-def write(  # noqa: PLR0913  # what one answer depends on
-    llama: llama_cpp.Llama,
-    vocabulary: Vocabulary,
-    tokens: Sequence[int],
-    most: int,
-    *,
-    control: bool,
-    temperature: float | None,
-) -> Generator[str | Written, None, None]:
-    """Yield the pieces of an answer to a prompt, then the whole of it.
-
-    Args:
-        llama: the model; nobody else uses it meanwhile.
-        vocabulary: its own.
-        tokens: the prompt's; with `most` they fit the window.
-        most: tokens of the answer.
-        control: whether control tokens are text, as they are where a call begins with one.
-        temperature: 0: always the likeliest token; None: as llama-cpp-python has it for chats.
-
-    Raises:
-        LLMError: llama.cpp failed.
-    """
-    decoder = codecs.getincrementaldecoder("utf-8")("replace")
-    llama_cpp.llama_perf_context_reset(llama.ctx)
-    text: list[str] = []
-    count, ended, cached = 0, False, 0
-    for token in _generated(llama, tokens, most, 0.2 if temperature is None else temperature):
-        if not count:
-            cached = len(tokens) - int(llama_cpp.llama_perf_context(llama.ctx).n_p_eval)
-        count += 1
-        ended = vocabulary.ends(token)
-        if ended:
-            break
-        if piece := decoder.decode(vocabulary.piece(token, control=control)):
-            text.append(piece)
-            yield piece
-    if rest := decoder.decode(b"", final=True):
-        text.append(rest)
-        yield rest
-    yield Written("".join(text), ended, len(tokens), count, max(0, cached))
-
-
-def _generated(llama: llama_cpp.Llama, tokens: Sequence[int], most: int, temperature: float) -> Iterator[int]:
+def _generated(
+    llama: llama_cpp.Llama, tokens: Sequence[int], most: int, temperature: float
+) -> Generator[int, None, None]:
     if not tokens:
         raise LLMError("refused", "the model's chat template makes no prompt of these messages")
     if most < 1:
         return
     mark = LOG.mark()
-    made = llama.generate(tokens, temp=temperature)
+    llama_cpp.llama_perf_context_reset(llama.ctx)
+    generated = llama.generate(tokens, temp=temperature)
     try:
         for _ in range(most):
-            yield next(made)
+            yield next(generated)
     except (RuntimeError, ValueError, AssertionError, OSError) as error:
         llama.reset()
         raise LLMError(
             "refused", f"llama.cpp failed: {error}; the last it said: {last_words(LOG.since(mark))}"
         ) from error
     finally:
-        made.close()
+        generated.close()
 
-
-# A model's own vocabulary: counts tokens exactly, with none of the weights in memory.
 
 # llama.cpp takes lengths of 31 bits; a text beyond this counts by its bytes, and no model takes it.
 MOST_BYTES = 2**30
@@ -332,7 +274,7 @@ PIECE_BYTES = 256
 _NO_VOCABULARY = 0
 
 
-class Vocabulary:
+class Vocabulary(ExactCounter):
     """A TokenCounter by a model file's own vocabulary. Threads may share it, and it outlives the model.
 
     What looks like a control token in a text ("<|im_end|>") counts as that token, because llama-cpp-python reads it as
@@ -345,13 +287,13 @@ class Vocabulary:
         Raises:
             ModelLoadError: llama.cpp can't read it, or it has none.
         """
-        self._path = Path(path)
+        super().__init__(f"llama_cpp:{Path(path).stem}")
         LOG.listen()
         mark = LOG.mark()
         llama_cpp.llama_backend_init()
         params = llama_cpp.llama_model_default_params()
         params.vocab_only = True
-        model = llama_cpp.llama_model_load_from_file(os.fsencode(self._path), params)
+        model = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
         if not model:
             said = last_words(LOG.since(mark)) or "nothing"
             raise ModelLoadError(f"llama.cpp can't read the vocabulary of {path}; the last it said: {said}")
@@ -360,29 +302,10 @@ class Vocabulary:
         if llama_cpp.llama_vocab_type(self._vocab) == _NO_VOCABULARY:
             raise ModelLoadError(f"{path} has no vocabulary: its tokens can't be counted, nor texts be sent to it")
 
-    @property
-    def name(self) -> str:
-        """The word llama_cpp, a colon and the file's stem."""
-        return f"llama_cpp:{self._path.stem}"
-
-    @property
-    def certificate(self) -> Certificate:
-        """The model's own vocabulary."""
-        return "exact"
-
     def count(self, text: str) -> int:
         """Return the tokens of a text, of any length, without what a chat template puts around it."""
-        data = _encoded(text)
+        data = well_formed(text).encode()
         return len(data) + 1 if len(data) > MOST_BYTES else self._count(data, begin=False, control=True)
-
-    def upper_bound(self, text: str) -> int:
-        """Return the count: an exact counter needs no other bound."""
-        return self.count(text)
-
-    def measure(self, text: str) -> Cost:
-        """Return the count as both estimate and bound, in tokens."""
-        count = self.count(text)
-        return Cost(count, count)
 
     def tokens(self, text: str, *, begin: bool, control: bool) -> list[int]:
         """Return the tokens of a text.
@@ -392,7 +315,7 @@ class Vocabulary:
             begin: whether the token that begins a text comes before it, where the model wants one.
             control: whether control tokens are read where they are written.
         """
-        data = _encoded(text)
+        data = well_formed(text).encode()
         buffer = (llama_cpp.llama_token * self._count(data, begin=begin, control=control))()
         llama_cpp.llama_tokenize(self._vocab, data, len(data), buffer, len(buffer), begin, control)
         return list(buffer)
@@ -424,16 +347,6 @@ class Vocabulary:
         return -int(llama_cpp.llama_tokenize(self._vocab, data, len(data), None, 0, begin, control))
 
 
-def _encoded(text: str) -> bytes:
-    """Return a text as UTF-8, a lone surrogate as the replacement character that is sent for it."""
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
-
-
-# Texts as vectors, by a context of its own over weights that are loaded already.
-
 # A text goes through in one batch, and the memory of a batch grows with it; models that embed take 512 to 8,192.
 MOST_TOKENS = 2048
 
@@ -450,10 +363,10 @@ class LlamaEmbedder:
         Raises:
             LLMError: llama.cpp makes no such context; the text has what it said last.
         """
-        self._name = name
+        self.name = name
         self._lock = threading.Lock()
         self._vocabulary = vocabulary
-        self._dimensions = int(llama_cpp.llama_model_n_embd_out(llama.model))
+        self.dimensions = int(llama_cpp.llama_model_n_embd_out(llama.model))
         self._most = min(loading.n_ctx, MOST_TOKENS, int(llama_cpp.llama_model_n_ctx_train(llama.model)))
         own = Loading(
             n_ctx=self._most,
@@ -471,16 +384,6 @@ class LlamaEmbedder:
         if not context:
             raise LLMError("refused", f"llama.cpp makes no vectors with it: {last_words(LOG.since(mark))}")
         self._context = context
-
-    @property
-    def name(self) -> str:
-        """The model's."""
-        return self._name
-
-    @property
-    def dimensions(self) -> int:
-        """As the model's file says."""
-        return self._dimensions
 
     def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
         """Return a vector of length 1 for each text, in order.
@@ -511,7 +414,7 @@ class LlamaEmbedder:
     def _vector(self, tokens: Sequence[int]) -> tuple[float, ...]:
         with self._lock:
             if not self._context:
-                raise LLMError("unreachable", f"{self._name} is closed")
+                raise LLMError("unreachable", f"{self.name} is closed")
             mark = LOG.mark()
             memory = llama_cpp.llama_get_memory(self._context)
             if memory:
@@ -522,8 +425,8 @@ class LlamaEmbedder:
             found = None if failed else llama_cpp.llama_get_embeddings_seq(self._context, 0)
             if not found:
                 raise LLMError("refused", f"llama.cpp embeds nothing ({failed}): {last_words(LOG.since(mark))}")
-            values = [float(value) for value in found[: self._dimensions]]
-        return unit_vector(self._name, values, 0)
+            values = [float(value) for value in found[: self.dimensions]]
+        return unit_vector(self.name, values, 0)
 
 
 def _context(llama: llama_cpp.Llama, loading: Loading, pooling: int) -> llama_cpp.llama_context_p | None:
@@ -555,50 +458,27 @@ def open_model(definition: Definition, *, trial: bool = False) -> LlamaModel:
     return LlamaModel(definition, vocabulary, *load(definition))
 
 
-class LlamaModel:
-    """A LoadedModel over llama-cpp-python. Threads may share it: one answer is made after the other.
+class LlamaModel(ChatModel):
+    """A `LoadedModel` over llama-cpp-python. Threads may share it: one answer is made after the other.
 
-    What `told` is given is told inside of an answer: it must not ask this model. The counter waits for nobody.
+    `told` runs inside of an answer: it must not ask this model. The counter waits for nothing.
     """
 
     def __init__(self, definition: Definition, vocabulary: Vocabulary, llama: llama_cpp.Llama, served: Served) -> None:
-        """Take what was loaded; `open_model` does it."""
-        self._definition = definition
+        """Use `open_model`."""
+        super().__init__(definition.alias or Path(definition.path).stem, vocabulary)
+        self._loading = definition.loading
         self._vocabulary = vocabulary
         self._llama: llama_cpp.Llama | None = llama
-        self._served = served
+        # As llama.cpp's log has it, right to within 0.005 MiB for each line.
+        self.served = served
+        self.window_tokens = served.window_tokens
         self._lock = threading.Lock()
         self._embedder: LlamaEmbedder | None = None
         begin, end = vocabulary.edges()
         self._template = ChatTemplate(llama.metadata, begin=begin, end=end)
-        self._counter: TokenCounter = vocabulary
         with suppress(LLMError):  # a template that takes no message at all: there is nothing to chat with, but texts
-            self._counter = TemplateCounter(vocabulary, self.prompt_tokens)
-
-    @property
-    def name(self) -> str:
-        """Its name in the settings, else its file's."""
-        return self._definition.alias or Path(self._definition.path).stem
-
-    @property
-    def form(self) -> str:
-        """OpenAI's chat messages."""
-        return "openai.chat"
-
-    @property
-    def window_tokens(self) -> int | None:
-        """What llama.cpp gives one sequence."""
-        return self._served.window_tokens
-
-    @property
-    def counter(self) -> TokenCounter:
-        """The vocabulary and the chat template of its file; it goes on when the model is closed."""
-        return self._counter
-
-    @property
-    def served(self) -> Served:
-        """What llama.cpp's log said while it was loaded, right to within 0.005 MiB for each line."""
-        return self._served
+            self.counter = TemplateCounter(vocabulary, self.prompt_tokens)
 
     def prompt_tokens(
         self, messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]] = ()
@@ -609,19 +489,6 @@ class LlamaModel:
             LLMError: the template refuses the messages.
         """
         return len(self._prompt(messages, tools))
-
-    def complete(self, system: str, prompt: str, max_output_tokens: int) -> Completion:
-        """Return the likeliest answer to a prompt under a system text, without what the model thought aloud before.
-
-        Raises:
-            ContextOverflowError: the prompt and the room for the answer are more than the window.
-            LLMError: the answer was cut off or is empty, the model is closed, or llama.cpp failed.
-        """
-        messages = [{"role": "system", "content": system}] if system else []
-        written = self._written([*messages, {"role": "user", "content": prompt}], max_output_tokens, (), temperature=0)
-        finish = "stop" if written.ended else "length"
-        tokens = written.input_tokens, written.output_tokens
-        return completion(self.name, _THOUGHT.sub("", written.text), finish, max_output_tokens, tokens)
 
     def reply(
         self,
@@ -637,15 +504,13 @@ class LlamaModel:
             ContextOverflowError: messages, tools and the room for the answer are more than the window.
             LLMError: the template refuses the messages, the model is closed, or llama.cpp failed.
         """
-        teller = None if told is None else Teller(told, may_call=bool(tools))
-        written = self._written(messages, max_output_tokens, tools, told=None if teller is None else teller.add)
-        said = read_calls(written.text, _names(tools)) if tools else Said(written.text, ())
-        if teller is not None:
-            teller.end(said.text)
-        finish = ("tool_calls" if said.calls else "stop") if written.ended else "length"
-        return Reply(
-            said.message(), finish, written.input_tokens, written.output_tokens, cached_tokens=written.cached_tokens
-        )
+        shown = None if told is None else ToolCallFilter(told, may_call=bool(tools))
+        text, ended, tokens = self._generate(messages, max_output_tokens, tools, told=shown.add if shown else None)
+        text, calls = read_calls(text, _names(tools)) if tools else (text, ())
+        if shown is not None:
+            shown.end(text)
+        finish = ("tool_calls" if calls else "stop") if ended else "length"
+        return Reply(assistant_message(text, calls), finish, *tokens)
 
     def embedder(self) -> Embedder:
         """Return what makes vectors with this model; its context is made at the first call, and takes memory then.
@@ -656,7 +521,7 @@ class LlamaModel:
         with self._lock:
             llama = self._open()
             if self._embedder is None:
-                self._embedder = LlamaEmbedder(llama, self._vocabulary, self.name, self._definition.loading)
+                self._embedder = LlamaEmbedder(llama, self._vocabulary, self.name, self._loading)
             return self._embedder
 
     def close(self) -> None:
@@ -677,41 +542,50 @@ class LlamaModel:
         """Return the rendered messages as tokens. The template writes the first token there, if the model wants one."""
         return self._vocabulary.tokens(self._template.render(messages, tools), begin=False, control=True)
 
-    def _written(  # what one answer depends on
+    def _job(self, system: str, prompt: str, most: int) -> TextReply:
+        messages = job_messages(system, prompt)
+        text, ended, tokens = self._generate(messages, most, (), temperature=0)
+        text = _THOUGHT.sub("", text)
+        return text, Reply(assistant_message(text, ()), "stop" if ended else "length", *tokens)
+
+    def _generate(
         self,
         messages: Sequence[Mapping[str, object]],
         max_output_tokens: int,
         tools: Sequence[Mapping[str, object]],
         *,
-        temperature: float | None = None,
+        temperature: float = 0.2,
         told: Callable[[str], None] | None = None,
-    ) -> Written:
-        tokens = self._prompt(messages, tools)
-        window = self._served.window_tokens or 0
-        if len(tokens) + max_output_tokens > window:
-            raise ContextOverflowError(
-                f"{len(tokens)} tokens of messages and tools, and {max_output_tokens} for the answer, are more than "
-                f"the window of {window}; shorten them, or ask for a shorter answer"
-            )
-        with (
-            self._lock,
-            closing(
-                write(
-                    self._open(),
-                    self._vocabulary,
-                    tokens,
-                    max_output_tokens,
-                    control=bool(tools),
-                    temperature=temperature,
-                )
-            ) as made,
-        ):
-            for piece in made:
-                if isinstance(piece, Written):
-                    return piece
+    ) -> tuple[str, bool, tuple[int, int, int]]:
+        """Return the text, whether the model ended it, and the tokens of the input, the output and the cached input.
+
+        A `temperature` of 0 always takes the likeliest token; 0.2 is llama-cpp-python's for chats.
+        """
+        prompt = self._prompt(messages, tools)
+        check_room(self.name, len(prompt), max_output_tokens, self.window_tokens or 0)
+        decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        texts: list[str] = []
+        count, ended, cached = 0, False, 0
+
+        def add(text: str) -> None:
+            if text:
+                texts.append(text)
                 if told is not None:
-                    told(piece)
-        raise LLMError("empty", f"{self.name} answered nothing")
+                    told(text)
+
+        with self._lock:
+            llama = self._open()
+            with closing(_generated(llama, prompt, max_output_tokens, temperature)) as generated:
+                for token in generated:
+                    if not count:
+                        cached = len(prompt) - int(llama_cpp.llama_perf_context(llama.ctx).n_p_eval)
+                    count += 1
+                    if ended := self._vocabulary.ends(token):
+                        break
+                    # A tool call may begin with a control token.
+                    add(decoder.decode(self._vocabulary.piece(token, control=bool(tools))))
+                add(decoder.decode(b"", final=True))
+        return "".join(texts), ended, (len(prompt), count, max(0, cached))
 
 
 def _names(tools: Sequence[Mapping[str, object]]) -> set[str]:

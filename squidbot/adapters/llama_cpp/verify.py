@@ -1,4 +1,4 @@
-"""What llama.cpp itself says that a model would take: asked in a child process, which may die of it."""
+"""llama.cpp's own dry run: what a model would take, asked in a child process, which llama.cpp may abort."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from squidbot.core.sizing.header import Loading
 
 
-# What llama.cpp's log says of caches and failures; its words are those of 0.3.36 (commit 0c1e57098).
-
+# The log's words are those of 0.3.36 (commit 0c1e57098).
 # "llama_kv_cache: size =    0.25 MiB (  1024 cells,   2 layers,  1/1 seqs), K (f16):    0.12 MiB, V (f16):    0.12 MiB"
 _CACHE = re.compile(r": size = *([\d.]+) MiB \( *(\d+) cells, *(\d+) layers,[^)]{0,99}\), ([KR]) ")
 
@@ -52,16 +51,16 @@ def read_caches(lines: Iterable[str]) -> tuple[CacheLine, ...]:
     found = filter(None, map(_CACHE.search, lines))
     return tuple(
         CacheLine(first == "R", int(cells), int(layers), mib_bytes(mib))
-        for mib, cells, layers, first in (each.groups() for each in found)
+        for mib, cells, layers, first in (match.groups() for match in found)
     )
 
 
 def last_words(lines: Sequence[str]) -> str:
     """Return the line that says most of a failure: where it died, else the last reason, else ""."""
-    said = [line.strip() for line in lines if line.strip()]
-    deaths = [line for line in said if _DEATH.search(line)]
-    reasons = [line for line in said if not _NO_REASON.search(line)]
-    return (deaths or reasons or said or [""])[-1]
+    texts = [line.strip() for line in lines if line.strip()]
+    deaths = [text for text in texts if _DEATH.search(text)]
+    reasons = [text for text in texts if not _NO_REASON.search(text)]
+    return (deaths or reasons or texts or [""])[-1]
 
 
 # A model of 400 billion parameters takes 2 s, and each further setting at most 0.1 s.
@@ -71,8 +70,8 @@ ROUNDING_BYTES = MIB_BYTES // 200 + 1
 _MODULE = "squidbot.adapters.llama_cpp.dry_run"
 
 
-class Measured(NamedTuple):
-    """What one setting would take.
+class DryRunSetting(NamedTuple):
+    """What a model would take with one setting.
 
     Attributes:
         loading: the setting.
@@ -114,11 +113,11 @@ class Measured(NamedTuple):
 
 
 class DryRun(NamedTuple):
-    """What llama.cpp said: its version, the bytes of all tensors (`llama_model_size`), and each setting, in order."""
+    """llama.cpp's version, the bytes of all tensors (`llama_model_size`), and each setting in order."""
 
     version: str
     model_bytes: int
-    settings: tuple[Measured, ...]
+    settings: tuple[DryRunSetting, ...]
 
 
 def verify(
@@ -183,33 +182,26 @@ def _read(path: str, loadings: Sequence[Loading], done: subprocess.CompletedProc
             raise SizingError(f"a dry run needs llama-cpp-python: {last}; {missing('llama-cpp')}")
         raise ModelLoadError(f"llama.cpp can't load {path}; the last it said: {last}")
     model, *settings = answers
-    found = [_measured(loading, answer) for loading, answer in zip(loadings, settings, strict=False)]
+    found = [_setting(loading, answer) for loading, answer in zip(loadings, settings, strict=False)]
     if len(found) < len(loadings):
         failure = f"llama.cpp died of it (exit status {done.returncode}); the last it said: {last}"
         found.append(_failed(loadings[len(found)], failure))
     return DryRun(model["version"], model["model_bytes"], tuple(found))
 
 
-def _failed(loading: Loading, failure: str) -> Measured:
-    return Measured(loading, 0, (), {}, None, None, failure)
+def _failed(loading: Loading, failure: str) -> DryRunSetting:
+    return DryRunSetting(loading, 0, (), {}, None, None, failure)
 
 
-def _measured(loading: Loading, said: Mapping[str, Any]) -> Measured:
-    if "failure" in said:
-        return _failed(loading, said["failure"])
-    caches = tuple(CacheLine(*cache) for cache in said["caches"])
-    window, rounded = said["window_tokens"], said["compute_bytes"]
-    sums = said["sums"]
+def _setting(loading: Loading, answer: Mapping[str, Any]) -> DryRunSetting:
+    if "failure" in answer:
+        return _failed(loading, answer["failure"])
+    caches = tuple(CacheLine(*cache) for cache in answer["caches"])
+    window, sums = answer["window_tokens"], answer["sums"]
     if sums is None or not _agree(sum(context for _, _, context, _ in sums), caches):
-        return Measured(loading, window, caches, rounded, None, None)
-    return Measured(
-        loading,
-        window,
-        caches,
-        {name: compute for name, _, _, compute in sums if compute},
-        {name: context for name, _, context, _ in sums if context},
-        {name: weights for name, weights, _, _ in sums if weights},
-    )
+        return DryRunSetting(loading, window, caches, answer["compute_bytes"], None, None)
+    weights, context, compute = ({row[0]: row[place] for row in sums if row[place]} for place in (1, 2, 3))
+    return DryRunSetting(loading, window, caches, compute, context, weights)
 
 
 def _agree(exact_bytes: int, caches: Sequence[CacheLine]) -> bool:

@@ -1,9 +1,8 @@
-"""`check` looks at every row of a store's file; `repair` writes a copy of all that can be saved. Neither changes it.
+"""`check` reads every row of a store's file; `repair` writes a copy of all that can be saved. Neither changes the file.
 
-What was lost keeps its place: a message that says so stands at its seq, so that every other id still means what it did,
-and the session goes on. A lost record repeats the one before it, which changes nothing that the engine builds from
-them; a lost plan at the end is left out, so that the one before it is in force again. A record of the kind "repair"
-says what happened.
+A lost message keeps its seq: a notice stands in its place, so all other ids keep their meaning and the session goes on.
+A lost record repeats the one before it, which changes nothing that the engine builds from them. A lost plan at the end
+is left out, so the plan before it is in force again. A record of the kind "repair" says what happened.
 """
 
 from __future__ import annotations
@@ -13,18 +12,18 @@ import os
 import sqlite3
 import struct
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
-from typing import TYPE_CHECKING, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from zlib import crc32
 
 from squidbot.adapters.sqlite3 import files, index, rows
 from squidbot.adapters.sqlite3.files import FOREIGN, PAGE_BYTES, store_error
 from squidbot.adapters.sqlite3.index import OF_MESSAGES, WORDS, DamagedIndexError, index_errors
 from squidbot.adapters.sqlite3.memory import index as memory_index
-from squidbot.adapters.sqlite3.memory import store
+from squidbot.adapters.sqlite3.memory import rows as memory_rows
 from squidbot.adapters.sqlite3.memory.index import OF_MEMORIES
 from squidbot.adapters.sqlite3.rows import SEQ_BITS
 from squidbot.adapters.sqlite3.store import SqliteStore
@@ -32,104 +31,351 @@ from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.messages import Category, Cost, Record, StoredMessage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from types import TracebackType
 
-    from squidbot.adapters.sqlite3.rows import Session
+
+REPAIR = "repair"  # the kind of the record that says what a repair could not save
+PLAN = "plan"  # a plan carries its own number, so no plan can be repeated under another number
+MOST_PROBLEMS = 20  # of SQLite's own list: one damaged page fills it with hundreds
 
 
-# Whether what search finds messages and memories by says what their rows say: looked at by `doctor`
-# alone.
+@dataclass(frozen=True, slots=True)
+class SessionHealth:
+    """One session.
 
-# What FTS5 keeps of a table without contents, but for its version, which it reads before anything else.
+    Attributes:
+        session_id: its id; a made-up one where the file no longer has it.
+        messages: how many messages it has had, lost ones included.
+        damaged: the seqs of the lost messages.
+        damaged_records: (kind, number) of the lost records.
+        damaged_summaries: the ids of the lost summaries.
+        named: whether the file still has its id.
+    """
+
+    session_id: str
+    messages: int
+    damaged: tuple[int, ...] = ()
+    damaged_records: tuple[tuple[str, int], ...] = ()
+    damaged_summaries: tuple[str, ...] = ()
+    named: bool = True
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing of it is lost."""
+        return self.named and not (self.damaged or self.damaged_records or self.damaged_summaries)
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """The state of a store's file.
+
+    Attributes:
+        path: the file.
+        file_bytes: its size.
+        log_bytes: the size of its write-ahead log.
+        sessions: its sessions, oldest first, with what can't be saved of them.
+        problems: what is wrong with the file itself, one line each; a repair mends these.
+        memories: how many memories there are, damaged ones included.
+        damaged_memories: the keys of the memories whose rows are damaged: they are lost.
+    """
+
+    path: str
+    file_bytes: int
+    log_bytes: int
+    sessions: tuple[SessionHealth, ...]
+    problems: tuple[str, ...]
+    memories: int = 0
+    damaged_memories: tuple[int, ...] = ()
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing is wrong."""
+        return not (self.problems or self.damaged_memories) and all(session.whole for session in self.sessions)
+
+    @property
+    def messages(self) -> int:
+        """How many messages there have been, lost ones included."""
+        return sum(session.messages for session in self.sessions)
+
+    @property
+    def damaged(self) -> int:
+        """How many messages are lost."""
+        return sum(len(session.damaged) for session in self.sessions)
+
+
+@dataclass(frozen=True, slots=True)
+class RepairedCopy:
+    """A copy with everything that could be saved.
+
+    `sessions` says what of the original is not in it; `memories` counts those that are in it, as they were.
+    """
+
+    path: str
+    target: str
+    sessions: tuple[SessionHealth, ...]
+    memories: int = 0
+
+    @property
+    def messages(self) -> int:
+        """How many messages the copy holds as they were."""
+        return sum(session.messages for session in self.sessions) - self.damaged
+
+    @property
+    def damaged(self) -> int:
+        """How many messages are lost; a notice stands in the place of each."""
+        return sum(len(session.damaged) for session in self.sessions)
+
+
+def check(path: str | os.PathLike[str], *, busy_seconds: float = 30.0, proves_words: bool = False) -> Health:
+    """Read every row and say what is damaged. Writes nothing to the store; others may use one that is whole meanwhile.
+
+    Where something is damaged, nobody should write meanwhile, and this process must not have the store open. With
+    `proves_words`, where all rows are whole, the search indexes are compared with the rows, too.
+
+    Raises:
+        StoreError: there is no such file, it can't be read, or it is another program's; or there is no room to compare
+            the search indexes.
+    """
+    name, log = _existing(path), Path(f"{os.fspath(path)}-wal")
+    at_rest = not log.exists()
+    sessions, memories, problems, failed = _look(name, busy_seconds, proves_words=proves_words)
+    if problems and at_rest and log.exists():  # somebody has opened the store since, and changed what was being read
+        sessions, memories, problems, failed = _look(name, busy_seconds, proves_words=proves_words)
+    if frames := broken_frames(name):
+        problems.append(f"{frames} pages of the write-ahead log are damaged; SQLite ends before the first of them")
+    if problems or not all(session.whole for session in sessions):
+        sessions = _savable(name, sessions, failed)
+    log_bytes = log.stat().st_size if log.exists() else 0
+    return Health(name, Path(name).stat().st_size, log_bytes, tuple(sessions), tuple(problems), *memories)
+
+
+def repair(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> RepairedCopy:
+    """Write a store with everything that can be saved to `target`, which must not exist yet; the original stays.
+
+    Nobody should write meanwhile, and this process must not have the original open.
+
+    Raises:
+        StoreError: `target` exists or can't be written, or the original can't be read; no half copy is left.
+    """
+    name, goal = _existing(path), str(Path(target).absolute())
+    if os.path.lexists(goal):
+        raise StoreError(f"{goal}: exists; a repair overwrites nothing, name a new file")
+    part = f"{goal}.part-{os.getpid()}"
+    try:
+        files.create(part, 0.0)
+        with closing(files.connect(part, 0.0)) as connection:
+            connection.execute("PRAGMA synchronous = OFF")  # `files.place` syncs the whole file
+            connection.execute("BEGIN IMMEDIATE")
+            sessions, memories = _salvage(name, connection)
+            connection.execute("COMMIT")
+        if not (sessions or memories):
+            raise DamagedStoreError(f"{name}: there is nothing of squidbot in it to save; put a backup in its place")
+        SqliteStore(part).close()  # this empties the log
+        files.place(part, goal)
+    except (*FOREIGN, OSError) as error:
+        raise store_error(goal, error, "; no copy was made") from error
+    finally:
+        files.remove(part)
+    return RepairedCopy(name, goal, tuple(sessions), memories)
+
+
+def _existing(path: str | os.PathLike[str]) -> str:
+    name = str(Path(path).absolute())
+    if not Path(name).is_file():
+        raise StoreError(f"{name}: there is no such file; check the path")
+    return name
+
+
+def lost_message(seq: int) -> StoredMessage:
+    """Return what stands in the place of a lost message: a user-role notice that every provider's form can hold."""
+    text = f"<squidbot damaged: data, not instructions>\n[m{seq} was lost to damage of the file]\n</squidbot damaged>"
+    payload = rows.json_text({"role": "user", "content": text})
+    cost = Cost(len(text) // 3, len(text) + 16)  # until each session counts it: no token is less than a byte
+    category, codec = Category.INTERNAL, "openai.chat"
+    return StoredMessage(seq, seq, "user", category, codec, payload, (), (), cost, cost, counter="none")
+
+
+# A look through SQLite.
+
+SESSION_NUMBERS = "SELECT no, id FROM sessions ORDER BY no"
+SUMMARY_NAMES = "SELECT id FROM summaries WHERE session = ? ORDER BY id"  # from the index alone
+KEYS = "SELECT key FROM messages WHERE key BETWEEN ? AND ? ORDER BY key"
+UNREADABLE = (rows.DamagedRowError, sqlite3.DatabaseError)
+
+
+def _look(
+    name: str, busy_seconds: float, *, proves_words: bool
+) -> tuple[list[SessionHealth], tuple[int, tuple[int, ...]], list[str], StoreError | None]:
+    """Return the sessions, (memories, keys of damaged ones), problems, and the error that ended the look.
+
+    A session that is not whole says no more than that.
+    """
+    sessions: list[SessionHealth] = []
+    memories: tuple[int, tuple[int, ...]] = (0, ())
+    problems: list[str] = []
+    try:
+        with closing(files.open_reading(name, busy_seconds)) as connection:
+            connection.execute("BEGIN")
+            problems += _structure(connection)
+            if files.is_unscrubbed(connection):
+                problems.append("what was forgotten is not overwritten yet: open the store while nobody reads it")
+            for no, session_id in connection.execute(SESSION_NUMBERS).fetchall():
+                try:
+                    sessions.append(_session_health(connection, no, rows.plain(session_id), problems))
+                except FOREIGN as error:
+                    problems.append(f"session {rows.named(rows.plain(session_id))}: {error}")
+            memories = memory_rows.damaged(name, connection)
+            if proves_words and not (problems or memories[1]) and all(session.whole for session in sessions):
+                found = (rows.find(connection, session.session_id) for session in sessions)
+                problems += _contradictions(connection, found, has_memories=bool(memories[0]))
+    except (DamagedStoreError, *FOREIGN) as error:
+        failed = error if isinstance(error, StoreError) else store_error(name, error)
+        return sessions, memories, [*problems, str(failed).removeprefix(f"{name}: ")], failed
+    return sessions, memories, problems, None
+
+
+def _structure(connection: sqlite3.Connection) -> list[str]:
+    """Return what SQLite finds wrong with the trees and indexes of the file."""
+    found = connection.execute(f"PRAGMA integrity_check({MOST_PROBLEMS})").fetchall()
+    lines = [rows.plain(line) if isinstance(line, bytes) else str(line) for (line,) in found]
+    return [] if lines == ["ok"] else [line.replace("\n", "; ") for line in lines]
+
+
+def _session_health(connection: sqlite3.Connection, no: int, session_id: str, problems: list[str]) -> SessionHealth:
+    session = rows.find(connection, session_id)
+    damaged = tuple(rows.intact_messages(connection, session, 0, session.messages - 1)[1])
+    records, summaries = [], []
+    for kind in session.record_counts:
+        try:
+            rows.records(connection, session, kind, 0)
+        except UNREADABLE:
+            records.append((kind, 0))
+    for (name,) in connection.execute(SUMMARY_NAMES, (session.no,)).fetchall():
+        is_there = False
+        with suppress(*UNREADABLE):
+            is_there = bool(rows.by_id(connection, session, [rows.plain(name)]))
+        if not is_there:
+            summaries.append(name.decode("utf-8", "replace"))
+    if connection.execute(KEYS, (session.first_key + session.messages, (no + 1 << SEQ_BITS) - 1)).fetchone():
+        problems.append(f"session {session.named} has more messages than its row says")
+    return SessionHealth(session_id, session.messages, damaged, tuple(records), tuple(summaries))
+
+
+def _savable(name: str, seen: list[SessionHealth], failed: StoreError | None) -> list[SessionHealth]:
+    """Return the sessions as a repair would leave them.
+
+    Raises:
+        StoreError: there is nothing to save; this is why.
+    """
+    try:
+        with closing(files.connect("", 0.0)) as connection:  # a temporary file of SQLite's
+            for statement in files.SCHEMA:
+                connection.execute(statement)
+            connection.execute("BEGIN")
+            sessions, memories = _salvage(name, connection)
+    except (*FOREIGN, OSError) as error:
+        raise store_error(name, error) from error
+    if not (sessions or memories) and failed is not None:
+        raise failed
+    lost = {session.session_id: session.damaged_summaries for session in seen}
+    return [replace(session, damaged_summaries=lost.get(session.session_id, ())) for session in sessions]
+
+
+# Whether the search indexes say what the rows say.
+
+# The tables that FTS5 keeps of a table without contents, except its version, which it reads before anything else.
 SHADOWS = {"data": "id, block", "idx": "segid, term, pgno"}
-# In the copy: what the store holds, and what it has to hold.
-HELD, DUE = "held", "due"
+# In the copy: what the store has, and what it has to have.
+STORED, DUE = "stored", "due"
 
-MESSAGES = "what search finds messages by is damaged, and may hide some; the messages are not: a repair makes it anew"
-MEMORIES = (
-    "what search finds memories by is damaged, and may hide some; the memories are not: "
+DAMAGED_MESSAGE_INDEX = (
+    "the search index of messages is damaged, and may hide some; the messages are not: a repair makes it anew"
+)
+DAMAGED_MEMORY_INDEX = (
+    "the search index of memories is damaged, and may hide some; the memories are not: "
     "squidbot memory reindex --anew makes it anew"
 )
 
 
-def contradictions(connection: sqlite3.Connection, sessions: Iterable[Session], *, has_memories: bool) -> Iterator[str]:
-    """Yield what is wrong with what search finds messages and memories by, a line each; all rows have to be whole.
+def _contradictions(
+    connection: sqlite3.Connection, sessions: Iterable[rows.SessionRow], *, has_memories: bool
+) -> Iterator[str]:
+    """Yield which search indexes contradict their rows, which have to be whole.
 
-    An index that is missing, or of other rules, is not wrong: who searches makes it anew.
+    An index that is missing, or of other rules, is not wrong: the next search makes it anew.
 
     Raises:
         StoreError: there is no room for the copy.
     """
     if OF_MESSAGES.is_there(connection):
-        due = (cell for session in sessions for cell in index.held(connection, session))
+        due = (cell for session in sessions for cell in index.due_terms(connection, session))
         if not _is_true(connection, f"words_{OF_MESSAGES.newest(connection)}", due):
-            yield MESSAGES
+            yield DAMAGED_MESSAGE_INDEX
     if has_memories and OF_MEMORIES.is_there(connection):
-        counts = memory_index.Counts()
+        counts = memory_index.ViewCounts()
         name = OF_MEMORIES.newest(connection)
-        is_true = _is_true(connection, f"memory_words_{name}", memory_index.held(connection, counts))
-        if not (is_true and _are_counted(connection, counts)):
-            yield MEMORIES
-
-
-def _are_counted(connection: sqlite3.Connection, counts: memory_index.Counts) -> bool:
-    try:
-        return memory_index.counted(connection) == counts.of_views
-    except DamagedIndexError:
-        return False
+        is_true = _is_true(connection, f"memory_words_{name}", memory_index.due_terms(connection, counts))
+        try:
+            is_true = is_true and memory_index.counted(connection) == counts.of_views
+        except DamagedIndexError:
+            is_true = False
+        if not is_true:
+            yield DAMAGED_MEMORY_INDEX
 
 
 def _is_true(connection: sqlite3.Connection, words: str, due: Iterable[tuple[int, str]]) -> bool:
-    """Say whether a table of words is whole, and holds what is due.
+    """Say whether a table of words is whole, and has exactly the terms that are due.
 
     Raises:
         StoreError: there is no room for a copy.
     """
     try:
-        with _copied_index() as path:
+        with _temporary_path() as path:
             with closing(sqlite3.connect(path)) as copy, copy:
-                _fill(copy, connection, words, due)
+                _copy_index(copy, connection, words, due)
             with closing(sqlite3.connect(path)) as copy, index_errors():  # FTS5 reads it anew
                 copy.text_factory = bytes  # a damaged term is no text
-                copy.execute(f"INSERT INTO {HELD}({HELD}) VALUES('integrity-check')")
-                return all(one == other for one, other in zip_longest(*(_said(copy, each) for each in (HELD, DUE))))
+                copy.execute(f"INSERT INTO {STORED}({STORED}) VALUES('integrity-check')")
+                return all(one == other for one, other in zip_longest(_terms(copy, STORED), _terms(copy, DUE)))
     except DamagedIndexError:
         return False
 
 
 @contextmanager
-def _copied_index() -> Iterator[str]:
+def _temporary_path() -> Iterator[str]:
     """Give the path of a new file, which is gone afterwards; turn errors of its own into ours."""
     try:
         with TemporaryDirectory(prefix="squidbot-doctor-") as folder:
             yield str(Path(folder) / "words.db")
     except (sqlite3.Error, OSError) as error:
         raise StoreError(
-            f"{gettempdir()}: what search finds by can't be copied there to be looked at ({error}); set TMPDIR to a "
+            f"{gettempdir()}: the search index can't be copied there for the check ({error}); set TMPDIR to a "
             "folder with as much room as the store takes"
         ) from error
 
 
-def _fill(copy: sqlite3.Connection, connection: sqlite3.Connection, words: str, due: Iterable[tuple[int, str]]) -> None:
-    """Copy a table of words, and make what it has to be.
+def _copy_index(
+    copy: sqlite3.Connection, connection: sqlite3.Connection, words: str, due: Iterable[tuple[int, str]]
+) -> None:
+    """Copy a table of words, and make one of the terms that are due.
 
     Raises:
         DamagedIndexError: it can't be read.
     """
     with index_errors():
         connection.execute(f"SELECT rowid FROM {words} WHERE {words} MATCH 'x' LIMIT 1").fetchall()  # noqa: S608  # our own
-        copy.execute(WORDS.format(HELD))
+        copy.execute(WORDS.format(STORED))
         copy.execute(WORDS.format(DUE))
         copy.executemany(f"INSERT INTO {DUE}(rowid, terms) VALUES(?, ?)", due)
         for part, columns in SHADOWS.items():
-            rows = connection.execute(f"SELECT {columns} FROM {words}_{part}")  # noqa: S608
-            copy.execute(f"DELETE FROM {HELD}_{part}")  # noqa: S608
+            copy.execute(f"DELETE FROM {STORED}_{part}")  # noqa: S608  # our own, as below
             places = ", ".join("?" * len(columns.split(", ")))
-            copy.executemany(f"INSERT INTO {HELD}_{part} VALUES({places})", rows)
+            found = connection.execute(f"SELECT {columns} FROM {words}_{part}")  # noqa: S608
+            copy.executemany(f"INSERT INTO {STORED}_{part} VALUES({places})", found)
 
 
-def _said(copy: sqlite3.Connection, words: str) -> Iterator[tuple[bytes, int]]:
+def _terms(copy: sqlite3.Connection, words: str) -> Iterator[tuple[bytes, int]]:
     """Return each term with each row that has it, in order."""
     copy.execute(f"CREATE VIRTUAL TABLE temp.terms_of_{words} USING fts5vocab('main', '{words}', 'instance')")
     return copy.execute(f"SELECT term, doc FROM terms_of_{words}")  # noqa: S608
@@ -138,15 +384,17 @@ def _said(copy: sqlite3.Connection, words: str) -> Iterator[tuple[bytes, int]]:
 # SQLite's pages, read without SQLite. The shell's `.recover` finds the same rows, and none where the header is
 # destroyed; Debian's shell and apsw's are built without it.
 
-Value: TypeAlias = "int | float | bytes | None"
-# A row's id, None in an index, and its columns. TEXT and BLOB are both bytes.
-Row: TypeAlias = "tuple[int | None, tuple[Value, ...]]"
+# A row's columns; TEXT and BLOB are both bytes. A row that a checksum has not proved may have any values.
+Cells: TypeAlias = tuple[Any, ...]
 
 HEADER_BYTES = 100
-TABLE_LEAF, INDEX_LEAF, INDEX_INTERIOR, TABLE_INTERIOR = 13, 10, 2, 5
+TABLE_LEAF, INDEX_LEAF, INDEX_INTERIOR = 13, 10, 2
 LOG_HEADER, FRAME_HEADER = struct.Struct(">8I"), struct.Struct(">6I")
 FRAME_BYTES = FRAME_HEADER.size + PAGE_BYTES
 LOG_MAGIC = 0x377F0682  # its last bit says that checksums are made of big-endian words
+# How much of a cell its own page has at most (in an index), and at least, where the rest flows over to others.
+MOST_INDEX_BYTES = (PAGE_BYTES - 12) * 64 // 255 - 23
+LEAST_LOCAL_BYTES = (PAGE_BYTES - 12) * 32 // 255 - 23
 VALUE_BYTES = (0, 1, 2, 3, 4, 6, 8, 8, 0, 0)  # of numbers, by their type
 
 
@@ -183,7 +431,28 @@ class Pages:
         self._file.seek((number - 1) * PAGE_BYTES)
         return self._file.read(PAGE_BYTES)
 
-    def rows(self, number: int) -> Iterator[Row]:
+    def all_rows(self) -> Iterator[tuple[int | None, Cells]]:
+        """Yield all that looks like a row: its id, `None` in an index, and its columns.
+
+        Free pages come last, so that what is in use goes before older copies.
+        """
+        free = self._free()
+        for number in sorted(range(1, self.count + 1), key=free.__contains__):
+            yield from self._rows(number)
+
+    def _free(self) -> set[int]:
+        """Return the pages that are in no tree any more."""
+        free: set[int] = set()
+        trunk = int.from_bytes(self.read(1)[32:36], "big")
+        while 0 < trunk <= self.count and trunk not in free:
+            free.add(trunk)
+            page = self.read(trunk)
+            count = min(int.from_bytes(page[4:8], "big"), PAGE_BYTES // 4 - 2)
+            free.update(int.from_bytes(page[8 + 4 * place : 12 + 4 * place], "big") for place in range(count))
+            trunk = int.from_bytes(page[:4], "big")
+        return free
+
+    def _rows(self, number: int) -> Iterator[tuple[int | None, Cells]]:
         """Yield the rows on a page, without those that the damage hit; none where it is no page of a tree."""
         page = self.read(number)
         start = HEADER_BYTES if number == 1 else 0
@@ -208,18 +477,16 @@ class Pages:
         Raises:
             ValueError: they are not all there.
         """
-        if length <= (PAGE_BYTES - 35 if table else (PAGE_BYTES - 12) * 64 // 255 - 23):
+        most = PAGE_BYTES - 35 if table else MOST_INDEX_BYTES
+        if length <= most:
             return _cut(page, start, length)
         if length > self.count * PAGE_BYTES:
             raise ValueError("longer than the file")
-        least = (PAGE_BYTES - 12) * 32 // 255 - 23
-        local = least + (length - least) % (PAGE_BYTES - 4)
-        if local > (PAGE_BYTES - 35 if table else (PAGE_BYTES - 12) * 64 // 255 - 23):
-            local = least
-        data = _cut(page, start, local)
+        local = LEAST_LOCAL_BYTES + (length - LEAST_LOCAL_BYTES) % (PAGE_BYTES - 4)
+        if local > most:
+            local = LEAST_LOCAL_BYTES
+        pieces, missing = [_cut(page, start, local)], length - local
         following = int.from_bytes(_cut(page, start + local, 4), "big")
-        pieces = [data]
-        missing = length - local
         while missing:
             if not 0 < following <= self.count:
                 raise ValueError("an overflow page is gone")
@@ -230,9 +497,9 @@ class Pages:
         return b"".join(pieces)
 
 
-def _page_record(data: bytes) -> tuple[Value, ...]:
+def _page_record(data: bytes) -> Cells:
     header, place = _varint(data, 0)
-    start, values = header, list[Value]()
+    start, values = header, list[Any]()
     while place < header:
         kind, place = _varint(data, place)
         size = (kind - 12) // 2 if kind >= 12 else VALUE_BYTES[kind]
@@ -241,12 +508,11 @@ def _page_record(data: bytes) -> tuple[Value, ...]:
     return tuple(values)
 
 
-def _value(kind: int, data: bytes) -> Value:
+def _value(kind: int, data: bytes) -> float | bytes | None:
     if kind >= 12:
         return data
     if kind == 7:
-        found: float = struct.unpack(">d", data)[0]
-        return found
+        return float(struct.unpack(">d", data)[0])
     if kind in {8, 9}:
         return kind - 8
     return int.from_bytes(data, "big", signed=True) if kind else None
@@ -327,531 +593,188 @@ def _summed(data: bytes, seed: tuple[int, int], *, big: int) -> tuple[int, int]:
     return first, second
 
 
-# What a damaged store still holds: every row, from whatever page, that its own checksum proves.
+# What the pages of a damaged store still have: every row, from whatever page, that its own checksum proves.
 
-# Takes a row as the cells of a table: "messages", "records", "summaries", or one of `saving.SAVED_TABLES`.
-Take: TypeAlias = "Callable[[str, tuple[rows.Cell, ...]], None]"
-
-MESSAGE_CELLS, SESSION_CELLS, SUMMARY_CELLS, RECORD_CELLS, NAME_CELLS = 11, 6, 12, 5, 2
-
-
-@dataclass(slots=True)
-class Found:
-    """What is known of one session.
-
-    Attributes:
-        named: its id; None where no page holds it.
-        told: how many messages its own row says that it has; 0 where that row is lost.
-        seqs: the messages that were found.
-        counts: by kind of record, how many its own row says that it has.
-        records: by kind, the numbers that were found.
-        summaries: the ids of the summaries that were found.
-    """
-
-    named: bytes | None = None
-    told: int = 0
-    seqs: set[int] = field(default_factory=set)
-    counts: dict[str, int] = field(default_factory=dict)
-    records: dict[str, set[int]] = field(default_factory=dict)
-    summaries: set[bytes] = field(default_factory=set)
-
-    @property
-    def messages(self) -> int:
-        """How many messages there have been at least."""
-        return max(self.told, max(self.seqs, default=-1) + 1)
-
-    @property
-    def lost(self) -> tuple[int, ...]:
-        """The seqs of the messages that were not found."""
-        return tuple(seq for seq in range(self.messages) if seq not in self.seqs)
-
-    def kinds(self) -> dict[str, int]:
-        """Return, by kind of record, how many there have been at least."""
-        found = {kind: max(numbers, default=-1) + 1 for kind, numbers in self.records.items()}
-        return {kind: max(found.get(kind, 0), self.counts.get(kind, 0)) for kind in sorted({*found, *self.counts})}
-
-    @property
-    def lost_records(self) -> tuple[tuple[str, int], ...]:
-        """The records that were not found."""
-        none: set[int] = set()
-        return tuple(
-            (kind, number)
-            for kind, count in self.kinds().items()
-            for number in range(count)
-            if number not in self.records.get(kind, none)
-        )
+RECORD_NUMBERS = "SELECT kind, number FROM records WHERE session = ? ORDER BY kind"
+NUMBERS = "SELECT key >> 32 FROM messages UNION SELECT session FROM records UNION SELECT session FROM summaries"
+LATER = "SELECT min(number) FROM records WHERE session = ? AND kind = ? AND number >= ?"
+BODY = "SELECT body FROM records WHERE session = ? AND kind = ? AND number = ?"
+ADD_SESSION = "INSERT INTO sessions(no, id, hash, messages, checksum, records) VALUES(?, ?, ?, ?, ?, ?)"
+# A memory's row may be found twice: as it is, and as it was before another took its place.
+FOUND_MEMORIES = f"CREATE TEMP TABLE found_memories({memory_rows.MEMORY_COLUMNS}, PRIMARY KEY(key))"
+TAKE_MEMORY = (
+    f"INSERT INTO found_memories VALUES({', '.join('?' * 19)}) "  # our own constants
+    "ON CONFLICT DO UPDATE SET superseded_by = excluded.superseded_by, checksum = excluded.checksum "
+    "WHERE excluded.superseded_by IS NOT NULL"
+)
+# What was forgotten stays so, whatever free pages still have; of an id that came again the later one counts.
+KEEP_MEMORIES = (
+    "INSERT OR IGNORE INTO memories SELECT * FROM found_memories "
+    "WHERE key NOT IN (SELECT key FROM forgotten_memories) ORDER BY key DESC"
+)
 
 
-@dataclass(slots=True)
-class Haul:
-    """What was found, by the numbers of the sessions; what indexes say of their names; how many rows of memories."""
+def _salvage(path: str, connection: sqlite3.Connection) -> tuple[list[SessionHealth], int]:
+    """Write all that can be proved into an empty store, within a transaction, and fill the places of what is lost.
 
-    sessions: dict[int, Found] = field(default_factory=dict)
-    names: dict[int, set[bytes]] = field(default_factory=dict)
-    hashes: dict[int, set[int]] = field(default_factory=dict)
-    memories: int = 0
-
-    def of(self, no: int) -> Found:
-        """Return what is known of a session."""
-        return self.sessions.setdefault(no, Found())
-
-
-def salvage(path: str, take: Take) -> Haul:
-    """Hand every row that can be proved to `take`, and return what they are. Nobody should write meanwhile.
+    Return the sessions, and how many memories were saved. Nobody should write to the file meanwhile.
 
     Raises:
         OSError: the file can't be read.
     """
-    haul = Haul()
+    salvage = Salvage(connection)
     with Pages(path) as pages:
-        for rowid, values in _rows(pages):
-            _sort(haul, rowid, values, take)
-    for no, found in haul.sessions.items():
-        # An index entry has no checksum of its own: the session's other index holds one of the name.
-        proved = [name for name in haul.names.get(no, ()) if crc32(name) in haul.hashes.get(no, ())]
-        if found.named is None and len(proved) == 1:
-            found.named = proved[0]
-    return haul
-
-
-def _rows(pages: Pages) -> Iterator[Row]:
-    """Return all that looks like a row: of free pages last, so that what is in use goes before older copies."""
-    free = _free(pages)
-    for number in sorted(range(1, pages.count + 1), key=free.__contains__):
-        yield from pages.rows(number)
-
-
-def _free(pages: Pages) -> set[int]:
-    """Return the pages that are in no tree any more."""
-    free: set[int] = set()
-    trunk = int.from_bytes(pages.read(1)[32:36], "big")
-    while 0 < trunk <= pages.count and trunk not in free:
-        free.add(trunk)
-        page = pages.read(trunk)
-        count = int.from_bytes(page[4:8], "big")
-        free.update(int.from_bytes(page[8 + 4 * place : 12 + 4 * place], "big") for place in range(min(count, 16384)))
-        trunk = int.from_bytes(page[:4], "big")
-    return free
-
-
-def _sort(haul: Haul, rowid: int | None, values: tuple[Value, ...], take: Take) -> None:
-    try:
-        if rowid is None:
-            _index(haul, values, take)
-        else:
-            _row(haul, rowid, values, take)
-    except (rows.DamagedRowError, TypeError, ValueError, OverflowError):
-        return  # not one of ours, or not whole
-
-
-def _row(haul: Haul, rowid: int, values: tuple[Value, ...], take: Take) -> None:
-    """Take a row of the table that has so many cells."""
-    cells = len(values)
-    if cells == MESSAGE_CELLS:
-        _message(haul, rowid, values, take)
-    elif cells == SESSION_CELLS:
-        _session(haul, rowid, values)
-    elif cells == SUMMARY_CELLS:
-        _summary(haul, values, take)
-    elif cells == store.MEMORY_CELLS:
-        take("memories", store.proved(rowid, values))
-        haul.memories += 1
-    elif cells == store.GRAVE_CELLS:
-        take("forgotten_memories", store.proved_grave(rowid, values))
-
-
-def _message(haul: Haul, key: int, values: tuple[Value, ...], take: Take) -> None:
-    time = values[5]
-    row = (key, *values[1:5], None if time is None else float(time), *values[6:])
-    no, seq = key >> SEQ_BITS, key & ((1 << SEQ_BITS) - 1)
-    rows.decode([cast("rows.MessageRow", row)], no << SEQ_BITS)
-    found = haul.of(no)
-    if seq not in found.seqs:
-        found.seqs.add(seq)
-        take("messages", tuple(map(_cell, row)))
-
-
-def _session(haul: Haul, no: int, values: tuple[Value, ...]) -> None:
-    name, messages, check, noted = values[1], values[3], values[4], values[5]
-    if not (isinstance(name, bytes) and isinstance(messages, int) and isinstance(noted, bytes)):
-        return
-    found = haul.of(no) if rows.session_checksum(no, messages, name, noted) == check else None
-    if found is not None and (found.named is None or messages >= found.told):
-        found.named, found.told, found.counts = name, messages, json.loads(rows.plain(noted))
-
-
-def _summary(haul: Haul, values: tuple[Value, ...], take: Take) -> None:
-    session, name = values[0], values[1]
-    if not isinstance(session, int) or not isinstance(name, bytes):
-        return
-    rows.decode_summary(session, "", cast("rows.SummaryRow", values[1:]))
-    found = haul.of(session)
-    if name not in found.summaries:
-        found.summaries.add(name)
-        take("summaries", tuple(map(_cell, values)))
-
-
-def _index(haul: Haul, values: tuple[Value, ...], take: Take) -> None:
-    first, second = values[:2]
-    if len(values) == RECORD_CELLS and isinstance(first, int) and isinstance(second, bytes):
-        _record(haul, first, second, values, take)
-    elif len(values) == store.MARK_CELLS:
-        take("memory_marks", store.proved_mark(values))
-    elif len(values) == NAME_CELLS and isinstance(second, int):
-        if isinstance(first, bytes):
-            haul.names.setdefault(second, set()).add(first)
-        elif isinstance(first, int):
-            haul.hashes.setdefault(second, set()).add(first)
-
-
-def _record(haul: Haul, session: int, kind_bytes: bytes, values: tuple[Value, ...], take: Take) -> None:
-    kind = rows.plain(kind_bytes)
-    record = rows.decode_record(session, kind, cast("rows.RecordRow", values[2:]))
-    numbers = haul.of(session).records.setdefault(kind, set())
-    if record.number not in numbers:
-        numbers.add(record.number)
-        take("records", tuple(map(_cell, values)))
-
-
-def _cell(value: Value) -> rows.Cell:
-    return rows.cell(value) if isinstance(value, bytes) else value
-
-
-REPAIR = "repair"  # the kind of the record that says what a repair could not save
-PLAN = "plan"  # its records carry their own number, so none can be repeated under another
-BATCH_ROWS = 256
-MOST_PROBLEMS = 20  # of SQLite's own list: one damaged page fills it with hundreds
-INSERTS = {
-    "messages": f"INSERT OR IGNORE INTO messages({rows.MESSAGE_COLUMNS}) VALUES({', '.join('?' * 11)})",
-    "records": "INSERT OR IGNORE INTO records(session, kind, number, checksum, body) VALUES(?, ?, ?, ?, ?)",
-    "summaries": f"INSERT OR IGNORE INTO summaries(session, {rows.SUMMARY_COLUMNS}) VALUES({', '.join('?' * 12)})",
-}
-SESSION_NUMBERS = "SELECT no, id FROM sessions ORDER BY no"
-SUMMARY_NAMES = "SELECT id FROM summaries WHERE session = ? ORDER BY id"  # from the index alone
-KEYS = "SELECT key FROM messages WHERE key BETWEEN ? AND ? ORDER BY key"
-LATER = "SELECT min(number) FROM records WHERE session = ? AND kind = ? AND number >= ?"
-BODY = "SELECT body FROM records WHERE session = ? AND kind = ? AND number = ?"
-ADD_SESSION = "INSERT INTO sessions(no, id, hash, messages, checksum, records) VALUES(?, ?, ?, ?, ?, ?)"
-
-
-@dataclass(frozen=True, slots=True)
-class SessionHealth:
-    """One session.
-
-    Attributes:
-        session_id: its id; a made-up one where the file no longer tells it.
-        messages: how many messages it has had, lost ones included.
-        damaged: the seqs of those that are lost.
-        damaged_records: (kind, number) of the lost records.
-        damaged_summaries: the ids of the lost summaries.
-        named: whether the file still tells its id.
-    """
-
-    session_id: str
-    messages: int
-    damaged: tuple[int, ...] = ()
-    damaged_records: tuple[tuple[str, int], ...] = ()
-    damaged_summaries: tuple[str, ...] = ()
-    named: bool = True
-
-    @property
-    def whole(self) -> bool:
-        """Whether nothing of it is lost."""
-        return self.named and not (self.damaged or self.damaged_records or self.damaged_summaries)
-
-
-@dataclass(frozen=True, slots=True)
-class Health:
-    """What a store's file is like.
-
-    Attributes:
-        path: the file.
-        file_bytes: its size.
-        log_bytes: the size of its write-ahead log.
-        sessions: its sessions, oldest first, with what can't be saved of them.
-        problems: what is wrong with the file itself, one line each; a repair mends these.
-        memories: how many memories there are, damaged ones included.
-        damaged_memories: the keys of those whose rows are damaged: they are lost.
-    """
-
-    path: str
-    file_bytes: int
-    log_bytes: int
-    sessions: tuple[SessionHealth, ...]
-    problems: tuple[str, ...]
-    memories: int = 0
-    damaged_memories: tuple[int, ...] = ()
-
-    @property
-    def whole(self) -> bool:
-        """Whether nothing is wrong."""
-        return not (self.problems or self.damaged_memories) and all(session.whole for session in self.sessions)
-
-    @property
-    def messages(self) -> int:
-        """How many messages there have been, lost ones included."""
-        return sum(session.messages for session in self.sessions)
-
-    @property
-    def damaged(self) -> int:
-        """How many messages are lost."""
-        return sum(len(session.damaged) for session in self.sessions)
-
-
-@dataclass(frozen=True, slots=True)
-class Repaired:
-    """A copy with what could be saved.
-
-    `sessions` says what of the original is not in it; `memories` how many of these are in it, as they were.
-    """
-
-    path: str
-    target: str
-    sessions: tuple[SessionHealth, ...]
-    memories: int = 0
-
-    @property
-    def messages(self) -> int:
-        """How many messages the copy holds as they were."""
-        return sum(session.messages - len(session.damaged) for session in self.sessions)
-
-    @property
-    def damaged(self) -> int:
-        """How many messages are lost; a notice stands in the place of each."""
-        return sum(len(session.damaged) for session in self.sessions)
-
-
-def check(path: str | os.PathLike[str], *, busy_seconds: float = 30.0, proves_words: bool = False) -> Health:
-    """Read every row and say what is damaged. Writes nothing; a store that is whole may be in use meanwhile.
-
-    Where something is damaged, nobody should write meanwhile, and this process must not have the store open. With
-    `proves_words`, where all rows are whole, what search finds by is held against them, too: see `proof`.
-
-    Raises:
-        StoreError: there is no such file, it can't be read, or it is another program's; or there is no room to prove
-            what search finds by.
-    """
-    name, log = _existing(path), Path(f"{os.fspath(path)}-wal")
-    at_rest = not log.exists()
-    sessions, memories, problems, failed = _looked(name, busy_seconds, proves_words=proves_words)
-    if problems and at_rest and log.exists():  # somebody has opened the store since, and changed what was being read
-        sessions, memories, problems, failed = _looked(name, busy_seconds, proves_words=proves_words)
-    if frames := broken_frames(name):
-        problems.append(f"{frames} pages of the write-ahead log are damaged; SQLite ends before the first of them")
-    if problems or not all(session.whole for session in sessions):
-        sessions = _saveable(name, sessions, failed)
-    log_bytes = log.stat().st_size if log.exists() else 0
-    return Health(name, Path(name).stat().st_size, log_bytes, tuple(sessions), tuple(problems), *memories)
-
-
-def _saveable(name: str, seen: list[SessionHealth], failed: StoreError | None) -> list[SessionHealth]:
-    """Return the sessions as a repair would leave them.
-
-    Raises:
-        StoreError: there is nothing to save; this is why.
-    """
-    try:
-        haul = salvage(name, lambda _table, _row: None)
-    except OSError as error:
-        raise store_error(name, error) from error
-    if not (haul.sessions or haul.memories) and failed is not None:
-        raise failed
-    lost = {session.session_id: session.damaged_summaries for session in seen}
-    return [replace(one, damaged_summaries=lost.get(one.session_id, ())) for one in _told(haul)]
-
-
-def _looked(
-    name: str, busy_seconds: float, *, proves_words: bool
-) -> tuple[list[SessionHealth], tuple[int, tuple[int, ...]], list[str], StoreError | None]:
-    """Return the sessions as SQLite serves them, memories and the keys of those that are damaged, and problems.
-
-    These are what is wrong with the file, and the error that ended the look.
-    """
-    sessions: list[SessionHealth] = []
-    memories: tuple[int, tuple[int, ...]] = (0, ())
-    problems: list[str] = []
-    try:
-        with closing(files.open_reading(name, busy_seconds)) as connection:
-            connection.execute("BEGIN")
-            problems += _structure(connection)
-            if files.is_unscrubbed(connection):
-                problems.append("what was forgotten is not overwritten yet: open the store while nobody reads it")
-            sessions += _sessions(connection, problems)
-            memories = store.damaged(name, connection)
-            if proves_words and not (problems or memories[1]) and all(session.whole for session in sessions):
-                found = (rows.find(connection, session.session_id) for session in sessions)
-                problems += contradictions(connection, found, has_memories=bool(memories[0]))
-    except (DamagedStoreError, *FOREIGN) as error:
-        failed = error if isinstance(error, StoreError) else store_error(name, error)
-        return sessions, memories, [*problems, str(failed).removeprefix(f"{name}: ")], failed
-    return sessions, memories, problems, None
-
-
-def repair(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> Repaired:
-    """Write a store with everything that can be saved to `target`, which must not exist yet; the original stays.
-
-    Nobody should write meanwhile, and this process must not have the original open.
-
-    Raises:
-        StoreError: `target` exists or can't be written, or the original can't be read; there is no half copy.
-    """
-    name, goal = _existing(path), str(Path(target).absolute())
-    if os.path.lexists(goal):
-        raise StoreError(f"{goal}: exists; a repair overwrites nothing, name a new file")
-    part = f"{goal}.part-{os.getpid()}"
-    try:
-        sessions, memories = _copied(name, part)
-        SqliteStore(part).close()  # what a newer layout keeps beside the rows is made, and the log is emptied
-        files.place(part, goal)
-    except (*FOREIGN, OSError) as error:
-        raise store_error(goal, error, "; no copy was made") from error
-    finally:
-        files.remove(part)
-    return Repaired(name, goal, sessions, memories)
-
-
-def _existing(path: str | os.PathLike[str]) -> str:
-    name = str(Path(path).absolute())
-    if not Path(name).is_file():
-        raise StoreError(f"{name}: there is no such file; check the path")
-    return name
-
-
-def _structure(connection: sqlite3.Connection) -> list[str]:
-    """Return what SQLite finds wrong with the trees and indexes of the file."""
-    found = connection.execute(f"PRAGMA integrity_check({MOST_PROBLEMS})").fetchall()
-    lines = [rows.plain(line) if isinstance(line, bytes) else str(line) for (line,) in found]
-    return [] if lines == ["ok"] else [line.replace("\n", "; ") for line in lines]
-
-
-def _sessions(connection: sqlite3.Connection, problems: list[str]) -> Iterator[SessionHealth]:
-    """Return the sessions as the store itself would serve them."""
-    for no, name in connection.execute(SESSION_NUMBERS).fetchall():
-        session_id = rows.plain(name)
-        try:
-            session = rows.find(connection, session_id)
-            damaged = tuple(rows.intact_messages(connection, session, 0, session.messages - 1)[1])
-            lost = tuple(_lost_records(connection, session))
-            yield SessionHealth(session_id, session.messages, damaged, lost, _lost_summaries(connection, session))
-            behind = connection.execute(KEYS, (session.first_key + session.messages, (no + 1) * (1 << SEQ_BITS) - 1))
-            if behind.fetchone():
-                problems.append(f"session {rows.named(session_id)} has more messages than its row says")
-        except FOREIGN as error:
-            problems.append(f"session {rows.named(session_id)}: {error}")
-
-
-def _lost_records(connection: sqlite3.Connection, session: rows.Session) -> Iterator[tuple[str, int]]:
-    for kind, count in session.record_counts.items():
-        with suppress(rows.DamagedRowError, sqlite3.DatabaseError):
-            rows.records(connection, session, kind, 0)
-            continue
-        for number in range(count):
-            try:
-                row = connection.execute(f"{rows.RECORDS} LIMIT 1", (session.no, kind, number)).fetchone()
-                if row is None or rows.decode_record(session.no, kind, row).number != number:
-                    yield kind, number
-            except (rows.DamagedRowError, sqlite3.DatabaseError):
-                yield kind, number
-
-
-def _lost_summaries(connection: sqlite3.Connection, session: rows.Session) -> tuple[str, ...]:
-    lost = []
-    for (name,) in connection.execute(SUMMARY_NAMES, (session.no,)).fetchall():
-        try:
-            if not rows.by_id(connection, session, [rows.plain(name)]):
-                lost.append(rows.plain(name))
-        except (rows.DamagedRowError, sqlite3.DatabaseError):
-            lost.append(name.decode("utf-8", "replace"))
-    return tuple(lost)
-
-
-def _told(haul: Haul) -> Iterator[SessionHealth]:
-    """Return what can and can't be saved of each session."""
-    for no, found in sorted(haul.sessions.items()):
-        name = rows.plain(_name(no, found))
-        yield SessionHealth(name, found.messages, found.lost, found.lost_records, (), found.named is not None)
-
-
-def _name(no: int, found: Found) -> bytes:
-    return found.named if found.named is not None else f"lost-session-{no}".encode()
-
-
-def _copied(path: str, part: str) -> tuple[tuple[SessionHealth, ...], int]:
-    """Write all that is found to a new file, and what stands for the rest; return the sessions, and how many memories.
-
-    Raises:
-        DamagedStoreError: nothing is found.
-    """
-    files.create(part, 0.0)
-    with closing(files.connect(part, 0.0)) as connection:
-        connection.execute("PRAGMA synchronous = OFF")  # `files.place` syncs the whole file
-        connection.execute("BEGIN IMMEDIATE")
-        saved = store.Saved(part, connection)
-        haul = salvage(path, lambda table, row: _insert(connection, saved, table, row))
-        sessions = tuple(_told(haul))
-        for (no, found), health in zip(sorted(haul.sessions.items()), sessions, strict=True):
-            _finish(connection, no, found, health)
-        memories = saved.finish()
-        connection.execute("COMMIT")
-    if not (sessions or memories):
-        raise DamagedStoreError(f"{path}: there is nothing of squidbot in it to save; put a backup in its place")
-    return sessions, memories
-
-
-def _insert(connection: sqlite3.Connection, saved: store.Saved, table: str, row: tuple[rows.Cell, ...]) -> None:
-    if table in store.SAVED_TABLES:
-        saved.take(table, row)
-    else:
-        connection.execute(INSERTS[table], row)
-
-
-def _finish(connection: sqlite3.Connection, no: int, found: Found, health: SessionHealth) -> None:
-    """Fill the places of what was lost, and write the session's own row."""
-    for seq in health.damaged:
-        connection.execute(rows.INSERT, rows.encode((no << SEQ_BITS) + seq, lost_message(seq)))
-    counts = _filled(connection, no, found.kinds(), health)
-    if not health.whole:
-        number = counts.get(REPAIR, 0)
-        told = rows.json_text({"messages": health.damaged, "records": health.damaged_records, "named": health.named})
-        connection.execute(rows.INSERT_RECORD, rows.encode_record(no, Record(REPAIR, number, told)))
-        counts[REPAIR] = number + 1
-    name, noted = _name(no, found), rows.stored_text(rows.json_text(counts))[1]
-    check_number = rows.session_checksum(no, health.messages, name, noted)
-    cells = (no, rows.cell(name), crc32(name), health.messages, check_number, rows.cell(noted))
-    connection.execute(ADD_SESSION, cells)
-
-
-def _filled(connection: sqlite3.Connection, no: int, counts: dict[str, int], health: SessionHealth) -> dict[str, int]:
-    """Repeat for each lost record the one before it, or else the first behind it; return how many there are then."""
-    lost = {kind: sorted(number for one, number in health.damaged_records if one == kind) for kind in counts}
-    for kind, numbers in lost.items():
-        while kind == PLAN and numbers and numbers[-1] == counts[kind] - 1:
-            counts[kind] = numbers.pop()
-        for number in numbers:
-            source = connection.execute(LATER, (no, kind, max(number - 1, 0))).fetchone()[0]
-            if source is None:
-                counts[kind] = min(counts[kind], number)
-                break
-            body = rows.plain_small(connection.execute(BODY, (no, kind, source)).fetchone()[0])
-            connection.execute(rows.INSERT_RECORD, rows.encode_record(no, Record(kind, number, body)))
-    return {kind: count for kind, count in counts.items() if count}
-
-
-def lost_message(seq: int) -> StoredMessage:
-    """Return what stands in the place of a lost message: a user-role notice that every provider's form can hold."""
-    text = f"<squidbot damaged: data, not instructions>\n[m{seq} was lost to damage of the file]\n</squidbot damaged>"
-    payload = rows.json_text({"role": "user", "content": text})
-    cost = Cost(len(text) // 3, len(text) + 16)  # until then: no token is less than a byte
-    return StoredMessage(
-        seq=seq,
-        turn=seq,
-        role="user",
-        category=Category.INTERNAL,
-        codec="openai.chat",
-        payload=payload,
-        call_ids=(),
-        result_ids=(),
-        cost=cost,
-        sent_cost=cost,
-        counter="none",  # so that each session counts it by its own
-    )
+        for rowid, values in pages.all_rows():
+            salvage.take(rowid, values)
+    return [salvage.finish_session(no) for no in salvage.numbers()], salvage.finish_memories()
+
+
+class Salvage:
+    """Rows found in pages on their way into an empty store, within a transaction."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._sessions: dict[int, tuple[int, bytes, bytes]] = {}  # by number: messages, id, counts of records
+        # What the two indexes of sessions say of a session's id: an entry has no checksum of its own, but one index
+        # holds the CRC-32 of the other's ids.
+        self._names: dict[int, set[bytes]] = {}
+        self._hashes: dict[int, set[int]] = {}
+        self._has_memories = False
+        # Which table a row is of: whether it is in a tree without row ids, and how many cells it has.
+        self._takers = {
+            (False, 11): self._take_message, (False, 6): self._take_session, (False, 12): self._take_summary,
+            (False, 19): self._take_memory, (False, 7): self._take_grave,
+            (True, 5): self._take_record, (True, 4): self._take_mark, (True, 2): self._take_name,
+        }  # fmt: skip
+
+    def take(self, rowid: int | None, values: Cells) -> None:
+        """Save a row, if it is one of ours and whole."""
+        taker = self._takers.get((rowid is None, len(values)))
+        if taker is not None:
+            with suppress(rows.DamagedRowError, TypeError, ValueError, OverflowError):
+                taker(rowid or 0, values)
+
+    def _insert(self, table: str, values: Cells) -> None:
+        statement = f"INSERT OR IGNORE INTO {table} VALUES({', '.join('?' * len(values))})"  # our own tables
+        self._connection.execute(statement, _cells(values))
+
+    def _take_message(self, key: int, values: Cells) -> None:
+        time = None if values[5] is None else float(values[5])
+        row = (key, *values[1:5], time, *values[6:])
+        rows.decode([row], key >> SEQ_BITS << SEQ_BITS)
+        self._insert("messages", row)
+
+    def _take_session(self, no: int, values: Cells) -> None:
+        _, name, _, messages, check, counts = values
+        known = self._sessions.get(no)
+        if rows.session_checksum(no, messages, name, counts) == check and (known is None or messages >= known[0]):
+            self._sessions[no] = messages, name, counts
+
+    def _take_summary(self, _rowid: int, values: Cells) -> None:
+        rows.decode_summary(values[0], "", values[1:])
+        self._insert("summaries", values)
+
+    def _take_record(self, _rowid: int, values: Cells) -> None:
+        rows.decode_record(values[0], rows.plain(values[1]), values[2:])
+        self._insert("records", values)
+
+    def _take_name(self, _rowid: int, values: Cells) -> None:
+        value, no = values
+        if isinstance(value, bytes):
+            self._names.setdefault(no, set()).add(value)
+        elif isinstance(value, int):
+            self._hashes.setdefault(no, set()).add(value)
+
+    def _take_memory(self, key: int, values: Cells) -> None:
+        row = (key, *values[1:6], float(values[6]), float(values[7]), *values[8:])
+        memory_rows.decode(row)
+        self._make_memories()
+        self._connection.execute(TAKE_MEMORY, _cells(row))
+
+    def _take_grave(self, key: int, values: Cells) -> None:
+        _, memory_id, owner, time, check, forgotten, reason = values
+        row = (key, memory_id, owner, float(time), check, float(forgotten), reason)
+        if memory_rows.grave_checksum(key, owner, row[3], row[5], memory_id, reason) == check:
+            self._make_memories()
+            self._insert("forgotten_memories", row)
+
+    def _take_mark(self, _rowid: int, values: Cells) -> None:
+        if rows.checksum(*values[:3]) == values[3]:
+            self._connection.execute(memory_rows.MARKS_TABLE)
+            self._insert("memory_marks", values)
+
+    def _make_memories(self) -> None:
+        if not self._has_memories:
+            for statement in (*memory_rows.TABLES, FOUND_MEMORIES):
+                self._connection.execute(statement)
+            self._has_memories = True
+
+    def numbers(self) -> list[int]:
+        """Return the numbers of all sessions."""
+        return sorted({*self._sessions, *(no for (no,) in self._connection.execute(NUMBERS))})
+
+    def finish_session(self, no: int) -> SessionHealth:
+        """Fill the places of what a session has lost, write its own row, and say what was lost."""
+        names = [name for name in self._names.get(no, ()) if crc32(name) in self._hashes.get(no, ())]
+        stored, name, text = self._sessions.get(no, (0, names[0] if len(names) == 1 else b"", b"{}"))
+        keys = self._connection.execute(KEYS, (no << SEQ_BITS, (no + 1 << SEQ_BITS) - 1))
+        seqs = {key - (no << SEQ_BITS) for (key,) in keys}
+        numbers: dict[str, set[int]] = {kind: set() for kind in json.loads(rows.plain(text))}
+        for kind, number in self._connection.execute(RECORD_NUMBERS, (no,)):
+            numbers.setdefault(rows.plain(kind), set()).add(number)
+        counts = {kind: max(found, default=-1) + 1 for kind, found in numbers.items()}
+        for kind, count in json.loads(rows.plain(text)).items():
+            counts[kind] = max(counts[kind], count)
+        messages = max(stored, max(seqs, default=-1) + 1)
+        health = SessionHealth(
+            rows.plain(name) or f"lost-session-{no}",
+            messages,
+            tuple(seq for seq in range(messages) if seq not in seqs),
+            tuple((kind, each) for kind in sorted(counts) for each in range(counts[kind]) if each not in numbers[kind]),
+            named=bool(name),
+        )
+        self._fill(no, health, counts)
+        return health
+
+    def _fill(self, no: int, health: SessionHealth, counts: dict[str, int]) -> None:
+        for seq in health.damaged:
+            self._connection.execute(rows.INSERT, rows.encode((no << SEQ_BITS) + seq, lost_message(seq)))
+        self._repeat_records(no, health, counts)
+        counts = {kind: count for kind, count in counts.items() if count}
+        if not health.whole:
+            number = counts.get(REPAIR, 0)
+            loss = {"messages": health.damaged, "records": health.damaged_records, "named": health.named}
+            self._add_record(no, Record(REPAIR, number, rows.json_text(loss)))
+            counts[REPAIR] = number + 1
+        name, text = rows.stored_text(health.session_id)[1], rows.json_text(counts).encode("utf-8", "surrogatepass")
+        check = rows.session_checksum(no, health.messages, name, text)
+        self._connection.execute(ADD_SESSION, _cells((no, name, crc32(name), health.messages, check, text)))
+
+    def _repeat_records(self, no: int, health: SessionHealth, counts: dict[str, int]) -> None:
+        """Repeat for each lost record the one before it, or else the first behind it; lower the counts of the rest."""
+        for kind in [*counts]:
+            lost = [number for one, number in health.damaged_records if one == kind]
+            while kind == PLAN and lost and lost[-1] == counts[kind] - 1:
+                counts[kind] = lost.pop()
+            for number in lost:
+                source = self._connection.execute(LATER, (no, kind, max(number - 1, 0))).fetchone()[0]
+                if source is None:
+                    counts[kind] = min(counts[kind], number)
+                    break
+                body = self._connection.execute(BODY, (no, kind, source)).fetchone()[0]
+                self._add_record(no, Record(kind, number, rows.plain_small(body)))
+
+    def _add_record(self, no: int, record: Record) -> None:
+        self._connection.execute(rows.INSERT_RECORD, rows.encode_record(no, record))
+
+    def finish_memories(self) -> int:
+        """Keep the memories that were not forgotten, and return how many they are."""
+        if not self._has_memories:
+            return 0
+        self._connection.execute(KEEP_MEMORIES)
+        self._connection.execute("DROP TABLE found_memories")
+        return memory_rows.count(self._connection)
+
+
+def _cells(values: Cells) -> tuple[rows.Cell, ...]:
+    return tuple(rows.cell(value) if isinstance(value, bytes) else value for value in values)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from squidbot.adapters.sqlite3.index import SearchIndex
-    from squidbot.adapters.sqlite3.rows import Session
+    from squidbot.adapters.sqlite3.rows import SessionRow
     from squidbot.core.messages import StoredMessage
 
 
@@ -574,7 +574,7 @@ DAMAGED_INDEX = "a search index of former times is damaged and can't be removed"
 LATER = "what was forgotten is out of reach, but its bytes are not overwritten yet"
 
 
-def forget(connection: sqlite3.Connection, session: Session, erasure: Erasure, *, indexed: bool) -> None:
+def forget(connection: sqlite3.Connection, session: SessionRow, erasure: Erasure, *, indexed: bool) -> None:
     """Do what an erasure says, within a transaction. `indexed`: the search index is not just emptied.
 
     Raises:
@@ -600,7 +600,7 @@ def forget(connection: sqlite3.Connection, session: Session, erasure: Erasure, *
         mark(connection)
 
 
-def drop(connection: sqlite3.Connection, session: Session, *, indexed: bool) -> None:
+def drop(connection: sqlite3.Connection, session: SessionRow, *, indexed: bool) -> None:
     """Remove a session with all its rows, within a transaction; nothing is done where there is none.
 
     Raises:
@@ -618,12 +618,12 @@ def drop(connection: sqlite3.Connection, session: Session, *, indexed: bool) -> 
     mark(connection)
 
 
-def _all_of(connection: sqlite3.Connection, session: Session) -> Iterator[StoredMessage]:
+def _all_of(connection: sqlite3.Connection, session: SessionRow) -> Iterator[StoredMessage]:
     for first in range(0, session.messages, PAGE_ROWS):
         yield from rows.messages(connection, session, first, min(session.messages, first + PAGE_ROWS) - 1)
 
 
-def _unindex(connection: sqlite3.Connection, session: Session, messages: Iterable[StoredMessage]) -> None:
+def _unindex(connection: sqlite3.Connection, session: SessionRow, messages: Iterable[StoredMessage]) -> None:
     """Take rows out of the search index before they are replaced.
 
     Raises:
@@ -635,7 +635,7 @@ def _unindex(connection: sqlite3.Connection, session: Session, messages: Iterabl
         raise DamagedIndexError(str(error)) from error
 
 
-def _refuse_misfit(session: Session, erasure: Erasure) -> None:
+def _refuse_misfit(session: SessionRow, erasure: Erasure) -> None:
     """Pass an erasure that fits a session.
 
     Raises:
@@ -660,7 +660,7 @@ def _refuse_misfit(session: Session, erasure: Erasure) -> None:
             )
 
 
-def _refuse_changes(connection: sqlite3.Connection, session: Session, unnoticed: Sequence[StoredMessage]) -> None:
+def _refuse_changes(connection: sqlite3.Connection, session: SessionRow, unnoticed: Sequence[StoredMessage]) -> None:
     """Pass rows that change nothing but notices; what search knows of them stays.
 
     Raises:
@@ -674,7 +674,7 @@ def _refuse_changes(connection: sqlite3.Connection, session: Session, unnoticed:
             raise StoreError(f"more than its notice would change of message {row.seq}; nothing was changed")
 
 
-def remove_summaries(connection: sqlite3.Connection, session: Session, summary_ids: Sequence[str]) -> None:
+def remove_summaries(connection: sqlite3.Connection, session: SessionRow, summary_ids: Sequence[str]) -> None:
     """Remove summaries, within a transaction; unknown ids are passed over."""
     cells = [(session.no, rows.stored_text(name)[0]) for name in summary_ids]
     there = [each for each in cells if connection.execute(HAS_SUMMARY, each).fetchone()]

@@ -10,18 +10,18 @@ from __future__ import annotations
 import re
 import sqlite3
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from squidbot.adapters.sqlite3 import rows
-from squidbot.adapters.sqlite3.rows import plain, stored_text
+from squidbot.adapters.sqlite3.rows import IN_LIST, json_text, plain, stored_text
 from squidbot.core.recall.search import RULES, UNSEARCHED, best, payload_terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from squidbot.adapters.sqlite3.rows import Session
-    from squidbot.core.messages import Found, StoredMessage
-    from squidbot.core.recall.search import Query, Word
+    from squidbot.adapters.sqlite3.rows import SessionRow
+    from squidbot.core.messages import SearchMatch, StoredMessage
+    from squidbot.core.recall.search import SearchQuery, Word
 
 
 # What the indexes of messages and of memories share: how their tables are called, and when one is
@@ -125,6 +125,18 @@ def is_damage(error: sqlite3.Error) -> bool:
     return (getattr(error, "sqlite_errorcode", sqlite3.SQLITE_BUSY) & 0xFF) not in PASSING
 
 
+def readable(connection: sqlite3.Connection, statement: str, keys: Sequence[int]) -> list[tuple[Any, ...]]:
+    """Return the rows of these keys, without those that SQLite can't read."""
+    try:
+        return connection.execute(statement, (json_text(list(keys)),)).fetchall()
+    except sqlite3.DatabaseError as error:
+        if not is_damage(error):
+            raise
+    half = len(keys) // 2
+    parts = (keys[:half], keys[half:]) if half else ()
+    return [row for part in parts for row in readable(connection, statement, part)]
+
+
 @contextmanager
 def index_errors(*, all_of_them: bool = False) -> Iterator[None]:
     """Turn SQLite's errors that speak of damage, or all of them, into ours.
@@ -148,22 +160,17 @@ BATCH_MESSAGES = 64
 BATCH_CHARS = 256 * 1024
 # How many messages are read and indexed at once: about a tenth of a second.
 ADDED_MESSAGES = 1024
-# Rows are asked for so many at once: a statement for each power of two up to it.
-PICKED_ROWS = 128
 
 UNSEARCHED_MARKS = tuple(f'"{category}"'.encode() for category in UNSEARCHED)  # as a row's form holds them
 
 TEXTS = "SELECT key, form, payload FROM messages WHERE key BETWEEN ? AND ?"
 SIZES, PAYLOADS = (
-    {
-        size: f"SELECT key, {cell} FROM messages WHERE key IN ({', '.join('?' * size)})"  # noqa: S608  # our constants
-        for size in (1 << power for power in range(PICKED_ROWS.bit_length()))
-    }
+    f"SELECT key, {cell} FROM messages WHERE key {IN_LIST}"  # noqa: S608  # our own constants
     for cell in ("estimate", "payload")
 )
 
 
-class Batch(NamedTuple):
+class IndexBatch(NamedTuple):
     """Messages of a session that are to be indexed: from `first` to before `last`, as (key, text); `left` behind it.
 
     `name` is that of the index that they are for.
@@ -176,23 +183,23 @@ class Batch(NamedTuple):
     name: str
 
 
-def pending(connection: sqlite3.Connection, session: Session, at_most: int = ADDED_MESSAGES) -> Batch:
+def pending(connection: sqlite3.Connection, session: SessionRow, at_most: int = ADDED_MESSAGES) -> IndexBatch:
     """Return the next messages to be indexed, the oldest first; none where all are.
 
     Raises:
         DamagedIndexError: the index has to be made anew.
     """
     if not session.messages:
-        return Batch(0, 0, [], 0, "")
+        return IndexBatch(0, 0, [], 0, "")
     with index_errors():
         name = OF_MESSAGES.newest(connection)
         first = _indexed(connection, name, session)
     last = min(first + at_most, session.messages)
     texts = _texts(connection, session.first_key + first, session.first_key + last - 1) if first < last else []
-    return Batch(first, last, texts, session.messages - last, name)
+    return IndexBatch(first, last, texts, session.messages - last, name)
 
 
-def add(connection: sqlite3.Connection, session: Session, batch: Batch) -> None:
+def add(connection: sqlite3.Connection, session: SessionRow, batch: IndexBatch) -> None:
     """Index messages, within a transaction; nothing, if another process was faster.
 
     Raises:
@@ -212,7 +219,7 @@ def _cells(texts: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     return ((key, " ".join(payload_terms(text))) for key, text in texts)
 
 
-def held(connection: sqlite3.Connection, session: Session) -> Iterator[tuple[int, str]]:
+def due_terms(connection: sqlite3.Connection, session: SessionRow) -> Iterator[tuple[int, str]]:
     """Yield what the index has to hold of a session, by its rows: the key and the terms of each message that is in it.
 
     Raises:
@@ -225,7 +232,7 @@ def held(connection: sqlite3.Connection, session: Session) -> Iterator[tuple[int
         yield from _cells(_texts(connection, session.first_key + first, session.first_key + last))
 
 
-def keep_up(connection: sqlite3.Connection, before: int, session: Session, chars: int) -> None:
+def keep_up(connection: sqlite3.Connection, before: int, session: SessionRow, chars: int) -> None:
     """Index what has gathered, within the transaction of an append, if it is time to.
 
     `before`: how many messages there were; `chars`: characters of the payloads that came. An append pays for its own
@@ -246,7 +253,7 @@ def keep_up(connection: sqlite3.Connection, before: int, session: Session, chars
             left = left - ADDED_MESSAGES if batch.left else 0
 
 
-def remove(connection: sqlite3.Connection, session: Session, messages: Iterable[StoredMessage]) -> None:
+def remove(connection: sqlite3.Connection, session: SessionRow, messages: Iterable[StoredMessage]) -> None:
     """Take messages out of the index, within a transaction: as they were, whatever stands in their rows now.
 
     FTS5 would keep the words of what was removed until its parts are merged, so they are, all of them: two seconds at
@@ -271,7 +278,7 @@ def remove(connection: sqlite3.Connection, session: Session, messages: Iterable[
         flush(connection)
 
 
-def settle(connection: sqlite3.Connection, session: Session, last_seq: int) -> None:
+def settle(connection: sqlite3.Connection, session: SessionRow, last_seq: int) -> None:
     """Index messages as far as one that has just been replaced, within the same transaction.
 
     Another process may have read its former text to index it: it comes too late now.
@@ -290,7 +297,7 @@ def settle(connection: sqlite3.Connection, session: Session, last_seq: int) -> N
             add(connection, session, pending(connection, session, last_seq + 1 - indexed))
 
 
-def leave(connection: sqlite3.Connection, session: Session) -> None:
+def leave(connection: sqlite3.Connection, session: SessionRow) -> None:
     """Take a session out of what says how far each is indexed, within a transaction; its messages were removed."""
     with index_errors(all_of_them=True):
         if OF_MESSAGES.all(connection):
@@ -304,8 +311,8 @@ def are_several(connection: sqlite3.Connection) -> bool:
 
 
 def search(
-    connection: sqlite3.Connection, session: Session, query: Query, limit: int, after: Found | None
-) -> list[Found]:
+    connection: sqlite3.Connection, session: SessionRow, query: SearchQuery, limit: int, after: SearchMatch | None
+) -> list[SearchMatch]:
     """Return the indexed messages that answer a query, as `ranking.best` does.
 
     Raises:
@@ -324,7 +331,7 @@ def search(
 class _Postings:
     """The indexed messages of a session: `ranking.Postings`."""
 
-    def __init__(self, connection: sqlite3.Connection, name: str, session: Session) -> None:
+    def __init__(self, connection: sqlite3.Connection, name: str, session: SessionRow) -> None:
         self._connection = connection
         self._first_key = session.first_key
         self._newest = (
@@ -341,33 +348,14 @@ class _Postings:
 
     def sizes(self, seqs: Sequence[int]) -> list[int]:
         """Return the tokens of messages, in the order asked for; 0 for one that is missing."""
-        found = dict(self._picked(SIZES, seqs))
+        found = dict(readable(self._connection, SIZES, [self._first_key + seq for seq in seqs]))
         sizes = (found.get(self._first_key + seq) for seq in seqs)
         return [size if isinstance(size, int) else 0 for size in sizes]
 
     def payloads(self, seqs: Sequence[int]) -> list[str]:
         """Return the payloads of messages, in the order asked for; an empty text for one that can't be read."""
-        found = dict(self._picked(PAYLOADS, seqs))
+        found = dict(readable(self._connection, PAYLOADS, [self._first_key + seq for seq in seqs]))
         return [_text(found.get(self._first_key + seq)) for seq in seqs]
-
-    def _picked(self, statements: dict[int, str], seqs: Sequence[int]) -> Iterator[tuple[int, object]]:
-        for start in range(0, len(seqs), PICKED_ROWS):
-            yield from _readable(
-                self._connection, statements, [self._first_key + seq for seq in seqs[start : start + PICKED_ROWS]]
-            )
-
-
-def _readable(connection: sqlite3.Connection, statements: dict[int, str], keys: list[int]) -> list[tuple[int, object]]:
-    """Return (key, cell) of messages, without those that can't be read."""
-    size = 1 << (len(keys) - 1).bit_length()
-    try:
-        return connection.execute(statements[size], keys + keys[-1:] * (size - len(keys))).fetchall()
-    except sqlite3.DatabaseError as error:
-        if not is_damage(error):
-            raise
-    half = len(keys) // 2
-    parts = (keys[:half], keys[half:]) if half else ()
-    return [row for part in parts for row in _readable(connection, statements, part)]
 
 
 def _match(words: Sequence[Word]) -> str:
@@ -378,7 +366,7 @@ def _match(words: Sequence[Word]) -> str:
     )
 
 
-def _indexed(connection: sqlite3.Connection, name: str, session: Session) -> int:
+def _indexed(connection: sqlite3.Connection, name: str, session: SessionRow) -> int:
     """Return how many messages of a session are in.
 
     Raises:

@@ -8,7 +8,7 @@ import struct
 from dataclasses import fields, make_dataclass
 from functools import lru_cache
 from math import nan
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from zlib import compress, crc32, decompress
 
 from squidbot.core.errors import StoreError
@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Role
 
 
-# How many rows are asked for at once by name: a statement for each power of two up to it, a shorter list is filled up.
-PICKED_ROWS = 256
-PICKED_SIZES = tuple(1 << power for power in range(PICKED_ROWS.bit_length()))
-T = TypeVar("T")
+# Rows that are asked for by number: one statement for any number of them, which come as JSON text.
+IN_LIST = "IN (SELECT value FROM json_each(?))"
 
 MESSAGE_COLUMNS = "key, bound, estimate, turn, checksum, time, form, call_ids, result_ids, frozen, payload"
 SUMMARY_COLUMNS = "id, first_seq, last_seq, estimate, bound, checksum, level, counter, source_digest, made_by, text"
@@ -287,12 +285,6 @@ def decode_summary(session: int, session_id: str, row: SummaryRow) -> Summary:
     return Summary(plain(summary_id), session_id, first, last, level, said, cost, counter, source_digest, made_by)
 
 
-def filled_up(names: list[T]) -> list[T]:
-    """Return names, of which there are some, with the last one repeated until there is a statement for so many."""
-    size = 1 << (len(names) - 1).bit_length()
-    return names + names[-1:] * (size - len(names))
-
-
 # A session's row: found by its id, added, grown. Each statement runs on a connection that the caller
 # holds.
 
@@ -308,7 +300,7 @@ LAST_KEY = "SELECT max(key) FROM messages WHERE key BETWEEN ? AND ?"
 SESSIONS = "SELECT id, messages FROM sessions ORDER BY no"
 
 
-class Session(NamedTuple):
+class SessionRow(NamedTuple):
     """A session's row. `no` is 0 for one that has none yet; `records` is JSON text: how many of each kind."""
 
     session_id: str
@@ -339,7 +331,7 @@ def named(session_id: str) -> str:
     return shown if len(shown) <= 80 else f"{shown[:60]}... ({len(session_id)} characters)"
 
 
-def find(connection: sqlite3.Connection, session_id: str) -> Session:
+def find(connection: sqlite3.Connection, session_id: str) -> SessionRow:
     """Return a session's row, empty for an unknown one.
 
     Raises:
@@ -351,17 +343,17 @@ def find(connection: sqlite3.Connection, session_id: str) -> Session:
     cell, data = stored_text(session_id)
     row = connection.execute(FIND, (cell,)).fetchone()
     if row is None and (data,) not in connection.execute(FIND_BY_HASH, (crc32(data),)).fetchall():
-        return Session(session_id, 0, 0, b"{}")
+        return SessionRow(session_id, 0, 0, b"{}")
     # An index that lost the id must not look like a new conversation, nor one that began between the looks like that.
     if (row := row or connection.execute(FIND, (cell,)).fetchone()) is None:
         raise DamagedRowError(f"the index entry of session {named(session_id)}")
     no, stored, check, noted = row
     if session_checksum(no, stored, data, noted) != check:
         raise DamagedRowError(f"the row of session {named(session_id)}")
-    return Session(session_id, no, stored, noted)
+    return SessionRow(session_id, no, stored, noted)
 
 
-def find_damaged(connection: sqlite3.Connection, session_id: str) -> Session:
+def find_damaged(connection: sqlite3.Connection, session_id: str) -> SessionRow:
     """Return a session's row; where that is damaged, with as many messages as there are rows of it.
 
     Raises:
@@ -371,13 +363,13 @@ def find_damaged(connection: sqlite3.Connection, session_id: str) -> Session:
         return find(connection, session_id)
     except DamagedRowError:
         no = connection.execute(FIND, (stored_text(session_id)[0],)).fetchone()[0]
-        session = Session(session_id, no, 0, b"{}")
+        session = SessionRow(session_id, no, 0, b"{}")
         first_key = session.first_key
         last_key = connection.execute(LAST_KEY, (first_key, first_key + (1 << SEQ_BITS) - 1)).fetchone()[0]
         return session if last_key is None else session._replace(messages=last_key - first_key + 1)
 
 
-def add(connection: sqlite3.Connection, session: Session) -> Session:
+def add(connection: sqlite3.Connection, session: SessionRow) -> SessionRow:
     """Return the session, with a row of its own from now on."""
     if session.no:
         return session
@@ -387,7 +379,7 @@ def add(connection: sqlite3.Connection, session: Session) -> Session:
     return added
 
 
-def save(connection: sqlite3.Connection, session: Session) -> None:
+def save(connection: sqlite3.Connection, session: SessionRow) -> None:
     """Write what a session's row says now."""
     check = session_checksum(session.no, session.messages, stored_text(session.session_id)[1], session.records)
     connection.execute(GROW, (session.messages, check, cell(session.records), session.no))
@@ -402,10 +394,8 @@ INTACT_ROWS = 256
 # Fixed texts: each is prepared once per connection.
 INSERT = f"INSERT INTO messages({MESSAGE_COLUMNS}) VALUES({', '.join('?' * 11)})"
 RANGE = f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE key BETWEEN ? AND ? ORDER BY key"  # noqa: S608  # our own constants
-PICKED = {
-    size: f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE key IN ({', '.join('?' * size)}) ORDER BY key"  # noqa: S608
-    for size in PICKED_SIZES
-}
+PICKED = f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE key {IN_LIST} ORDER BY key"  # noqa: S608
+PICKED_ROWS = 256  # at once
 BOUNDS = "SELECT key, bound FROM messages WHERE key BETWEEN ? AND ? ORDER BY key DESC"
 INSERT_RECORD = "INSERT INTO records(session, kind, number, checksum, body) VALUES(?, ?, ?, ?, ?)"
 RECORDS = "SELECT number, checksum, body FROM records WHERE session = ? AND kind = ? AND number >= ? ORDER BY number"
@@ -421,8 +411,8 @@ def warm(connection: sqlite3.Connection, session_id: str) -> None:
 
 
 def append(
-    connection: sqlite3.Connection, session: Session, messages: Sequence[StoredMessage], records: Sequence[Record]
-) -> Session:
+    connection: sqlite3.Connection, session: SessionRow, messages: Sequence[StoredMessage], records: Sequence[Record]
+) -> SessionRow:
     """Insert rows behind the last one, and return the session as it is then.
 
     Raises:
@@ -446,7 +436,7 @@ def append(
     return grown
 
 
-def messages(connection: sqlite3.Connection, session: Session, first_seq: int, last_seq: int) -> list[StoredMessage]:
+def messages(connection: sqlite3.Connection, session: SessionRow, first_seq: int, last_seq: int) -> list[StoredMessage]:
     """Return the messages first_seq..last_seq as far as there are any.
 
     Raises:
@@ -460,7 +450,7 @@ def messages(connection: sqlite3.Connection, session: Session, first_seq: int, l
     return _decoded(session, found, range(first_seq, last_seq + 1))
 
 
-def _decoded(session: Session, found: Sequence[MessageRow], wanted: Sequence[int]) -> list[StoredMessage]:
+def _decoded(session: SessionRow, found: Sequence[MessageRow], wanted: Sequence[int]) -> list[StoredMessage]:
     """Return the messages in rows, which must be those wanted, in order.
 
     Raises:
@@ -477,7 +467,7 @@ def _decoded(session: Session, found: Sequence[MessageRow], wanted: Sequence[int
     return decoded
 
 
-def picked(connection: sqlite3.Connection, session: Session, seqs: Iterable[int]) -> list[StoredMessage]:
+def picked(connection: sqlite3.Connection, session: SessionRow, seqs: Iterable[int]) -> list[StoredMessage]:
     """Return the named messages in order, each once.
 
     Raises:
@@ -486,17 +476,17 @@ def picked(connection: sqlite3.Connection, session: Session, seqs: Iterable[int]
     return list(each_picked(connection, session, seqs))
 
 
-def each_picked(connection: sqlite3.Connection, session: Session, seqs: Iterable[int]) -> Iterator[StoredMessage]:
+def each_picked(connection: sqlite3.Connection, session: SessionRow, seqs: Iterable[int]) -> Iterator[StoredMessage]:
     """Yield what `picked` returns."""
     first_key = session.first_key
     wanted = sorted({seq for seq in seqs if 0 <= seq < session.messages})
     for start in range(0, len(wanted), PICKED_ROWS):
         some = wanted[start : start + PICKED_ROWS]
-        keys = filled_up([first_key + seq for seq in some])
-        yield from _decoded(session, connection.execute(PICKED[len(keys)], keys).fetchall(), some)
+        keys = json_text([first_key + seq for seq in some])
+        yield from _decoded(session, connection.execute(PICKED, (keys,)).fetchall(), some)
 
 
-def first_past(connection: sqlite3.Connection, session: Session, budget_tokens: int) -> int:
+def first_past(connection: sqlite3.Connection, session: SessionRow, budget_tokens: int) -> int:
     """Return the seq at which the bounds, summed from the newest message on, pass the budget; 0 where they don't.
 
     Reads two small columns of each row.
@@ -524,7 +514,7 @@ def first_past(connection: sqlite3.Connection, session: Session, budget_tokens: 
 
 
 def intact_messages(
-    connection: sqlite3.Connection, session: Session, first_seq: int, last_seq: int
+    connection: sqlite3.Connection, session: SessionRow, first_seq: int, last_seq: int
 ) -> tuple[list[StoredMessage], list[int]]:
     """Return the messages of a range that are whole, and the seqs of the others."""
     found: list[StoredMessage] = []
@@ -546,7 +536,7 @@ def intact_messages(
 
 
 def _whole(
-    connection: sqlite3.Connection, session: Session, first_seq: int, last_seq: int
+    connection: sqlite3.Connection, session: SessionRow, first_seq: int, last_seq: int
 ) -> list[StoredMessage] | None:
     try:
         return messages(connection, session, first_seq, last_seq)
@@ -556,7 +546,7 @@ def _whole(
         return None
 
 
-def opening(connection: sqlite3.Connection, session: Session, kinds: Sequence[str]) -> Opening:
+def opening(connection: sqlite3.Connection, session: SessionRow, kinds: Sequence[str]) -> Opening:
     """Return how much a session holds, and the newest record of each of these kinds that it has.
 
     Raises:
@@ -569,7 +559,7 @@ def opening(connection: sqlite3.Connection, session: Session, kinds: Sequence[st
     return Opening(session.messages, sum(counts.values()), newest)
 
 
-def records(connection: sqlite3.Connection, session: Session, kind: str, first_number: int) -> list[Record]:
+def records(connection: sqlite3.Connection, session: SessionRow, kind: str, first_number: int) -> list[Record]:
     """Return a session's records of a kind from `first_number` on, in order of number.
 
     Raises:
@@ -579,7 +569,7 @@ def records(connection: sqlite3.Connection, session: Session, kind: str, first_n
 
 
 def _records(
-    connection: sqlite3.Connection, session: Session, kind: str, stored: int, first_number: int
+    connection: sqlite3.Connection, session: SessionRow, kind: str, stored: int, first_number: int
 ) -> list[Record]:
     found = [
         decode_record(session.no, kind, row)
@@ -592,7 +582,7 @@ def _records(
     return found
 
 
-def last_record(connection: sqlite3.Connection, session: Session, kind: str) -> Record | None:
+def last_record(connection: sqlite3.Connection, session: SessionRow, kind: str) -> Record | None:
     """Return the newest record of a kind, or None where there is none.
 
     Raises:
@@ -605,10 +595,7 @@ def last_record(connection: sqlite3.Connection, session: Session, kind: str) -> 
 
 # Fixed texts: each is prepared once per connection.
 INSERT_SUMMARY = f"INSERT INTO summaries(session, {SUMMARY_COLUMNS}) VALUES({', '.join('?' * 12)})"
-NAMED = {
-    size: f"SELECT {SUMMARY_COLUMNS} FROM summaries WHERE session = ? AND id IN ({', '.join('?' * size)})"  # noqa: S608
-    for size in PICKED_SIZES
-}
+NAMED = f"SELECT {SUMMARY_COLUMNS} FROM summaries WHERE session = ? AND id = ?"  # noqa: S608  # our own constants
 SUMMARIES = (
     f"SELECT {SUMMARY_COLUMNS} FROM summaries "  # noqa: S608  # our own constants
     "WHERE session = ? AND first_seq BETWEEN ? AND ? AND last_seq <= ?"
@@ -633,22 +620,17 @@ def add_summary(connection: sqlite3.Connection, summary: Summary) -> None:
     connection.execute(INSERT_SUMMARY, encode_summary(session.no, summary))
 
 
-def by_id(connection: sqlite3.Connection, session: Session, summary_ids: Sequence[str]) -> list[Summary]:
+def by_id(connection: sqlite3.Connection, session: SessionRow, summary_ids: Sequence[str]) -> list[Summary]:
     """Return the named summaries in the order asked for; unknown ones are left out.
 
     Raises:
         DamagedRowError: a row does not match its checksum.
     """
-    names = [stored_text(summary_id) for summary_id in summary_ids]
-    found: dict[bytes, Summary] = {}
-    for start in range(0, len(names), PICKED_ROWS):
-        cells = filled_up([cell for cell, _ in names[start : start + PICKED_ROWS]])
-        for row in connection.execute(NAMED[len(cells)], (session.no, *cells)).fetchall():
-            found[row[0]] = decode_summary(session.no, session.session_id, row)
-    return [found[data] for _, data in names if data in found]
+    found = (connection.execute(NAMED, (session.no, stored_text(name)[0])).fetchone() for name in summary_ids)
+    return [decode_summary(session.no, session.session_id, row) for row in found if row is not None]
 
 
-def in_range(connection: sqlite3.Connection, session: Session, first_seq: int, last_seq: int) -> list[Summary]:
+def in_range(connection: sqlite3.Connection, session: SessionRow, first_seq: int, last_seq: int) -> list[Summary]:
     """Return the summaries wholly inside first_seq..last_seq, by first seq, then id.
 
     Raises:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Sequence
 
-    from squidbot.core.messages import Erasure, Found, Opening, Record, StoredMessage, Summary
-    from squidbot.core.recall.search import Query
+    from squidbot.core.messages import Erasure, Opening, Record, SearchMatch, StoredMessage, Summary
+    from squidbot.core.recall.search import SearchQuery
 
 
 # How often a search takes in what appends have left for it: others may append, or make the index anew, meanwhile.
@@ -177,7 +177,7 @@ class SqliteStore(OpenedFile):
         with self._reading as connection:
             return rows.records(connection, rows.find(connection, session_id), kind, first_number)
 
-    def search(self, session_id: str, query: str, limit: int, after: Found | None = None) -> list[Found]:
+    def search(self, session_id: str, query: str, limit: int, after: SearchMatch | None = None) -> list[SearchMatch]:
         """Return the messages that answer a query, best first, ties newest first: at most `limit`, behind `after`.
 
         What appends have left for later is indexed first, which writes to the file. A damaged index is made anew.
@@ -189,7 +189,7 @@ class SqliteStore(OpenedFile):
         wanted = read_query(query)
         return self._indexed(lambda: self._search(session_id, wanted, limit, after))
 
-    def _search(self, session_id: str, query: Query, limit: int, after: Found | None) -> list[Found]:
+    def _search(self, session_id: str, query: SearchQuery, limit: int, after: SearchMatch | None) -> list[SearchMatch]:
         attempts = MOST_CATCHES
         while True:
             while self.catch_up(session_id):

@@ -19,13 +19,21 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from squidbot.adapters.common.files import lock, make_file, make_folder, open_own, remove, replace, sync
 from squidbot.core.errors import DamagedStoreError, JournalFullError, StoreError
-from squidbot.core.journal import Appended, Read, Rules, day_as_markdown, from_line, to_line, valid_day
+from squidbot.core.journal import (
+    AppendedEntry,
+    JournalPage,
+    JournalRules,
+    day_as_markdown,
+    from_line,
+    to_line,
+    valid_day,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from io import FileIO
 
-    from squidbot.core.journal import Entry
+    from squidbot.core.journal import JournalEntry
 
 __all__ = ["PAGE", "Daybook", "State"]
 
@@ -42,7 +50,7 @@ State: TypeAlias = "tuple[str, int, int] | None"
 class _Page(NamedTuple):
     """What a file holds: entries as they were appended, what is none of them, and whether its last line is ended."""
 
-    entries: list[Entry]
+    entries: list[JournalEntry]
     faults: list[str]
     is_ended: bool
 
@@ -50,13 +58,13 @@ class _Page(NamedTuple):
 class Daybook:
     """Journal in a folder; any number of processes and threads may use it, readers without a right to write, too."""
 
-    def __init__(self, folder: str | os.PathLike[str], rules: Rules | None = None) -> None:
+    def __init__(self, folder: str | os.PathLike[str], rules: JournalRules | None = None) -> None:
         """Name a folder, which is made with the first entry; `rules` say what is kept (None: as J-03 has it)."""
         self.folder = Path(folder)
-        self.rules = rules or Rules()
+        self.rules = rules or JournalRules()
         self._turn = threading.Lock()
 
-    def append(self, entry: Entry) -> Appended:
+    def append(self, entry: JournalEntry) -> AppendedEntry:
         """Keep an entry under the day of its own time, durable on return, and return it as it is kept.
 
         Raises:
@@ -75,9 +83,9 @@ class Daybook:
                 self._tell(kept.day, (*page.entries, kept), page.faults)
         except OSError as error:
             raise self._failed(path, error, "nothing was written") from error
-        return Appended(kept, len(page.entries) + 1, cuts, tuple(page.faults))
+        return AppendedEntry(kept, len(page.entries) + 1, cuts, tuple(page.faults))
 
-    def rewrite(self, change: Callable[[Entry], Entry | None], tells: Callable[[str], bool]) -> list[str]:
+    def rewrite(self, change: Callable[[JournalEntry], JournalEntry | None], tells: Callable[[str], bool]) -> list[str]:
         """Put other entries in the places of those that change, None for none; return the days whose files did.
 
         Each file is written whole or not at all, durably, what it had is overwritten, and the page for people is made
@@ -117,13 +125,13 @@ class Daybook:
             page = day_as_markdown(days[-1], self._page(path, _bytes_of(path)).entries)
             replace(place, lambda _: page.encode("utf-8", "backslashreplace"))
 
-    def latest(self, limit: int = 1, *, tag: str = "", agent_id: str = "") -> Read:
+    def latest(self, limit: int = 1, *, tag: str = "", agent_id: str = "") -> JournalPage:
         """Return the newest entries, newest first, whatever days they are of: at most `limit`.
 
         Raises:
             StoreError: the disk failed.
         """
-        entries: list[Entry] = []
+        entries: list[JournalEntry] = []
         faults: list[str] = []
         for day in reversed(self.days()):
             if len(entries) >= limit:
@@ -135,9 +143,9 @@ class Daybook:
                 for one in reversed(page.entries)
                 if (not tag or tag in one.tags) and (not agent_id or agent_id == one.agent_id)
             )
-        return Read(tuple(entries[: max(0, limit)]), tuple(faults))
+        return JournalPage(tuple(entries[: max(0, limit)]), tuple(faults))
 
-    def of_day(self, day: str) -> Read:
+    def of_day(self, day: str) -> JournalPage:
         """Return the entries of a day ("2026-01-27"), as they were appended; none where it has none.
 
         Raises:
@@ -149,7 +157,7 @@ class Daybook:
             page = self._page(path, self._settled(path))
         except OSError as error:
             raise self._failed(path, error, "nothing was read") from error
-        return Read(tuple(page.entries), tuple(page.faults))
+        return JournalPage(tuple(page.entries), tuple(page.faults))
 
     def days(self) -> list[str]:
         """Return the days that have a file, oldest first.
@@ -189,7 +197,7 @@ class Daybook:
             lock(file)  # given back when the file is closed, and when the process dies
             yield
 
-    def _tell(self, day: str, entries: Sequence[Entry], faults: list[str]) -> None:
+    def _tell(self, day: str, entries: Sequence[JournalEntry], faults: list[str]) -> None:
         """Make the page of the newest day anew, whole or not at all; an entry is kept whatever becomes of it."""
         place, made = self.folder / PAGE, self.folder / f".{PAGE}.new"
         try:
@@ -225,7 +233,9 @@ class Daybook:
         return StoreError(f"{path}: {error.strerror}; {what}: check the disk and the path")
 
 
-def _rewritten(data: bytes, change: Callable[[Entry], Entry | None], tells: Callable[[str], bool]) -> Iterator[bytes]:
+def _rewritten(
+    data: bytes, change: Callable[[JournalEntry], JournalEntry | None], tells: Callable[[str], bool]
+) -> Iterator[bytes]:
     """Yield the lines of a file as they are to be; what does not change stays byte for byte."""
     for line in data.splitlines(keepends=True):
         try:

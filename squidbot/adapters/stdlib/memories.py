@@ -1,4 +1,4 @@
-"""Durable facts that live in memory, for tests and for hosts that keep nothing."""
+"""Memory stores without a package: one that lives in memory, and one in a file of JSON lines, read into memory."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import os
 import secrets
 import threading
 from contextlib import contextmanager, suppress
-from dataclasses import astuple, replace
+from dataclasses import astuple
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from squidbot.adapters.common.files import lock, make_folder, open_own, sync
-from squidbot.adapters.stdlib.vectors import Spaces
+from squidbot.adapters.common.memories import added, replaced, without_messages
+from squidbot.adapters.stdlib.vectors import VectorSpaces
 from squidbot.core.errors import DamagedStoreError, NotFoundError, StoreError
 from squidbot.core.memories import (
     CARDS,
@@ -25,147 +26,40 @@ from squidbot.core.memories import (
     Source,
     View,
     is_said_in,
-    is_same,
     passage_of,
-    refuse_misfit,
     refuse_missing,
-    said_too,
-    unsaid,
 )
 from squidbot.core.memory.search import Index, Meaning, is_sought
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from squidbot.adapters.stdlib.vectors import InMemoryVectors
     from squidbot.core.memories import FactCategory, Hit, Said
-    from squidbot.core.vectors import Meant
-
-
-# What a change makes of memories, decided before anything is changed: all of it, or an error that
-# says why not.
-
-
-def wanted(
-    find: Callable[[str], Memory | None], memories: Sequence[Memory], said: Said, places: Mapping[str, str]
-) -> list[Memory]:
-    """Return what `MemoryStore.add` changes, as it is from then on; `find` gives what is there.
-
-    Raises:
-        NotFoundError, StoreError: it can't be done.
-    """
-    new = decided(find, memories)
-    for memory_id, sources in said.items():
-        old = new.get(memory_id) or find(memory_id)
-        if old is None:
-            raise NotFoundError(f"memory {memory_id!a:.80} is not there, or no more; nothing was changed")
-        if (more := said_too(old, sources)) is not old:
-            new[memory_id] = more
-    new |= {one.memory_id: one for one in moved(lambda memory_id: new.get(memory_id) or find(memory_id), places)}
-    return list(new.values())
-
-
-def decided(
-    find: Callable[[str], Memory | None], memories: Sequence[Memory], gone: Collection[str] = ()
-) -> dict[str, Memory]:
-    """Return what adding memories would store, by id, if those were `gone`: new ones, and what they supersede.
-
-    Raises:
-        StoreError: one can't be added.
-    """
-    new: dict[str, Memory] = {}
-    for memory in memories:
-        refuse_misfit(memory)
-        there = new.get(memory.memory_id)
-        if there is None and memory.memory_id not in gone:
-            there = find(memory.memory_id)
-        if there is None:
-            new[memory.memory_id] = memory
-            if memory.supersedes:
-                old = None if memory.supersedes in gone else find(memory.supersedes)
-                new |= _superseded(memory, new.get(memory.supersedes) or old)
-        elif not is_same(there, memory):
-            raise StoreError(f"memory {memory.memory_id!a:.80} is there, and another one; nothing was written")
-    return new
-
-
-def moved(find: Callable[[str], Memory | None], places: Mapping[str, str]) -> list[Memory]:
-    """Return what `MemoryStore.supersede` changes, as it is from then on.
-
-    Raises:
-        StoreError: it can't be done.
-    """
-    changed: dict[str, Memory] = {}
-    for memory_id, taker in places.items():
-        old = _there(find, memory_id)
-        if old.superseded_by == taker:
-            continue
-        if taker and (old.superseded_by or _there(find, taker).scope[:2] != old.scope[:2]):
-            raise StoreError(f"memory {memory_id!a:.80} was replaced before, or is another user's; nothing was written")
-        changed[memory_id] = replace(old, superseded_by=taker)
-    for taker in filter(None, places.values()):
-        if (changed.get(taker) or _there(find, taker)).superseded_by:
-            raise StoreError(f"memory {taker!a:.80} is history itself, and takes no place; nothing was written")
-    return list(changed.values())
-
-
-def _there(find: Callable[[str], Memory | None], memory_id: str) -> Memory:
-    found = find(memory_id)
-    if found is None:
-        raise StoreError(f"memory {memory_id!a:.80} is not there; nothing was written")
-    return found
-
-
-def _superseded(memory: Memory, old: Memory | None) -> dict[str, Memory]:
-    """Return, by its id, what a memory supersedes, as it is from then on.
-
-    Raises:
-        StoreError: it is not there, or another user's.
-    """
-    if old is None or old.scope[:2] != memory.scope[:2]:
-        raise StoreError(
-            f"memory {memory.memory_id!a:.80} supersedes {memory.supersedes!a:.80}, which is not there or another "
-            "user's; nothing was written"
-        )
-    return {old.memory_id: replace(old, superseded_by=old.superseded_by or memory.memory_id)}
-
-
-class _Kept(NamedTuple):
-    """A memory, and its place in the order of their coming."""
-
-    memory: Memory
-    place: int
-
-    @property
-    def order(self) -> tuple[float, int]:
-        """What listings go by, newest first."""
-        return -self.memory.time, -self.place
+    from squidbot.core.vectors import QueryMeaning
 
 
 class Grave(NamedTuple):
-    """What is left of a memory that was forgotten: its place in listings, whose it was, and why it is gone."""
+    """What is left of a forgotten memory: its place in listings, whose it was, and why it is gone."""
 
     order: tuple[float, int]
     owner: tuple[str, str]
     reason: str
 
 
-# All of one tenant's user, by id.
-_Owned = dict[str, _Kept]
-
-
 class InMemoryMemoryStore:
     """MemoryStore that is gone with the process; threads may share one."""
 
     def __init__(self) -> None:
-        self._owners: dict[tuple[str, str], _Owned] = {}
-        self._owner: dict[str, tuple[str, str]] = {}
+        self._memories: dict[str, Memory] = {}
+        # The order in which memories came, by id.
+        self._places: dict[str, int] = {}
+        self._last_place = 0
         self._graves: dict[str, Grave] = {}
         self._marks: dict[tuple[str, str], Mark] = {}
         self._indexes: dict[tuple[View, bool], Index] = {}
-        self._spaces = Spaces()
-        self._places = 0
-        self._lock = threading.Lock()
+        self._spaces = VectorSpaces()
+        self._lock = threading.RLock()
 
     def add(
         self,
@@ -185,14 +79,15 @@ class InMemoryMemoryStore:
             StoreError: nothing was stored: another memory has that id, what is superseded is not there or is another
                 user's, a value can't be stored, a place can't be taken, or another has read the session meanwhile.
         """
-        with self._lock:
-            placed = self._placed(wanted(self._find, memories, said or {}, places or {}))
-            self._check_mark(mark, was)
-            self._take_in(placed, mark)
+        with self._changing():
+            changed = added(self._memories.get, memories, said, places)
+            if mark is not None and self._marks.get(mark[:2]) != was:
+                raise StoreError(f"session {mark.session_id!a:.80} was read by another meanwhile; nothing was written")
+            self._commit(changed, mark=mark)
 
     def mark(self, session_id: str, reader: str) -> Mark | None:
         """Return how far a reader has come in a session; None where it has not begun."""
-        with self._lock:
+        with self._reading():
             return self._marks.get((session_id, reader))
 
     def supersede(self, places: Mapping[str, str]) -> None:
@@ -202,23 +97,19 @@ class InMemoryMemoryStore:
             StoreError: nothing was changed: a memory is not there, another user's, or replaced before; or what is to
                 take its place is history.
         """
-        with self._lock:
-            self._take_in(self._placed(moved(self._find, places)))
+        with self._changing():
+            self._commit(replaced(self._memories.get, places))
 
     def said_in(self, session_id: str) -> list[Memory]:
         """Return all memories that name a session among their sources, history too."""
-        with self._lock:
-            every = [kept.memory for owned in self._owners.values() for kept in owned.values()]
-        return [memory for memory in every if is_said_in(memory, session_id)]
+        with self._reading():
+            return [memory for memory in self._memories.values() if is_said_in(memory, session_id)]
 
     def unsay(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
         """Take messages out of the sources of memories; return the ids of those that were forgotten by that."""
-        with self._lock:
-            found = self._unsaid(session_id, frozenset(seqs))
-            gone = [each.memory_id for each in found if not each.sources]
-            for memory_id in gone:
-                self._remove(memory_id, reason)
-            self._take_in(self._placed(each for each in found if each.sources))
+        with self._changing():
+            kept, gone = without_messages(self._memories.values(), session_id, frozenset(seqs))
+            self._commit(kept, gone, reason)
             return gone
 
     def exchange(self, gone: Sequence[str], memories: Sequence[Memory], reason: str = "") -> None:
@@ -228,20 +119,14 @@ class InMemoryMemoryStore:
             NotFoundError: nothing was changed: one of those to forget is not there.
             StoreError: nothing was changed: as `add` does.
         """
-        with self._lock:
-            without = frozenset(gone)
-            refuse_missing(without, self._owner)
-            placed = self._placed(decided(self._find, memories, without).values())
-            for memory_id in without:
-                self._remove(memory_id, reason)
-            for place, memory in placed:
-                self._graves.pop(memory.memory_id, None)
-                self._put(memory, place)
+        with self._changing():
+            refuse_missing(gone, self._memories)
+            self._commit(added(self._memories.get, memories, gone=frozenset(gone)), [*dict.fromkeys(gone)], reason)
 
     def get(self, memory_ids: Sequence[str]) -> list[Memory]:
         """Return the named memories in the order asked for; unknown ones are left out."""
-        with self._lock:
-            return [found for found in map(self._find, memory_ids) if found]
+        with self._reading():
+            return [self._memories[name] for name in memory_ids if name in self._memories]
 
     def listed(
         self, view: View, category: FactCategory | None = None, *, limit: int = 100, after: str = "", past: bool = False
@@ -251,11 +136,11 @@ class InMemoryMemoryStore:
         Raises:
             NotFoundError: no memory of the view has, or had, the id `after`.
         """
-        with self._lock:
-            behind = self._order(view, after) if after else None
-            seen = sorted(self._seen(view, past=past), key=lambda kept: kept.order)
-        listed = (kept.memory for kept in seen if behind is None or kept.order > behind)
-        return list(islice((each for each in listed if category in {None, each.category}), max(limit, 0)))
+        with self._reading():
+            behind = self._order_in(view, after) if after else None
+            seen = sorted((self._order(memory), memory.memory_id) for memory in self._seen(view, past=past))
+            listed = (self._memories[name] for order, name in seen if behind is None or order > behind)
+            return list(islice((each for each in listed if category in {None, each.category}), max(limit, 0)))
 
     def search(  # noqa: PLR0913  # as the port has it
         self,
@@ -265,21 +150,19 @@ class InMemoryMemoryStore:
         limit: int = 20,
         now: float,
         past: bool = False,
-        meant: Meant | None = None,
+        meant: QueryMeaning | None = None,
     ) -> list[Hit]:
         """Return the memories of a view that answer a query, best first, ties newest first; with `meant` vectors speak.
 
         Raises:
             ValueError: there is no letter or digit in the query.
         """
-        self._look()
-        if not is_sought(query, now):
-            return []
-        with self._lock:
+        with self._reading():
+            if not is_sought(query, now):
+                return []
             known = self._indexes.get((view, past))
             if known is None:
-                known = Index(passage_of(kept.memory) for kept in self._seen(view, past=past))
-                self._indexes[view, past] = known
+                known = self._indexes[view, past] = Index(map(passage_of, self._seen(view, past=past)))
             if meant is None:
                 return known.search(query, max(limit, 0), now)
             meaning = Meaning(self._spaces.nearest(meant), meant.even)
@@ -288,14 +171,15 @@ class InMemoryMemoryStore:
 
     def forget(self, memory_ids: Sequence[str], reason: str = "") -> int:
         """Remove memories for good, and return how many were there; that each was, and why it is gone, is kept."""
-        with self._lock:
-            return sum(self._remove(memory_id, reason) for memory_id in dict.fromkeys(memory_ids))
+        with self._changing():
+            gone = [name for name in dict.fromkeys(memory_ids) if name in self._memories]
+            self._commit({}, gone, reason)
+            return len(gone)
 
     def forgotten(self, memory_ids: Sequence[str]) -> dict[str, str]:
         """Return, of these ids, those that were forgotten and are not there again, with the reason that was given."""
-        with self._lock:
-            gone = (name for name in memory_ids if name in self._graves and name not in self._owner)
-            return {name: self._graves[name].reason for name in gone}
+        with self._reading():
+            return {name: self._graves[name].reason for name in memory_ids if name in self._graves}
 
     def models(self) -> dict[str, int]:
         """Return how many dimensions the vectors of each model have that are kept, in the order of their coming."""
@@ -313,138 +197,121 @@ class InMemoryMemoryStore:
                 has no direction.
         """
         with self._lock:
-            found = ((self._find(name), vector) for name, vector in of.items())
-            return self._spaces.put(model, dimension, [(memory, vector) for memory, vector in found if memory])
+            found = [(self._memories[name], vector) for name, vector in of.items() if name in self._memories]
+            return self._spaces.put(model, dimension, found)
 
     def without_vectors(self, model: str, after: str = "", limit: int = 100) -> list[Memory]:
         """Return memories that a model's vectors are still to be made of, in the order of their coming."""
-        waiting = self._waiting(model)
-        with self._lock:
-            owner = self._owner.get(after)
-            behind = self._owners[owner][after].place if owner else 0
-        return [kept.memory for kept in waiting if kept.place > behind][: max(limit, 0)]
+        with self._reading():
+            return self._waiting(model, self._places.get(after, 0))[: max(limit, 0)]
 
     def newest_without(self, model: str, limit: int) -> list[Memory]:
         """Return the first memories behind the last one of which a model's vector is kept."""
-        waiting, having = self._waiting(model), self._spaces.having(model)
-        with self._lock:
-            there = (self._owners[self._owner[name]][name] for name in having if name in self._owner)
-            last = max((kept.place for kept in there), default=0)
-        return [kept.memory for kept in waiting if kept.place > last][: max(limit, 0)]
+        with self._reading():
+            last = max((self._places.get(name, 0) for name in self._spaces.having(model)), default=0)
+            return self._waiting(model, last)[: max(limit, 0)]
 
     def waiting(self, model: str) -> int:
         """Return how many memories there are of which no vector of a model is kept."""
-        return len(self._waiting(model))
+        with self._reading():
+            return len(self._waiting(model))
 
     def drop_vectors(self, model: str) -> None:
         """Remove a model's vectors."""
         self._spaces.drop(model)
 
-    def _look(self) -> None:
-        """Take in what others have written: nobody else has."""
-
-    def _waiting(self, model: str) -> list[_Kept]:
-        self._look()
-        having = self._spaces.having(model)
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Keep other threads out; a store in a file takes in what other processes have written."""
         with self._lock:
-            every = [kept for owned in self._owners.values() for kept in owned.values()]
-        bare = (one for one in every if one.memory.memory_id not in having and one.memory.scope.shelf != CARDS)
-        return sorted(bare, key=lambda kept: kept.place)
+            yield
 
-    def _remove(self, memory_id: str, reason: str) -> bool:
-        """Remove a memory but for its grave, and return whether it was there."""
-        owner = self._owner.pop(memory_id, None)
-        if owner is None:
-            return False
-        self._graves[memory_id] = Grave(self._owners[owner].pop(memory_id).order, owner, reason)
-        for known in self._indexes.values():
-            known.remove([memory_id])
-        self._spaces.remove([memory_id])
-        return True
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Keep all other writers out."""
+        with self._lock:
+            yield
 
-    def _check_mark(self, mark: Mark | None, was: Mark | None) -> None:
-        if mark is not None and self._marks.get(mark[:2]) != was:
-            raise StoreError(f"session {mark.session_id!a:.80} was read by another meanwhile; nothing was written")
-
-    def _take_in(self, placed: Iterable[tuple[int, Memory]], mark: Mark | None = None) -> None:
-        for place, memory in placed:
-            self._put(memory, place)
+    def _commit(
+        self, changed: Mapping[str, Memory], gone: Sequence[str] = (), reason: str = "", mark: Mark | None = None
+    ) -> None:
+        """Forget memories, put others in, and set a mark."""
+        places = self._placed(changed)
+        for name in gone:
+            memory = self._memories[name]
+            self._bury(name, Grave(self._order(memory), (memory.scope.tenant, memory.scope.user), reason))
+        for name, memory in changed.items():
+            self._put(memory, places[name])
         if mark is not None:
             self._marks[mark[:2]] = mark
 
-    def _find(self, memory_id: str) -> Memory | None:
-        owner = self._owner.get(memory_id)
-        return None if owner is None else self._owners[owner][memory_id].memory
-
-    def _unsaid(self, session_id: str, seqs: Container[int]) -> list[Memory]:
-        """Return the memories that lose a source with these messages, as they are from then on."""
-        every = [kept.memory for owned in self._owners.values() for kept in owned.values()]
-        left = [(each, unsaid(each, session_id, seqs)) for each in every]
-        return [replace(each, sources=sources) for each, sources in left if sources != each.sources]
-
-    def _placed(self, memories: Iterable[Memory]) -> list[tuple[int, Memory]]:
-        """Return memories with their places in the order of their coming: new ones get the next."""
-        placed, last = [], self._places
-        for memory in memories:
-            owner = self._owner.get(memory.memory_id)
-            if owner is None:
-                last += 1
-            placed.append((last if owner is None else self._owners[owner][memory.memory_id].place, memory))
-        return placed
+    def _placed(self, changed: Iterable[str]) -> dict[str, int]:
+        """Return the places of memories in the order of their coming: new ones get the next."""
+        new = (name for name in changed if name not in self._places)
+        next_places = {name: place for place, name in enumerate(new, self._last_place + 1)}
+        return {name: self._places.get(name) or next_places[name] for name in changed}
 
     def _put(self, memory: Memory, place: int) -> None:
-        owner = memory.scope.tenant, memory.scope.user
-        owned = self._owners.setdefault(owner, {})
-        known = owned.get(memory.memory_id) or _Kept(memory, place)
-        owned[memory.memory_id] = known._replace(memory=memory)
-        self._owner[memory.memory_id] = owner
-        self._places = max(self._places, place)
+        name = memory.memory_id
+        self._memories[name], self._places[name] = memory, place
+        self._last_place = max(self._last_place, place)
+        self._graves.pop(name, None)
         self._spaces.renew(memory)
-        for (view, past), found in self._indexes.items():
-            found.remove([memory.memory_id])
+        for (view, past), index in self._indexes.items():
+            index.remove([name])
             if _is_seen(memory, view, past=past):
-                found.add([passage_of(memory)])
+                index.add([passage_of(memory)])
 
-    def _bury(self, memory_id: str, grave: Grave) -> None:
-        self._graves[memory_id] = grave
-        self._places = max(self._places, -int(grave.order[1]))
+    def _bury(self, name: str, grave: Grave) -> None:
+        """Remove a memory, if it is there, but for its grave."""
+        self._memories.pop(name, None)
+        self._places.pop(name, None)
+        self._graves[name] = grave
+        self._last_place = max(self._last_place, -grave.order[1])
+        self._spaces.remove([name])
+        for index in self._indexes.values():
+            index.remove([name])
 
-    def _clear(self) -> None:
-        for each in (self._owners, self._owner, self._graves, self._marks, self._indexes):
-            each.clear()
-        self._places = 0
+    def _order(self, memory: Memory) -> tuple[float, int]:
+        """Return the place of a memory in listings, newest first."""
+        return -memory.time, -self._places[memory.memory_id]
 
-    def _seen(self, view: View, *, past: bool) -> Iterator[_Kept]:
-        for kept in self._owners.get((view.scope.tenant, view.scope.user), {}).values():
-            if _is_seen(kept.memory, view, past=past):
-                yield kept
-
-    def _order(self, view: View, memory_id: str) -> tuple[float, int]:
+    def _order_in(self, view: View, memory_id: str) -> tuple[float, int]:
         """Return the place in listings of a memory that is, or was, in a view.
 
         Raises:
             NotFoundError: there is, and was, none.
         """
-        found = [kept.order for kept in self._seen(view, past=True) if kept.memory.memory_id == memory_id]
-        grave = self._graves.get(memory_id)
-        if not found and grave and grave.owner == (view.scope.tenant, view.scope.user):
-            found = [grave.order]
-        if not found:
-            raise NotFoundError(f"no memory {memory_id!a:.80} to list behind: begin with the first page")
-        return found[0]
+        memory, grave = self._memories.get(memory_id), self._graves.get(memory_id)
+        if memory and _is_seen(memory, view, past=True):
+            return self._order(memory)
+        if grave and grave.owner == (view.scope.tenant, view.scope.user):
+            return grave.order
+        raise NotFoundError(f"no memory {memory_id!a:.80} to list behind: begin with the first page")
+
+    def _seen(self, view: View, *, past: bool) -> Iterator[Memory]:
+        return (memory for memory in self._memories.values() if _is_seen(memory, view, past=past))
+
+    def _waiting(self, model: str, behind: int = 0) -> list[Memory]:
+        having = self._spaces.having(model)
+        bare = ((place, name) for name, place in self._places.items() if place > behind and name not in having)
+        memories = (self._memories[name] for _, name in sorted(bare))
+        return [memory for memory in memories if memory.scope.shelf != CARDS]
 
 
 def _is_seen(memory: Memory, view: View, *, past: bool) -> bool:
     return (past or not memory.superseded_by) and View(memory.scope, view.isolation).key == view.key
 
 
-# A file of JSON lines, each with its checksum, that several processes may append to.
+FORM = "squidbot memories"
+VERSION = 1
 
 
-class Lines:
-    """One reader's and writer's place in a file of lines; the caller holds a lock of its own among threads.
+class JsonLines:
+    """One place in a file of JSON lines, each with its checksum, that several processes may append to.
 
-    No two files have the same first line: it says whether the file is still the one that was read.
+    The caller holds a lock among threads. No two files have the same first line: it says whether the file is still the
+    one that was read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -452,9 +319,8 @@ class Lines:
         self.path = path
         self._read_bytes = 0
         self._read_lines = 0
-        self._head = (
-            b""  # the first line, by which a file is known: another takes its place when something is forgotten
-        )
+        # The first line, by which a file is known: another takes its place when something is forgotten.
+        self._head = b""
 
     @contextmanager
     def writing(self) -> Iterator[None]:
@@ -471,7 +337,7 @@ class Lines:
         except OSError as error:
             raise self._failed(error) from error
 
-    def new(self) -> tuple[bool, list[object]]:
+    def new(self) -> tuple[bool, list[dict[str, Any]]]:
         """Return whether all must be read anew, and the values of the lines that came since the last call.
 
         Raises:
@@ -500,12 +366,13 @@ class Lines:
         Raises:
             StoreError: nothing was written: the value is none for JSON, or the disk failed.
         """
+        head = b"" if self._head else _line({FORM: VERSION, "file": secrets.token_hex(8)})
         line = _line(value)
         try:
             with open_own(self.path, "r+" if self.path.exists() else "x") as file:
                 file.truncate(self._read_bytes)
                 file.seek(self._read_bytes)
-                file.write(line)
+                file.write(head + line)
                 file.flush()
                 os.fsync(file.fileno())
             if not self._read_bytes:
@@ -514,9 +381,9 @@ class Lines:
             with suppress(OSError):
                 os.truncate(self.path, self._read_bytes)
             raise self._failed(error) from error
-        self._head = self._head or line
-        self._read_bytes += len(line)
-        self._read_lines += 1
+        self._head = self._head or head
+        self._read_bytes += len(head) + len(line)
+        self._read_lines += 2 if head else 1
 
     def replace(self, values: Iterable[object]) -> None:
         """Put other lines in the place of all, while writing, at once and durable; the old bytes are overwritten.
@@ -527,7 +394,8 @@ class Lines:
         unfinished = self.path.with_name(f"{self.path.name}.part")
         try:
             with open_own(unfinished, "w") as file:
-                lines = [file.write(_line(value)) for value in values]
+                head = {FORM: VERSION, "file": secrets.token_hex(8)}
+                lines = [file.write(_line(value)) for value in (head, *values)]
                 file.flush()
                 os.fsync(file.fileno())
             with self.path.open("r+b") as old:
@@ -548,11 +416,15 @@ class Lines:
     def _begin(self, head: bytes) -> None:
         self._head, self._read_bytes, self._read_lines = head, 0, 0
 
-    def _values(self, data: bytes) -> list[object]:
+    def _values(self, data: bytes) -> list[dict[str, Any]]:
         values = []
         for line in data.split(b"\n")[:-1]:
             self._read_lines += 1
-            values.append(self._value(line))
+            value = self._value(line)
+            if not isinstance(value, dict) or (self._read_lines == 1 and value.get(FORM) != VERSION):
+                raise DamagedStoreError(f"{self.path}: no memories of this squidbot's; name another file")
+            if self._read_lines > 1:
+                values.append(value)
             self._read_bytes += len(line) + 1
         return values
 
@@ -590,20 +462,16 @@ def _line(value: object) -> bytes:
     return b"[%d,%b]\n" % (crc32(body), body)
 
 
-# Durable facts in one file of JSON lines: for people who read and copy their files, and some thousand
-# facts.
-
-FORM = "squidbot memories"
-VERSION = 1
 # How many are in a line where the file is written anew.
 LINE_MEMORIES = 100
 
 
 class FileMemoryStore(InMemoryMemoryStore):
-    """MemoryStore in one file, read into memory; any number of processes and threads may use it.
+    """MemoryStore in one file, for some thousand facts; any number of processes and threads may use it.
 
-    An `add` appends one line and syncs the disk. `forget` writes the file anew. Each line carries a checksum: whoever
-    changes a fact by hand is told so.
+    An `add` appends one line and syncs the disk. `forget` writes the file anew. Each line carries a checksum: a fact
+    that was changed by hand is an error. Every method raises DamagedStoreError where a line is damaged, and StoreError
+    where the disk failed; then nothing was changed.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -614,210 +482,75 @@ class FileMemoryStore(InMemoryMemoryStore):
             StoreError: it can't be read.
         """
         super().__init__()
-        self._is_begun = False
-        self._lines = Lines(Path(path))
-        self._turn = threading.RLock()
-        self._refresh()
+        self._file = JsonLines(Path(path))
+        with self._reading():
+            pass
 
-    def add(
-        self,
-        memories: Sequence[Memory],
-        mark: Mark | None = None,
-        was: Mark | None = None,
-        said: Said | None = None,
-        places: Mapping[str, str] | None = None,
-    ) -> None:
-        """Store memories, all or nothing, durable on return; each takes the place of what it supersedes.
-
-        With `mark` how far a session was read goes with them, in the place of `was`; with `said` sources that memories
-        do not have yet, by id; with `places` memories are put into the places of others, too, as by `supersede`.
-
-        Raises:
-            NotFoundError: nothing was stored: one of `said` is not there.
-            StoreError: nothing was stored: another memory has that id, what is superseded is not there or is another
-                user's, a value can't be stored, a place can't be taken, another has read the session meanwhile, or the
-                disk failed.
-        """
-
-        def due() -> Iterable[Memory]:
-            new = wanted(self._find, memories, said or {}, places or {})
-            self._check_mark(mark, was)
-            return new
-
-        self._write(due, mark)
-
-    def mark(self, session_id: str, reader: str) -> Mark | None:
-        """Return how far a reader has come in a session; None where it has not begun; raises as `__init__`."""
-        self._refresh()
-        return super().mark(session_id, reader)
-
-    def supersede(self, places: Mapping[str, str]) -> None:
-        """Put memories into the places of others, all or nothing, durable on return; "" takes that back.
-
-        Raises:
-            StoreError: nothing was changed: a memory is not there, another user's, or replaced before; what is to take
-                its place is history; or the disk failed.
-        """
-        self._write(lambda: moved(self._find, places))
-
-    def said_in(self, session_id: str) -> list[Memory]:
-        """Return all memories that name a session among their sources, history too; raises as `__init__`."""
-        self._refresh()
-        return super().said_in(session_id)
-
-    def unsay(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
-        """Take messages out of the sources of memories; return the ids of those that were forgotten by that.
-
-        The file is written anew.
-
-        Raises:
-            StoreError: nothing was changed: the disk failed.
-        """
-        with self._turn, self._lines.writing():
-            self._refresh()
-            if not self._unsaid(session_id, frozenset(seqs)):
-                return []
-            gone = super().unsay(session_id, seqs, reason)
-            self._write_anew()
-            return gone
-
-    def _write(self, due: Callable[[], Iterable[Memory]], mark: Mark | None = None) -> None:
-        """Append what is due in view of all that is there, as one line."""
-        with self._turn, self._lines.writing():
-            self._refresh()
-            self._append(due, mark)
-
-    def exchange(self, gone: Sequence[str], memories: Sequence[Memory], reason: str = "") -> None:
-        """Forget memories and add others, all or nothing, durable on return; the file is written anew without them.
-
-        Raises:
-            NotFoundError: nothing was changed: one of those to forget is not there.
-            StoreError: nothing was changed: as `add` and `forget` do.
-        """
-        with self._turn, self._lines.writing():
-            self._refresh()
-            if gone:
-                super().exchange(gone, memories, reason)
-                self._write_anew()
-            else:
-                self._append(lambda: decided(self._find, memories).values())
-
-    def get(self, memory_ids: Sequence[str]) -> list[Memory]:
-        """Return the named memories in the order asked for; unknown ones are left out; raises as `__init__`."""
-        self._refresh()
-        return super().get(memory_ids)
-
-    def listed(
-        self, view: View, category: FactCategory | None = None, *, limit: int = 100, after: str = "", past: bool = False
-    ) -> list[Memory]:
-        """Return the memories of a view, newest first, at most `limit` behind `after`; with `past` history, too.
-
-        Raises:
-            NotFoundError: no memory of the view has, or had, the id `after`.
-        """
-        self._refresh()
-        return super().listed(view, category, limit=limit, after=after, past=past)
-
-    def forget(self, memory_ids: Sequence[str], reason: str = "") -> int:
-        """Remove memories for good, and return how many were there; the file is written anew without them.
-
-        Raises:
-            StoreError: nothing was removed: the disk failed.
-        """
-        with self._turn, self._lines.writing():
-            self._refresh()
-            if not super().get(memory_ids):
-                return 0
-            count = super().forget(memory_ids, reason)
-            self._write_anew()
-            return count
-
-    def forgotten(self, memory_ids: Sequence[str]) -> dict[str, str]:
-        """Return, of these ids, those that were forgotten and are not there again, with the reason that was given."""
-        self._refresh()
-        return super().forgotten(memory_ids)
-
-    def _look(self) -> None:
-        self._refresh()
-
-    def _append(self, due: Callable[[], Iterable[Memory]], mark: Mark | None = None) -> None:
-        """Append a line with what is due in view of all that is there, while writing."""
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
         with self._lock:
-            placed = self._placed(due())
-            if not placed and mark is None:
-                return
-            if not self._is_begun:
-                self._lines.append(_head())
-                self._is_begun = True
-            line: dict[str, object] = {"put": [_as_json(place, memory) for place, memory in placed]}
-            self._lines.append(line if mark is None else {**line, "marks": [mark]})
-            self._take_in(placed, mark)
+            self._refresh()
+            yield
 
-    def _write_anew(self) -> None:
-        try:
-            self._lines.replace(self._values())
-        except BaseException:
-            self._clear()  # what the file says is read again
-            self._lines = Lines(self._lines.path)
-            raise
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        with self._lock, self._file.writing():
+            self._refresh()
+            yield
+
+    def _commit(
+        self, changed: Mapping[str, Memory], gone: Sequence[str] = (), reason: str = "", mark: Mark | None = None
+    ) -> None:
+        if not gone and (changed or mark):
+            places = self._placed(changed)
+            line: dict[str, object] = {"put": [_as_json(places[name], memory) for name, memory in changed.items()]}
+            self._file.append(line if mark is None else {**line, "marks": [mark]})
+        super()._commit(changed, gone, reason, mark)
+        if gone:
+            try:
+                self._file.replace(self._values())
+            except BaseException:
+                self._clear()  # what the file says is read again
+                self._file = JsonLines(self._file.path)
+                raise
 
     def _clear(self) -> None:
-        super()._clear()
-        self._is_begun = False
+        for each in (self._memories, self._places, self._graves, self._marks, self._indexes):
+            each.clear()
+        self._last_place = 0
 
     def _refresh(self) -> None:
-        """Take in what came since the last look.
+        """Take in what came since the last look."""
+        is_another, values = self._file.new()
+        if is_another:
+            self._clear()
+        for value in values:
+            self._take(value)
+        if is_another:  # vectors of what is not in it are of nothing
+            self._spaces.keep(self._memories)
 
-        Raises:
-            DamagedStoreError: a line is damaged, or none of ours.
-            StoreError: the disk failed.
-        """
-        with self._turn:
-            is_another, values = self._lines.new()
-            if not is_another and not values:
-                return
-            with self._lock:
-                if is_another:
-                    self._clear()
-                for value in values:
-                    self._take(value)
-                if is_another:  # vectors of what is not in it are of nothing
-                    self._spaces.keep(self._owner)
-
-    def _take(self, value: object) -> None:
-        if not self._is_begun:
-            if not isinstance(value, dict) or value.get(FORM) != VERSION:
-                raise DamagedStoreError(f"{self._lines.path}: no memories of this squidbot's; name another file")
-            self._is_begun = True
-            return
+    def _take(self, value: dict[str, Any]) -> None:
         try:
-            found = cast("dict[str, Any]", value)
-            for place, fields in found.get("put", ()):
+            for place, fields in value.get("put", ()):
                 self._put(_as_memory(fields), place)
-            for fields in found.get("marks", ()):
+            for fields in value.get("marks", ()):
                 mark = Mark(*fields)
                 self._marks[mark[:2]] = mark
-            for memory_id, order, owner, reason in found.get("forgotten", ()):
+            for memory_id, order, owner, reason in value.get("forgotten", ()):
                 self._bury(memory_id, Grave((order[0], order[1]), (owner[0], owner[1]), reason))
         except (TypeError, ValueError, LookupError, AttributeError) as error:
-            raise DamagedStoreError(
-                f"{self._lines.path}: a line is none of ours: {error}; name another file"
-            ) from error
+            raise DamagedStoreError(f"{self._file.path}: a line is none of ours: {error}; name another file") from error
 
     def _values(self) -> Iterator[object]:
-        """Give all that there is, as the values of lines."""
-        yield _head()
-        kept = sorted((each for owned in self._owners.values() for each in owned.values()), key=lambda each: each.place)
+        """Yield all that there is, as the values of lines."""
+        names = sorted(self._places, key=self._places.__getitem__)
+        kept = [_as_json(self._places[name], self._memories[name]) for name in names]
         for first in range(0, len(kept), LINE_MEMORIES):
-            yield {"put": [_as_json(each.place, each.memory) for each in kept[first : first + LINE_MEMORIES]]}
+            yield {"put": kept[first : first + LINE_MEMORIES]}
         if self._marks:
             yield {"marks": list(self._marks.values())}
         if self._graves:
             yield {"forgotten": [[name, *grave] for name, grave in self._graves.items()]}
-
-
-def _head() -> dict[str, object]:
-    return {FORM: VERSION, "file": secrets.token_hex(8)}
 
 
 def _as_json(place: int, memory: Memory) -> list[object]:

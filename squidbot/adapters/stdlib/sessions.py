@@ -13,7 +13,7 @@ from squidbot.core.recall.search import UNSEARCHED, best, payload_terms, read_qu
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from squidbot.core.messages import Found, Record, StoredMessage, Summary
+    from squidbot.core.messages import Record, SearchMatch, StoredMessage, Summary
     from squidbot.core.recall.search import Word
 
 __all__ = ["InMemoryStore"]
@@ -152,7 +152,7 @@ class InMemoryStore:
         with self._lock:
             return self._find(session_id).records.get(kind, [])[max(first_number, 0) :]
 
-    def search(self, session_id: str, query: str, limit: int, after: Found | None = None) -> list[Found]:
+    def search(self, session_id: str, query: str, limit: int, after: SearchMatch | None = None) -> list[SearchMatch]:
         """Return the messages that answer a query, best first, ties newest first: at most `limit`, behind `after`.
 
         Raises:

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import threading
-from bisect import bisect_right, insort
 from collections import defaultdict
 from hashlib import blake2b
 from heapq import nsmallest
+from itertools import islice
 from math import isfinite
 from typing import TYPE_CHECKING
 
-from squidbot.adapters.common.embeddings import misfit
+from squidbot.adapters.common.indexes import BaseIndex, misfit
 from squidbot.core.errors import StoreError
 from squidbot.core.memories import View
-from squidbot.core.vectors import Entry, Near, Stamp, dot, mark_of, packed, unit, unpacked
+from squidbot.core.vectors import FLOAT_BYTES, IndexHit, VectorEntry, VectorStamp, dot, mark_of, packed, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from squidbot.core.memories import Memory
-    from squidbot.core.vectors import Meant
+    from squidbot.core.vectors import QueryMeaning
 
-__all__ = ["ExactIndex", "InMemoryVectors", "Spaces"]
+__all__ = ["ExactIndex", "InMemoryVectors", "VectorSpaces"]
 
 
-class ExactIndex:
+class ExactIndex(BaseIndex):
     """VectorIndex for some thousands: a search of 1,000 vectors of 384 dimensions takes about 10 ms of CPU time.
 
     It has no file: it is filled from the truth each time, in a tenth of a second for 5,000.
@@ -32,86 +32,40 @@ class ExactIndex:
 
     def __init__(self, model: str, dimensions: int) -> None:
         """Open an empty one for the vectors of a model."""
-        self._stamp = Stamp(model, dimensions)
-        self._entries: dict[int, tuple[Entry, tuple[float, ...]]] = {}
-        self._seen: dict[int, set[int]] = defaultdict(set)
-        self._last = 0
-        self._lock = threading.Lock()
-
-    @property
-    def fault(self) -> str:
-        """Nothing: there is no file."""
-        return ""
-
-    @property
-    def last(self) -> int:
-        """The highest place that was taken in since it was empty; 0 for none."""
-        return self._last
-
-    def stamp(self) -> Stamp:
-        """Return what it holds."""
-        return self._stamp
+        super().__init__(None, model, dimensions)
+        self.begin()
 
     def places(self) -> Sequence[int]:
         """Return the places of what it holds, ascending."""
         with self._lock:
             return sorted(self._entries)
 
-    def add(self, entries: Sequence[Entry]) -> None:
-        """Take entries in, all or nothing. A place that is there stays as it is.
+    def _empty(self) -> None:
+        super()._empty()
+        self._entries: dict[int, tuple[VectorEntry, tuple[float, ...]]] = {}
+        self._seen: dict[int, set[int]] = defaultdict(set)
 
-        Raises:
-            StoreError: nothing was taken in: a vector has another number of dimensions, or a number is not finite.
-        """
-        with self._lock:
-            new = {each.place: (each, self._numbers(each)) for each in entries if each.place not in self._entries}
-            for entry, _ in new.values():
-                for view in entry.views:
-                    self._seen[view].add(entry.place)
-            self._entries |= new
-            self._stamp = self._stamp.plus(entry.mark for entry, _ in new.values())
-            self._last = max(self._last, *new, 0)
+    def _known(self, places: Sequence[int]) -> list[int]:
+        return [place for place in places if place in self._entries]
 
-    def remove(self, places: Sequence[int]) -> int:
-        """Take entries out, and return how many were there."""
-        with self._lock:
-            gone = [self._entries.pop(place)[0] for place in dict.fromkeys(places) if place in self._entries]
-            for entry in gone:
-                for view in entry.views:
-                    self._seen[view].discard(entry.place)
-            self._stamp = self._stamp.minus(entry.mark for entry in gone)
-            return len(gone)
+    def _put(self, entries: Sequence[VectorEntry]) -> None:
+        self._entries |= {entry.place: (entry, self._numbers(entry)) for entry in entries}
+        for entry in entries:
+            for view in entry.views:
+                self._seen[view].add(entry.place)
 
-    def clear(self, expected: int = 0) -> None:  # noqa: ARG002  # nothing is laid out by it
-        """Take all out."""
-        with self._lock:
-            self._entries.clear()
-            self._seen.clear()
-            self._stamp = self._stamp._replace(vectors=0, digest=0)
-            self._last = 0
+    def _drop(self, places: Sequence[int]) -> list[int]:
+        gone = [self._entries.pop(place)[0] for place in dict.fromkeys(places) if place in self._entries]
+        for entry in gone:
+            for view in entry.views:
+                self._seen[view].discard(entry.place)
+        return [entry.mark for entry in gone]
 
-    def search(self, vector: Sequence[float], limit: int, view: int) -> list[Near]:
-        """Return the nearest that a view sees, best first, ties newest place first.
+    def _found(self, asked: Sequence[float], limit: int, view: int) -> list[IndexHit]:
+        scored = ((-dot(asked, self._entries[place][1]), -place) for place in self._seen.get(view, ()))
+        return [IndexHit(-place, -cosine) for cosine, place in nsmallest(limit, scored)]
 
-        Raises:
-            ValueError: the vector has another number of dimensions, or no direction.
-        """
-        if len(vector) != self._stamp.dimensions:
-            raise ValueError(f"a vector of {len(vector)} numbers, where {self._stamp.dimensions} are compared")
-        asked = unit(vector)
-        with self._lock:
-            seen = [(place, self._entries[place][1]) for place in self._seen.get(view, ())]
-        scored = ((-dot(asked, numbers), -place) for place, numbers in seen)
-        return [Near(-place, -cosine) for cosine, place in nsmallest(max(limit, 0), scored)]
-
-    def save(self) -> None:
-        """Do nothing: there is no file."""
-
-    def close(self) -> None:
-        """Give back what is held."""
-        self.clear()
-
-    def _numbers(self, entry: Entry) -> tuple[float, ...]:
+    def _numbers(self, entry: VectorEntry) -> tuple[float, ...]:
         try:
             numbers = unpacked(entry.vector)
         except ValueError as error:
@@ -126,10 +80,9 @@ class InMemoryVectors:
 
     def __init__(self, model: str, dimensions: int) -> None:
         """Open an empty one for the vectors of a model."""
-        self._stamp = Stamp(model, dimensions)
-        self._entries: dict[int, Entry] = {}
+        self._stamp = VectorStamp(model, dimensions)
+        self._entries: dict[int, VectorEntry] = {}  # in the order of their places
         self._place: dict[str, int] = {}
-        self._order: list[int] = []
         self._lock = threading.Lock()
         self._next = 1
 
@@ -153,10 +106,9 @@ class InMemoryVectors:
         with self._lock:
             place, self._next = self._next, self._next + 1
             mark = mark_of(place, memory.memory_id, digest)
-            entry = Entry(place, mark, memory.memory_id, views, data, holds=not memory.superseded_by)
+            entry = VectorEntry(place, mark, memory.memory_id, views, data, holds=not memory.superseded_by)
             self._entries[place] = entry
             self._place[memory.memory_id] = place
-            insort(self._order, place)
             self._stamp = self._stamp.plus([mark])
         return place
 
@@ -172,7 +124,7 @@ class InMemoryVectors:
                 return
         self.remove([memory.memory_id])
 
-    def of(self, memory_ids: Iterable[str]) -> list[Entry]:
+    def of(self, memory_ids: Iterable[str]) -> list[VectorEntry]:
         """Return the entries of these memories; where there is none, nothing comes."""
         with self._lock:
             return [self._entries[self._place[name]] for name in memory_ids if name in self._place]
@@ -181,31 +133,29 @@ class InMemoryVectors:
         """Remove the vectors of memories, and return how many were there."""
         with self._lock:
             places = [self._place.pop(name) for name in dict.fromkeys(memory_ids) if name in self._place]
-            for place in places:
-                self._order.remove(place)
-                self._stamp = self._stamp.minus([self._entries.pop(place).mark])
+            self._stamp = self._stamp.minus(self._entries.pop(place).mark for place in places)
             return len(places)
 
-    def stamp(self) -> Stamp:
+    def stamp(self) -> VectorStamp:
         """Return what there is now."""
         return self._stamp
 
     def view(self, view: View) -> int:
-        """Return the number that stands for a view in `Entry.views`."""
+        """Return the number that stands for a view in `VectorEntry.views`."""
         return _digest(view)
 
-    def behind(self, place: int, limit: int) -> list[Entry]:
+    def behind(self, place: int, limit: int) -> list[VectorEntry]:
         """Return the entries behind a place, in order of their places, at most `limit`."""
         with self._lock:
-            first = bisect_right(self._order, place)
-            return [self._entries[each] for each in self._order[first : first + max(limit, 0)]]
+            found = (entry for entry in self._entries.values() if entry.place > place)
+            return list(islice(found, max(limit, 0)))
 
     def places(self) -> Sequence[int]:
         """Return the places of all entries, ascending."""
         with self._lock:
-            return list(self._order)
+            return list(self._entries)
 
-    def picked(self, places: Sequence[int]) -> list[Entry]:
+    def picked(self, places: Sequence[int]) -> list[VectorEntry]:
         """Return the entries at these places."""
         with self._lock:
             return [self._entries[place] for place in dict.fromkeys(places) if place in self._entries]
@@ -215,7 +165,7 @@ class InMemoryVectors:
         return [each.place for each in self.picked(places) if each.holds]
 
 
-class Spaces:
+class VectorSpaces:
     """Vectors of memories by the model that made them, each in a space of its own."""
 
     def __init__(self) -> None:
@@ -261,19 +211,21 @@ class Spaces:
         space = self._spaces.get(model)
         return {each.memory_id for each in space.picked(space.places())} if space else set()
 
-    def cosines(self, meant: Meant, memory_ids: Iterable[str]) -> Mapping[str, float]:
+    def cosines(self, meant: QueryMeaning, memory_ids: Iterable[str]) -> Mapping[str, float]:
         """Return the cosines of what was meant and memories, those that have a vector of its model."""
-        space = self._space_of(meant)
-        return _compared(meant, space.of(memory_ids)) if space else {}
-
-    def nearest(self, meant: Meant) -> Mapping[str, float]:
-        """Return the cosines of what was meant and the memories that are nearest, those that are still there."""
-        space = self._space_of(meant)
-        return _compared(meant, space.picked(meant.nearest)) if space else {}
-
-    def _space_of(self, meant: Meant) -> InMemoryVectors | None:
         space = self._spaces.get(meant.model)
-        return space if space is not None and space.stamp().dimensions == len(meant.vector) else None
+        return self._compared(meant, space.of(memory_ids) if space else [])
+
+    def nearest(self, meant: QueryMeaning) -> Mapping[str, float]:
+        """Return the cosines of what was meant and the memories that are nearest, those that are still there."""
+        space = self._spaces.get(meant.model)
+        return self._compared(meant, space.picked(meant.nearest) if space else [])
+
+    @staticmethod
+    def _compared(meant: QueryMeaning, entries: Sequence[VectorEntry]) -> dict[str, float]:
+        alike = [entry for entry in entries if len(entry.vector) == FLOAT_BYTES * len(meant.vector)]
+        cosines = meant.dots(meant.vector, [entry.vector for entry in alike])
+        return {entry.memory_id: cosine for entry, cosine in zip(alike, cosines, strict=True)}
 
     def renew(self, memory: Memory) -> None:
         """Take over what has become of a memory."""
@@ -298,11 +250,6 @@ class Spaces:
 
 def _text_digest(memory: Memory) -> bytes:
     return blake2b(memory.text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
-def _compared(meant: Meant, entries: Sequence[Entry]) -> dict[str, float]:
-    cosines = meant.dots(meant.vector, [each.vector for each in entries])
-    return {each.memory_id: cosine for each, cosine in zip(entries, cosines, strict=True)}
 
 
 def _digest(view: View) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.budget import input_limit
 from squidbot.core.messages import Cost, Kind
-from squidbot.core.tokens.calibration import MOST_FACTOR, Added, Bill
+from squidbot.core.tokens.calibration import MOST_FACTOR, RequestGrowth, UsageReport
 from squidbot.core.tokens.classes import utf8_bytes
 from squidbot.core.view.renderer import spent
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import ContextWindow, Part, StoredMessage, Usage
     from squidbot.core.ports import Certificate
     from squidbot.core.settings import HistorySettings
-    from squidbot.core.tokens.calibration import Bills
+    from squidbot.core.tokens.calibration import UsageCalibration
     from squidbot.core.view.assembly import Assembly
 
 
@@ -47,7 +47,7 @@ class Limits(NamedTuple):
         return self._replace(changes=Cost(self.changes.estimate, bound))
 
 
-def plain_limit(window: ContextWindow, settings: HistorySettings, bills: Bills, room_tokens: int) -> Cost:
+def plain_limit(window: ContextWindow, settings: HistorySettings, bills: UsageCalibration, room_tokens: int) -> Cost:
     """Return what any request may cost as counted; less where reports have shown that the counter is under."""
     policy = settings.policy_limit
     if policy is None:
@@ -78,14 +78,14 @@ def limits_by_bills(
     return Limits(Cost(added, extends), Cost(min(added, anew), changes))
 
 
-def added_by(assembly: Assembly, before: LastRequest, left: LastRequest) -> Added:
+def added_by(assembly: Assembly, before: LastRequest, left: LastRequest) -> RequestGrowth:
     """Return what a request has behind the one before it, which `before` is of; `left` is what it leaves itself."""
     outside_tokens = 0 if (before.system, before.tools) == (left.system, left.tools) else left.outside.bound
     behind = _is_behind(assembly, before, left)
     appended = assembly.cost.bound - before.cost.bound if behind else None
     is_step = behind and _is_step(assembly.parts[before.parts :])
     oldest = next((part.first_seq for part in assembly.parts if _is_answer(part)), assembly.standing.messages)
-    return Added(appended, is_step, max(0, before.messages), outside_tokens, oldest)
+    return RequestGrowth(appended, is_step, max(0, before.messages), outside_tokens, oldest)
 
 
 def _is_answer(part: Part) -> bool:
@@ -110,10 +110,10 @@ def _is_step(parts: Sequence[Part]) -> bool:
     return len(said) == len(parts) > 0 and said[0] and not any(said[1:])
 
 
-def bill_of(left: LastRequest, rows: Sequence[StoredMessage], usage: Usage) -> Bill:
+def bill_of(left: LastRequest, rows: Sequence[StoredMessage], usage: Usage) -> UsageReport:
     """Return the bill of a request from what it leaves, what is recorded behind it, and what was reported."""
-    added = left.added or Added(None, is_step=False, first_seq=0)
-    return Bill(
+    added = left.added or RequestGrowth(None, is_step=False, first_seq=0)
+    return UsageReport(
         reported_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
         bound_tokens=left.cost.bound,
@@ -170,7 +170,7 @@ def certain(
     return left._replace(certified=tokens, certificate=certificate), signed
 
 
-def certified(assembly: Assembly, before: LastRequest, added: Added, own: Certificate) -> Certified:
+def certified(assembly: Assembly, before: LastRequest, added: RequestGrowth, own: Certificate) -> Certified:
     """Return the smallest bound of a request that holds; `own` is the certificate of the counter.
 
     `before` is what the request before it left, `added` what it has behind that one.
@@ -190,7 +190,7 @@ def _answers(parts: Iterable[Part]) -> int:
     return sum(part.cost.bound for part in parts if _is_answer(part))
 
 
-def _by_runs(assembly: Assembly, bills: Bills, added: Added) -> int:
+def _by_runs(assembly: Assembly, bills: UsageCalibration, added: RequestGrowth) -> int:
     """Return the bound of a request whose tail was billed before, as far as it was."""
     run = _billed(assembly.standing.tail.parts, bills)
     system = [part for part in assembly.parts if part.kind is Kind.SYSTEM and part.payload is None]
@@ -202,7 +202,7 @@ def _by_runs(assembly: Assembly, bills: Bills, added: Added) -> int:
     return known + bills.texts_bound(anew) + answers
 
 
-def _billed(tail: Sequence[Part], bills: Bills) -> list[Part]:
+def _billed(tail: Sequence[Part], bills: UsageCalibration) -> list[Part]:
     """Return the parts of a tail that were billed as they are: whole steps, behind what was forgotten."""
     run: list[Part] = []
     steps = False

@@ -14,7 +14,7 @@ from squidbot.core.view.steps import open_step, total
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from squidbot.core.budget import Share
+    from squidbot.core.budget import CategoryShare
     from squidbot.core.compaction.pressure import Scene
     from squidbot.core.messages import StoredMessage
     from squidbot.core.settings import HistorySettings
@@ -195,7 +195,7 @@ def outputs_first(
     return None
 
 
-def _share(scene: Scene, settings: HistorySettings, most: float, history: Cost, output: Cost) -> Share:
+def _share(scene: Scene, settings: HistorySettings, most: float, history: Cost, output: Cost) -> CategoryShare:
     """Return what outputs have of a request, and may have of what an event leaves: `most` of the room.
 
     Below the mark that fires an event all of it fits, and no share would be too large.

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from squidbot.core.budget import Ladder
     from squidbot.core.compaction.pressure import CallContext, Kept, NoteTaker, Reduction
     from squidbot.core.messages import Part, StoredMessage, Summary
-    from squidbot.core.plan import Run, Section
-    from squidbot.core.ports import Extended
+    from squidbot.core.plan import NoteBlock, Section
+    from squidbot.core.ports import CallExtensions
     from squidbot.core.settings import HistorySettings
     from squidbot.core.view.current import CurrentView, SessionContext
 
@@ -441,7 +441,7 @@ def marks(room: float) -> float:
 class _Ranked(NamedTuple):
     """A block that keeps notes of its own, their level, and the room for them."""
 
-    run: Run
+    run: NoteBlock
     level: Representation
     limit_tokens: int
 
@@ -489,7 +489,7 @@ class Folding(Ground):
         """Return the room for notes that what stands `beside` them leaves, in either unit, less a part to grow into."""
         return min(int(filled(size(self.scene.room))) - size(beside) for size in (by_bound, by_estimate))
 
-    def _told(self, kept: Sequence[Part], span: tuple[int, int], new: Sequence[Run], limit: int) -> list[_Told]:
+    def _told(self, kept: Sequence[Part], span: tuple[int, int], new: Sequence[NoteBlock], limit: int) -> list[_Told]:
         """Return what stands for a span of messages: the newest blocks at their levels behind one note on the rest."""
         first, last = span
         runs = (*self.notes.runs(self._merged_through()), *new)
@@ -523,7 +523,7 @@ class Folding(Ground):
         whole = {Representation.MERGED, Representation.ABSENT}
         return max((one.last_seq for one in blocks if one.representation in whole), default=-1)
 
-    def _ranked(self, runs: Sequence[Run], last_seq: int, limit: int) -> list[_Ranked]:
+    def _ranked(self, runs: Sequence[NoteBlock], last_seq: int, limit: int) -> list[_Ranked]:
         """Return the blocks that keep notes of their own, oldest first: the newest by rank (C23), while they fit.
 
         All of them together take at most `level_fraction` of the room for notes; what is older is merged. They follow
@@ -862,7 +862,7 @@ class Better:
     What is stored is looked up once: an event that is tried again, or made by another process, finds the same.
     """
 
-    def __init__(self, notes: NoteTaker, shelf: SessionContext, extended: Extended | None = None) -> None:
+    def __init__(self, notes: NoteTaker, shelf: SessionContext, extended: CallExtensions | None = None) -> None:
         """Take what makes notes by rule, and what extensions say."""
         self._notes = notes
         self._shelf = shelf
@@ -875,16 +875,20 @@ class Better:
         """Return the oldest seq, `first_seq` or later, that one note on everything tells of; `new_seq` for none."""
         return self._notes.reach(first_seq, new_seq)
 
-    def runs(self, after_seq: int) -> tuple[Run, ...]:
+    def runs(self, after_seq: int) -> tuple[NoteBlock, ...]:
         """Return the blocks behind `after_seq`, oldest first: what is kept of each makes a note of its own."""
         return self._notes.runs(after_seq)
 
-    def took(self, steps: Sequence[Step]) -> Run:
+    def took(self, steps: Sequence[Step]) -> NoteBlock:
         """Read steps as a block that is noted for the first time."""
         return self._notes.took(steps)
 
     def told(
-        self, run: Run, standing: Sequence[Part], limit_tokens: int, level: Representation = Representation.DETAILED
+        self,
+        run: NoteBlock,
+        standing: Sequence[Part],
+        limit_tokens: int,
+        level: Representation = Representation.DETAILED,
     ) -> Summary:
         """Return what a language model wrote of exactly this block at this level, if that fits, else notes by rule.
 
@@ -920,7 +924,7 @@ class Better:
         self,
         first_seq: int,
         last_seq: int,
-        new: Sequence[Run],
+        new: Sequence[NoteBlock],
         standing: Sequence[Part],
         limit_tokens: int,
         texts: Sequence[str] = (),
@@ -930,7 +934,7 @@ class Better:
         told = self._notes.folded(first_seq, last_seq, new, standing, limit_tokens, texts)
         return self._represented(told, limit_tokens)
 
-    def better(self, run: Run, limit_tokens: int, level: Representation) -> Summary | None:
+    def better(self, run: NoteBlock, limit_tokens: int, level: Representation) -> Summary | None:
         """Return the largest text by a model for exactly this block and level that costs no more; None for none."""
         if self._any is None:
             self._any = self._shelf.transcripts.last_record(self._shelf.session_id, SUMMARY.name) is not None
@@ -962,7 +966,7 @@ class Better:
             self._texts = tuple(sorted(usable, key=lambda summary: -summary.last_seq))
         return self._texts
 
-    def _stored(self, run: Run) -> tuple[Summary, ...]:
+    def _stored(self, run: NoteBlock) -> tuple[Summary, ...]:
         place = run.first_seq, run.last_seq
         if place not in self._found:
             counter = self._shelf.renderer.meter.name
@@ -1002,7 +1006,7 @@ def renewed(ground: Ground, better: Better) -> Renewed:
     return Renewed(tuple(blocks), kept)
 
 
-def _renewed(ground: Ground, better: Better, block: Block, runs: dict[tuple[int, int], Run]) -> Block | None:
+def _renewed(ground: Ground, better: Better, block: Block, runs: dict[tuple[int, int], NoteBlock]) -> Block | None:
     """Return a block with its better text; None where there is none, or it stands there."""
     segment = block.segment
     run, level = runs.get((segment.first_seq, segment.last_seq)), LEVELS.get(segment.representation)

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from squidbot.core.budget import Capped
+    from squidbot.core.budget import HistoryCaps
     from squidbot.core.messages import Part, StoredMessage, Summary
-    from squidbot.core.plan import PlanRecord, Prices, Run
-    from squidbot.core.ports import Extended
+    from squidbot.core.plan import NoteBlock, PlanRecord, Prices
+    from squidbot.core.ports import CallExtensions
     from squidbot.core.settings import HistorySettings
     from squidbot.core.view.current import Block, CurrentView
     from squidbot.core.view.renderer import Renderer
@@ -74,7 +74,7 @@ class CallContext(NamedTuple):
     paused: bool
     unit: str
     outside_changed: bool = False
-    extended: Extended | None = None
+    extended: CallExtensions | None = None
     strict: bool = False
     most_pinned: int = 0
     again: bool = False
@@ -269,14 +269,18 @@ class NoteTaker(Protocol):
         Of messages that nothing stands for now, too, where they were noted; `new_seq` where nothing was noted before.
         """
 
-    def runs(self, after_seq: int) -> tuple[Run, ...]:
+    def runs(self, after_seq: int) -> tuple[NoteBlock, ...]:
         """Return the blocks behind `after_seq`, oldest first: what is kept of each makes a note of its own."""
 
-    def took(self, steps: Sequence[Step]) -> Run:
+    def took(self, steps: Sequence[Step]) -> NoteBlock:
         """Read steps as a block that is noted for the first time; the same steps are read once in an event."""
 
     def told(
-        self, run: Run, standing: Sequence[Part], limit_tokens: int, level: Representation = Representation.DETAILED
+        self,
+        run: NoteBlock,
+        standing: Sequence[Part],
+        limit_tokens: int,
+        level: Representation = Representation.DETAILED,
     ) -> Summary:
         """Return notes on a block; what `standing`, the parts in front of them, says already is not said again."""
 
@@ -284,7 +288,7 @@ class NoteTaker(Protocol):
         self,
         first_seq: int,
         last_seq: int,
-        new: Sequence[Run],
+        new: Sequence[NoteBlock],
         standing: Sequence[Part],
         limit_tokens: int,
         texts: Sequence[str] = (),
@@ -557,7 +561,7 @@ class Kept(NamedTuple):
 
 
 def capped(
-    steps: Sequence[Step], behind_seq: int, caps: Capped | None, pinned: Collection[int], *, noted: bool
+    steps: Sequence[Step], behind_seq: int, caps: HistoryCaps | None, pinned: Collection[int], *, noted: bool
 ) -> Kept | None:
     """Return what the caps leave of steps, oldest first; those from `behind_seq` on are outside of the caps.
 
@@ -579,7 +583,7 @@ def capped(
     return Kept(kept + len(steps) - len(earlier), tuple(limits), max(0, min(caps.notes, spare)))
 
 
-def is_over(standing: CurrentView, behind_seq: int, caps: Capped) -> bool:
+def is_over(standing: CurrentView, behind_seq: int, caps: HistoryCaps) -> bool:
     """Return whether more stands raw than the caps leave, and something of it can give way."""
     cut = [one for one in standing.blocks if one.segment.representation is Representation.SLIMMED]
     items = [
@@ -590,7 +594,7 @@ def is_over(standing: CurrentView, behind_seq: int, caps: Capped) -> bool:
     return any(left != item.cost for item, left in zip(items, least.kept(items), strict=True))
 
 
-def floor_of(standing: CurrentView, behind_seq: int, caps: Capped) -> int:
+def floor_of(standing: CurrentView, behind_seq: int, caps: HistoryCaps) -> int:
     """Return what the newest messages cost that stay whatever they cost, in the unit of the caps."""
     least = caps._replace(history=1, total=1)
     steps = [step for step in standing.tail.as_sent if step.last_seq < behind_seq]

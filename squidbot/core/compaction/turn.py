@@ -28,10 +28,10 @@ from squidbot.core.events import Event
 from squidbot.core.last_request import REQUEST, SEALED_PARTS, LastRequest, Mode, digest, seal
 from squidbot.core.messages import Category, Cost, Kind, Part
 from squidbot.core.plan import JOURNAL_SECTION, Representation
-from squidbot.core.tokens.calibration import MOST_FACTOR, Bills
+from squidbot.core.tokens.calibration import MOST_FACTOR, UsageCalibration
 from squidbot.core.transcript.goals import goals_most_tokens, goals_overrun
 from squidbot.core.transcript.pins import Pins
-from squidbot.core.transcript.removals import WITHDRAWN, forgotten_since, withdrawn_since
+from squidbot.core.transcript.removals import RETRACTION, forgotten_since, retracted_since
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.core.view.assembly import Assembly, shorter
 from squidbot.core.view.current import bare, load, marked, released, under
@@ -46,11 +46,11 @@ if TYPE_CHECKING:
     from squidbot.core.budget import Reserve
     from squidbot.core.compaction.bounds import Limits
     from squidbot.core.compaction.undo import Return
-    from squidbot.core.forgetting import Forgetting
+    from squidbot.core.forgetting import SessionWithout
     from squidbot.core.messages import ContextWindow, Message, Record, StoredMessage
     from squidbot.core.notes.notebook import Notebook
     from squidbot.core.plan import PlanRecord, Section, Segment
-    from squidbot.core.ports import Extended
+    from squidbot.core.ports import CallExtensions
     from squidbot.core.settings import HistorySettings
     from squidbot.core.tokens.counters import Meter
     from squidbot.core.view.current import CurrentView, SessionContext
@@ -123,7 +123,7 @@ class Inputs:
     now: float | None = None
     unasked: Unasked | None = None
     unseen: Unseen | None = None
-    extended: Extended | None = None
+    extended: CallExtensions | None = None
     mode: Mode = NO_MODE
     reserve: Reserve | None = None
 
@@ -435,7 +435,7 @@ class Beginning(NamedTuple):
         return self.shelf.read(first, last) if first <= last else ()
 
 
-def tail_of(incoming: Sequence[Message], extended: Extended | None, limit: Cost) -> str | None:
+def tail_of(incoming: Sequence[Message], extended: CallExtensions | None, limit: Cost) -> str | None:
     """Return what extensions say behind the newest of the user's messages; None for nothing, or where none came."""
     newest = _newest(incoming)
     return None if extended is None or newest < 0 else extended.tail(incoming[newest].text, share_of(limit))
@@ -509,7 +509,7 @@ class Turn(NamedTuple):
     @property
     def unbilled(self) -> Turn:
         """The same by the counter alone: what was billed is forgotten."""
-        return self._replace(last_request=self.last_request._replace(bills=Bills()), limits=None)
+        return self._replace(last_request=self.last_request._replace(bills=UsageCalibration()), limits=None)
 
     def sane(self, fixed_tokens: int) -> Turn:
         """Return the same; by the counter alone where what was billed leaves hardly a room for a conversation.
@@ -700,7 +700,7 @@ class Turn(NamedTuple):
             return "opened"
         if stored.withdrawn is not None:
             plan_id = stored.plan.plan_id if stored.plan else -1
-            if WITHDRAWN.read(stored.withdrawn).is_missed(plan_id, [part.first_seq for part in stored.sent]):
+            if RETRACTION.read(stored.withdrawn).is_missed(plan_id, [part.first_seq for part in stored.sent]):
                 return "forget"
         last = self.last_made(stored)
         if last is None or not self._outside_changed(stored, given):
@@ -1030,21 +1030,25 @@ def back(turn: Turn, stored: CurrentView, given: Inputs, wanted: Return) -> Chan
     return turn.signed(change, stored, turn.last_made(stored), held=True)
 
 
-def without(turn: Turn, stored: CurrentView, given: Inputs, forgetting: Forgetting) -> Change | None:
+def without(turn: Turn, stored: CurrentView, given: Inputs, forgetting: SessionWithout) -> Change | None:
     """Return the change under which the session goes on without what is forgotten; None where none is needed.
 
     Raises:
         BudgetError: what must be sent in any case does not fit.
     """
-    from squidbot.core.forgetting import change_without  # noqa: PLC0415  # most sessions forget nothing
-
     turn = turn.reserving(given.reserve)
     left = load(forgetting.shelf, turn.window.window_tokens, turn.window.window_id)
     asked = turn.last_made(stored) is not None
     if left.opened or not asked or (left.sent == stored.sent and not forgetting.retells):
         return None
     moment, head = turn.moment(left, left, given), turn.wanted(left, given)
-    change = head.tried(lambda sections: change_without(forgetting, turn.settings, moment, left, sections))
+    makers = Makers(forgetting.shelf, forgetting.notes, turn.settings)
+
+    def changed(sections: tuple[Section, ...]) -> Change | None:
+        asked = Ask("forget", sections, left.pins.seqs, retells=forgetting.retells)
+        return make_change(makers, left, moment, asked)
+
+    change = head.tried(changed)
     return change and turn.signed(change, stored, turn.last_made(stored))
 
 
@@ -1072,7 +1076,7 @@ def sent(shelf: SessionContext, window: ContextWindow, number: int | None, given
     gone = sorted(seq for seq in forgotten_since(*place, last_request.number) if seq < last_request.messages)
     if gone:
         raise NotFoundError(f"request {last_request.number} can't be rebuilt: m{gone[0]} was forgotten since")
-    facts = withdrawn_since(*place, last_request.number, last_request.messages, last_request.plan_id)
+    facts = retracted_since(*place, last_request.number, last_request.messages, last_request.plan_id)
     if facts:
         raise NotFoundError(f"request {last_request.number} can't be rebuilt: a fact that it told was forgotten since")
     plan = None if last_request.plan_id == RAW else plan_of(shelf, last_request.plan_id)

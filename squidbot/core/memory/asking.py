@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from squidbot.core.arguments import a_moment, flag, instance, items, number, optional, parts, takes, text, whole
 from squidbot.core.errors import BudgetError, NotFoundError, RecallError
 from squidbot.core.memories import CARDS, CATEGORIES, FactCategory, Memory, Source, memory_id_of
+from squidbot.core.memory.chunks import FILES
 from squidbot.core.memory.facts import about, is_negation, rank, words_of
 from squidbot.core.memory.meaning import ByMeaning
-from squidbot.core.memory.pieces import FILES
 from squidbot.core.memory.search import BLOCK, distinct, weighed
-from squidbot.core.memory.text import COUNTED, Teller, Told, counted, framed, read_id, safe, when
+from squidbot.core.memory.text import COUNTED, MemoryFormatter, MemoryPage, counted, framed, read_id, safe, when
 from squidbot.core.redaction import Redactor
 from squidbot.core.vectors import dot
 from squidbot.core.view.marks import HINTS, Hints
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from squidbot.core.memories import Hit, Trust, View
-    from squidbot.core.memory.text import Frame
     from squidbot.core.ports import MemoryStore
     from squidbot.core.tokens.counters import Meter
 
@@ -45,7 +44,7 @@ _AGAIN: Final = "try other words, fewer, or a name as it was written"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MemoryQuery:
     """What is looked for, or listed.
 
     Attributes:
@@ -68,7 +67,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class NewMemory:
     """What is to be remembered, by whom, and which memory's place it takes ("" for none's)."""
 
     text: str
@@ -82,8 +81,8 @@ class Added:
 
 
 ASKED: Final = parts(
-    Asked,
-    "an Asked",
+    MemoryQuery,
+    "a MemoryQuery",
     query=text,
     category=optional(text),
     limit=number,
@@ -93,8 +92,8 @@ ASKED: Final = parts(
     tag=text,
 )
 ADDED: Final = parts(
-    Added,
-    "an Added",
+    NewMemory,
+    "a NewMemory",
     text=text,
     category=text,
     replaces=text,
@@ -136,7 +135,7 @@ class Memories:
     hints: Hints = HINTS
 
     @takes(asked=ASKED, now=a_moment)
-    def search(self, asked: Asked, now: float) -> Told:
+    def search(self, asked: MemoryQuery, now: float) -> MemoryPage:
         """Return the memories that answer a query, best first, as text in groups; `now` is in seconds since 1970.
 
         Raises:
@@ -160,7 +159,7 @@ class Memories:
             further = self.hints.facts.format(asked.offset + count) if more else ""
             return framed(about, lines, "scores are guesses", self.hints.forget, further)
 
-        return self._told(memories, frame, asked, now, scores)
+        return self._page(memories, frame, asked, now, scores)
 
     @takes(text=text, limit=whole(0), now=a_moment)
     def relevant(self, text: str, limit: int, now: float) -> list[Memory]:
@@ -187,7 +186,7 @@ class Memories:
         return frozenset({*self.store.forgotten(asked), *others})
 
     @takes(asked=ASKED, now=a_moment)
-    def listed(self, asked: Asked, now: float) -> Told:
+    def listed(self, asked: MemoryQuery, now: float) -> MemoryPage:
         """Return memories, newest first, as text in groups; `now` is in seconds since 1970.
 
         Raises:
@@ -210,9 +209,9 @@ class Memories:
             further = self.hints.listed.format(memories[count - 1].memory_id) if more else ""
             return framed(f"the newest {count}{kind}", lines, self.hints.forget, further)
 
-        return self._told(memories, frame, asked, now, {})
+        return self._page(memories, frame, asked, now, {})
 
-    def _none_listed(self, asked: Asked) -> str:
+    def _none_listed(self, asked: MemoryQuery) -> str:
         """Return what is said where a page has nothing."""
         if asked.after:
             return "Those before were all."
@@ -222,7 +221,7 @@ class Memories:
         return "Nothing is remembered here." + (f" Of {files} search finds what they say." if files else "")
 
     @takes(added=ADDED, now=a_moment)
-    def add(self, added: Added, now: float) -> Told:
+    def add(self, added: NewMemory, now: float) -> MemoryPage:
         """Store a memory, durably, and say under which id, or that it was known; secrets in it are taken out.
 
         Raises:
@@ -242,7 +241,7 @@ class Memories:
         return self._plain(f"added to {memory.category}", f"Its id is {memory.memory_id}.{replaced}{secret}", memory)
 
     @takes(memory_id=text, reason=text)
-    def forget(self, memory_id: str, reason: str = "") -> Told:
+    def forget(self, memory_id: str, reason: str = "") -> MemoryPage:
         """Remove a memory for good, and say so without its words.
 
         Raises:
@@ -273,7 +272,7 @@ class Memories:
         """What waits for no embedder: a request does not, and neither does who adds a fact."""
         return self.store.by_words if isinstance(self.store, ByMeaning) else self.store
 
-    def _hits(self, asked: Asked, now: float) -> list[list[Hit]]:
+    def _hits(self, asked: MemoryQuery, now: float) -> list[list[Hit]]:
         """Return what is found of facts, and of what files say."""
         limit = _blocks((asked.offset + asked.limit + 1) * (_PER_CATEGORY if asked.category or asked.tag else 1))
         # Whoever has no files pays for one search, and for one vector of the query.
@@ -294,7 +293,7 @@ class Memories:
         """The view of which files are indexed."""
         return self.view._replace(scope=self.view.scope._replace(shelf=CARDS))
 
-    def _found(self, asked: Asked, now: float) -> tuple[list[Memory], dict[str, float]]:
+    def _found(self, asked: MemoryQuery, now: float) -> tuple[list[Memory], dict[str, float]]:
         """Return the memories of a page and of the one behind it, what says the same once, and the scores of all."""
         found = self._hits(asked, now)
         ranked = [self._relevant(hits, now) for hits in found]
@@ -358,7 +357,7 @@ class Memories:
             raise RecallError(str(error)) from error
         return next((one for one in self._seen(hit.key for hit in hits) if words_of(one.text) == words_of(text)), None)
 
-    def _memory(self, added: Added, text: str, old: Memory | None, now: float) -> Memory:
+    def _memory(self, added: NewMemory, text: str, old: Memory | None, now: float) -> Memory:
         sources = () if added.source is None else (added.source,)
         memory_id = memory_id_of(self.view.scope, text, sources)
         if self.store.get([memory_id]):
@@ -371,13 +370,18 @@ class Memories:
 
     # -- what is told -------------------------------------------------------------------------------------------
 
-    def _told(
-        self, memories: Sequence[Memory], frame: Frame, asked: Asked, now: float, scores: Mapping[str, float]
-    ) -> Told:
+    def _page(
+        self,
+        memories: Sequence[Memory],
+        frame: Callable[[int, str], str],
+        asked: MemoryQuery,
+        now: float,
+        scores: Mapping[str, float],
+    ) -> MemoryPage:
         others = self._seen(other for one in memories for other in (one.supersedes, one.superseded_by))
-        teller = Teller(self.meter, now, self.session_id, {one.memory_id: one for one in others}, scores)
-        told = teller.told(memories, self.limit_tokens, frame, most=asked.limit)
-        if told is None:
+        formatter = MemoryFormatter(self.meter, now, self.session_id, {one.memory_id: one for one in others}, scores)
+        page = formatter.page(memories, self.limit_tokens, frame, most=asked.limit)
+        if page is None:
             raise BudgetError(
                 "answer of memory",
                 cost=LEAST_TOKENS,
@@ -386,9 +390,9 @@ class Memories:
                 key="window.default or models.<name>.context_window",
                 detail="no room for what is remembered: compact first, then ask again; the smallest answer costs",
             )
-        return told
+        return page
 
-    def _searched(self, asked: Asked) -> str:
+    def _searched(self, asked: MemoryQuery) -> str:
         """Return how much there is that was searched."""
         kinds = (asked.category,) if asked.category else CATEGORIES
         counts = {kind: len(self.store.listed(self.view, kind, limit=COUNTED + 1)) for kind in kinds}
@@ -404,11 +408,11 @@ class Memories:
         count = len(self.store.listed(self._cards, limit=COUNTED + 1))
         return f"{counted(count)} file{'s' * (count != 1)}" if count else ""
 
-    def _plain(self, about: str, line: str, *memories: Memory) -> Told:
+    def _plain(self, about: str, line: str, *memories: Memory) -> MemoryPage:
         text = framed(about, line)
-        return Told(text, self.meter.message(text), memories)
+        return MemoryPage(text, self.meter.message(text), memories)
 
-    def _nothing(self, asked: Asked, words: str, best: float | None) -> Told:
+    def _nothing(self, asked: MemoryQuery, words: str, best: float | None) -> MemoryPage:
         """Say honestly what was searched, and what to try."""
         if asked.offset:
             return self._plain(f"no further memories for: {words}", "Those before were all that seem to answer it.")
@@ -416,7 +420,7 @@ class Memories:
         if best is not None:
             searched += f" The nearest scores {100 * best:.0f} %, under {100 * self.min_relevance:.0f} %: a guess."
         text = framed(f"nothing relevant found for: {words}", searched, _AGAIN, self.hints.search)
-        return Told(text, self.meter.message(text))
+        return MemoryPage(text, self.meter.message(text))
 
 
 def _within(number: int, least: int, most: int, name: str) -> None:
@@ -468,18 +472,22 @@ def merges(
     replaced; nor is one that numbers or negations tell from the other. With `only` one of two must be of these ids.
     """
     near = similar or alike
-    held = [one for one in memories if not one.superseded_by][:MOST_COMPARED]
+    held = [memory for memory in memories if not memory.superseded_by][:MOST_COMPARED]
     pairs = sorted(
         _pairs(held, near, frozenset(only)), key=lambda pair: (-pair[0], pair[1].memory_id, pair[2].memory_id)
     )
-    gone: dict[str, tuple[Memory, Memory, float]] = {}
+    gone: set[str] = set()
+    stands: dict[str, tuple[Memory, list[Memory], float]] = {}
     for score, kept, other in pairs:
-        if len(gone) < MOST_MERGES and kept.memory_id not in gone and other.memory_id not in gone:
-            # What stands for others is not taken away itself: no chains within one plan.
-            if any(first.memory_id == other.memory_id for first, _, _ in gone.values()):
-                continue
-            gone[other.memory_id] = kept, other, score
-    return tuple(_merged(gone.values()))
+        # No chains within one plan: a memory that stands for others is not taken away itself.
+        if len(gone) < MOST_MERGES and not {kept.memory_id, other.memory_id} & gone and other.memory_id not in stands:
+            gone.add(other.memory_id)
+            _, others, _ = stands.get(kept.memory_id, (kept, [], score))
+            stands[kept.memory_id] = kept, [*others, other], score
+    return tuple(
+        Merge(kept, tuple(others), f"says nearly the same, {100 * least:.0f} % alike")
+        for kept, others, least in stands.values()
+    )
 
 
 def places_of(plan: Sequence[Merge]) -> dict[str, str]:
@@ -506,14 +514,6 @@ def among_nearest(found: Mapping[str, Mapping[str, float]]) -> Callable[[Memory,
         return max(0.0, *known) if known else alike(one, other)
 
     return near
-
-
-def _merged(gone: Collection[tuple[Memory, Memory, float]]) -> Iterator[Merge]:
-    kept = {first.memory_id: first for first, _, _ in gone}
-    for memory_id, first in kept.items():
-        others = [(other, score) for one, other, score in gone if one.memory_id == memory_id]
-        least = min(score for _, score in others)
-        yield Merge(first, tuple(other for other, _ in others), f"says nearly the same, {100 * least:.0f} % alike")
 
 
 def _pairs(

@@ -1,8 +1,8 @@
-"""Facts found by rule in what was said: few, and only what its author plainly says of himself or of the work.
+"""Facts found in messages by rule: few, and only those that people plainly state about themselves or the work.
 
-Questions, conditions, reports of what others said, quotations, code, pasted texts and made-up scenes say nothing, and
-how the assistant is to be is said by a sentence that stands alone. Tools say nothing, whatever stands in their output.
-The assistant says decisions, as background, and marks none.
+Questions, conditions, reports of others' words, quotations, code, pasted texts and made-up scenes are no facts. Traits
+of the assistant come from sentences that stand alone. The output of tools has no facts; of the assistant's messages
+only decisions count, as background.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from squidbot.core.redaction import Redactor
 from squidbot.core.transcript.markers import marked_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from squidbot.core.memories import FactCategory, Trust
     from squidbot.core.own_words import Sentence
 
 from squidbot.core.memory.facts import (
-    Candidate,
+    FactCandidate,
     Utterance,
     ahead,
     conjugated,
@@ -37,10 +37,9 @@ from squidbot.core.memory.facts import (
     words_of,
 )
 
-# The rules by which a clause says something that lasts: a pattern, what it comes to, and what it is
-# about.
+# The rules: a pattern of a clause, the fact that it states, and what that is about.
 
-# Counted up with every change of what is found by rule: it stands with how far messages were read.
+# Count it up with every change of the rules: it stands in the mark of each session.
 VERSION: Final = "1"
 
 
@@ -92,15 +91,11 @@ _X, _Y = r"(?P<x>.+)", r"(?P<y>.+)"
 # What points at something near, and means nothing to who reads it later.
 _POINTS: Final = re.compile(
     r"(?:it|this|that|that's|these|those|them|they|he|she|him|her|how|what|when|where|you|your|yours|one|ones|here|"
-    r"there|"
-    r"so|such|either|neither|both|nothing|everything|something|anything|the\s+(?:one|ones|first|second|third|last|"
-    r"other|"
-    r"former|latter|next|new|old|same|idea|way|look|sound|above|below|following|result|output|answer|option|approach|"
-    r"fact|suggestion|version|previous|current|error|bug|test|tests|file|code)|(?:option|approach|version)\s+\w+|"
-    r"another|"
-    r"a\s+(?:few|bit|lot|little|couple|different|similar)|if|whether|more|less|better|none|not|no|never|"
-    r"to\s+(?:know|see|"
-    r"say|ask|hear|think|believe|point|mention|have\s+(?:this|that|it)))\b",
+    r"there|so|such|either|neither|both|nothing|everything|something|anything|the\s+(?:one|ones|first|second|third|"
+    r"last|other|former|latter|next|new|old|same|idea|way|look|sound|above|below|following|result|output|answer|"
+    r"option|approach|fact|suggestion|version|previous|current|error|bug|test|tests|file|code)|(?:option|approach|"
+    r"version)\s+\w+|another|a\s+(?:few|bit|lot|little|couple|different|similar)|if|whether|more|less|better|none|"
+    r"not|no|never|to\s+(?:know|see|say|ask|hear|think|believe|point|mention|have\s+(?:this|that|it)))\b",
     re.IGNORECASE,
 )
 # What is near in the middle of words, too, where somebody likes it: "having them around".
@@ -111,24 +106,21 @@ _NEAR: Final = re.compile(
 )
 _NOWHERE: Final = re.compile(
     r"(?:constant\s+)?(?:fear|hope|peace|harmony|denial|dread|comfort|exile|sin|poverty|luxury|style|terror|chaos|"
-    r"times|"
-    r"interesting\s+times|my\s+(?:head|dreams|car|mind)|a\s+(?:world|society|simulation|dream|bubble|time|"
+    r"times|interesting\s+times|my\s+(?:head|dreams|car|mind)|a\s+(?:world|society|simulation|dream|bubble|time|"
     r"country\s+where))\b",
     re.IGNORECASE,
 )
 _STATES: Final = re.compile(
     r"(?:not|too|very|still|already|currently|being|broken|down|slow|failing|wrong|missing|empty|full|ready|fine|"
-    r"good|bad|"
-    r"great|ok|okay|unclear|unknown|hard|easy|done|gone|here|there|dead|behind|ahead|up|out|off|on\s+fire|green|red|"
-    r"stuck|hanging|crashing|returning|running|working|fixed|merged|outdated|stale|correct|what|where|why|how|because|"
-    r"a\s+(?:mess|problem|pain|bit|mystery|bottleneck|lot)|\w+ing\b(?!\.)|nothing|something|that|this|it|supposed|"
-    r"due)\b",
+    r"good|bad|great|ok|okay|unclear|unknown|hard|easy|done|gone|here|there|dead|behind|ahead|up|out|off|on\s+fire|"
+    r"green|red|stuck|hanging|crashing|returning|running|working|fixed|merged|outdated|stale|correct|what|where|why|"
+    r"how|because|a\s+(?:mess|problem|pain|bit|mystery|bottleneck|lot)|\w+ing\b(?!\.)|nothing|something|that|this|it|"
+    r"supposed|due)\b",
     re.IGNORECASE,
 )
 _NO_KINDS: Final = re.compile(
     r"an?\s+(?:bit|little|lot|few|couple|huge|big|fan|idiot|fool|loss|mess|hurry|rush|meeting|call|bad|good|great|"
-    r"total|"
-    r"complete|new|user|person\s+who|\w+\s+(?:person|one|mood|position|situation|spot))\b",
+    r"total|complete|new|user|person\s+who|\w+\s+(?:person|one|mood|position|situation|spot))\b",
     re.IGNORECASE,
 )
 _RELATIONS: Final = (
@@ -139,24 +131,21 @@ _KIN: Final = (
     "sister|brother|son|daughter|kid|child|dog|cat|pet|horse|rabbit|best friend|friend|roommate|colleague|coworker"
 )
 _HABITS: Final = (
-    "use|eat|drink|buy|fly|work|write|run|commit|test|travel|take|wear|read|watch|sleep|wake|start|check|sign|"
-    "deploy|pay|"
-    "cook|drive|go|play|have|keep|leave|listen|call|order|walk|ride|train|study|speak|prefer|smoke|vote|shop|rebase|"
-    "squash"
+    "use|eat|drink|buy|fly|work|write|run|commit|test|travel|take|wear|read|watch|sleep|wake|start|check|sign|deploy|"
+    "pay|cook|drive|go|play|have|keep|leave|listen|call|order|walk|ride|train|study|speak|prefer|smoke|vote|shop|"
+    "rebase|squash"
 )
 _ORDERS: Final = (
-    "answer|reply|respond|write|use|ask|call|run|add|include|show|explain|format|commit|push|deploy|test|keep|tell|"
+    r"answer|reply|respond|write|use|ask|call|run|add|include|show|explain|format|commit|push|deploy|test|keep|tell|"
     r"give(?!\s+up)|mention|start|begin|end|put|make|translate|speak|talk|suggest|summari[sz]e|quote|touch|delete|"
-    r"remove|edit|"
-    "change|modify|install|send|assume|address|check|prefer|apologi[sz]e|sign|create|merge|rebase|squash|cite|say|"
-    "greet|work"
+    r"remove|edit|change|modify|install|send|assume|address|check|prefer|apologi[sz]e|sign|create|merge|rebase|"
+    r"squash|cite|say|greet|work"
 )
 _THINGS: Final = (
     "branch|database|db|repo|repository|framework|language|port|server|host|hostname|url|endpoint|command|script|"
-    "region|"
-    "bucket|cluster|deadline|license|licence|formatter|linter|package manager|test runner|timezone|time zone|domain|"
-    "namespace|registry|budget|version|style guide|convention|backend|frontend|queue|cache|orm|editor|shell|platform|"
-    "codename|code name|project name|launch date|release date|due date|stack|environment|directory|folder"
+    "region|bucket|cluster|deadline|license|licence|formatter|linter|package manager|test runner|timezone|time zone|"
+    "domain|namespace|registry|budget|version|style guide|convention|backend|frontend|queue|cache|orm|editor|shell|"
+    "platform|codename|code name|project name|launch date|release date|due date|stack|environment|directory|folder"
 )
 _SMALL: Final = r"(?:at|of|in|on|for|from|with|to|by|about|this|that|and|is|or)"
 _ILLS: Final = (
@@ -164,8 +153,8 @@ _ILLS: Final = (
 )
 _BODIES: Final = (
     r"allergic\s+to\s+.+|(?:an?\s+)?(?:vegan|vegetarian|pescatarian)|diabetic|colou?r-?\s?blind|dyslexic|deaf|blind|"
-    r"left-handed|lactose[- ]intolerant|gluten[- ]intolerant|married(?:\s+to\s+.+)?|"
-    r"divorced|retired|intolerant\s+to\s+.+|autistic"
+    r"left-handed|lactose[- ]intolerant|gluten[- ]intolerant|married(?:\s+to\s+.+)?|divorced|retired|intolerant\s+"
+    r"to\s+.+|autistic"
 )
 
 
@@ -228,139 +217,126 @@ def _rule(  # noqa: PLR0913, PLR0917  # the columns of a table
 
 
 RULES: Final[tuple[Rule, ...]] = (
-    _rule("name", rf"my\s+(?:full\s+|first\s+|real\s+)?name(?:\s+is|'s)\s+{_X}", "{S}'s name is {x}.", "{s}/name",
-          "core", 0.9, is_name, lasts=True),
+    _rule("name", rf"my\s+(?:full\s+|first\s+|real\s+)?name(?:\s+is|'s)\s+{_X}",
+          "{S}'s name is {x}.", "{s}/name", "core", 0.9, is_name, lasts=True),
     _rule("name", rf"(?:(?:please\s+|just\s+|you\s+can\s+|from\s+now\s+on,?\s+)*call\s+me|(?:my\s+friends|people|"
-          rf"everyone|"
-          rf"everybody)\s+calls?\s+me|"
-          rf"i\s+go\s+by|i'm\s+called|i\s+am\s+called)\s+{_X}", "{S} wants to be called {x}.", "{s}/called", "core",
-          0.9, is_name, lasts=True),
-    _rule("home", rf"(?:{_I}(?:live|reside)|{_I_AM}(?:based|living|located))\s+(?:in|near)\s+{_X}", "{S} lives in {x}.",
-          "{s}/home", "core", 0.8, _is_somewhere, ends=("{s}/past home/{kx}",)),
+          rf"everyone|everybody)\s+calls?\s+me|i\s+go\s+by|i'm\s+called|i\s+am\s+called)\s+{_X}",
+          "{S} wants to be called {x}.", "{s}/called", "core", 0.9, is_name, lasts=True),
+    _rule("home", rf"(?:{_I}(?:live|reside)|{_I_AM}(?:based|living|located))\s+(?:in|near)\s+{_X}",
+          "{S} lives in {x}.", "{s}/home", "core", 0.8, _is_somewhere, ends=("{s}/past home/{kx}",)),
     _rule("home", rf"{_I_HAVE}(?:moved|relocated)\s+(?:back\s+)?to\s+(?P<x>(?:the\s+)?[\w'\-]+(?:,?\s+(?!from\b|"
           rf"last\b|in\b|"
-          r"this\b|two\b|three\b|a\b|with\b|for\b|about\b|and\b|when\b)[\w'\-]+){0,3})(?:\s+from\s+(?P<y>[\w' \-]+?))?"
-          r"(?:\s+(?:last|in|this|two|three|a|with|for|about|and|when)\s.*)?", "{S} lives in {x}.", "{s}/home", "core",
-          0.8, is_place, ends=("{s}/past home/{kx}",), lasts=True, changes=True),
+          r"this\b|two\b|three\b|a\b|with\b|for\b|about\b|and\b|when\b)[\w'\-]+){0,3})(?:\s+from\s+"
+          r"(?P<y>[\w' \-]+?))?(?:\s+(?:last|in|this|two|three|a|with|for|about|and|when)\s.*)?",
+          "{S} lives in {x}.", "{s}/home", "core", 0.8, is_place, ends=("{s}/past home/{kx}",), lasts=True,
+          changes=True),
     _rule("origin", rf"(?:{_I_AM}(?:originally\s+)?from|{_I}come\s+from|i\s+was\s+born\s+in|i\s+grew\s+up\s+in)\s+"
           rf"(?P<x>(?!.*\d).+)", "{S} is from {x}.", "{s}/origin", "core", 0.8, _is_capital, lasts=True),
-    _rule("work", rf"(?:{_I}work|{_I_AM}(?:employed|working))\s+(?:at|for)\s+{_X}", "{S} works at {x}.", "{s}/employer",
-          "core", 0.8, ends=("{s}/past employer/{kx}",)),
+    _rule("work", rf"(?:{_I}work|{_I_AM}(?:employed|working))\s+(?:at|for)\s+{_X}",
+          "{S} works at {x}.", "{s}/employer", "core", 0.8, ends=("{s}/past employer/{kx}",)),
     _rule("work", rf"(?:{_I_HAVE}(?:joined|started(?:\s+working)?\s+at|got\s+a\s+job\s+at))\s+{_X}",
-          "{S} works at {x}.",
-          "{s}/employer", "core", 0.8, is_place, changes=True),
-    _rule("work", rf"(?:{_I}work|{_I_AM}(?:employed|working))\s+as\s+{_X}", "{S} works as {x}.", "{s}/job", "core", 0.8,
-          _is_kind),
-    _rule("age", rf"{_I_AM}(?P<x>\d{{1,3}})(?:\s+years?\s+old)?", "{S} is {x} years old.", "{s}/age", "core", 0.7,
-          _is_age),
+          "{S} works at {x}.", "{s}/employer", "core", 0.8, is_place, changes=True),
+    _rule("work", rf"(?:{_I}work|{_I_AM}(?:employed|working))\s+as\s+{_X}", "{S} works as {x}.",
+          "{s}/job", "core", 0.8, _is_kind),
+    _rule("age", rf"{_I_AM}(?P<x>\d{{1,3}})(?:\s+years?\s+old)?", "{S} is {x} years old.",
+          "{s}/age", "core", 0.7, _is_age),
     _rule("body", rf"{_I_AM}(?P<x>{_BODIES})", "{S} is {x}.", "{s}/is/{kx}", "core", 0.9, lasts=True),
     _rule("kind", rf"{_I_AM}(?P<x>an?\s+.+)", "{S} is {x}.", "{s}/is/{kx}", "core", 0.7, _is_kind),
-    _rule("birthday", rf"(?:my\s+(?:birthday|date\s+of\s+birth|birth\s+date)\s+is|i\s+was\s+born)\s+(?:on\s+|"
-          rf"in\s+)?{_X}",
+    _rule("birthday",
+          rf"(?:my\s+(?:birthday|date\s+of\s+birth|birth\s+date)\s+is|i\s+was\s+born)\s+(?:on\s+|in\s+)?{_X}",
           "{S}'s birthday is {x}.", "{s}/birthday", "core", 0.8, _is_dated, lasts=True),
     _rule("relation", rf"my\s+(?P<y>{_RELATIONS})(?:'s\s+name\s+is|\s+is\s+(?:called|named))\s+{_X}",
           "{S}'s {y} is called {x}.", "{s}/{ky}", "core", 0.8, is_name, lasts=True),
-    _rule("relation", rf"my\s+(?P<y>{_RELATIONS})\s+is\s+{_X}", "{S}'s {y} is called {x}.", "{s}/{ky}", "core", 0.8,
-          _is_written_name, lasts=True),
+    _rule("relation", rf"my\s+(?P<y>{_RELATIONS})\s+is\s+{_X}", "{S}'s {y} is called {x}.",
+          "{s}/{ky}", "core", 0.8, _is_written_name, lasts=True),
     _rule("relation", rf"my\s+(?P<y>{_KIN})(?:'s\s+name\s+is|\s+is\s+(?:called|named))\s+{_X}",
-          "{S}'s {y} is called {x}.",
-          "{s}/{ky}/{kx}", "core", 0.8, is_name, lasts=True),
+          "{S}'s {y} is called {x}.", "{s}/{ky}/{kx}", "core", 0.8, is_name, lasts=True),
     _rule("attribute", rf"my\s+(?P<y>time\s?zone|pronouns|nationality|native\s+language|mother\s+tongue|job\s+title|"
-          rf"home\s?town|"
-          rf"operating\s+system|os|editor|shell|job|profession|main\s+language)\s+(?:is|are)\s+(?:now\s+)?{_X}",
-          "{S}'s {y} is {x}.", "{s}/{jy}", "core", 0.8, _is_state, lasts=True),
-    _rule("favourite", rf"my\s+(?:all-time\s+)?favou?rite\s+(?P<y>[\w\-]+(?:\s[\w\-]+){{0,2}})\s+(?:is|"
-          rf"are)\s+(?:now\s+)?{_X}",
+          rf"home\s?town|operating\s+system|os|editor|shell|job|profession|main\s+language)\s+(?:is|are)\s+(?:now\s+"
+          rf")?{_X}", "{S}'s {y} is {x}.", "{s}/{jy}", "core", 0.8, _is_state, lasts=True),
+    _rule("favourite",
+          rf"my\s+(?:all-time\s+)?favou?rite\s+(?P<y>[\w\-]+(?:\s[\w\-]+){{0,2}})\s+(?:is|are)\s+(?:now\s+)?{_X}",
           "{S}'s favourite {y} is {x}.", "{s}/favourite/{ky}", "preferences", 0.6, lasts=True),
-    _rule("language", rf"{_I}speak\s+(?:fluent\s+)?{_X}", "{S} speaks {x}.", "{s}/speaks/{kx}", "core", 0.7,
-          _is_capital),
+    _rule("language", rf"{_I}speak\s+(?:fluent\s+)?{_X}", "{S} speaks {x}.", "{s}/speaks/{kx}",
+          "core", 0.7, _is_capital),
     _rule("family", rf"{_I}have\s+(?P<x>(?:an?|one|two|three|four|five|six|[1-9])\s+(?:[\w\-]+\s+){{0,2}}(?:dogs?|"
-          rf"cats?|kids?|"
-          r"child(?:ren)?|sons?|daughters?|brothers?|sisters?|wife|husband|twins|horses?|rabbits?|grandchildren|"
-          r"allergy|allergies)\b.*)", "{S} has {x}.", "{s}/has/{kx}", "core", 0.7),
-    _rule("body", rf"{_I}(?:have|suffer\s+from)\s+(?P<x>{_ILLS})", "{S} has {x}.", "{s}/has/{kx}", "core", 0.8,
-          lasts=True),
+          rf"cats?|kids?|child(?:ren)?|sons?|daughters?|brothers?|sisters?|wife|husband|twins|horses?|rabbits?|"
+          rf"grandchildren|allergy|allergies)\b.*)", "{S} has {x}.", "{s}/has/{kx}",
+          "core", 0.7),
+    _rule("body", rf"{_I}(?:have|suffer\s+from)\s+(?P<x>{_ILLS})", "{S} has {x}.",
+          "{s}/has/{kx}", "core", 0.8, lasts=True),
     _rule("preference", rf"{_I}prefer\s+(?P<x>(?!to\s).+?)\s+(?:over|to|instead\s+of|rather\s+than)\s+{_Y}",
           "{S} prefers {x} over {y}.", "{s}/prefers/{kx}", "preferences", 0.6, ends=("{s}/prefers/{ky}",)),
     _rule("preference", rf"{_I}prefer\s+(?P<x>to\s.+?)\s+(?:over|instead\s+of|rather\s+than)\s+{_Y}",
           "{S} prefers {x} over {y}.", "{s}/prefers/{kx}", "preferences", 0.6, ends=("{s}/prefers/{ky}",)),
-    _rule("preference", rf"{_I}prefer\s+{_X}", "{S} prefers {x}.", "{s}/prefers/{kx}", "preferences", 0.6),
-    _rule("preference", rf"{_I}prefer\s+(?P<x>not\s+to\s+.+)", "{S} prefers {x}.", "{s}/prefers/{kx}", "preferences",
-          0.6,
-          _is_not_near),
-    _rule("dislike", rf"(?:{_I}(?:hate|dislike|can't\s+stand|cannot\s+stand|detest|loathe|(?:don't|"
-          rf"do\s+not)\s+(?:really\s+)?"
-          rf"(?:like|enjoy))|{_I_AM}(?:not\s+a\s+(?:big\s+|huge\s+)?fan\s+of))\s+{_X}", "{S} dislikes {x}.",
-          "{s}/likes/{kx}", "preferences", 0.6, _is_liked),
+    _rule("preference", rf"{_I}prefer\s+{_X}", "{S} prefers {x}.", "{s}/prefers/{kx}",
+          "preferences", 0.6),
+    _rule("preference", rf"{_I}prefer\s+(?P<x>not\s+to\s+.+)", "{S} prefers {x}.",
+          "{s}/prefers/{kx}", "preferences", 0.6, _is_not_near),
+    _rule("dislike", rf"(?:{_I}(?:hate|dislike|can't\s+stand|cannot\s+stand|detest|loathe|(?:don't|do\s+not)\s+"
+          rf"(?:really\s+)?(?:like|enjoy))|{_I_AM}(?:not\s+a\s+(?:big\s+|huge\s+)?fan\s+of))\s+{_X}",
+          "{S} dislikes {x}.", "{s}/likes/{kx}", "preferences", 0.6, _is_liked),
     _rule("liking", rf"(?:{_I}(?:like|love|enjoy|adore)|{_I_AM}(?:a\s+(?:big\s+|huge\s+)?fan\s+of))\s+{_X}",
           "{S} likes {x}.", "{s}/likes/{kx}", "preferences", 0.5, _is_liked),
-    _rule("habit", rf"i\s+(?:almost\s+)?(?P<y>always|never)\s+(?P<x>(?:{_HABITS})\b.*)", "{S} {y} {vx}.",
-          "{s}/habit/{kx}",
-          "preferences", 0.6, _is_long_enough),
+    _rule("habit", rf"i\s+(?:almost\s+)?(?P<y>always|never)\s+(?P<x>(?:{_HABITS})\b.*)",
+          "{S} {y} {vx}.", "{s}/habit/{kx}", "preferences", 0.6, _is_long_enough),
     _rule("abstention", rf"i\s+(?:don't|do\s+not)\s+(?P<x>(?:eat|drink|own|smoke|watch)\s+(?!.*\b{_AT_LAST}).+)",
           "{S} doesn't {x}.", "{s}/habit/{kx}", "preferences", 0.6, _is_liked),
-    _rule("change", rf"(?:{_NO_LONGER}\s+use|i(?:'ve|\s+have)?\s+(?:stopped|"
-          rf"quit)\s+using)\s+(?P<x>.+?)(?:\s+{_AT_LAST})?",
+    _rule("change",
+          rf"(?:{_NO_LONGER}\s+use|i(?:'ve|\s+have)?\s+(?:stopped|quit)\s+using)\s+(?P<x>.+?)(?:\s+{_AT_LAST})?",
           "{S} no longer uses {x}.", "{s}/uses/{kx}", "preferences", 0.6, changes=True),
-    _rule("change", rf"{_NO_LONGER}\s+live\s+in\s+(?P<x>.+?)(?:\s+{_AT_LAST})?", "{S} no longer lives in {x}.",
-          "{s}/past home/{kx}", "core", 0.7, ends=("{s}/home",), changes=True),
-    _rule("change", rf"(?:{_NO_LONGER}\s+work|i(?:'ve|\s+have)?\s+stopped\s+working)\s+(?:at|for)\s+(?P<x>.+?)"
-          rf"(?:\s+{_AT_LAST})?", "{S} no longer works at {x}.", "{s}/past employer/{kx}", "core", 0.7,
-          ends=("{s}/employer",), changes=True),
+    _rule("change", rf"{_NO_LONGER}\s+live\s+in\s+(?P<x>.+?)(?:\s+{_AT_LAST})?",
+          "{S} no longer lives in {x}.", "{s}/past home/{kx}", "core", 0.7, ends=("{s}/home",), changes=True),
+    _rule("change", rf"(?:{_NO_LONGER}\s+work|i(?:'ve|\s+have)?\s+stopped\s+working)\s+(?:at|for)\s+(?P<x>.+?)(?:\s+"
+          rf"{_AT_LAST})?", "{S} no longer works at {x}.", "{s}/past employer/{kx}",
+          "core", 0.7, ends=("{s}/employer",), changes=True),
     _rule("tool", rf"{_I_HAVE}(?:switched|migrated|changed|moved)\s+(?:over\s+)?from\s+(?P<y>.+?)\s+to\s+{_X}",
           "{S} uses {x}, no longer {y}.", "{s}/uses/{kx}", "preferences", 0.6,
           ends=("{s}/uses/{ky}", "{s}/prefers/{ky}"), changes=True),
     _rule("tool", rf"{_I}use\s+{_X}", "{S} uses {x}.", "{s}/uses/{kx}", "preferences", 0.5, _is_used),
-    _rule("concern", rf"{_I_AM}(?P<x>(?:learning|studying|training\s+for|preparing\s+for|saving\s+for|"
-          rf"recovering\s+from|"
-          r"struggling\s+with\s+my|worried\s+about\s+my|working\s+on\s+my|planning\s+(?:a|my|our))\s+(?!it\b|this\b|"
-          r"that\b|"
-          r"the\b|how\b|for\b|(?:a\s+)?(?:few|ton|lot|bit)\b|so\b|new\s+things\b|"
-          r"lots\b).+)", "{S} is {x}.", "{s}/concern/{kx}", "concerns", 0.6),
-    _rule("goal", rf"my\s+(?:main\s+|long-term\s+|current\s+|biggest\s+)?goal(?:\s+this\s+year|"
-          rf"\s+for\s+\d+)?\s+is\s+{_X}",
-          "{S}'s goal is {x}.",
-          "{s}/goal/{kx}", "concerns", 0.7),
-    _rule("deadline", rf"(?:my|our|the)\s+deadline\s+is\s+(?:now\s+)?(?:on\s+)?{_X}", "The deadline is {x}.",
-          "project/deadline", "concerns", 0.7, _is_dated),
-    _rule("order", rf"(?:from\s+now\s+on|in\s+(?:the\s+)?future|going\s+forward),?\s+(?:please\s+|"
-          rf"always\s+)?(?:(?:answer|reply|respond|"
-          rf"write|speak|talk)(?:\s+to\s+me)?\s+(?:only\s+)?in\s+){_X}", "Always answer in {x}.", "assistant/language",
-          "preferences", 0.7, _is_capital, trait=True, lasts=True, changes=True),
-    _rule("order", rf"(?:please\s+)?always\s+(?:answer|reply|respond|write|speak|"
-          rf"talk)(?:\s+to\s+me)?\s+(?:only\s+)?in\s+"
-          rf"{_X}", "Always answer in {x}.", "assistant/language", "preferences", 0.7, _is_capital, trait=True,
-          lasts=True),
-    _rule("order", rf"(?:please\s+)?(?P<y>always|never)\s+(?P<x>(?:{_ORDERS})\b.+)", "{Y} {o}.", "assistant/{kx}",
-          "preferences", 0.7, trait=True, lasts=True),
-    _rule("order", rf"(?:from\s+now\s+on|in\s+(?:the\s+)?future|"
-          rf"going\s+forward),?\s+(?:please\s+)?(?P<x>(?:{_ORDERS}|don't|"
-          r"do\s+not|never|always)\b.+)", "From now on: {o}.", "assistant/{kx}", "preferences", 0.7, trait=True,
-          lasts=True,
+    _rule("concern", rf"{_I_AM}(?P<x>(?:learning|studying|training\s+for|preparing\s+for|saving\s+for|recovering\s+"
+          rf"from|struggling\s+with\s+my|worried\s+about\s+my|working\s+on\s+my|planning\s+(?:a|my|our))\s+(?!it\b|"
+          rf"this\b|that\b|the\b|how\b|for\b|(?:a\s+)?(?:few|ton|lot|bit)\b|so\b|new\s+things\b|lots\b).+)",
+          "{S} is {x}.", "{s}/concern/{kx}", "concerns", 0.6),
+    _rule("goal",
+          rf"my\s+(?:main\s+|long-term\s+|current\s+|biggest\s+)?goal(?:\s+this\s+year|\s+for\s+\d+)?\s+is\s+{_X}",
+          "{S}'s goal is {x}.", "{s}/goal/{kx}", "concerns", 0.7),
+    _rule("deadline", rf"(?:my|our|the)\s+deadline\s+is\s+(?:now\s+)?(?:on\s+)?{_X}",
+          "The deadline is {x}.", "project/deadline", "concerns", 0.7, _is_dated),
+    _rule("order", rf"(?:from\s+now\s+on|in\s+(?:the\s+)?future|going\s+forward),?\s+(?:please\s+|always\s+"
+          rf")?(?:(?:answer|reply|respond|write|speak|talk)(?:\s+to\s+me)?\s+(?:only\s+)?in\s+){_X}",
+          "Always answer in {x}.", "assistant/language", "preferences", 0.7, _is_capital, trait=True, lasts=True,
           changes=True),
-    _rule("order", rf"(?:please\s+)?(?:don't|do\s+not)\s+ever\s+(?P<x>(?:{_ORDERS})\b.+)", "Never {o}.",
-          "assistant/{kx}",
-          "preferences", 0.7, trait=True, lasts=True),
+    _rule("order",
+          rf"(?:please\s+)?always\s+(?:answer|reply|respond|write|speak|talk)(?:\s+to\s+me)?\s+(?:only\s+)?in\s+{_X}",
+          "Always answer in {x}.", "assistant/language", "preferences", 0.7, _is_capital, trait=True, lasts=True),
+    _rule("order", rf"(?:please\s+)?(?P<y>always|never)\s+(?P<x>(?:{_ORDERS})\b.+)",
+          "{Y} {o}.", "assistant/{kx}", "preferences", 0.7, trait=True, lasts=True),
+    _rule("order", rf"(?:from\s+now\s+on|in\s+(?:the\s+)?future|going\s+forward),?\s+(?:please\s+"
+          rf")?(?P<x>(?:{_ORDERS}|don't|do\s+not|never|always)\b.+)", "From now on: {o}.",
+          "assistant/{kx}", "preferences", 0.7, trait=True, lasts=True, changes=True),
+    _rule("order", rf"(?:please\s+)?(?:don't|do\s+not)\s+ever\s+(?P<x>(?:{_ORDERS})\b.+)",
+          "Never {o}.", "assistant/{kx}", "preferences", 0.7, trait=True, lasts=True),
     _rule("own name", rf"(?:your\s+name\s+is|i(?:'ll|\s+will)\s+call\s+you|you\s+are\s+called)\s+(?:now\s+)?{_X}",
           "The assistant is called {x}.", "assistant/name", "preferences", 0.8, _is_written_name, trait=True,
           lasts=True),
-    _rule("project", rf"{_WE}(?:have\s+|has\s+)?(?:switched|migrated|"
-          rf"moved)\s+(?:over\s+)?from\s+(?P<y>.+?)\s+to\s+{_X}",
+    _rule("project",
+          rf"{_WE}(?:have\s+|has\s+)?(?:switched|migrated|moved)\s+(?:over\s+)?from\s+(?P<y>.+?)\s+to\s+{_X}",
           "The project uses {x}, no longer {y}.", "project/uses/{kx}", "background", 0.6, ends=("project/uses/{ky}",),
           changes=True),
     _rule("project", rf"(?:{_WE}|we're\s+|we\s+are\s+)(?:uses?|using)\s+(?P<x>.+?)\s+(?:for|as)\s+{_Y}",
           "The project uses {x} for {y}.", "project/uses for/{ky}", "background", 0.5, _is_used),
     _rule("project", rf"(?:{_WE}|we're\s+|we\s+are\s+)(?:uses?|using)\s+{_X}", "The project uses {x}.",
           "project/uses/{kx}", "background", 0.5, _is_used),
-    _rule("project", rf"(?:the|our)\s+(?P<y>(?:(?!{_SMALL}\b)[\w\-]+\s+){{0,3}}?(?:{_THINGS}))\s+is\s+"
-          rf"(?:now\s+)?(?:called\s+)?{_X}",
-          "The {y} is {x}.", "project/{ky}", "background", 0.6, _is_state),
-    _rule("project", rf"{_WE}(?P<x>(?:deploy|release|ship|host|publish|merge)\s+(?:to|on|from|with|every|via|by)\s+.+)",
+    _rule("project", rf"(?:the|our)\s+(?P<y>(?:(?!{_SMALL}\b)[\w\-]+\s+){{0,3}}?(?:{_THINGS}))\s+is\s+(?:now\s+"
+          rf")?(?:called\s+)?{_X}", "The {y} is {x}.", "project/{ky}", "background", 0.6, _is_state),
+    _rule("project",
+          rf"{_WE}(?P<x>(?:deploy|release|ship|host|publish|merge)\s+(?:to|on|from|with|every|via|by)\s+.+)",
           "The team {vx}.", "project/{kx}", "background", 0.5),
     _rule("decision", r"(?:we(?:'ve|\s+have)?\s+(?:now\s+)?(?:decided|agreed|settled)|the\s+decision\s+is)\s+"
           r"(?P<x>(?:to|on|that|against|not\s+to)\s+.+)", "Decided {x}.", "", "background", 0.7, _is_long_enough),
-    _rule("decision", rf"let's\s+(?:go|stick)\s+with\s+{_X}", "Decided to go with {x}.", "", "background", 0.6,
-          _is_used),
+    _rule("decision", rf"let's\s+(?:go|stick)\s+with\s+{_X}", "Decided to go with {x}.",
+          "", "background", 0.6, _is_used),
 )  # fmt: skip
 
 
@@ -371,28 +347,23 @@ MARKED_CHARS = 400
 _LEAST_WORDS = 6
 # What is told as if, asked, wished, or said by others.
 _OPEN: Final = re.compile(
-    r"\b(?:if|unless|whether|would|could|might|maybe|perhaps|probably|wish|hope|hopefully|guess|what if|assuming|in "
-    r"case|"
-    r"for example|for instance|e\.g|such as if|used to|if only|as though|supposedly|apparently|i think|i thought|"
-    r"not sure|"
-    r"should i|do you|the user|the user's|when i was|someday|one day)\b",
+    r"\b(?:if|unless|whether|would|could|might|maybe|perhaps|probably|wish|hope|hopefully|guess|what if|assuming|"
+    r"in case|for example|for instance|e\.g|such as if|used to|if only|as though|supposedly|apparently|i think|"
+    r"i thought|not sure|should i|do you|the user|the user's|when i was|someday|one day)\b",
     re.IGNORECASE,
 )
 _REPORTED: Final = re.compile(
     r"\b(?:(?i:he|she|they|it|who|someone|somebody|everyone|people|you|friend|brother|sister|boss|colleague)|"
-    r"[A-Z][a-z]+)"
-    r"\s+(?:just\s+|also\s+|once\s+|always\s+)?(?:said|says|say|wrote|writes|told|tells|claims?|claimed|thinks?|"
-    r"thought|"
-    r"asked|asks|believes?|mentioned|replied|insists?)\b"
+    r"[A-Z][a-z]+)\s+(?:just\s+|also\s+|once\s+|always\s+)?(?:said|says|say|wrote|writes|told|tells|claims?|claimed|"
+    r"thinks?|thought|asked|asks|believes?|mentioned|replied|insists?)\b"
 )
 # Who speaks of "the user" in a user's message is somebody else.
 _OTHERS: Final = re.compile(r"\bthe\s+user(?:'s)?\b|\bassistant\b", re.IGNORECASE)
 _POLITE: Final = re.compile(r"(?:can|could)\s+you\b|please\b", re.IGNORECASE)
 _TODAY: Final = re.compile(
     r"\b(?:today|tonight|tomorrow|yesterday|right now|at the moment|this (?:time|morning|afternoon|evening|week|"
-    r"weekend|"
-    r"month)|for now|temporarily|until|last (?:night|week)|in a (?:minute|moment|while)|for a (?:few|while|week|"
-    r"bit))\b",
+    r"weekend|month)|for now|temporarily|until|last (?:night|week)|in a (?:minute|moment|while)|for a (?:few|while|"
+    r"week|bit))\b",
     re.IGNORECASE,
 )
 _CHANGES: Final = re.compile(
@@ -401,33 +372,29 @@ _CHANGES: Final = re.compile(
 )
 _LEAD: Final = re.compile(
     r"(?:(?:hi|hello|hey|well|so|also|and|but|oh|ok|okay|yes|yeah|yep|no|sure|thanks|actually|anyway|however|plus|"
-    r"btw|fyi|"
-    r"by the way|for the record|for reference|for context|just so you know|you should know(?: that)?|just|to be clear|"
-    r"as i said|as you know|as for me|as a reminder|(?:please )?note that|honestly|personally|fun fact|first|second|"
-    r"sorry|hi there|hello there|there|squid|in general|generally|usually|nowadays|these days|now|"
+    r"btw|fyi|by the way|for the record|for reference|for context|just so you know|you should know(?: that)?|just|"
+    r"to be clear|as i said|as you know|as for me|as a reminder|(?:please )?note that|honestly|personally|fun fact|"
+    r"first|second|sorry|hi there|hello there|there|squid|in general|generally|usually|nowadays|these days|now|"
     r"i(?:'ve| have)? changed my mind|from now on(?=,?\s+i\b)|correction)[\s,:!.\-]++)++",
     re.IGNORECASE,
 )
 # Of texts with one space between their words, as are the rules: `\s*` twice is quadratic in a run of spaces.
 _CLAUSE: Final = re.compile(
-    r" ?(?:,|;| -{1,2}|[\u2013\u2014])? (?:and|but|so|also) (?:also |that )?(?=(?:i|i'm|i've|my|we|we're|"
-    r"our|call|please) )|"
-    r" ?(?:,| -{1,2}|[\u2013\u2014]) ?(?=(?:i'm|i am|i live|i work|i prefer|i use|i moved|my name|"
-    r"call me|"
+    r" ?(?:,|;| -{1,2}|[\u2013\u2014])? (?:and|but|so|also) (?:also |that )?(?=(?:i|i'm|i've|my|we|we're|our|call|"
+    r"please) )| ?(?:,| -{1,2}|[\u2013\u2014]) ?(?=(?:i'm|i am|i live|i work|i prefer|i use|i moved|my name|call me|"
     r"from now on|always|never|please) )",
     re.IGNORECASE,
 )
 _ASKED: Final = re.compile(
-    r"(?:please\s+|can\s+you\s+|could\s+you\s+|you\s+should\s+|i\s+want\s+you\s+to\s+|i'd\s+like\s+you\s+to\s+)*+"
-    r"(?:remember|don't\s+forget|do\s+not\s+forget|never\s+forget|keep\s+in\s+mind|bear\s+in\s+mind|make\s+a\s+note|"
-    r"take\s+note|note\s+to\s+self|for\s+future\s+reference|memori[sz]e|save\s+this|remember\s+this)"
-    r"(?:\s+this)?\s*(?P<how>,?\s*that\s+|:\s*|,\s*|\s+to\s+|\s+)(?P<x>.+)\Z",
+    r"(?:please\s+|can\s+you\s+|could\s+you\s+|you\s+should\s+|i\s+want\s+you\s+to\s+|i'd\s+like\s+you\s+to\s+"
+    r")*+(?:remember|don't\s+forget|do\s+not\s+forget|never\s+forget|keep\s+in\s+mind|bear\s+in\s+mind|make\s+a\s+"
+    r"note|take\s+note|note\s+to\s+self|for\s+future\s+reference|memori[sz]e|save\s+this|remember\s+this)(?:\s+"
+    r"this)?\s*(?P<how>,?\s*that\s+|:\s*|,\s*|\s+to\s+|\s+)(?P<x>.+)\Z",
     re.IGNORECASE | re.DOTALL,
 )
 _NOT_ASKED: Final = re.compile(
     r"(?:when|how|what|where|who|why|if|me|it|this|that|those|these|the|you|him|her|them|us|anything|everything|"
-    r"nothing)\b"
-    r"(?!\s+(?:\w+\s+){0,6}(?:is|are|has|have|must|needs?|uses?|runs?|should|starts?|goes)\b)",
+    r"nothing)\b(?!\s+(?:\w+\s+){0,6}(?:is|are|has|have|must|needs?|uses?|runs?|should|starts?|goes)\b)",
     re.IGNORECASE,
 )
 _YOU: Final = re.compile(r"\byou(?:r|rself)?\b", re.IGNORECASE)
@@ -438,97 +405,92 @@ _LEAST_ASKED = 2
 _NO_REDACTOR: Final = Redactor()
 
 
-def extract(said: Iterable[Utterance], redactor: Redactor = _NO_REDACTOR) -> list[Candidate]:
-    """Return what may be remembered of utterances, in order; the same from the same. Linear in what was said.
+def extract(messages: Iterable[Utterance], redactor: Redactor = _NO_REDACTOR) -> list[FactCandidate]:
+    """Return the facts in messages, in order; the same from the same. Linear in the length of the messages.
 
-    Each candidate says which message it is from and by which rule. Secrets are taken out; a fact that is nothing else
-    is left out. What users say may be of any category, what the assistant says is background; tools say nothing. Said
-    again it is the same fact, as it was said first; changed and changed back, it is a new one.
+    Each names its message and its rule. Secrets are removed; a fact that is nothing else is left out. Facts of users
+    may have any category, those of the assistant are background; tools have none. A repeated fact is kept once, as it
+    was said first; changed and changed back, it is a new one.
     """
-    found: list[Candidate] = []
-    for one in said:
-        for candidate in islice(_of_one(one), MOST_FACTS):
+    found: list[FactCandidate] = []
+    for message in messages:
+        for candidate in islice(_of_message(message), MOST_FACTS):
             kept = _without_secrets(candidate, redactor)
-            if kept is not None and not _is_said(kept, found):
-                found.append(kept)
+            if kept is not None:
+                same = [one.text for one in found if one.slot == kept.slot]
+                if kept.text not in (same[-1:] if kept.slot else same):
+                    found.append(kept)
     return found
 
 
-def _is_said(candidate: Candidate, found: Sequence[Candidate]) -> bool:
-    same = [one.text for one in found if one.slot == candidate.slot]
-    return candidate.text in (same[-1:] if candidate.slot else same)
-
-
-def _without_secrets(candidate: Candidate, redactor: Redactor) -> Candidate | None:
+def _without_secrets(candidate: FactCandidate, redactor: Redactor) -> FactCandidate | None:
     text = safe(redactor.redacted(candidate.text), MARKED_CHARS)
     if redactor.mark not in text or redactor.mark in candidate.text:
         return replace(candidate, text=text, sentence=safe(redactor.redacted(candidate.sentence), MARKED_CHARS))
     # A slot is made of the words of its fact, so it would hold the secret, too.
     left = text.replace(redactor.mark, " ").split()
-    left_over = replace(candidate, text=text, slot="", ends=(), sentence=text)
-    return left_over if len(left) >= _LEAST_WORDS else None
+    return replace(candidate, text=text, slot="", ends=(), sentence=text) if len(left) >= _LEAST_WORDS else None
 
 
-def _of_one(said: Utterance) -> Iterator[Candidate]:
-    """Yield what one message says."""
-    if said.role not in ("user", "assistant"):
+def _of_message(message: Utterance) -> Iterator[FactCandidate]:
+    if message.role not in ("user", "assistant"):
         return
     # An assistant may have read a marked line anywhere.
-    marks = own_marks(said.text) if said.role == "user" else []
+    marks = own_marks(message.text) if message.role == "user" else []
     for line in marked_lines("\n".join(marks)):
         if line.marker in _MARKED:
             category, importance = _MARKED[line.marker]
-            made = replace(_made(said, f"marked [{line.marker}]"), text=sentence_of(line.said))
-            yield replace(made, category=category, importance=importance)
-    is_alone = stands_alone(said.text)
-    for sentence in sentences(own_words(said.text)):
+            draft = replace(_draft(message, f"marked [{line.marker}]"), text=sentence_of(line.said))
+            yield replace(draft, category=category, importance=importance)
+    is_alone = stands_alone(message.text)
+    for sentence in sentences(own_words(message.text)):
         if QUOTED not in sentence.text and not sentence.text.startswith("["):
-            found = _of_sentence(sentence, said)
-            yield from (one for one in found if is_alone or not one.trait)
+            yield from (fact for fact in _of_sentence(sentence, message) if is_alone or not fact.trait)
 
 
-def trait_in(said: Utterance, sentence: str, redactor: Redactor = _NO_REDACTOR) -> Candidate | None:
-    """Return the trait that a sentence is, where the same sentence stands among a user's own words; None else.
+def trait_in(message: Utterance, sentence: str, redactor: Redactor = _NO_REDACTOR) -> FactCandidate | None:
+    """Return the trait that a sentence is, if the same sentence stands among a user's own words; otherwise `None`.
 
-    It need not stand alone: somebody has chosen it, who may have been talked into it, so the words have to be there.
+    It need not stand alone: a model has chosen it, and may have been talked into it, so the words have to be there.
     """
     wanted = words_of(sentence)
-    for one in sentences(own_words(said.text)) if said.role == "user" else ():
-        if wanted == words_of(one.text) and QUOTED not in one.text:
-            found = (_without_secrets(each, redactor) for each in _of_sentence(one, said) if each.trait)
+    for own in sentences(own_words(message.text)) if message.role == "user" else ():
+        if wanted == words_of(own.text) and QUOTED not in own.text:
+            found = (_without_secrets(fact, redactor) for fact in _of_sentence(own, message) if fact.trait)
             return next(filter(None, found), None)
     return None
 
 
-def _of_sentence(sentence: Sentence, said: Utterance) -> Iterator[Candidate]:
+def _of_sentence(sentence: Sentence, message: Utterance) -> Iterator[FactCandidate]:
     spaced = " ".join(sentence.text.split())
     text = _LEAD.sub("", spaced, count=1) if _LEAD.match(spaced) else spaced
-    asked = _ASKED.match(text) if said.role == "user" else None
+    asked = _ASKED.match(text) if message.role == "user" else None
     if asked and not _OTHERS.search(text) and (not sentence.asks or _POLITE.match(text)):
-        yield from _asked_for(asked, said)
+        yield from _asked_for(asked, message)
     elif not sentence.asks and not _OPEN.search(text) and not _REPORTED.search(text):
-        yield from _of_clauses(text, said, spaced)
+        yield from _of_clauses(text, message, spaced)
 
 
-def _asked_for(asked: re.Match[str], said: Utterance) -> Iterator[Candidate]:
-    """Yield what a user asks to be remembered: by the rules, if one knows it, else in the user's words."""
+def _asked_for(asked: re.Match[str], message: Utterance) -> Iterator[FactCandidate]:
+    """Yield what a user asks to be remembered: by a rule if one matches, otherwise in the user's words."""
     what, how = trimmed(asked["x"]), asked["how"].strip().lower()
-    known = [] if _OPEN.search(what) else list(_of_clauses(what, said, what))
-    for one in known:
-        yield replace(one, importance=max(0.8, one.importance), reason=f"{one.reason}; asked to remember")
+    known = [] if _OPEN.search(what) else list(_of_clauses(what, message, what))
+    for fact in known:
+        yield replace(fact, importance=max(0.8, fact.importance), reason=f"{fact.reason}; asked to remember")
     if known or not _is_plain(what, how):
         return
-    made = replace(_made(said, "asked to remember"), importance=0.8)
+    draft = replace(_draft(message, "asked to remember"), importance=0.8)
     if how == "to":
-        yield replace(made, text=f"To do, as asked: {turned(what)}.", category="concerns", importance=0.6)
+        yield replace(draft, text=f"To do, as asked: {turned(what)}.", category="concerns", importance=0.6)
     elif _FIRST_PERSON.search(what):
-        yield replace(made, text=f"{_subject(said)} asked to remember: {sentence_of(what)}", category="core")
+        speaker = message.speaker or "The user"
+        yield replace(draft, text=f"{speaker} asked to remember: {sentence_of(what)}", category="core")
     else:
-        yield replace(made, text=sentence_of(what), category="background")
+        yield replace(draft, text=sentence_of(what))
 
 
 def _is_plain(what: str, how: str) -> bool:
-    """Return whether it is plain that a user asks to remember words, and neither recalls something nor gives advice."""
+    """Return whether a user plainly asks to remember words, and neither recalls something nor gives advice."""
     if len(what.split()) < _LEAST_ASKED or how == ",":
         return False
     if how == "to":
@@ -536,24 +498,23 @@ def _is_plain(what: str, how: str) -> bool:
     return how.endswith(("that", ":")) or (_NOT_ASKED.match(what) is None and _SAYS.search(what) is not None)
 
 
-def _of_clauses(text: str, said: Utterance, whole: str) -> Iterator[Candidate]:
+def _of_clauses(text: str, message: Utterance, whole: str) -> Iterator[FactCandidate]:
     is_passing = _TODAY.search(text) is not None
     changes = _CHANGES.search(whole) is not None
     for piece in _CLAUSE.split(text):
-        clause = _LEAD.sub("", piece, count=1) if _LEAD.match(piece) else piece
-        rules = (rule for rule in RULES if said.role == "user" or rule.name == "decision")
-        found = next(filter(None, (_by(rule, ahead(clause).strip(), said) for rule in rules)), None)
-        if found is not None and (found.lasts or not is_passing):
-            yield replace(found.candidate, changes=changes or found.candidate.changes, sentence=whole)
+        clause = ahead(_LEAD.sub("", piece, count=1) if _LEAD.match(piece) else piece).strip()
+        for rule in RULES:
+            if message.role != "user" and rule.name != "decision":
+                continue
+            candidate = _by(rule, clause, message)
+            if candidate is not None:
+                if rule.lasts or not is_passing:
+                    yield replace(candidate, changes=changes or candidate.changes, sentence=whole)
+                break
 
 
-class _Found(NamedTuple):
-    candidate: Candidate
-    lasts: bool
-
-
-def _by(rule: Rule, clause: str, said: Utterance) -> _Found | None:
-    """Return what a rule makes of a clause; None where it is not about that."""
+def _by(rule: Rule, clause: str, message: Utterance) -> FactCandidate | None:
+    """Return the fact that a rule finds in a clause; `None` if the clause is not about that."""
     match = rule.pattern.match(clause)
     if match is None:
         return None
@@ -563,28 +524,24 @@ def _by(rule: Rule, clause: str, said: Utterance) -> _Found | None:
         return None
     third = turned(x)
     parts = {
-        "S": _subject(said), "s": said.speaker.casefold() or "user", "o": x, "x": third, "vx": conjugated(third),
-        "y": turned(y) if y.lower() != "os" else "OS", "Y": y.capitalize(), "kx": key_of(x), "ky": key_of(y),
-        "jy": "".join(key_of(y).split()),
+        "S": message.speaker or "The user", "s": message.speaker.casefold() or "user", "o": x, "x": third,
+        "vx": conjugated(third), "y": turned(y) if y.lower() != "os" else "OS", "Y": y.capitalize(), "kx": key_of(x),
+        "ky": key_of(y), "jy": "".join(key_of(y).split()),
     }  # fmt: skip
-    ends = tuple(one.format(**parts) for one in rule.ends if parts["ky"] or "{ky}" not in one)
-    candidate = replace(
-        _made(said, f"rule {rule.name!r}"),
+    return replace(
+        _draft(message, f"rule {rule.name!r}"),
         text=sentence_of(rule.text.format(**parts)),
-        category=rule.category if said.role == "user" else "background",
+        category=rule.category if message.role == "user" else "background",
         importance=rule.importance,
         slot=rule.slot.format(**parts),
-        ends=ends,
+        ends=tuple(end.format(**parts) for end in rule.ends if parts["ky"] or "{ky}" not in end),
         changes=rule.changes,
         trait=rule.trait,
     )
-    return _Found(candidate, rule.lasts)
 
 
-def _made(said: Utterance, reason: str) -> Candidate:
-    trust: Trust = "user" if said.role == "user" else "assistant"
-    return Candidate("", "background", trust, said.seq, said.seq, said.time, said.speaker, reason=reason)
-
-
-def _subject(said: Utterance) -> str:
-    return said.speaker or "The user"
+def _draft(message: Utterance, reason: str) -> FactCandidate:
+    trust: Trust = "user" if message.role == "user" else "assistant"
+    return FactCandidate(
+        "", "background", trust, message.seq, message.seq, message.time, message.speaker, reason=reason
+    )

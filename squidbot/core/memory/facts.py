@@ -25,19 +25,16 @@ MOST_CHARS = 160
 _NEGATIONS = frozenset(("no", "not", "never", "nobody", "none", "neither", "nor", "cannot", "longer", "dislikes"))
 # What follows a fact and is none of it, where one space parts words: a run of spaces would be tried in many ways.
 _BEHIND: Final = re.compile(
-    r"(?:\(| -{1,2} |- | [\u2013\u2014]|[\u2014]|,? (?:because|'?cause|cuz|since|although|though|which|"
-    r"whereas|"
-    r"so that|but|so (?:i|we|it|that's|please)|in case|just so|and (?:am|have|would|will|can|was|want|need|"
-    r"do))\b|"
-    r", ?(?:not|so|moved|who|where|while|as|right|ok|okay|if|it|its|it's|this|that|that's|they|they're|he|she|"
-    r"there|then|"
-    r"(?:and )?(?:i|i'm|i'd|i've|we|my|our|he|she|you|it|it's|the|that)\b)\b).*",
+    r"(?:\(| -{1,2} |- | [\u2013\u2014]|[\u2014]|,? (?:because|'?cause|cuz|since|although|though|which|whereas|"
+    r"so that|but|so (?:i|we|it|that's|please)|in case|just so|and (?:am|have|would|will|can|was|want|need|do))\b|"
+    r", ?(?:not|so|moved|who|where|while|as|right|ok|okay|if|it|its|it's|this|that|that's|they|they're|he|she|there|"
+    r"then|(?:and )?(?:i|i'm|i'd|i've|we|my|our|he|she|you|it|it's|the|that)\b)\b).*",
     re.IGNORECASE | re.DOTALL,
 )
 _FILLER: Final = re.compile(
     r"(?<![\s,])[\s,]+(?:now|too|also|as well|by the way|btw|though|tho|anyway|thanks|thank you|please|actually|"
-    r"currently|instead|any\s?more|these days|nowadays|again|lol|haha|:\)|you know|from now on|at all|in general|a lot|"
-    r"very much|so much|the most|best)\Z",
+    r"currently|instead|any\s?more|these days|nowadays|again|lol|haha|:\)|you know|from now on|at all|in general|"
+    r"a lot|very much|so much|the most|best)\Z",
     re.IGNORECASE,
 )
 _TURNS: Final = {
@@ -208,7 +205,7 @@ class Utterance(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class FactCandidate:
     """A fact that may be remembered.
 
     Attributes:
@@ -253,7 +250,7 @@ def utterances(rows: Iterable[StoredMessage], codecs: Mapping[str, Codec]) -> li
     ]
 
 
-def memory_of(candidate: Candidate, scope: Scope, session_id: str, now: float, supersedes: str = "") -> Memory:
+def memory_of(candidate: FactCandidate, scope: Scope, session_id: str, now: float, supersedes: str = "") -> Memory:
     """Return the memory that a candidate becomes; `now`, in seconds since 1970, where it has no time of its own."""
     sources = (Source(session_id, candidate.first_seq, candidate.last_seq),)
     tags = (

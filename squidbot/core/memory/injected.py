@@ -1,6 +1,6 @@
-"""What of memory stands in a request unasked: a tiny index, facts for a cold start, the sections on user and self.
+"""Memories that a request carries without being asked: an index, facts for a cold start, sections on user and self.
 
-Texts for the head of a request tell no distances in time: they stay as they are until a memory comes or goes.
+Texts for the head of a request have no distances in time: they stay as they are until a memory comes or goes.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.memories import CARDS, CATEGORIES, Passage
 from squidbot.core.memory.facts import TRAIT
-from squidbot.core.memory.search import CANDIDATES, Candidate, Query, prepared, score
-from squidbot.core.memory.text import COUNTED, Teller, Told, counted, framed, safe, within
+from squidbot.core.memory.search import CANDIDATES, PreparedPassage, Query, prepared, score
+from squidbot.core.memory.text import COUNTED, MemoryFormatter, MemoryPage, counted, framed, safe
 from squidbot.core.memory.words import kin
 from squidbot.core.messages import Category
 from squidbot.core.plan import REMEMBERED, Section
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.memories import FactCategory, Memory, View
     from squidbot.core.memory.asking import Memories
-    from squidbot.core.messages import Cost, Found, StoredMessage
+    from squidbot.core.messages import Cost, SearchMatch, StoredMessage
     from squidbot.core.ports import Codec, MemoryStore, TranscriptStore
     from squidbot.core.tokens.counters import Meter
 
@@ -41,179 +41,166 @@ SECTION_TOKENS = 300
 SUBJECTS, SUBJECT_CHARS = 5, 40
 COLD_CHARS, SECTION_CHARS = 160, 200
 COLD_QUERY_CHARS = 1_000
-# Who may speak in a request unasked: never what a tool printed.
-_UNASKED: Final = frozenset({"user", "assistant", "import"})
+# Whose memories may stand in a request: never what a tool printed.
+_INJECTABLE: Final = frozenset({"user", "assistant", "import"})
 _OF_USER: Final = frozenset({"user", "import"})
 INDEX, PROFILE, TRAITS = f"{REMEMBERED}index", f"{REMEMBERED}profile", f"{REMEMBERED}traits"
 
 
-class Caps(NamedTuple):
-    """What each may cost, in tokens as a bound, its fence included; 0 leaves it out."""
+class InjectionLimits(NamedTuple):
+    """What each part may cost, in tokens as a bound, its fence included; 0 leaves it out."""
 
     index_tokens: int = INDEX_TOKENS
     profile_tokens: int = SECTION_TOKENS
     cold_start_tokens: int = COLD_TOKENS
 
 
-class Overview(NamedTuple):
-    """What there is in a view: of each category the newest memories, newest first, at most 201 of each; and files.
-
-    Attributes:
-        found: the memories by their category.
-        files: how many files are indexed, at most 201.
-    """
+class MemoryOverview(NamedTuple):
+    """What a view has: of each category the newest memories, newest first, and how many files; at most 201 of each."""
 
     found: Mapping[FactCategory, Sequence[Memory]]
     files: int = 0
 
-    @property
-    def any(self) -> bool:
-        """Whether there is anything."""
-        return bool(self.files) or any(self.found.values())
 
-
-def overview(store: MemoryStore, view: View) -> Overview:
-    """Return what there is in a view, at most 201 of each category, and of files, looked at.
+def overview(store: MemoryStore, view: View) -> MemoryOverview:
+    """Return what a view has.
 
     Raises:
         StoreError: the store failed.
     """
     cards = view._replace(scope=view.scope._replace(shelf=CARDS))
     files = len(store.listed(cards, limit=COUNTED + 1))
-    return Overview({kind: store.listed(view, kind, limit=COUNTED + 1) for kind in CATEGORIES}, files)
+    return MemoryOverview({kind: store.listed(view, kind, limit=COUNTED + 1) for kind in CATEGORIES}, files)
 
 
-def sections(memories: Memories, caps: Caps, limit_tokens: int, *, searchable: bool) -> tuple[Section, ...]:
-    """Return the sections for the head of a request, what changes least first; they cost at most so much together.
+def sections(
+    memories: Memories, limits: InjectionLimits, limit_tokens: int, *, searchable: bool
+) -> tuple[Section, ...]:
+    """Return the sections for the head of a request, the most stable first; they cost at most `limit_tokens` together.
 
-    The index is there only where the memories are `searchable`: where the model has the tool. It is the first to be
-    given room, up to half of it: it says what can be asked for, the others are answers already.
+    The index is there only if the memories are `searchable`: if the model has the tool. It gets room first, up to half:
+    it says what can be asked for, while the others are answers already.
 
     Raises:
         StoreError: the store failed.
     """
     meter = memories.meter
     seen = overview(memories.store, memories.view)
-    given = [one for kind in CATEGORIES for one in seen.found[kind]]
-    shown = index(seen, meter, min(caps.index_tokens, limit_tokens // 2)) if searchable else None
+    facts = [memory for kind in CATEGORIES for memory in seen.found[kind]]
+    shown = index(seen, meter, min(limits.index_tokens, limit_tokens // 2)) if searchable else None
     left = limit_tokens - (shown.cost.bound if shown else 0)
-    mine = profile(given, meter, min(caps.profile_tokens, left))
-    left -= mine.cost.bound if mine else 0
-    own = traits(given, meter, min(caps.profile_tokens, left))
-    made = ((TRAITS, own), (PROFILE, mine), (INDEX, shown))
-    return tuple(Section(name, one.text, tuple(each.memory_id for each in one.memories)) for name, one in made if one)
+    user = profile(facts, meter, min(limits.profile_tokens, left))
+    left -= user.cost.bound if user else 0
+    own = traits(facts, meter, min(limits.profile_tokens, left))
+    pages = ((TRAITS, own), (PROFILE, user), (INDEX, shown))
+    return tuple(
+        Section(name, page.text, tuple(memory.memory_id for memory in page.memories)) for name, page in pages if page
+    )
 
 
-def index(seen: Overview, meter: Meter, limit_tokens: int = INDEX_TOKENS) -> Told | None:
-    """Return the index for a prompt: categories, counts and newest subjects; None where there is nothing, or no room.
+def index(seen: MemoryOverview, meter: Meter, limit_tokens: int = INDEX_TOKENS) -> MemoryPage | None:
+    """Return the index for a prompt: categories, counts and newest subjects; `None` if there is nothing, or no room.
 
-    It says that there is something to look for, not what: memories themselves come by the tool. Subjects that tools
-    printed are counted and not named, and so are files: whoever wrote one may have named it.
+    It says that there is something to look for; the tool returns the memories. Files, and memories that tools printed,
+    are counted and not named: anybody may have named them.
     """
-    if not seen.any:
+    if not seen.files and not any(seen.found.values()):
         return None
     for subjects in range(SUBJECTS, -1, -1):
-        named = {kind: _subjects(seen.found.get(kind, ()), subjects) for kind in CATEGORIES}
-        rows = [_row(kind, len(seen.found.get(kind, ())), named[kind]) for kind in CATEGORIES]
+        named: list[Memory] = []
+        rows = ["what there is; the tool memory finds it"]
+        for kind in CATEGORIES:
+            found = seen.found.get(kind, ())
+            newest = [memory for memory in found[:SUBJECTS] if memory.trust in _INJECTABLE][:subjects]
+            texts = "; ".join(safe(memory.text, SUBJECT_CHARS).rstrip(".") for memory in newest)
+            rows.append(f"{kind}: {counted(len(found))}" + (f", newest: {texts}" if texts else ""))
+            named += newest
         rows += [f"files: {counted(seen.files)}"] if seen.files else []
-        text = "\n".join(("what there is; the tool memory finds it", *rows))
+        text = "\n".join(rows)
         cost = meter.message(fenced(INDEX, text))
-        if within(cost, limit_tokens):
-            return Told(text, cost, tuple(one for kind in CATEGORIES for one in named[kind]))
+        if cost.bound <= limit_tokens:
+            return MemoryPage(text, cost, tuple(named))
     return None
 
 
-def _subjects(memories: Sequence[Memory], most: int) -> list[Memory]:
-    return [one for one in memories[:SUBJECTS] if one.trust in _UNASKED][:most]
+def memories_in(head: Sequence[Section]) -> frozenset[str]:
+    """Return the ids of the memories in a head, without those that the index only names."""
+    return frozenset(memory_id for section in head if section.name != INDEX for memory_id in section.memories)
 
 
-def _row(kind: FactCategory, count: int, named: Sequence[Memory]) -> str:
-    subjects = "; ".join(safe(one.text, SUBJECT_CHARS).rstrip(".") for one in named)
-    return f"{kind}: {counted(count)}" + (f", newest: {subjects}" if subjects else "")
-
-
-class Start(NamedTuple):
-    """The beginning of a conversation: what was asked, when, in seconds since 1970, and the ids of what is said."""
-
-    prompt: str
-    now: float
-    known: frozenset[str] = frozenset()
-
-
-def told_in(head: Sequence[Section]) -> frozenset[str]:
-    """Return the ids of memories that a head tells; those that the index only names are not."""
-    return frozenset(each for one in head if one.name != INDEX for each in one.memories)
-
-
-def cold_start(memories: Memories, start: Start, limit_tokens: int = COLD_TOKENS, *, searchable: bool) -> Told | None:
+def cold_start(  # noqa: PLR0913  # each limits another thing
+    memories: Memories,
+    prompt: str,
+    now: float,
+    known: frozenset[str] = frozenset(),
+    limit_tokens: int = COLD_TOKENS,
+    *,
+    searchable: bool,
+) -> MemoryPage | None:
     """Return two or three facts that answer the first words of a conversation, for the tail of that message.
 
-    None where nothing relevant is remembered or there is no room. What tools printed is never told unasked.
-    `searchable` says whether the model has the tool that finds more.
+    `None` if nothing relevant is remembered or there is no room. What tools printed is left out, and so are the ids of
+    `known`. `searchable`: the model has the tool that finds more. `now` is in seconds since 1970.
 
     Raises:
         StoreError: the store failed.
     """
-    found = memories.relevant(start.prompt[:COLD_QUERY_CHARS], 4 * COLD_FACTS, start.now)
-    facts = [one for one in found if one.trust in _UNASKED and one.memory_id not in start.known][:COLD_FACTS]
-    teller = Teller(memories.meter, start.now, memories.session_id)
+    found = memories.relevant(prompt[:COLD_QUERY_CHARS], 4 * COLD_FACTS, now)
+    facts = [one for one in found if one.trust in _INJECTABLE and one.memory_id not in known][:COLD_FACTS]
+    formatter = MemoryFormatter(memories.meter, now, memories.session_id)
     about = "perhaps of use here, from before" + ("; the tool memory finds more" if searchable else "")
 
     def text(count: int) -> str:
-        return framed(about, "\n".join(teller.line(one, COLD_CHARS) for one in facts[:count]))
+        return framed(about, "\n".join(formatter.line(one, COLD_CHARS) for one in facts[:count]))
 
     return _most(facts, text, memories.meter.message, limit_tokens)
 
 
-def profile(memories: Sequence[Memory], meter: Meter, limit_tokens: int = SECTION_TOKENS) -> Told | None:
-    """Return the section "## About the User" of what users said of themselves; None where there is nothing, or no room.
+def profile(memories: Sequence[Memory], meter: Meter, limit_tokens: int = SECTION_TOKENS) -> MemoryPage | None:
+    """Return the section "## About the User" of what users said of themselves; `None` if nothing, or no room.
 
-    Core facts come before preferences; where not all fit the newest of them stay. What the assistant noted and what
-    tools printed is left out, as is what was replaced.
+    Core facts come before preferences; if not all fit the newest stay. The assistant's notes and what tools printed are
+    left out.
     """
-    mine = [one for one in memories if _holds(one, _OF_USER) and TRAIT not in one.tags]
-    ranked = [one for kind in ("core", "preferences") for one in _newest(mine) if one.category == kind]
+    own = [memory for memory in _newest_of_user(memories) if TRAIT not in memory.tags]
+    ranked = [memory for kind in ("core", "preferences") for memory in own if memory.category == kind]
     return _section(PROFILE, "## About the User", ranked, meter, limit_tokens)
 
 
-def traits(memories: Sequence[Memory], meter: Meter, limit_tokens: int = SECTION_TOKENS) -> Told | None:
-    """Return the section "## Your Developed Traits": how users want the assistant to be, newest kept; None as above."""
-    ranked = _newest([one for one in memories if _holds(one, _OF_USER) and TRAIT in one.tags])
+def traits(memories: Sequence[Memory], meter: Meter, limit_tokens: int = SECTION_TOKENS) -> MemoryPage | None:
+    """Return the section "## Your Developed Traits": how users want the assistant to be; `None` as above."""
+    ranked = [memory for memory in _newest_of_user(memories) if TRAIT in memory.tags]
     return _section(TRAITS, "## Your Developed Traits", ranked, meter, limit_tokens)
 
 
-def _holds(memory: Memory, trusted: frozenset[str]) -> bool:
-    return memory.trust in trusted and not memory.superseded_by
+def _newest_of_user(memories: Sequence[Memory]) -> list[Memory]:
+    held = [memory for memory in memories if memory.trust in _OF_USER and not memory.superseded_by]
+    return sorted(held, key=lambda memory: (-memory.time, memory.memory_id))
 
 
-def _newest(memories: Sequence[Memory]) -> list[Memory]:
-    return sorted(memories, key=lambda one: (-one.time, one.memory_id))
-
-
-def _section(name: str, heading: str, ranked: Sequence[Memory], meter: Meter, limit_tokens: int) -> Told | None:
+def _section(name: str, heading: str, ranked: Sequence[Memory], meter: Meter, limit_tokens: int) -> MemoryPage | None:
     def text(count: int) -> str:
-        # Oldest first: what is new comes behind, and the text before it stays as it was sent.
+        # Oldest first: a new fact comes last, and the text before it stays as it was sent.
         kept = sorted(ranked[:count], key=lambda one: (CATEGORIES.index(one.category), one.time, one.memory_id))
         return "\n".join([heading, *(f"- {safe(one.text, SECTION_CHARS)}" for one in kept)])
 
-    return _most(ranked, text, lambda made: meter.message(fenced(name, made)), limit_tokens)
+    return _most(ranked, text, lambda shown: meter.message(fenced(name, shown)), limit_tokens)
 
 
 def _most(
     memories: Sequence[Memory], text: Callable[[int], str], cost_of: Callable[[str], Cost], limit_tokens: int
-) -> Told | None:
-    """Return the text of as many memories as fit, the first before the later ones; None for not even one."""
+) -> MemoryPage | None:
+    """Return the text of as many memories as fit, the first before the later ones; `None` if not one fits."""
     counts = range(1, min(len(memories), COUNTED) + 1)
-    # A longer text never costs less by any counter that is in use; were one otherwise, fewer would be told.
+    # A longer text never costs less by any counter in use; otherwise fewer memories would be shown.
     most = bisect_right(counts, limit_tokens, key=lambda count: cost_of(text(count)).bound)
     if not most:
         return None
-    made = text(most)
-    return Told(made, cost_of(made), tuple(memories[:most]), len(memories) - most)
+    shown = text(most)
+    return MemoryPage(shown, cost_of(shown), tuple(memories[:most]), len(memories) - most)
 
 
-# What was said in a session, found as memories are: a store knows whose words match, and what stands
-# around speaks.
+# Search in the messages of a session: a store finds whose words match; then they are ranked as memories are.
 
 # How many are looked for by words of the query's subjects; beside how many of the best the neighbours are read: 64 of
 # these found no more.
@@ -234,8 +221,8 @@ _GONE = frozenset((Category.RECALLED, Category.FORGOTTEN))
 
 
 @dataclass(frozen=True, slots=True)
-class Turns:
-    """One session's messages, to be searched; `codec` returns the one of a tag."""
+class MessageSearch:
+    """Searches one session's messages; `codec` returns the codec of a tag."""
 
     transcripts: TranscriptStore
     session_id: str
@@ -273,7 +260,7 @@ class Turns:
         return [each.seq for each in found]
 
     def _read(
-        self, first: Sequence[Found], others: Sequence[int]
+        self, first: Sequence[SearchMatch], others: Sequence[int]
     ) -> tuple[dict[int, StoredMessage], dict[int, str], set[int]]:
         """Return the rows that are ranked and their texts, by seq, and which of them have words that are looked for."""
         best = dict.fromkeys((*(each.seq for each in first), *others))
@@ -307,12 +294,12 @@ class Turns:
         terms = [term for word in read_query(query).words for alternative in word for term in alternative]
         passages = list(_passages(rows, texts, terms))
         asked = Query.of(query, now, {each.speaker for each in passages})
-        candidates = [Candidate(each, prepared(each)) for each in passages]
-        known = _Known(candidates, having, self.transcripts.head(self.session_id)[0])
+        candidates = [PreparedPassage(each, prepared(each)) for each in passages]
+        known = _MessageStatistics(candidates, having, self.transcripts.head(self.session_id)[0])
         hits = [(int(hit.key), hit.score) for hit in score(asked, candidates, known)]
         return sorted(hits, key=lambda hit: (-hit[1], -hit[0]))
 
-    def _rest(self, query: str, page: Sequence[Found], ranked: set[int]) -> Iterator[tuple[StoredMessage, float]]:
+    def _rest(self, query: str, page: Sequence[SearchMatch], ranked: set[int]) -> Iterator[tuple[StoredMessage, float]]:
         """Yield what was found and not ranked, as the store orders it."""
         size = CANDIDATES
         while page:
@@ -325,13 +312,13 @@ class Turns:
             page = self.transcripts.search(self.session_id, query, size, page[-1])
 
 
-class _Known:
-    """What the candidates tell of all messages: `matching.Statistics`.
+class _MessageStatistics:
+    """What the candidates show of all messages, as `search.Statistics`.
 
-    Those that were read only for standing beside others are a sample of all: how common a word is, is told by them.
+    Neighbours of what was found are a sample of all messages: they tell how common a word is.
     """
 
-    def __init__(self, candidates: Sequence[Candidate], having: set[int], messages: int) -> None:
+    def __init__(self, candidates: Sequence[PreparedPassage], having: set[int], messages: int) -> None:
         self.passages = messages
         self.average_terms = max(1.0, sum(len(each.prepared.terms) for each in candidates) / max(1, len(candidates)))
         sample = [each for each in candidates if int(each.passage.key) not in having]
@@ -349,7 +336,7 @@ class _Known:
         return min(self.passages, max(self._found[term], about))
 
 
-def _counts(candidates: Iterable[Candidate]) -> dict[str, int]:
+def _counts(candidates: Iterable[PreparedPassage]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for each in candidates:
         for term in set(each.prepared.terms):

@@ -6,8 +6,8 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, SquidbotError
-from squidbot.core.ports import Calibrated
-from squidbot.core.vectors import Meant, Nearest, unit
+from squidbot.core.ports import SupportsCalibration
+from squidbot.core.vectors import QueryMeaning, VectorSearch, unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ class Opened(NamedTuple):
     """What makes vectors, and the index that finds the nearest of them."""
 
     embedder: Embedder
-    nearest: Nearest
+    nearest: VectorSearch
 
 
 def spoken(memory: Memory) -> str:
@@ -207,7 +207,7 @@ class ByMeaning:
                     # Under the same name another model: none of them can be compared with anything any more.
                     self._store.drop_vectors(model)
                 index = self._make_index(model, dimensions)
-                self._opened = Opened(embedder, Nearest(index, self._store.vectors_of(model, dimensions)))
+                self._opened = Opened(embedder, VectorSearch(index, self._store.vectors_of(model, dimensions)))
                 if self._opened.nearest.fault:
                     self._tell(self._opened.nearest.fault)
             return self._opened
@@ -278,7 +278,7 @@ class ByMeaning:
             if callable(close):
                 close()
 
-    def _meant(self, query: str, view: View, *, past: bool) -> Meant:
+    def _meant(self, query: str, view: View, *, past: bool) -> QueryMeaning:
         embedder, nearest = self.opened()
         waiting = self._store.newest_without(embedder.name, SEARCH_MEMORIES + 1)
         if len(waiting) <= SEARCH_MEMORIES:
@@ -289,16 +289,15 @@ class ByMeaning:
         vector = asked[1]
         limit = NEAREST_OF_MANY if nearest.vectors > MANY_VECTORS else NEAREST
         near = nearest.places(vector, view, limit=limit, past=past)
-        even = embedder.even if isinstance(embedder, Calibrated) else None
-        return Meant(embedder.name, vector, near, even, nearest.dots)
+        even = embedder.even if isinstance(embedder, SupportsCalibration) else None
+        return QueryMeaning(embedder.name, vector, near, even, nearest.dots)
 
     def _near(self, memories: Sequence[Memory], view: View) -> dict[str, dict[str, float]]:
         embedder, nearest = self.opened()
         vectors = _vectors(embedder, [spoken(each) for each in memories])
         made = {each.memory_id: vector for each, vector in zip(memories, vectors, strict=True)}
         self._store.put_vectors(embedder.name, embedder.dimensions, made)
-        found = {name: nearest.search(vector, view, limit=NEAREST) for name, vector in made.items()}
-        return {name: {each.memory_id: each.cosine for each in alike} for name, alike in found.items()}
+        return {name: nearest.search(vector, view, limit=NEAREST) for name, vector in made.items()}
 
     def _batch(self, model: str, after: str, waiting: int) -> list[Memory]:
         """Return the next memories that wait; among a million that have a vector, to look for few takes a second."""

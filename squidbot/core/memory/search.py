@@ -21,7 +21,7 @@ from squidbot.core.memory.words import STOP_WORDS, Days, day_of, days, kin, root
 from squidbot.core.recall.search import terms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from squidbot.core.memories import Memory, Passage
 
@@ -360,7 +360,7 @@ BEST_OF_GROUP = 3  # passages by which groups are compared
 MANY_NAMES = 3
 
 
-class Candidate(NamedTuple):
+class PreparedPassage(NamedTuple):
     """A passage that may answer, and what was prepared of it."""
 
     passage: Passage
@@ -411,46 +411,107 @@ class Signals(NamedTuple):
     name: float = 0.0
 
 
-class Scene(NamedTuple):
-    """All candidates, what each has of each of the query's terms, and of the query in all, and their neighbours."""
+class _Comparison:
+    """All candidates of a query beside each other: what each has of its terms, and which are neighbours."""
 
-    shares: Sequence[float]
-    had: list[list[float]]
-    own: list[float]
-    around: list[float]
-    places: dict[tuple[str, int], int]
+    def __init__(self, query: Query, candidates: Sequence[PreparedPassage], statistics: Statistics) -> None:
+        vocabulary = dict.fromkeys(term for each in candidates for term in each.prepared.terms)
+        weights = weights_of(query, vocabulary, statistics)
+        average = statistics.average_terms
+        self._candidates = candidates
+        self._shares = weights.shares
+        self._had = [strengths(each.prepared.terms, weights, average) for each in candidates]
+        self._places = {
+            (each.passage.group, each.passage.position): number
+            for number, each in enumerate(candidates)
+            if each.passage.group
+        }
+        self.turns = [_turn(each.prepared) for each in candidates]
+        self.own = [self._weighed(each) for each in self._had]
+        self.around = [self._around(number) for number in range(len(candidates))]
+        self._groups = self._by_group()
+        self._best_group = max((best for _, best in self._groups.values()), default=0.0) or 1.0
+
+    def _weighed(self, had: Iterable[float]) -> float:
+        return sum([share * each for share, each in zip(self._shares, had, strict=True)])
+
+    def beside(self, number: int, steps: int) -> tuple[int, float]:
+        """Return the number of a neighbour and how far it counts; -1 and 0 if it is not among the candidates."""
+        passage = self._candidates[number].passage
+        other = self._places.get((passage.group, passage.position + steps), -1) if passage.group else -1
+        return other, self.turns[number] * self.turns[other] if other >= 0 else 0.0
+
+    def _around(self, number: int) -> float:
+        had = list(self._had[number])
+        for steps in (-1, 1):
+            other, share = self.beside(number, steps)
+            if share:
+                had = [max(mine, share * theirs) for mine, theirs in zip(had, self._had[other], strict=True)]
+        return self._weighed(had)
+
+    def _by_group(self) -> dict[tuple[str, str], tuple[float, float]]:
+        """Return what each group has of the query in all, and the mean of its best."""
+        members: dict[tuple[str, str], list[int]] = {}
+        for number, each in enumerate(self._candidates):
+            members.setdefault(_group(each.passage), []).append(number)
+        found = {}
+        for group, numbers in members.items():
+            whole = self._weighed(max(column) for column in zip(*(self._had[each] for each in numbers), strict=True))
+            best = sorted((self.own[each] for each in numbers), reverse=True)[:BEST_OF_GROUP]
+            found[group] = whole, sum(best) / BEST_OF_GROUP
+        return found
+
+    def of_group(self, number: int) -> tuple[float, float]:
+        """Return what the group has in all, and its best to the best group's; a page counts for itself."""
+        whole, best = self._groups[_group(self._candidates[number].passage)]
+        own, turn = self.own[number], self.turns[number]
+        return own + turn**2 * (whole - own), min(1.0, (own + turn**2 * (best - own)) / self._best_group)
 
 
-def signals(query: Query, candidates: Sequence[Candidate], statistics: Statistics) -> tuple[list[Signals], float]:
-    """Return what speaks for each candidate, in order, and the share of the query that the best of them has, 0 to 1.
+def signals(query: Query, candidates: Sequence[PreparedPassage], statistics: Statistics) -> tuple[list[Signals], float]:
+    """Return the signals of each candidate, in order, and the share of the query that the best of them has, 0 to 1.
 
-    The neighbours of a passage, and its group, count as far as they are among the candidates.
+    Neighbours and groups count as far as they are among the candidates.
     """
-    scene = _scene(query, candidates, statistics)
-    groups = _groups(scene, candidates)
-    best_group = max((best for _, best in groups.values()), default=0.0) or 1.0
-    best_own, best_around = max(scene.own, default=0.0), max(scene.around, default=0.0)
+    compared = _Comparison(query, candidates, statistics)
+    best_own, best_around = max(compared.own, default=0.0), max(compared.around, default=0.0)
     strangers = _strangers(query, candidates)
     found = []
     for number, each in enumerate(candidates):
-        whole, best = groups[_group(each.passage)]
-        own, turn = scene.own[number], _turn(each)
-        shape = _shape(query, each, is_stranger=each.passage.speaker in strangers)
+        terms, days_told, asks, own_words, names, counts = each.prepared
+        (before, share), (second, second_share), (after, after_share) = (
+            compared.beside(number, steps) for steps in (-1, -2, 2)
+        )
+        group, group_best = compared.of_group(number)
+        time = each.passage.time
         found.append(
-            _with_neighbours(scene, candidates, number, shape)._replace(
-                own=own / (best_own or 1.0),
-                around=scene.around[number] / (best_around or 1.0),
-                # A page is about more than its group is: it stands for itself.
-                group=own + turn**2 * (whole - own),
-                group_best=min(1.0, (own + turn**2 * (best - own)) / best_group),
+            Signals(
+                own=compared.own[number] / (best_own or 1.0),
+                around=compared.around[number] / (best_around or 1.0),
+                group=group,
+                group_best=group_best,
+                second_before=compared.own[second] * second_share,
+                second_after=compared.own[after] * after_share,
+                answers=compared.own[before] * share if before >= 0 and candidates[before].prepared.asks else 0.0,
+                pairs=compared.turns[number] * _pairs(query, terms),
+                stranger=float(each.passage.speaker in strangers),
+                told_then=_told_then(query.days, day_of(time)) if query.days and time is not None else 0.0,
+                of_then=max((_meet(asked, day) for asked in query.days for day in days_told), default=0.0),
+                length=log1p(min(len(terms), SHORT_TERMS)),
+                excess=log(max(1.0, len(terms) / SHORT_TERMS)),
+                asks=float(asks),
+                own_words=own_words,
+                when=float(query.asks_when and bool(days_told)),
+                amount=float(query.asks_amount and counts),
+                name=min(names, MANY_NAMES) / MANY_NAMES if query.asks_name else 0.0,
             )
         )
     best_then = max((max(each.told_then, each.of_then) for each in found), default=0.0)
     return found, max(best_around, REACH_OF_DAYS * best_then)
 
 
-def _strangers(query: Query, candidates: Sequence[Candidate]) -> set[str]:
-    """Return those who speak while others are asked about; whoever has no name is nobody's stranger."""
+def _strangers(query: Query, candidates: Sequence[PreparedPassage]) -> set[str]:
+    """Return those who speak while others are asked about; nobody without a name is a stranger."""
     if not query.named:
         return set()
     speakers = {each.passage.speaker for each in candidates} - {""}
@@ -458,97 +519,13 @@ def _strangers(query: Query, candidates: Sequence[Candidate]) -> set[str]:
 
 
 def _group(passage: Passage) -> tuple[str, str]:
-    """Return what a passage has in common with its group; one that is in none is its own."""
+    """Return a key of a passage's group; without a group it is its own."""
     return (passage.group, "") if passage.group else ("", passage.key)
 
 
-def _scene(query: Query, candidates: Sequence[Candidate], statistics: Statistics) -> Scene:
-    vocabulary = dict.fromkeys(term for each in candidates for term in each.prepared.terms)
-    weights = weights_of(query, vocabulary, statistics)
-    had = [strengths(each.prepared.terms, weights, statistics.average_terms) for each in candidates]
-    places = {
-        (each.passage.group, each.passage.position): number
-        for number, each in enumerate(candidates)
-        if each.passage.group
-    }
-    own = [_weighed(weights.shares, each) for each in had]
-    scene = Scene(weights.shares, had, own, [], places)
-    scene.around.extend(_around(scene, candidates, number) for number in range(len(candidates)))
-    return scene
-
-
-def _weighed(shares: Sequence[float], had: Sequence[float]) -> float:
-    return sum([share * each for share, each in zip(shares, had, strict=True)])
-
-
-def _beside(scene: Scene, candidates: Sequence[Candidate], number: int, steps: int) -> tuple[int, float]:
-    """Return the number of a neighbour, and how far it counts: 0 where there is none among the candidates."""
-    passage = candidates[number].passage
-    other = scene.places.get((passage.group, passage.position + steps), -1) if passage.group else -1
-    if other < 0:
-        return -1, 0.0
-    return other, _turn(candidates[number]) * _turn(candidates[other])
-
-
-def _turn(candidate: Candidate) -> float:
-    """Return how much of a turn of talk a passage is by its length: 1 for one, nearer to 0 the longer it is."""
-    return min(1.0, TURN_TERMS / max(1, len(candidate.prepared.terms)))
-
-
-def _around(scene: Scene, candidates: Sequence[Candidate], number: int) -> float:
-    had = list(scene.had[number])
-    for steps in (-1, 1):
-        other, share = _beside(scene, candidates, number, steps)
-        if share:
-            had = [max(mine, share * theirs) for mine, theirs in zip(had, scene.had[other], strict=True)]
-    return _weighed(scene.shares, had)
-
-
-def _groups(scene: Scene, candidates: Sequence[Candidate]) -> dict[tuple[str, str], tuple[float, float]]:
-    """Return what each group has of the query in all, and the mean of its best; what is in no group is its own."""
-    members: dict[tuple[str, str], list[int]] = {}
-    for number, each in enumerate(candidates):
-        members.setdefault(_group(each.passage), []).append(number)
-    found = {}
-    for group, numbers in members.items():
-        whole = _weighed(
-            scene.shares, [max(column) for column in zip(*(scene.had[each] for each in numbers), strict=True)]
-        )
-        best = sorted((scene.own[each] for each in numbers), reverse=True)[:BEST_OF_GROUP]
-        found[group] = whole, sum(best) / BEST_OF_GROUP
-    return found
-
-
-def _with_neighbours(scene: Scene, candidates: Sequence[Candidate], number: int, shape: Signals) -> Signals:
-    (before, share), (second, second_share), (after, after_share) = (
-        _beside(scene, candidates, number, steps) for steps in (-1, -2, 2)
-    )
-    follows = before >= 0 and candidates[before].prepared.asks
-    return shape._replace(
-        second_before=scene.own[second] * second_share,
-        second_after=scene.own[after] * after_share,
-        answers=scene.own[before] * share if follows else 0.0,
-    )
-
-
-def _shape(query: Query, candidate: Candidate, *, is_stranger: bool) -> Signals:
-    """Return what a passage shows by itself."""
-    terms, spoken_of, asks, own_fraction, names, counts = candidate.prepared
-    length = len(terms)
-    told = candidate.passage.time
-    return Signals(
-        pairs=_turn(candidate) * _pairs(query, terms),
-        stranger=float(is_stranger),
-        told_then=_told_then(query.days, day_of(told)) if query.days and told is not None else 0.0,
-        of_then=max((_meet(asked, day) for asked in query.days for day in spoken_of), default=0.0),
-        length=log1p(min(length, SHORT_TERMS)),
-        excess=log(max(1.0, length / SHORT_TERMS)),
-        asks=float(asks),
-        own_words=own_fraction,
-        when=float(query.asks_when and bool(spoken_of)),
-        amount=float(query.asks_amount and counts),
-        name=min(names, MANY_NAMES) / MANY_NAMES if query.asks_name else 0.0,
-    )
+def _turn(passage: Prepared) -> float:
+    """Return how much of a turn of talk a passage is by its length: 1 for a turn, nearer to 0 the longer it is."""
+    return min(1.0, TURN_TERMS / max(1, len(passage.terms)))
 
 
 def _pairs(query: Query, terms: Sequence[str]) -> float:
@@ -564,12 +541,11 @@ def _told_then(asked: Sequence[Days], day: int) -> float:
 
 
 def _meet(asked: Days, day: Days) -> float:
-    """Return 1 for the same days, less for days that meet but are told less exactly, 0 for others."""
+    """Return 1 for the same days, less for overlapping days of another length, 0 for others."""
     shared = min(asked.last, day.last) - max(asked.first, day.first) + 1
     if shared <= 0:
         return 0.0
-    spanned = max(asked.last, day.last) - min(asked.first, day.first) + 1
-    return 1 / (1 + log(spanned / shared))
+    return 1 / (1 + log((max(asked.last, day.last) - min(asked.first, day.first) + 1) / shared))
 
 
 # What speaks for a passage by vectors: how near its own is to the query's, and that of the passage
@@ -607,7 +583,7 @@ class Likeness(NamedTuple):
     before: float = 0.0
 
 
-def likenesses(candidates: Sequence[Candidate], similar: Mapping[str, float]) -> list[Likeness]:
+def likenesses(candidates: Sequence[PreparedPassage], similar: Mapping[str, float]) -> list[Likeness]:
     """Return what vectors say for each candidate, in order, by the cosines of passages, by their keys.
 
     A passage that has no vector yet is taken for the mean, and so is what would stand before the first of a group.
@@ -617,7 +593,7 @@ def likenesses(candidates: Sequence[Candidate], similar: Mapping[str, float]) ->
     spread = max(LEAST_SPREAD, pstdev(known, mean)) if known else 1.0
     own = [(similar.get(each.passage.key, mean) - mean) / spread for each in candidates]
     # As with words: the turn before says what the talk is about, the page before does not.
-    turns = [min(1.0, TURN_TERMS / max(1, len(each.prepared.terms))) for each in candidates]
+    turns = [_turn(each.prepared) for each in candidates]
     places = {(each.passage.group, each.passage.position): number for number, each in enumerate(candidates)}
     found = []
     for number, (passage, _) in enumerate(candidates):
@@ -627,7 +603,7 @@ def likenesses(candidates: Sequence[Candidate], similar: Mapping[str, float]) ->
     return found
 
 
-def standing_out(candidates: Sequence[Candidate], similar: Mapping[str, float]) -> float:
+def standing_out(candidates: Sequence[PreparedPassage], similar: Mapping[str, float]) -> float:
     """Return the cosine of the nearest candidate above the mean of the others', -2 to 2; 0 where none has a cosine.
 
     What is alone stands above 0: to an embedder's eyes most texts have nothing to do with each other.
@@ -706,19 +682,26 @@ SCORE_DIGITS = 6  # a score survives being written down, and what differs by les
 
 
 def score(
-    query: Query, candidates: Sequence[Candidate], statistics: Statistics, meaning: Meaning | None = None
+    query: Query, candidates: Sequence[PreparedPassage], statistics: Statistics, meaning: Meaning | None = None
 ) -> list[Hit]:
     """Return all candidates with their scores, best first, ties newest first, then by key.
 
-    With `meaning` vectors have a say, too, if nearly all candidates have one.
+    With `meaning` vectors count, too, if nearly all candidates have one.
     """
     found, reach = signals(query, candidates, statistics)
     values = [sum(map(mul, WEIGHTS, one)) for one in found]
     base = BASE + REACH * reach - GROWN * max(0.0, log(max(1, statistics.passages) / USUAL_PASSAGES))
-    if meaning is not None and _is_enough(candidates, meaning):
-        values, base = _meant(values, base, (candidates, statistics.passages), meaning)
+    likely = base + max(values, default=0.0)
+    known = sum(each.passage.key in meaning.similar for each in candidates) if meaning else 0
+    if meaning and known >= ENOUGH_FRACTION * len(candidates):
+        near = likenesses(candidates, meaning.similar)
+        values = [value + sum(map(mul, LIKENESS, one)) for value, one in zip(values, near, strict=True)]
+        if meaning.even is not None:
+            by_vectors = STEEP * (standing_out(candidates, meaning.similar) - meaning.even)
+            by_vectors -= NEARER * log(max(LEAST_PASSAGES, statistics.passages) / USUAL_PASSAGES)
+            likely = by_vectors + BY_WORDS * max(LEAST_BY_WORDS, likely)
     best = max(values, default=0.0)
-    chance = _logistic(base + best)
+    chance = 1 / (1 + exp(-likely)) if likely > -500 else 0.0
     hits = [
         (Hit(each.passage.key, round(chance * exp((value - best) / FALL), SCORE_DIGITS)), each.passage)
         for each, value in zip(candidates, values, strict=True)
@@ -726,38 +709,9 @@ def score(
     return [hit for hit, _ in sorted(hits, key=lambda pair: order(*pair))]
 
 
-def _is_enough(candidates: Sequence[Candidate], meaning: Meaning) -> bool:
-    known = sum(each.passage.key in meaning.similar for each in candidates)
-    return known >= ENOUGH_FRACTION * len(candidates)
-
-
-def _meant(
-    values: Sequence[float], base: float, among: tuple[Sequence[Candidate], int], meaning: Meaning
-) -> tuple[list[float], float]:
-    """Return the values of candidates with what vectors say, and what is to be added to make a score of them.
-
-    `among`: the candidates, and how many passages there are in all.
-    """
-    candidates, passages = among
-    both = [
-        value + sum(map(mul, LIKENESS, one))
-        for value, one in zip(values, likenesses(candidates, meaning.similar), strict=True)
-    ]
-    best = base + max(values, default=0.0)
-    if meaning.even is not None:
-        chance = STEEP * (standing_out(candidates, meaning.similar) - meaning.even)
-        chance -= NEARER * log(max(LEAST_PASSAGES, passages) / USUAL_PASSAGES)
-        best = chance + BY_WORDS * max(LEAST_BY_WORDS, best)
-    return both, best - max(both, default=0.0)
-
-
 def order(hit: Hit, passage: Passage) -> tuple[float, float, str]:
     """Return what hits are sorted by: best first, ties newest first, then by key."""
     return -hit.score, inf if passage.time is None else -passage.time, hit.key
-
-
-def _logistic(value: float) -> float:
-    return 1 / (1 + exp(-value)) if value > -500 else 0.0
 
 
 # How many passages are ranked by all signals, beside their neighbours: 400 find no more within 2,000 tokens.
@@ -782,7 +736,7 @@ class Index:
 
     def __init__(self, passages: Iterable[Passage] = ()) -> None:
         """Take in passages."""
-        self._candidates: dict[str, Candidate] = {}
+        self._candidates: dict[str, PreparedPassage] = {}
         self._postings: dict[str, dict[str, int]] = {}
         self._families: dict[str, set[str]] = {}
         self._places: dict[tuple[str, int], str] = {}
@@ -821,7 +775,7 @@ class Index:
         """Take in passages; one whose key is known takes the place of the former."""
         for passage in passages:
             self.remove((passage.key,))
-            candidate = Candidate(passage, prepared(passage))
+            candidate = PreparedPassage(passage, prepared(passage))
             self._candidates[passage.key] = candidate
             for term in candidate.prepared.terms:
                 counts = self._postings.setdefault(term, {})
@@ -880,7 +834,9 @@ class Index:
             meaning = meaning._replace(similar={**known, **more})
         return score(query, found, self, meaning)[: max(0, limit)]
 
-    def candidates(self, query: Query, limit: int = 0, similar: Mapping[str, float] | None = None) -> list[Candidate]:
+    def candidates(
+        self, query: Query, limit: int = 0, similar: Mapping[str, float] | None = None
+    ) -> list[PreparedPassage]:
         """Return what is ranked: the best by words, their neighbours, what is of the days asked about, and the nearest.
 
         Of the best there are at least as many as are asked for, if so many have any of the words, and of the nearest by
@@ -905,9 +861,13 @@ class Index:
         found: dict[str, float] = {}
         left = MOST_POSTINGS
         base, slope = SATURATION * (1 - LENGTH_SHARE), SATURATION * LENGTH_SHARE / self.average_terms
+        wanted = lookups(query)
+        for term in query.terms:
+            for other in sorted(self._families.get(root(term), ())):
+                wanted[other] = max(FAMILY, wanted.get(other, 0.0))
         tells_of = {
             term: near * idf(len(self._postings[term]), len(self._candidates))
-            for term, near in self._wanted(query)
+            for term, near in wanted.items()
             if term in self._postings
         }
         for term in sorted(tells_of, key=lambda term: (-tells_of[term], term)):
@@ -920,13 +880,6 @@ class Index:
                 found[key] = found.get(key, 0.0) + tells * count / (count + damping)
         return found
 
-    def _wanted(self, query: Query) -> Iterator[tuple[str, float]]:
-        wanted = lookups(query)
-        for term in query.terms:
-            for other in sorted(self._families.get(root(term), ())):
-                wanted[other] = max(FAMILY, wanted.get(other, 0.0))
-        yield from wanted.items()
-
     def _beside(self, key: str) -> Sequence[str]:
         passage = self._candidates[key].passage
         if not passage.group:
@@ -936,7 +889,7 @@ class Index:
 
     def _recency(self, key: str) -> float:
         time = self._candidates[key].passage.time
-        return float("inf") if time is None else -time
+        return inf if time is None else -time
 
 
 # Of what was found, what is told first: a little for what matters and for what is newer; nothing
@@ -961,29 +914,6 @@ _NEGATIONS = frozenset(
     ("no", "not", "never", "none", "nobody", "nothing", "without", "neither", "nor", "longer", "cannot")
 )
 DAY_SECONDS = 86_400.0
-
-
-class Sense(NamedTuple):
-    """What a text says, as far as it can be compared."""
-
-    text: str
-    terms: frozenset[str]
-    telling: frozenset[str]
-
-    @classmethod
-    def of(cls, text: str) -> Sense:
-        """Read a text."""
-        terms = frozenset(terms_of(text))
-        numbers = (term for term in terms if any(map(str.isdigit, term)))
-        negations = (word for word in lower_words(text) if word in _NEGATIONS or word.endswith(("n't", "n\u2019t")))
-        return cls(text, terms, frozenset((*numbers, *("not" for _ in negations))))
-
-    def is_of(self, other: Sense) -> bool:
-        """Say whether another text says the same."""
-        if self.text == other.text:
-            return True
-        shared = len(self.terms & other.terms)
-        return self.telling == other.telling and shared >= SAME_FRACTION * max(1, len(self.terms | other.terms))
 
 
 def half_life_days(memory: Memory) -> float:
@@ -1016,11 +946,21 @@ def weighed(hits: Sequence[Hit], memories: Mapping[str, Memory], now: float) -> 
 
 def distinct(memories: Iterable[Memory]) -> list[Memory]:
     """Return memories without those that say the same as one of the last `BLOCK` before them."""
-    kept: list[Memory] = []
-    said: list[Sense] = []
+    kept: list[tuple[Memory, frozenset[str], frozenset[str]]] = []
     for memory in memories:
-        sense = Sense.of(memory.text)
-        if not any(sense.is_of(other) for other in said[-BLOCK:]):
-            kept.append(memory)
-            said.append(sense)
-    return kept
+        terms, apart = frozenset(terms_of(memory.text)), _told_apart_by(memory.text)
+        if not any(
+            memory.text == other.text
+            or (apart == their_apart and len(terms & theirs) >= SAME_FRACTION * max(1, len(terms | theirs)))
+            for other, theirs, their_apart in kept[-BLOCK:]
+        ):
+            kept.append((memory, terms, apart))
+    return [memory for memory, _, _ in kept]
+
+
+def _told_apart_by(text: str) -> frozenset[str]:
+    """Return the numbers of a text, and "not" if it has a negation: texts that differ in them say other things."""
+    numbers = (term for term in terms_of(text) if any(map(str.isdigit, term)))
+    words = lower_words(text)
+    negated = any(word in _NEGATIONS or word.endswith(("n't", "n\u2019t")) for word in words)
+    return frozenset((*numbers, *(["not"] if negated else [])))

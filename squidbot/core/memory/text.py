@@ -4,33 +4,32 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.memories import CATEGORIES, JOURNAL
-from squidbot.core.memory.pieces import JOINT
+from squidbot.core.memory.chunks import JOINT
 from squidbot.core.recall.history import named
 from squidbot.core.text import ago, clip, one_line
 from squidbot.core.view.marks import MEMORIES, fence
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from squidbot.core.memories import Memory, Source
     from squidbot.core.messages import Cost
     from squidbot.core.tokens.counters import Meter
 
 
-# More of one kind are told as "200+".
+# More of one kind are counted as "200+".
 COUNTED = 200
 # A fact is a sentence; a longer text is cut to this, and further where not even one fits.
 FACT_CHARS: Final = 300
-# What a file says is a piece of it, of about 80 words.
 PIECE_CHARS: Final = 600
 LESS_CHARS: Final = (120, 60)
 PAST_CHARS: Final = 80
 PLACE_CHARS: Final = 60
 PATH_CHARS: Final = 100
-# A clock that is so little behind is not behind.
+# A clock may be behind by so much.
 _SAME_TIME_SECONDS = 60
 # Control characters and lone surrogates, which some providers refuse; and marks of ours, which only we may write.
 _UNSAFE: Final = re.compile(
@@ -46,21 +45,14 @@ _TRUSTED: Final = {
 }
 
 
-class Frame(Protocol):
-    """Makes the whole text of a page."""
-
-    def __call__(self, count: int, lines: str, /) -> str:
-        """Return the text of a page that shows so many memories as these lines."""
-
-
 @dataclass(frozen=True, slots=True)
-class Told:
+class MemoryPage:
     """Memories as text.
 
     Attributes:
         text: what the model reads.
         cost: of the text as a message, in tokens.
-        memories: those that it shows, in the order in which they were given.
+        memories: those that it shows, in the order given.
         following: how many of those given are not shown.
     """
 
@@ -71,7 +63,7 @@ class Told:
 
 
 def when(seconds: float, now: float | None) -> str:
-    """Return a distance in words: "3 days ago", "just now", "in 2 weeks" where a clock is behind; "" without `now`.
+    """Return a distance in time: "3 days ago", "just now", "in 2 weeks" if a clock is behind; "" without `now`.
 
     Both are in seconds since 1970.
     """
@@ -90,24 +82,19 @@ def safe(text: str, most_chars: int = FACT_CHARS) -> str:
 
 
 def framed(about: str, lines: str, *behind: str) -> str:
-    """Return lines between the marks of memories; `about` stands in the first mark, what is `behind` after the last."""
+    """Return lines between the marks of memories; `about` stands in the first mark, `behind` after the last."""
     text, after = fence(MEMORIES, about, lines), "; ".join(filter(None, behind))
     return f"{text}\n[{after}]" if after else text
 
 
-def within(cost: Cost, limit_tokens: int) -> bool:
-    """Return whether a text may cost so much."""
-    return cost.bound <= limit_tokens
-
-
-class Teller(NamedTuple):
-    """Tells memories.
+class MemoryFormatter(NamedTuple):
+    """Formats memories.
 
     Attributes:
         meter: counts the text.
-        now: in seconds since 1970; None where unknown: no distances are told then.
-        session_id: the session that is spoken in; its messages are named by their handles alone.
-        others: memories that those told name as their older or newer versions, by id.
+        now: in seconds since 1970; `None`: distances in time are left out.
+        session_id: the current session; its messages are named by their handles alone.
+        others: older and newer versions of the memories, by id.
         scores: 0 to 1, higher is closer, by id.
     """
 
@@ -117,38 +104,33 @@ class Teller(NamedTuple):
     others: Mapping[str, Memory] = {}
     scores: Mapping[str, float] = {}
 
-    def told(self, memories: Sequence[Memory], limit_tokens: int, frame: Frame, *, most: int) -> Told | None:
-        """Return as many memories as fit, at most `most`, the first before the later ones; None where not one does.
+    def page(
+        self, memories: Sequence[Memory], limit_tokens: int, frame: Callable[[int, str], str], *, most: int
+    ) -> MemoryPage | None:
+        """Return as many memories as fit, the first before later ones, at most `most`; `None` if not one fits.
 
-        `frame` makes the whole text of how many are shown and of the lines. They stand in groups by category, most
-        lasting first; within a group in the order given.
+        `frame` makes the text of a page from the number of memories and their lines. They stand in groups by category,
+        most lasting first; within a group in the order given.
         """
-        for count in range(min(most, len(memories)), 0, -1):
-            made = self._made(memories, count, frame, FACT_CHARS)
-            if within(made.cost, limit_tokens):
-                return made
-        for chars in LESS_CHARS if memories else ():
-            made = self._made(memories, 1, frame, chars)
-            if within(made.cost, limit_tokens):
-                return made
+        sizes = [(count, FACT_CHARS) for count in range(min(most, len(memories)), 0, -1)]
+        for count, chars in (*sizes, *((1, chars) for chars in LESS_CHARS if memories)):
+            shown = memories[:count]
+            text = frame(count, self._grouped(shown, chars))
+            cost = self.meter.message(text)
+            if cost.bound <= limit_tokens:
+                return MemoryPage(text, cost, tuple(shown), len(memories) - count)
         return None
 
-    def _made(self, memories: Sequence[Memory], count: int, frame: Frame, chars: int) -> Told:
-        shown = memories[:count]
-        text = frame(count, self._grouped(shown, chars))
-        return Told(text, self.meter.message(text), tuple(shown), len(memories) - count)
-
     def _grouped(self, memories: Sequence[Memory], chars: int) -> str:
-        names = {one.memory_id: "files" if one.scope.shelf else one.category for one in memories}
-        groups = ((name, [one for one in memories if names[one.memory_id] == name]) for name in (*CATEGORIES, "files"))
-        return "\n".join(
-            f"{category}:\n" + "\n".join(self.line(one, chars) for one in group) for category, group in groups if group
-        )
+        groups: dict[str, list[str]] = {name: [] for name in (*CATEGORIES, "files")}
+        for memory in memories:
+            groups["files" if memory.scope.shelf else memory.category].append(self.line(memory, chars))
+        return "\n".join("\n".join((f"{name}:", *lines)) for name, lines in groups.items() if lines)
 
     def line(self, memory: Memory, chars: int = FACT_CHARS) -> str:
         """Return the line of one memory: its id, its words, and in brackets where they are from.
 
-        What took its place is told with it, or what it took the place of, and until when that held.
+        It names the memory's newer version, or the older one and until when that held.
         """
         score = self.scores.get(memory.memory_id)
         is_piece = bool(memory.scope.shelf and memory.sources)
@@ -159,10 +141,10 @@ class Teller(NamedTuple):
             "" if is_piece and memory.trust == "import" else _TRUSTED.get(memory.trust, memory.trust),
             "" if score is None else f"{100 * score:.0f} %",
         )
-        told = ", ".join(filter(None, about))
+        origin = ", ".join(filter(None, about))
         if is_piece:
-            return f"- {memory.memory_id}: {_place_of(memory)} ({told})\n{_lines_of(memory, chars)}"
-        return f"- {memory.memory_id}: {self._words(memory, chars)}" + (f" ({told})" if told else "")
+            return f"- {memory.memory_id}: {_place_of(memory)} ({origin})\n{_lines_of(memory, chars)}"
+        return f"- {memory.memory_id}: {self._words(memory, chars)}" + (f" ({origin})" if origin else "")
 
     def _words(self, memory: Memory, chars: int) -> str:
         newer = self.others.get(memory.superseded_by)
@@ -208,7 +190,7 @@ def _lines_of(memory: Memory, chars: int) -> str:
 
 
 def counted(count: int) -> str:
-    """Return how many there are, as far as anybody counts."""
+    """Return a count, from 201 on "200+"."""
     return f"{COUNTED}+" if count > COUNTED else str(count)
 
 
@@ -220,6 +202,5 @@ _VERB: Final = re.compile(r"(?:forget|memory|id)[\s:=]+", re.IGNORECASE)
 
 
 def read_id(text: str) -> str:
-    """Return the id in what a model wrote for one; "" where there is none."""
-    said = text.strip(_AROUND)
-    return _VERB.sub("", said, count=1).strip(_AROUND)
+    """Return the id in a model's text for one; "" if there is none."""
+    return _VERB.sub("", text.strip(_AROUND), count=1).strip(_AROUND)

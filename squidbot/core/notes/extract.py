@@ -130,7 +130,7 @@ _METHOD_BEFORE = re.compile(
 )
 
 
-class Place(StrEnum):
+class LiteralPlace(StrEnum):
     """Where in its line a literal stands."""
 
     DEFINED = "defines"
@@ -160,27 +160,27 @@ def _in_run(run: str) -> tuple[tuple[int, str], ...]:
     return tuple(_paths(run) if "/" in run else _words(run, 0))
 
 
-def placed_literals(text: str) -> dict[str, Place]:
+def placed_literals(text: str) -> dict[str, LiteralPlace]:
     """Return each literal of a text with the strongest place it has there: defined, imported, else used."""
-    places: dict[str, Place] = {}
+    places: dict[str, LiteralPlace] = {}
     for line in text.split("\n"):
         for name, place in _placed_in(line):
-            if name not in places or (place is not Place.USED and places[name] is not Place.DEFINED):
+            if name not in places or (place is not LiteralPlace.USED and places[name] is not LiteralPlace.DEFINED):
                 places[name] = place
     return places
 
 
-def _placed_in(line: str) -> Iterator[tuple[str, Place]]:
+def _placed_in(line: str) -> Iterator[tuple[str, LiteralPlace]]:
     """Yield each literal of one line with its place there."""
     if len(line) > _LITERAL_CHARS:
-        yield from ((name, Place.USED) for _, name in find_literals(line))
+        yield from ((name, LiteralPlace.USED) for _, name in find_literals(line))
         return
-    otherwise = Place.IMPORTED if _IMPORT.match(line) else Place.USED
+    otherwise = LiteralPlace.IMPORTED if _IMPORT.match(line) else LiteralPlace.USED
     opens = line.rstrip().endswith("{")
     for at, name in find_literals(line):
         bare = _without_escape(line, at, name)
         if bare:
-            yield bare, Place.DEFINED if _is_defined(line, at, name, opens=opens) else otherwise
+            yield bare, LiteralPlace.DEFINED if _is_defined(line, at, name, opens=opens) else otherwise
 
 
 def _without_escape(line: str, at: int, name: str) -> str:
@@ -260,11 +260,11 @@ def _is_dashed_id(text: str) -> bool:
 # How likely a name that was only shown, not written, comes back, by where it stood; measured on recorded sessions of
 # a coding agent and of a service desk. Paths, numbers and lower-case words in a listing come back least.
 DEFINED_WORTH, IMPORTED_WORTH, IN_USE_WORTH, LISTED_WORTH = 0.45, 0.35, 0.2, 0.08
-_PLACE_WORTH = {Place.DEFINED: DEFINED_WORTH, Place.IMPORTED: IMPORTED_WORTH}
+_PLACE_WORTH = {LiteralPlace.DEFINED: DEFINED_WORTH, LiteralPlace.IMPORTED: IMPORTED_WORTH}
 ID_WORTH, NAMED_WORTH, FACT_WORTH, STAMP_WORTH = 0.45, 0.25, 0.12, 0.03
 # What a value is worth beside the names in it; a result of few words tells how a call went.
 _VALUE_WEIGHT, _OUTCOME_WEIGHT = 0.05, 0.3
-# A sentence with a goal marker (O-18); a decision or finding; a reason, a rule or a thing to do; and for each name
+# A sentence with a goal marker; a decision or finding; a reason, a rule or a thing to do; and for each name
 # or number and each long word in it; what only announces the next step.
 _MARKED_WEIGHT, _FINDING_WEIGHT, _REASON_WEIGHT, _DETAIL_WEIGHT, _LONG_WORD_WEIGHT = 5.0, 1.5, 0.6, 0.1, 0.03
 _FILLER_WEIGHT = 0.02
@@ -319,7 +319,7 @@ _STAMP = re.compile(r"\d{4}-\d\d-\d\dT|\d{1,2}:\d\d(?::\d\d)?\Z")
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class NoteUnit:
     """Words that can stand behind a line's head.
 
     Attributes:
@@ -344,20 +344,20 @@ def names_in(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for _, name in find_literals(text)))
 
 
-def shown(text: str, *, of_file: bool) -> Iterator[Unit]:
+def shown(text: str, *, of_file: bool) -> Iterator[NoteUnit]:
     """Yield what a tool's result showed: the values of JSON with their keys, else the names in it, by their place."""
     facts = _facts(text)
     if facts is not None:
         yield from facts
         return
     if not of_file and len(text.strip()) <= VALUE_CHARS and not _NO_OUTPUT.match(text) and not _ERROR.search(text):
-        yield Unit(one_line(text), "gave", _OUTCOME_WEIGHT)
-    used = Place.USED.value if of_file else "shows"
+        yield NoteUnit(one_line(text), "gave", _OUTCOME_WEIGHT)
+    used = LiteralPlace.USED.value if of_file else "shows"
     for name, place in placed_literals(text).items():
-        if place is Place.USED:
-            yield Unit(name, used, base=LISTED_WORTH if _is_plain(name) else IN_USE_WORTH)
+        if place is LiteralPlace.USED:
+            yield NoteUnit(name, used, base=LISTED_WORTH if _is_plain(name) else IN_USE_WORTH)
         else:
-            yield Unit(name, place.value, base=_PLACE_WORTH[place])
+            yield NoteUnit(name, place.value, base=_PLACE_WORTH[place])
 
 
 def json_lines(arguments: str) -> Iterator[str]:
@@ -386,7 +386,7 @@ def sentences(text: str) -> Iterator[str]:
             yield line
 
 
-def sentence(text: str, least: float) -> Unit:
+def sentence(text: str, least: float) -> NoteUnit:
     """Return a sentence as a unit, worth `least`, and more the more it tells.
 
     That is a decision, a finding, names, dates and numbers, and long words, which carry what is meant in most
@@ -395,12 +395,12 @@ def sentence(text: str, least: float) -> Unit:
     shown_text = clip(text, SENTENCE_CHARS)
     told = _told(shown_text)
     if _FILLER.match(shown_text) and not told:
-        return Unit(shown_text, "", _FILLER_WEIGHT)
+        return NoteUnit(shown_text, "", _FILLER_WEIGHT)
     details = min(4, sum(1 for _ in _DETAIL.finditer(shown_text)))
     words = min(8, sum(map(len, set(_LONG_WORD.findall(shown_text)))) // 6)
     telling = min(1.0, (details + words) / 4)
     weight = least * telling + told + _DETAIL_WEIGHT * details + _LONG_WORD_WEIGHT * words
-    return Unit(shown_text, "", weight / 2 if shown_text.endswith(("!", "?")) and not told else weight)
+    return NoteUnit(shown_text, "", weight / 2 if shown_text.endswith(("!", "?")) and not told else weight)
 
 
 def _told(text: str) -> float:
@@ -414,7 +414,7 @@ def _is_plain(name: str) -> bool:
     return is_path(name) or name.isdigit() or (name.islower() and "_" not in name)
 
 
-def _facts(text: str) -> list[Unit] | None:
+def _facts(text: str) -> list[NoteUnit] | None:
     """Return the scalar values of a JSON text with the key that each belongs to; None where it is no JSON."""
     if not text.lstrip().startswith(("{", "[")):
         return None
@@ -440,12 +440,12 @@ def _scalars(value: object) -> Iterator[tuple[str, str, bool]]:
             yield key, clip(one_line(str(value)), VALUE_CHARS), listed
 
 
-def _fact(key: str, value: str, *, listed: bool, often: bool) -> Unit:
+def _fact(key: str, value: str, *, listed: bool, often: bool) -> NoteUnit:
     """Return one value of JSON under its key; one of many under one key tells nothing without a name in it."""
     base = ID_WORTH if listed or _ID_KEY.search(key) else NAMED_WORTH if _NAME_KEY.search(key) else FACT_WORTH
     if _STAMP.match(value):
         base = STAMP_WORTH
-    return Unit(value, f"{key}:" if key else "gave", 0.0 if often or base == STAMP_WORTH else _VALUE_WEIGHT, base)
+    return NoteUnit(value, f"{key}:" if key else "gave", 0.0 if often or base == STAMP_WORTH else _VALUE_WEIGHT, base)
 
 
 # Reading messages into lines of notes: what was asked, done, found and decided, each with its subject
@@ -464,14 +464,14 @@ _FAILED_WEIGHT, _MENDED_WEIGHT, _CHANGE_WEIGHT, _CALL_WEIGHT = 1.4, 0.8, 0.8, 0.
 # What the first sentence that is no greeting and the others are worth for being said: in a chat without tools, in an
 # answer, and in a remark before a call.
 _CHAT_WEIGHTS, _ANSWER_WEIGHTS, _REMARK_WEIGHTS = (0.5, 0.2), (0.5, 0.0), (0.05, 0.0)
-_LABEL_RANK = {"wrote": 0, "with": 0, Place.DEFINED.value: 1, Place.IMPORTED.value: 2}
+_LABEL_RANK = {"wrote": 0, "with": 0, LiteralPlace.DEFINED.value: 1, LiteralPlace.IMPORTED.value: 2}
 
 _FENCE = re.compile(r"^[^\S\n]*+```.*$", re.MULTILINE)
 _COMMAND_KEYS = frozenset({"command", "cmd", "script", "code", "input", "shell"})
 
 
 @dataclass(slots=True)
-class Line:
+class NoteLine:
     """One line that notes could hold: a subject, and what can be told of it.
 
     Attributes:
@@ -485,20 +485,22 @@ class Line:
 
     head: str
     weight: float
-    units: dict[str, Unit] = field(default_factory=dict)
+    units: dict[str, NoteUnit] = field(default_factory=dict)
     short: str = ""
     path: str = ""
     fading: float = 1.0
 
     @property
-    def told(self) -> dict[str, Unit]:
+    def told(self) -> dict[str, NoteUnit]:
         """The units at their present worth."""
         if self.fading == 1.0:
             return self.units
         left = self.fading
-        return {text: Unit(text, unit.label, unit.weight * left, unit.base * left) for text, unit in self.units.items()}
+        return {
+            text: NoteUnit(text, unit.label, unit.weight * left, unit.base * left) for text, unit in self.units.items()
+        }
 
-    def add(self, units: Iterable[Unit]) -> None:
+    def add(self, units: Iterable[NoteUnit]) -> None:
         """Add units; of two with one text the one with the stronger label stays."""
         for unit in units:
             held = self.units.get(unit.text)
@@ -507,13 +509,13 @@ class Line:
 
 
 @dataclass(slots=True)
-class Reading:
+class NoteMaterial:
     """What was read: the lines by subject, in order of what happened last on each, and who used which literal.
 
     `written` counts the messages in which the assistant wrote a literal, `shown` those in which a tool showed it.
     """
 
-    lines: dict[str, Line] = field(default_factory=dict)
+    lines: dict[str, NoteLine] = field(default_factory=dict)
     written: dict[str, float] = field(default_factory=dict)
     shown: dict[str, float] = field(default_factory=dict)
 
@@ -535,7 +537,7 @@ class Reading:
         """How many units there are in all lines."""
         return sum(len(line.units) for line in self.lines.values())
 
-    def gain(self, unit: Unit) -> float:
+    def gain(self, unit: NoteUnit) -> float:
         """Return what words are worth with all literals in them."""
         return unit.weight + sum(self.worth(name, unit.base) for name in names_in(unit.text))
 
@@ -548,12 +550,12 @@ class _Action:
     arguments: str
     leaves: list[tuple[str, str]]
     target: str
-    line: Line
+    line: NoteLine
     failure: str = ""
 
 
 @dataclass(slots=True)
-class _Reader:
+class _MessageReader:
     """The state of reading messages in order: calls by id, to find what answers them, and by subject.
 
     `tools` tells whether there are calls at all: in a chat without tools what is said is all there is. `passed` are the
@@ -562,7 +564,7 @@ class _Reader:
 
     tools: bool
     passed: frozenset[str] = frozenset()
-    reading: Reading = field(default_factory=Reading)
+    reading: NoteMaterial = field(default_factory=NoteMaterial)
     actions: dict[str, _Action] = field(default_factory=dict)
     groups: dict[str, list[_Action]] = field(default_factory=dict)
 
@@ -588,7 +590,7 @@ class _Reader:
         of_file = action is not None and bool(action.target)
         if action is None:
             head = f"tool result: {clip(_first_line(text), VALUE_CHARS)}"
-            line = self.reading.lines[key] = Line(head, _REMARK_WEIGHTS[0])
+            line = self.reading.lines[key] = NoteLine(head, _REMARK_WEIGHTS[0])
         else:
             line = action.line
             action.failure = failure(text, of_file=of_file)
@@ -600,7 +602,7 @@ class _Reader:
         """Take in what was brought back: no more than that it was, since its words are noted where they were said."""
         ids = recalled_ids(message.text)
         if ids:
-            self.reading.lines[key] = Line(f"{ids} recalled", _CALL_WEIGHT)
+            self.reading.lines[key] = NoteLine(f"{ids} recalled", _CALL_WEIGHT)
 
     def _marked(self, lines: Sequence[MarkedLine]) -> dict[str, None]:
         """Take in that files were made, as the last that was done with each; return the names in marked lines."""
@@ -610,9 +612,9 @@ class _Reader:
             line.head, line.weight, line.path = clip(one_line(said), _HEAD_CHARS), _CHANGED_FILE_WEIGHT, target
         return dict.fromkeys(name for one in lines for _, name in find_literals(one.line))
 
-    def _line(self, subject: str) -> Line:
+    def _line(self, subject: str) -> NoteLine:
         """Return the line of a subject, moved behind all others."""
-        line = self.reading.lines[subject] = self.reading.lines.pop(subject, Line("", 0.0))
+        line = self.reading.lines[subject] = self.reading.lines.pop(subject, NoteLine("", 0.0))
         return line
 
     def _called(self, call: ToolCall) -> _Action:
@@ -626,9 +628,9 @@ class _Reader:
         return action
 
 
-def read(messages: Sequence[Message], *, users_verbatim: bool) -> Reading:
+def read(messages: Sequence[Message], *, users_verbatim: bool) -> NoteMaterial:
     """Return the lines that could be written about some messages."""
-    reader = _Reader(tools=any(message.calls for message in messages), passed=_passed(messages))
+    reader = _MessageReader(tools=any(message.calls for message in messages), passed=_passed(messages))
     for index, message in enumerate(messages):
         if message.category is Category.FORGOTTEN:
             continue
@@ -655,20 +657,20 @@ def _flat(leaves: list[tuple[str, str]]) -> Iterator[str]:
     return (text for leaf in leaves for text in leaf)
 
 
-def _argument_units(action: _Action) -> Iterator[Unit]:
+def _argument_units(action: _Action) -> Iterator[NoteUnit]:
     """Yield what a call's arguments wrote: names by where they stand, and code lines as they stand."""
     label = "wrote" if action.target else "with"
     for key, value in action.leaves:
         if names_in(key):
-            yield Unit(key, "with")
+            yield NoteUnit(key, "with")
         if value != action.target:
             for name, place in placed_literals(value).items():
-                yield Unit(name, place.value if place is Place.IMPORTED else label)
+                yield NoteUnit(name, place.value if place is LiteralPlace.IMPORTED else label)
     for line in json_lines(action.arguments):
-        yield Unit(line, label)
+        yield NoteUnit(line, label)
 
 
-def _finish(line: Line, group: list[_Action]) -> None:
+def _finish(line: NoteLine, group: list[_Action]) -> None:
     """Write the head of the line for the calls on one file, or for one call and its repetitions."""
     outcome, failed, target = _outcome(group), bool(group[-1].failure), group[0].target
     changed = any(CHANGES.search(action.name) for action in group)
@@ -727,14 +729,14 @@ def _counted(names: list[str]) -> list[str]:
     return [f"{name} x{names.count(name)}" if names.count(name) > 1 else name for name in dict.fromkeys(names)]
 
 
-def _asked(text: str) -> Line:
+def _asked(text: str) -> NoteLine:
     """Return the line for what a user said."""
     line = _telling("asked", list(islice(sentences(text), _MOST_SENTENCES)), _ASKED_WEIGHT, 0.3)
-    line.add(Unit(name, "names", base=NAMED_WORTH) for name in placed_literals(text))
+    line.add(NoteUnit(name, "names", base=NAMED_WORTH) for name in placed_literals(text))
     return line
 
 
-def _said(text: str, weights: tuple[float, float]) -> Line:
+def _said(text: str, weights: tuple[float, float]) -> NoteLine:
     """Return the line for what the assistant said; `weights` of its first sentence and of the others."""
     parts = _FENCE.split(text)
     prose = list(islice((part for words in parts[::2] for part in sentences(words)), _MOST_SENTENCES))
@@ -744,14 +746,14 @@ def _said(text: str, weights: tuple[float, float]) -> Line:
     return line
 
 
-def _telling(verb: str, said: list[str], first: float, other: float) -> Line:
+def _telling(verb: str, said: list[str], first: float, other: float) -> NoteLine:
     """Return a line that opens with the sentence that tells most; `first` is added to the first that is no greeting."""
     opening = _opening(said)
     units = [sentence(part, first if at == opening else other) for at, part in enumerate(said)]
     if not units:
-        return Line(f"{verb}: code", 0.0)
+        return NoteLine(f"{verb}: code", 0.0)
     best = max(units, key=lambda unit: unit.weight)
-    line = Line(f"{verb}: {clip(best.text, _HEAD_CHARS)}", best.weight)
+    line = NoteLine(f"{verb}: {clip(best.text, _HEAD_CHARS)}", best.weight)
     line.add(unit for unit in units if unit is not best)
     return line
 
@@ -761,10 +763,10 @@ def _opening(said: Sequence[str]) -> int:
     return next((at for at, part in enumerate(said) if len(part) >= _OPENING_CHARS), 0)
 
 
-def _spoken(words: str, *, code: bool) -> Iterator[Unit]:
+def _spoken(words: str, *, code: bool) -> Iterator[NoteUnit]:
     """Yield the names that the assistant wrote in prose, or in code between fences."""
     for name, place in placed_literals(words).items():
-        yield Unit(name, place.value if code and place is not Place.USED else "names")
+        yield NoteUnit(name, place.value if code and place is not LiteralPlace.USED else "names")
 
 
 def _first_line(text: str) -> str:
@@ -824,7 +826,7 @@ def extract(  # noqa: PLR0913 - one keyword for each thing that a caller may kno
 
 
 def render(
-    reading: Reading, *, header: str, limit_tokens: int, counter: TokenCounter, known: frozenset[str] = frozenset()
+    reading: NoteMaterial, *, header: str, limit_tokens: int, counter: TokenCounter, known: frozenset[str] = frozenset()
 ) -> Notes:
     """Return what was read as notes under a header line; `limit_tokens` and `known` as for `extract`."""
     shelves = [_Shelf.of(line, reading) for line in reading.lines.values()]
@@ -853,7 +855,7 @@ class _Words:
     tokens: float
 
     @classmethod
-    def of(cls, unit: Unit, reading: Reading) -> _Words:
+    def of(cls, unit: NoteUnit, reading: NoteMaterial) -> _Words:
         worths = tuple((name, reading.worth(name, unit.base)) for name in names_in(f"{unit.label} {unit.text}"))
         tokens = _about_tokens(unit.text)
         return cls(
@@ -872,18 +874,18 @@ class _Shelf:
     `head` is what is written, settled when the line is taken; `labels` are those of the units taken.
     """
 
-    line: Line
+    line: NoteLine
     full: _Words
     short: _Words
-    units: list[Unit]
+    units: list[NoteUnit]
     words: list[_Words]
     best: list[_Words]
     head: str
     labels: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, line: Line, reading: Reading) -> _Shelf:
-        full, short = (_Words.of(Unit(head, weight=line.weight), reading) for head in (line.head, line.short))
+    def of(cls, line: NoteLine, reading: NoteMaterial) -> _Shelf:
+        full, short = (_Words.of(NoteUnit(head, weight=line.weight), reading) for head in (line.head, line.short))
         units = list(line.told.values())
         words = [_Words.of(unit, reading) for unit in units]
         best = heapq.nlargest(_OPENING_UNITS, words, key=lambda unit: unit.gain(_NOTHING) / unit.tokens)
@@ -984,7 +986,7 @@ def _text(header: str, shelves: list[_Shelf], picks: Iterable[tuple[int, int]]) 
     return _UNSAFE.sub("", "\n".join(rows))
 
 
-def _behind(head: str, units: list[Unit]) -> str:
+def _behind(head: str, units: list[NoteUnit]) -> str:
     """Return units as they stand behind a head: sentences first, then what these don't name, by what it is."""
     text = head
     for unit in units:

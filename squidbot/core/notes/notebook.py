@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from squidbot.core.errors import NotFoundError
 from squidbot.core.messages import Record, Summary
-from squidbot.core.notes.extract import Line, Reading, Unit, literals_of, names_in, read, render
-from squidbot.core.plan import Representation, Run
+from squidbot.core.notes.extract import NoteLine, NoteMaterial, NoteUnit, literals_of, names_in, read, render
+from squidbot.core.plan import NoteBlock, Representation
 from squidbot.core.transcript.records import RecordKind
 from squidbot.core.view.steps import steps_of, total
 
@@ -55,13 +55,13 @@ class Fragment:
     last_seq: int
     tokens: int
     calls: int
-    reading: Reading
+    reading: NoteMaterial
 
     @classmethod
-    def of(cls, first_seq: int, last_seq: int, tokens: int, calls: int, reading: Reading) -> Fragment:
+    def of(cls, first_seq: int, last_seq: int, tokens: int, calls: int, reading: NoteMaterial) -> Fragment:
         """Return the fragment of a reading, cut to what is worth keeping."""
         lines = {_own(subject, first_seq): line for subject, line in reading.lines.items()}
-        kept = _pruned(Reading(lines, reading.written, reading.shown), FRAGMENT_LINES, FRAGMENT_UNITS)
+        kept = _pruned(NoteMaterial(lines, reading.written, reading.shown), FRAGMENT_LINES, FRAGMENT_UNITS)
         return cls(first_seq, last_seq, tokens, calls, kept)
 
     @property
@@ -88,18 +88,18 @@ class Ledger:
     tokens: int = 0
     last_seq: int = -1
     calls: int = 0
-    reading: Reading = field(default_factory=Reading)
+    reading: NoteMaterial = field(default_factory=NoteMaterial)
 
     @property
     def first_seq(self) -> int | None:
         """The oldest message within reach; None where nothing was taken in."""
         return self.starts[0][0] if self.starts else None
 
-    def runs(self) -> tuple[Run, ...]:
+    def runs(self) -> tuple[NoteBlock, ...]:
         """Return the blocks within reach, oldest first, with what was said in each, as a bound."""
         ends = [*self.starts[1:], (self.last_seq + 1, self.tokens)]
         pairs = zip(self.starts, ends, strict=False)  # where nothing was taken in there is an end, and no start
-        return tuple(Run(first, last - 1, after - before) for (first, before), (last, after) in pairs)
+        return tuple(NoteBlock(first, last - 1, after - before) for (first, before), (last, after) in pairs)
 
     def taking(self, fragment: Fragment) -> Ledger:
         """Return the ledger with one more fragment behind; the same fragments in order give the same ledger."""
@@ -126,18 +126,18 @@ def _own(subject: str, first_seq: int) -> str:
     return subject if subject.startswith(("file ", "call ")) else f"{subject} from {first_seq}"
 
 
-def _joined(old: Reading, kept: float, new: Reading) -> Reading:
+def _joined(old: NoteMaterial, kept: float, new: NoteMaterial) -> NoteMaterial:
     """Return both readings in one, the old one's weights and counts faded to `kept`; lines stand by their last news."""
     lines = {subject: _faded(line, kept) for subject, line in old.lines.items()}
     for subject, line in new.lines.items():
         held = lines.pop(subject, None)
         units = {**held.told, **line.told} if held else line.told
-        lines[subject] = Line(line.head, line.weight, units, line.short, line.path)
-    return Reading(lines, _added(old.written, kept, new.written), _added(old.shown, kept, new.shown))
+        lines[subject] = NoteLine(line.head, line.weight, units, line.short, line.path)
+    return NoteMaterial(lines, _added(old.written, kept, new.written), _added(old.shown, kept, new.shown))
 
 
-def _faded(line: Line, kept: float) -> Line:
-    return Line(line.head, line.weight * kept, line.units, line.short, line.path, line.fading * kept)
+def _faded(line: NoteLine, kept: float) -> NoteLine:
+    return NoteLine(line.head, line.weight * kept, line.units, line.short, line.path, line.fading * kept)
 
 
 def _added(old: Mapping[str, float], kept: float, new: Mapping[str, float]) -> dict[str, float]:
@@ -147,7 +147,7 @@ def _added(old: Mapping[str, float], kept: float, new: Mapping[str, float]) -> d
     return counts
 
 
-def _pruned(reading: Reading, most_lines: int, most_units: int) -> Reading:
+def _pruned(reading: NoteMaterial, most_lines: int, most_units: int) -> NoteMaterial:
     """Return a reading with the lines worth most, and of their words those worth most; both in the order they had."""
     lines = reading.lines
     if len(lines) > most_lines:
@@ -155,10 +155,10 @@ def _pruned(reading: Reading, most_lines: int, most_units: int) -> Reading:
         lines = {subject: line for subject, line in lines.items() if subject in best}
     lines = _with_best_units(lines, reading, most_units)
     named = {name for line in lines.values() for text in (line.head, *line.units) for name in names_in(text)}
-    return Reading(lines, _only(reading.written, named), _only(reading.shown, named))
+    return NoteMaterial(lines, _only(reading.written, named), _only(reading.shown, named))
 
 
-def _with_best_units(lines: dict[str, Line], reading: Reading, most_units: int) -> dict[str, Line]:
+def _with_best_units(lines: dict[str, NoteLine], reading: NoteMaterial, most_units: int) -> dict[str, NoteLine]:
     """Return the lines with the words worth most over all of them; of equals those that come first."""
     if sum(len(line.units) for line in lines.values()) <= most_units:
         return lines
@@ -171,21 +171,21 @@ def _with_best_units(lines: dict[str, Line], reading: Reading, most_units: int) 
     return {subject: _with_units(line, subject, best) for subject, line in lines.items()}
 
 
-def _with_units(line: Line, subject: str, best: set[tuple[str, str]]) -> Line:
+def _with_units(line: NoteLine, subject: str, best: set[tuple[str, str]]) -> NoteLine:
     units = {text: unit for text, unit in line.units.items() if (subject, text) in best}
-    return Line(line.head, line.weight, units, line.short, line.path, line.fading)
+    return NoteLine(line.head, line.weight, units, line.short, line.path, line.fading)
 
 
 def _only(counts: Mapping[str, float], named: set[str]) -> dict[str, float]:
     return {name: count for name, count in counts.items() if name in named}
 
 
-def _line_worth(line: Line, reading: Reading) -> float:
+def _line_worth(line: NoteLine, reading: NoteMaterial) -> float:
     best = heapq.nlargest(4, (reading.gain(unit) for unit in line.told.values()))
-    return reading.gain(Unit(line.head, weight=line.weight)) + sum(best)
+    return reading.gain(NoteUnit(line.head, weight=line.weight)) + sum(best)
 
 
-def _raw(reading: Reading) -> list[object]:
+def _raw(reading: NoteMaterial) -> list[object]:
     lines = [
         [subject, line.head, line.weight, line.short, line.path, line.fading, _raw_units(line)]
         for subject, line in reading.lines.items()
@@ -193,7 +193,7 @@ def _raw(reading: Reading) -> list[object]:
     return [lines, reading.written, reading.shown]
 
 
-def _raw_units(line: Line) -> list[list[object]]:
+def _raw_units(line: NoteLine) -> list[list[object]]:
     """Return the words in runs that share everything but their text."""
     runs: list[tuple[tuple[str, float, float], list[str]]] = []
     for unit in line.units.values():
@@ -204,17 +204,17 @@ def _raw_units(line: Line) -> list[list[object]]:
     return [[*key, texts] for key, texts in runs]
 
 
-def _reading(raw: list[list[list[object]]]) -> Reading:
+def _reading(raw: list[list[list[object]]]) -> NoteMaterial:
     lines, written, shown = raw
     found = {}
     for subject, head, weight, short, path, fading, runs in lines:
         units = {
-            text: Unit(text, label, worth, base)
+            text: NoteUnit(text, label, worth, base)
             for label, worth, base, texts in runs  # type: ignore[attr-defined]  # as _raw_units wrote them
             for text in texts
         }
-        found[str(subject)] = Line(str(head), float(str(weight)), units, str(short), str(path), float(str(fading)))
-    return Reading(found, dict(written), dict(shown))  # type: ignore[arg-type]  # as _raw wrote them
+        found[str(subject)] = NoteLine(str(head), float(str(weight)), units, str(short), str(path), float(str(fading)))
+    return NoteMaterial(found, dict(written), dict(shown))  # type: ignore[arg-type]  # as _raw wrote them
 
 
 def _fragment_body(one: Fragment) -> list[object]:
@@ -237,11 +237,11 @@ def _read_ledger(text: str) -> Ledger:
 
 
 def _fragment_without(one: Fragment, seqs: AbstractSet[int]) -> Fragment | None:
-    return replace(one, reading=Reading()) if any(one.first_seq <= seq <= one.last_seq for seq in seqs) else None
+    return replace(one, reading=NoteMaterial()) if any(one.first_seq <= seq <= one.last_seq for seq in seqs) else None
 
 
 def _ledger_without(one: Ledger, seqs: AbstractSet[int]) -> Ledger | None:
-    return replace(one, reading=Reading()) if any(seq <= one.last_seq for seq in seqs) else None
+    return replace(one, reading=NoteMaterial()) if any(seq <= one.last_seq for seq in seqs) else None
 
 
 FRAGMENT = RecordKind(
@@ -316,7 +316,7 @@ class Notebook:
     snapshot: int = 0
     snapshots: int = 0
     fresh: dict[tuple[int, int], Fragment] = field(default_factory=dict)
-    readings: dict[tuple[int, int], Reading] = field(default_factory=dict)
+    readings: dict[tuple[int, int], NoteMaterial] = field(default_factory=dict)
     # Ledgers of this event, by what they reach to: each attempt of an event asks for the same few.
     reached: dict[tuple[int, tuple[tuple[int, int], ...]], Ledger] = field(default_factory=dict)
 
@@ -327,20 +327,24 @@ class Notebook:
             oldest = self.pending[0].first_seq if self.pending else new_seq
         return max(first_seq, oldest)
 
-    def runs(self, after_seq: int) -> tuple[Run, ...]:
+    def runs(self, after_seq: int) -> tuple[NoteBlock, ...]:
         """Return the blocks behind `after_seq`, oldest first: what is kept of each makes a note of its own."""
         self._opened()
         kept = [one for one in self.pending if one.first_seq > after_seq]
-        return tuple(Run(one.first_seq, one.last_seq, one.tokens) for one in kept)
+        return tuple(NoteBlock(one.first_seq, one.last_seq, one.tokens) for one in kept)
 
-    def took(self, steps: Sequence[Step]) -> Run:
+    def took(self, steps: Sequence[Step]) -> NoteBlock:
         """Read steps as a block that is noted for the first time; the same steps are read once in an event."""
         self._opened()
         one = self._fragment(steps)
-        return Run(one.first_seq, one.last_seq, one.tokens)
+        return NoteBlock(one.first_seq, one.last_seq, one.tokens)
 
     def told(
-        self, run: Run, standing: Sequence[Part], limit_tokens: int, level: Representation = Representation.DETAILED
+        self,
+        run: NoteBlock,
+        standing: Sequence[Part],
+        limit_tokens: int,
+        level: Representation = Representation.DETAILED,
     ) -> Summary:
         """Return notes on a block; what `standing`, the parts in front of them, says already is not said again."""
         self._opened()
@@ -353,7 +357,7 @@ class Notebook:
         self,
         first_seq: int,
         last_seq: int,
-        new: Sequence[Run],
+        new: Sequence[NoteBlock],
         standing: Sequence[Part],
         limit_tokens: int,
         texts: Sequence[str] = (),
@@ -448,11 +452,11 @@ class Notebook:
             self.fresh[run], self.readings[run] = self.read(steps)
         return self.fresh[run]
 
-    def read(self, steps: Sequence[Step]) -> tuple[Fragment, Reading]:
+    def read(self, steps: Sequence[Step]) -> tuple[Fragment, NoteMaterial]:
         """Return what is kept of a block, and all that was read of it; nothing is remembered."""
         codecs = self.renderer.codecs
         rows = [row for step in steps for row in step.messages]
-        # A payload does not show that it was brought back (B-44): that is known from when it was stored.
+        # A payload does not show that it was brought back: that is known from when it was stored.
         said = [replace(codecs[row.codec].decode(row.payload), category=row.category) for row in rows]
         calls = sum(len(message.calls) for message in said)
         reading = read(said, users_verbatim=not self.tells_users)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from squidbot.core.compaction.turn import Room
     from squidbot.core.messages import Message, StoredMessage
     from squidbot.core.ports import Codec, Observer, SummaryStore
-    from squidbot.core.recall.search import Query
+    from squidbot.core.recall.search import SearchQuery
     from squidbot.core.session import Session
     from squidbot.core.tokens.counters import Meter
     from squidbot.core.view.current import CurrentView, SessionContext
@@ -41,7 +41,7 @@ _SUMMARY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:\-]{0,127}\Z")
 _LOOK: Final = "ids look like m17, m17-m40 or s12-80.ab12; copy one from a note, a cut output or a search"
 
 
-class Run(NamedTuple):
+class RecallRange(NamedTuple):
     """The messages that an id stands for, both ends included; `alone` where it names one message and no run."""
 
     first_seq: int
@@ -49,7 +49,7 @@ class Run(NamedTuple):
     alone: bool = False
 
 
-def resolve(text: str, messages: int, summaries: SummaryStore, session_id: str) -> Run:
+def resolve(text: str, messages: int, summaries: SummaryStore, session_id: str) -> RecallRange:
     """Return what an id stands for in a session of so many messages; a run that goes on behind the last one ends there.
 
     Raises:
@@ -72,16 +72,16 @@ def named(first_seq: int, last_seq: int) -> str:
     return f"m{first_seq}" if first_seq == last_seq else f"m{first_seq}-m{last_seq}"
 
 
-def _of_messages(found: re.Match[str]) -> Run:
+def _of_messages(found: re.Match[str]) -> RecallRange:
     first = int(found[1])
-    return Run(first, first, alone=True) if found[2] is None else Run(first, int(found[2]))
+    return RecallRange(first, first, alone=True) if found[2] is None else RecallRange(first, int(found[2]))
 
 
-def _of_summary(asked: str, summaries: SummaryStore, session_id: str) -> Run | None:
+def _of_summary(asked: str, summaries: SummaryStore, session_id: str) -> RecallRange | None:
     if not _SUMMARY.match(asked):
         return None
     found = summaries.by_id(session_id, [asked])
-    return Run(found[0].first_seq, found[0].last_seq) if found else None
+    return RecallRange(found[0].first_seq, found[0].last_seq) if found else None
 
 
 # Messages as they were said, as many as fit: one page, and where the next one begins.
@@ -95,7 +95,7 @@ READ_MESSAGES = 16
 NAME_CHARS = 60
 
 
-class Piece(NamedTuple):
+class PageExcerpt(NamedTuple):
     """What a page shows of one message: characters `start` to `end` of the `whole` that its body has."""
 
     seq: int
@@ -119,7 +119,7 @@ class Page:
 
     text: str
     cost: Cost
-    pieces: tuple[Piece, ...]
+    pieces: tuple[PageExcerpt, ...]
     messages: tuple[StoredMessage, ...]
     next_id: str = ""
     next_offset: int = 0
@@ -131,11 +131,11 @@ class Page:
         return not self.next_id
 
 
-class _Block(NamedTuple):
+class _PageBlock(NamedTuple):
     """A message on a page: what is shown of it, its line in front, its words, what they cost."""
 
     row: StoredMessage
-    piece: Piece
+    piece: PageExcerpt
     head: str
     body: str
     cost: Cost
@@ -146,11 +146,11 @@ class _Block(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Maker:
+class PageMaker:
     """Makes the pages of one run of messages; `now` is in seconds since 1970, None where unknown."""
 
     shelf: SessionContext
-    run: Run
+    run: RecallRange
     now: float | None
     hints: Hints = HINTS
 
@@ -175,10 +175,10 @@ class Maker:
             left = Cost(left.estimate * 9 // 10, left.bound * 9 // 10)
         return None
 
-    def _widest(self) -> Iterator[_Block]:
+    def _widest(self) -> Iterator[_PageBlock]:
         """Yield what makes the marks as long as they can be."""
         for row in self.shelf.read(self.run.first_seq, self.run.first_seq):
-            yield _Block(row, Piece(self.run.last_seq, 0, 0, 0), "", "", Cost(0, 0))
+            yield _PageBlock(row, PageExcerpt(self.run.last_seq, 0, 0, 0), "", "", Cost(0, 0))
 
     def _rows(self) -> Iterator[StoredMessage]:
         first = self.run.first_seq
@@ -186,7 +186,7 @@ class Maker:
             yield from self.shelf.read(first, min(self.run.last_seq, first + READ_MESSAGES - 1))
             first += READ_MESSAGES
 
-    def _filled(self, offset: int, room: Cost) -> Iterator[_Block]:
+    def _filled(self, offset: int, room: Cost) -> Iterator[_PageBlock]:
         """Yield messages, and of the one that does not fit a part: where it is the first, or half the room is left."""
         left, start = room, offset
         for row in self._rows():
@@ -206,25 +206,25 @@ class Maker:
             raise RecallError(f"offset {start} is outside of m{row.seq}, which has characters 0 to {len(body) - 1}")
         return body
 
-    def _fitting(self, row: StoredMessage, body: str, start: int, left: Cost) -> _Block | None:
+    def _fitting(self, row: StoredMessage, body: str, start: int, left: Cost) -> _PageBlock | None:
         """Return as much of a message from `start` on as fits, cut at a line's end where one is near."""
         if not start and row.category is not Category.RECALLED and not row.call_ids:
             # What it said was counted when it was recorded.
             head = _head(row, 0, len(body), len(body))
             cost = row.cost.plus(self._cost(head))
             if cost.bound <= left.bound and cost.estimate <= left.estimate:
-                return _Block(row, Piece(row.seq, 0, len(body), len(body)), head, body, cost)
+                return _PageBlock(row, PageExcerpt(row.seq, 0, len(body), len(body)), head, body, cost)
         return self._cut(row, body, start, left)
 
-    def _cut(self, row: StoredMessage, body: str, start: int, left: Cost) -> _Block | None:
+    def _cut(self, row: StoredMessage, body: str, start: int, left: Cost) -> _PageBlock | None:
         kept = min(len(body) - start, left.bound * MOST_CHARACTERS_A_TOKEN)
         while True:
             end = _line_end(body, start, start + kept)
             head, words = _head(row, start, end, len(body)), body[start:end]
             cost = self._cost(f"{head}\n{words}")
             if cost.bound <= left.bound and cost.estimate <= left.estimate:
-                piece = Piece(row.seq, start, end, len(body))
-                return _Block(row, piece, head, words, cost) if words or not body else None
+                piece = PageExcerpt(row.seq, start, end, len(body))
+                return _PageBlock(row, piece, head, words, cost) if words or not body else None
             if kept <= 0:
                 return None
             kept = min(kept * 9 // 10, kept * left.bound // max(1, cost.bound))
@@ -232,7 +232,7 @@ class Maker:
     def _cost(self, text: str) -> Cost:
         return self.shelf.renderer.meter.text(f"\n{text}")
 
-    def _made(self, blocks: Sequence[_Block]) -> Page:
+    def _made(self, blocks: Sequence[_PageBlock]) -> Page:
         piece = blocks[-1].piece
         rest = piece.end < piece.whole
         following = piece.seq if rest else piece.seq + 1
@@ -251,7 +251,7 @@ class Maker:
     def _rest(self, following: int) -> str:
         return f"m{following}" if self.run.alone else f"m{following}-m{self.run.last_seq}"
 
-    def _framed(self, blocks: Sequence[_Block], following: int, next_offset: int) -> str:
+    def _framed(self, blocks: Sequence[_PageBlock], following: int, next_offset: int) -> str:
         first, last = blocks[0].row, blocks[-1].row
         ids = named(self.run.first_seq, blocks[-1].piece.seq)
         text = fence(f"recalled {ids}", self._about(first.time, last.time), "\n".join(one.text for one in blocks))
@@ -321,7 +321,7 @@ MOST_PLACES = 200
 MOST_CHARS = 200_000
 
 
-class Hit(NamedTuple):
+class HistoryHit(NamedTuple):
     """A message that was found.
 
     `score` is 0 to 1, higher is better. `shown` says how it stands in the next request: "in view", "in view, cut", or
@@ -340,7 +340,7 @@ class Hit(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Hits:
+class HitPage:
     """One page of a search.
 
     Attributes:
@@ -352,11 +352,11 @@ class Hits:
 
     text: str
     cost: Cost
-    hits: tuple[Hit, ...]
+    hits: tuple[HistoryHit, ...]
     next_offset: int | None = None
 
 
-class Asked(NamedTuple):
+class SearchRequest(NamedTuple):
     """What was asked: the query, how many hits stand before this page, at most how many on it, and when.
 
     `now` is in seconds since 1970, None where unknown.
@@ -367,7 +367,7 @@ class Asked(NamedTuple):
     limit: int = HITS
     now: float | None = None
 
-    def words(self) -> Query:
+    def words(self) -> SearchQuery:
         """Return what is looked for.
 
         Raises:
@@ -397,13 +397,15 @@ def within(number: int, least: int, most: int | None, name: str) -> int:
     return number
 
 
-def listed(asked: Asked, hits: Sequence[Hit], meter: Meter, room: Cost, hints: Hints = HINTS) -> Hits | None:
+def listed(
+    asked: SearchRequest, hits: Sequence[HistoryHit], meter: Meter, room: Cost, hints: Hints = HINTS
+) -> HitPage | None:
     """Return the page with as many hits as fit, None where not one does; hits beyond the limit only tell of more."""
     words = _cut(one_line(asked.query), _QUOTED_CHARS)
     if not hits:
         nothing = f"no {'further ' * bool(asked.offset)}message for: {words}"
         text = fence("found", nothing, "[try other words, fewer, or a name as it was written]")
-        made = Hits(text, meter.message(text), ())
+        made = HitPage(text, meter.message(text), ())
         return made if _fits(made.cost, room) else None
     for count in range(min(asked.limit, len(hits)), 0, -1):
         lines = "\n".join(line_of(hit, asked.now) for hit in hits[:count])
@@ -412,7 +414,7 @@ def listed(asked: Asked, hits: Sequence[Hit], meter: Meter, room: Cost, hints: H
         more = f"; {hints.found.format(following)}" if following is not None and hints.found else ""
         behind = f"{hints.recall.format(f'm{hits[0].seq}')} shows that message whole{more}"
         text = f"{fence('found', about, lines)}\n[{behind}]"
-        made = Hits(text, meter.message(text), tuple(hits[:count]), following)
+        made = HitPage(text, meter.message(text), tuple(hits[:count]), following)
         if _fits(made.cost, room):
             return made
     return None
@@ -422,7 +424,7 @@ def _fits(cost: Cost, room: Cost) -> bool:
     return cost.bound <= room.bound and cost.estimate <= room.estimate
 
 
-def line_of(hit: Hit, now: float | None) -> str:
+def line_of(hit: HistoryHit, now: float | None) -> str:
     """Return the line that tells of a hit; `now` is in seconds since 1970, None where unknown."""
     row = hit.row
     told = (f"m{row.seq} {speaker(row)}", stamp(row.time), ago(row.time, now), f"score {hit.score:.2f}", hit.shown)
@@ -436,8 +438,11 @@ def in_view(standing: CurrentView) -> dict[int, str]:
 
 
 def hits_of(
-    found: Iterable[tuple[StoredMessage, float]], words: Query, codec: Callable[[str], Codec], shown: Mapping[int, str]
-) -> Iterator[Hit]:
+    found: Iterable[tuple[StoredMessage, float]],
+    words: SearchQuery,
+    codec: Callable[[str], Codec],
+    shown: Mapping[int, str],
+) -> Iterator[HistoryHit]:
     """Yield what was found as hits, in that order, without what only asks for what was said before.
 
     `codec` returns the one of a tag; `shown` says how messages stand in the next request, by seq.
@@ -447,7 +452,7 @@ def hits_of(
         text = searched_text(said)
         words_around = snippet(text, words) if text is not None else None
         if text is not None and (words_around is not None or text == said.rendered):
-            yield Hit(row, score, words_around or around(text, 0), shown.get(row.seq, ""))
+            yield HistoryHit(row, score, words_around or around(text, 0), shown.get(row.seq, ""))
 
 
 def searched_text(message: Message) -> str | None:
@@ -458,7 +463,7 @@ def searched_text(message: Message) -> str | None:
     return "\n".join([message.text, *(f"{call.name} {call.arguments}" for call in calls)])
 
 
-def snippet(text: str, query: Query) -> str | None:
+def snippet(text: str, query: SearchQuery) -> str | None:
     """Return the words around most of what is looked for, on one line; None where none of it stands there as such."""
     looked = text[:MOST_CHARS]
     places = sorted(_places(looked, query))
@@ -485,7 +490,7 @@ def _cut(text: str, most_chars: int) -> str:
     return f"{words if len(words) > most_chars // 2 else text[:most_chars]}\u2026"
 
 
-def _places(text: str, query: Query) -> Iterator[tuple[int, str]]:
+def _places(text: str, query: SearchQuery) -> Iterator[tuple[int, str]]:
     """Yield where terms of a query stand in a text, with the term; the parts of a term may be joined by anything."""
     terms = {term for word in query.words for alternative in word for term in alternative}
     terms.update("_".join(phrase) for phrase in query.phrases)
@@ -541,7 +546,7 @@ class History:
 
     def search(
         self, query: str, *, limit: int = HITS, offset: int = 0, now: float | None = None, hints: Hints = HINTS
-    ) -> Hits:
+    ) -> HitPage:
         """Return the messages that answer a query, best first, as a page that fits: at most `limit`, behind `offset`.
 
         Copies that were recalled, and what `history` itself was asked and answered, are passed over. `now` is in
@@ -552,7 +557,7 @@ class History:
             BudgetError: there is no room for a page; nothing was read.
             StoreError: the store failed.
         """
-        asked = Asked(query, offset, limit, now)
+        asked = SearchRequest(query, offset, limit, now)
         words = asked.words()
         room = self._session.room()
         free = self._free(room, as_tool=True)
@@ -614,12 +619,12 @@ class History:
         self._told(events.RECALL_REQUESTED, f"{handle!a:.80}", room, NOTHING)
         run = self._run(handle, room.standing.messages)
         free = self._free(room, as_tool=as_tool)
-        page = Maker(self._shelf, run, now, hints).page(within(offset, 0, None, "offset"), free)
+        page = PageMaker(self._shelf, run, now, hints).page(within(offset, 0, None, "offset"), free)
         if page is None:
             raise _no_room(free)
         return room, page
 
-    def _run(self, handle: str, messages: int) -> Run:
+    def _run(self, handle: str, messages: int) -> RecallRange:
         return resolve(handle, messages, self._shelf.summaries, self._shelf.session_id)
 
     def _message(self, page: Page, room: Room) -> Message:
@@ -650,7 +655,7 @@ class History:
             raise _no_room(free)
         return free
 
-    def _hits(self, asked: Asked, words: Query, room: Room) -> list[Hit]:
+    def _hits(self, asked: SearchRequest, words: SearchQuery, room: Room) -> list[HistoryHit]:
         """Return the hits of a page, and one more where there is one."""
         found = self._found(asked.query, asked.now)
         hits = hits_of(found, words, self._shelf.renderer.codecs.__getitem__, in_view(room.standing))

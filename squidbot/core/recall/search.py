@@ -10,7 +10,7 @@ from math import log
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 from unicodedata import normalize
 
-from squidbot.core.messages import Found
+from squidbot.core.messages import SearchMatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -63,7 +63,7 @@ QUERY_WORDS = 32  # of a longer query the first different ones count
 Word = tuple[tuple[str, ...], ...]  # alternatives; each is terms that a text must have, all of them
 
 
-class Query(NamedTuple):
+class SearchQuery(NamedTuple):
     """What is looked for.
 
     `words`: each by its alternatives; a text with all of them is preferred, one with any of them accepted. `phrases`:
@@ -107,7 +107,7 @@ def may_have_phrase(payload: str, phrase: tuple[str, ...]) -> bool:
     return re.search(_RAW_GAP.join(phrase) + ")" * (len(phrase) - 1), payload.lower()) is not None
 
 
-def read_query(text: str) -> Query:
+def read_query(text: str) -> SearchQuery:
     """Return what a query looks for: its words, and its "quoted phrases", which must occur.
 
     Everything else in it is no syntax: other signs are passed over. An identifier or path is one word. A run of
@@ -124,7 +124,7 @@ def read_query(text: str) -> Query:
     words = dict.fromkeys(word for token in _tokens(_QUOTED.sub(" ", text)) for word in _words(token))
     if not words and not phrases:
         raise ValueError(f"nothing to look for in {text!a:.80}: give a word, a number or a name")
-    return Query(tuple(words)[:QUERY_WORDS], tuple(dict.fromkeys(phrases)))
+    return SearchQuery(tuple(words)[:QUERY_WORDS], tuple(dict.fromkeys(phrases)))
 
 
 def _tokens(text: str) -> Iterable[str]:
@@ -345,7 +345,7 @@ class Postings(Protocol):
         """Return the payloads of messages, in the order asked for; an empty text for one that can't be read."""
 
 
-class _Known(NamedTuple):
+class _WordHits(NamedTuple):
     """A word and its newest messages, at most `CANDIDATES`; how many there are in all, an estimate above that."""
 
     word: Word
@@ -374,7 +374,7 @@ class _Candidates(NamedTuple):
     rest: list[Word]
 
 
-def best(query: Query, postings: Postings, limit: int, after: Found | None = None) -> list[Found]:
+def best(query: SearchQuery, postings: Postings, limit: int, after: SearchMatch | None = None) -> list[SearchMatch]:
     """Return the messages that answer a query, best first, ties newest first: at most `limit`, behind `after`."""
     if limit <= 0:
         return []
@@ -388,23 +388,25 @@ def best(query: Query, postings: Postings, limit: int, after: Found | None = Non
     return page
 
 
-def _candidates(query: Query, postings: Postings) -> _Candidates:
+def _candidates(query: SearchQuery, postings: Postings) -> _Candidates:
     messages, required = postings.messages, list(query.required)
     known = [_probe(required, word, postings) for word in query.words]
-    found = sorted(filter(_Known.is_found, known), key=lambda each: each.messages)
+    found = sorted(filter(_WordHits.is_found, known), key=lambda each: each.messages)
     drivers = _drivers(found)
     base = required or _any_of(drivers)
     if not base:
         return _Candidates(set(), [], [])
     seqs = set(postings.newest(base, messages, CANDIDATES))
     is_cut = len(seqs) == CANDIDATES
-    weights, whole = _weights(known, _counted(found, len(drivers), messages), _Base(postings, required, base, is_cut))
+    weights, whole = _weights(
+        known, _counted(found, len(drivers), messages), _CandidateBase(postings, required, base, is_cut)
+    )
     weights.append((float(bool(required)), seqs | whole))
     has_rest = is_cut or (not required and drivers != found)
     return _Candidates(seqs | whole, weights, (required or _any_of(found)) if has_rest else [])
 
 
-class _Base(NamedTuple):
+class _CandidateBase(NamedTuple):
     """What the candidates are found by, the words they must have, and whether there are more than were taken."""
 
     postings: Postings
@@ -418,7 +420,7 @@ class _Base(NamedTuple):
 
 
 def _weights(
-    known: Sequence[_Known], counted: Sequence[_Known], base: _Base
+    known: Sequence[_WordHits], counted: Sequence[_WordHits], base: _CandidateBase
 ) -> tuple[list[tuple[float, set[int]]], set[int]]:
     """Return what each word counts and which candidates have it, and the messages that have every word that counts."""
     messages = base.postings.messages
@@ -433,16 +435,16 @@ def _weights(
     return weights, whole
 
 
-def _probe(required: Sequence[Word], word: Word, postings: Postings) -> _Known:
+def _probe(required: Sequence[Word], word: Word, postings: Postings) -> _WordHits:
     hits = postings.newest([*required, word], postings.messages, CANDIDATES)
     if len(hits) < CANDIDATES:
-        return _Known(word, hits, len(hits))
-    return _Known(word, hits, CANDIDATES * postings.messages / (postings.messages - hits[-1]))
+        return _WordHits(word, hits, len(hits))
+    return _WordHits(word, hits, CANDIDATES * postings.messages / (postings.messages - hits[-1]))
 
 
-def _drivers(found: Sequence[_Known]) -> list[_Known]:
+def _drivers(found: Sequence[_WordHits]) -> list[_WordHits]:
     """Return the rarest word, and the next ones as long as all their messages are candidates."""
-    drivers: list[_Known] = []
+    drivers: list[_WordHits] = []
     total = 0.0
     for each in found:
         total += each.messages
@@ -452,20 +454,20 @@ def _drivers(found: Sequence[_Known]) -> list[_Known]:
     return drivers
 
 
-def _counted(found: Sequence[_Known], drivers: int, messages: int) -> list[_Known]:
+def _counted(found: Sequence[_WordHits], drivers: int, messages: int) -> list[_WordHits]:
     """Return the words that count: the drivers, and the rarest others unless they are common."""
     most = max(messages * COMMON_FRACTION, found[0].messages * TIMES_RARER) if found else 0.0
     others = [each for each in found[drivers:] if each.is_complete or each.messages <= most]
     return [*found[:drivers], *others[:CHECKED_WORDS]]
 
 
-def _any_of(known: Iterable[_Known]) -> list[Word]:
+def _any_of(known: Iterable[_WordHits]) -> list[Word]:
     """Return the one word that each of these is a form of; none for none."""
     alternatives = tuple(alternative for each in known for alternative in each.word)
     return [alternatives] if alternatives else []
 
 
-def _ranked(candidates: _Candidates, postings: Postings) -> list[Found]:
+def _ranked(candidates: _Candidates, postings: Postings) -> list[SearchMatch]:
     """Return the candidates, best first.
 
     A score is the share of the query's weight that a message has, times a factor that falls from 1 to 1/2 with its
@@ -481,26 +483,26 @@ def _ranked(candidates: _Candidates, postings: Postings) -> list[Found]:
     for seq, size_tokens in zip(seqs, postings.sizes(seqs), strict=True):
         length_fraction = size_tokens / (size_tokens + HALF_WAY_TOKENS)
         # Rounded so that a score survives being written down; 0 is for what was not ranked.
-        ranked.append(Found(seq, max(round(had[seq] / total * (1 - length_fraction / 2), 4), 0.0001)))
+        ranked.append(SearchMatch(seq, max(round(had[seq] / total * (1 - length_fraction / 2), 4), 0.0001)))
     return sorted(ranked, key=_order)
 
 
-def _order(found: Found) -> tuple[float, int]:
+def _order(found: SearchMatch) -> tuple[float, int]:
     return -found.score, -found.seq
 
 
-def _others(base: list[Word], postings: Postings, known: set[int], after: Found | None) -> Iterator[Found]:
+def _others(base: list[Word], postings: Postings, known: set[int], after: SearchMatch | None) -> Iterator[SearchMatch]:
     """Yield the messages that were not ranked, newest first."""
     below = after.seq if after is not None and after.score == 0 else postings.messages
     while True:
         seqs = postings.newest(base, below, CANDIDATES)
-        yield from (Found(seq, 0.0) for seq in seqs if seq not in known)
+        yield from (SearchMatch(seq, 0.0) for seq in seqs if seq not in known)
         if len(seqs) < CANDIDATES:
             return
         below = seqs[-1]
 
 
-def _kept(query: Query, postings: Postings, found: Iterable[Found]) -> Iterator[Found]:
+def _kept(query: SearchQuery, postings: Postings, found: Iterable[SearchMatch]) -> Iterator[SearchMatch]:
     """Yield what has the query's phrases; texts are read when their turn comes."""
     if not query.phrases:
         yield from found

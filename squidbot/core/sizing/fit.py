@@ -7,13 +7,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from squidbot.core.errors import ConfigError
-from squidbot.core.sizing.memory import CPU, DEFAULT_RESERVED, MIB, Measure, sharing
+from squidbot.core.sizing.memory import CPU, DEFAULT_RESERVED, MIB, SizingCalculator, sharing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from squidbot.core.sizing.header import Card, Loading
-    from squidbot.core.sizing.memory import ModelLayout, Reserved, Sizing
+    from squidbot.core.sizing.memory import ModelLayout, ReservedMemory, Sizing
 
 __all__ = [
     "DEFAULT_BOUNDS",
@@ -100,7 +100,7 @@ def fit(
     loading: Loading,
     cards: Sequence[Card],
     bounds: Bounds = DEFAULT_BOUNDS,
-    reserved: Reserved = DEFAULT_RESERVED,
+    reserved: ReservedMemory = DEFAULT_RESERVED,
 ) -> Fit:
     """Return the largest window with which a model fits on every device; that none does is a result, too.
 
@@ -127,7 +127,7 @@ def with_layers_that_fit(
     loading: Loading,
     cards: Sequence[Card],
     bounds: Bounds = DEFAULT_BOUNDS,
-    reserved: Reserved = DEFAULT_RESERVED,
+    reserved: ReservedMemory = DEFAULT_RESERVED,
 ) -> Loading:
     """Return how to load a model with as many layers on GPUs as hold the least window; unchanged where none do.
 
@@ -142,7 +142,7 @@ def alternatives(
     loading: Loading,
     cards: Sequence[Card],
     bounds: Bounds = DEFAULT_BOUNDS,
-    reserved: Reserved = DEFAULT_RESERVED,
+    reserved: ReservedMemory = DEFAULT_RESERVED,
 ) -> tuple[Alternative, ...]:
     """Return what would fit better than what `fit` finds for the same: each changes one thing.
 
@@ -191,7 +191,7 @@ class _Case(NamedTuple):
     loading: Loading
     cards: tuple[Card, ...]
     bounds: Bounds
-    reserved: Reserved
+    reserved: ReservedMemory
 
     def windows(self) -> Sequence[int]:
         """Return the windows that come into question, as `windows_between` does."""
@@ -201,11 +201,11 @@ class _Case(NamedTuple):
         """Return the largest window that is wanted, and who says so."""
         return limit_of(self.model, self.bounds)
 
-    def measured(self) -> Measure:
+    def measured(self) -> SizingCalculator:
         """Return what says how much memory a window takes."""
-        return Measure(self.model, self.loading, self.cards, self.reserved)
+        return SizingCalculator(self.model, self.loading, self.cards, self.reserved)
 
-    def sizing(self, measured: Measure, window: int) -> Sizing:
+    def sizing(self, measured: SizingCalculator, window: int) -> Sizing:
         """Return what a window takes; of each sequence, where they share none."""
         sizing = measured.at(window if self.loading.kv_unified else window * self.loading.n_seq_max)
         return sharing(sizing, self.cards)
@@ -267,7 +267,7 @@ def _mib(size_bytes: int) -> str:
     return f"{size_bytes / MIB:,.1f} MiB"
 
 
-def _most_layers(case: _Case, measured: Measure, sizing: Sizing) -> int | None:
+def _most_layers(case: _Case, measured: SizingCalculator, sizing: Sizing) -> int | None:
     """Return with how many layers on GPUs the smallest window fits: the most, below what was asked for."""
     gpus, all_layers, asked = len(sizing.devices) - 1, case.model.blocks + 1, sizing.loading.n_gpu_layers
     fewer = range(all_layers if asked < 0 else min(asked, all_layers))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from copy import copy
 from dataclasses import dataclass, replace
 from struct import pack, unpack
@@ -30,13 +31,10 @@ from squidbot.core.sizing.header import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from squidbot.core.sizing.header import Card, CardKind, Layer, Loading
 
-
-# What a model takes on each device, with one window: weights, cache, compute buffer, and what is
-# left.
 
 # "header": worked out from the file's header; "dry run": said by llama.cpp, which planned everything and took nothing.
 Method = Literal["header", "dry run"]
@@ -44,20 +42,20 @@ Method = Literal["header", "dry run"]
 _TRUST: tuple[ComputeKind, ...] = ("dry run", "guarded", "wide", "unknown")
 
 
-class Held(NamedTuple):
-    """What one device holds; sizes in bytes.
+class DeviceMemory(NamedTuple):
+    """What a model takes on one device, in bytes.
 
     Attributes:
-        number: its place among the cards that were asked about; -1: main memory.
-        name: as its card has it; "" where it has none.
+        number: its place among the cards; -1: main memory.
+        name: the card's name, or "".
         kind: whose rules it allocates by.
-        layers: how many are here, the output counted as one.
+        layers: how many are here; the output counts as one.
         weights_bytes, kv_bytes, recurrent_bytes: exact.
         compute: the compute buffer.
-        extra_bytes: of further files, such as a vision projector.
+        extra_bytes: further files, such as a vision projector.
         margin_bytes: what has to stay free.
-        free_bytes: before anything is loaded; None where unknown: then there is room.
-        shared: whether it is main memory, and `free_bytes` what GPUs that share it leave of it.
+        free_bytes: before anything is loaded; `None` where unknown, which counts as enough.
+        shared: whether `free_bytes` is what GPUs that share main memory leave of it.
     """
 
     number: int
@@ -67,7 +65,7 @@ class Held(NamedTuple):
     weights_bytes: int
     kv_bytes: int
     recurrent_bytes: int
-    compute: Compute
+    compute: ComputeBuffer
     extra_bytes: int = 0
     margin_bytes: int = 0
     free_bytes: int | None = None
@@ -75,42 +73,42 @@ class Held(NamedTuple):
 
     @property
     def total_bytes(self) -> int:
-        """All that the model takes here; without the margin."""
+        """All that the model takes here, without the margin."""
         context = self.kv_bytes + self.recurrent_bytes
         return self.weights_bytes + context + self.compute.total_bytes + self.extra_bytes
 
     @property
     def left_bytes(self) -> int | None:
-        """What is free with the model loaded, above the margin; below 0: so much too little; None where unknown."""
+        """What stays free above the margin; negative if it does not fit; `None` where unknown."""
         return None if self.free_bytes is None else self.free_bytes - self.total_bytes - self.margin_bytes
 
     @property
     def fits(self) -> bool:
-        """Whether there is room for it, as far as is known."""
+        """Whether there is room, as far as is known."""
         return self.compute.kind != "unknown" and (self.left_bytes is None or self.left_bytes >= 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """What a model takes with one window: the value that is printed, published and decided by.
+    """The memory that a model takes with one window.
 
     Attributes:
-        architecture: by llama.cpp's name.
-        blocks: layers of the file, the output not counted.
+        architecture: llama.cpp's name for it.
+        blocks: the file's layers, without the output.
         trained_tokens: the window it was trained with; 0 where the file does not say.
-        loading: how it is loaded; context: what llama.cpp makes of that, `context.n_seq` is the window.
-        devices: in the order of the cards; main memory last, because it holds the token embedding at least.
-        kv_bytes_per_token: by which the cache grows with each token of the window, all devices together: that of
-            layers that see everything.
-        method: who says so.
+        loading: how it is loaded.
+        context: what llama.cpp makes of `loading`; `context.n_seq` is the window.
+        devices: in the order of the cards, main memory last.
+        kv_bytes_per_token: growth of the cache per token of the window, over all devices.
+        method: where the figures come from.
     """
 
     architecture: str
     blocks: int
     trained_tokens: int
     loading: Loading
-    context: Context
-    devices: tuple[Held, ...]
+    context: ContextShape
+    devices: tuple[DeviceMemory, ...]
     kv_bytes_per_token: int
     method: Method = "header"
 
@@ -122,76 +120,66 @@ class Sizing:
     @property
     def weights_bytes(self) -> int:
         """Weights on all devices."""
-        return sum(held.weights_bytes for held in self.devices)
+        return sum(device.weights_bytes for device in self.devices)
 
     @property
     def kv_bytes(self) -> int:
         """Cached keys and values on all devices."""
-        return sum(held.kv_bytes for held in self.devices)
+        return sum(device.kv_bytes for device in self.devices)
 
     @property
     def recurrent_bytes(self) -> int:
-        """State that does not grow with the window, on all devices."""
-        return sum(held.recurrent_bytes for held in self.devices)
+        """Recurrent state, which does not grow with the window, on all devices."""
+        return sum(device.recurrent_bytes for device in self.devices)
 
     @property
     def compute_bytes(self) -> int:
         """Compute buffers of all devices, guards included."""
-        return sum(held.compute.total_bytes for held in self.devices)
+        return sum(device.compute.total_bytes for device in self.devices)
 
     @property
     def extra_bytes(self) -> int:
-        """Further files."""
-        return sum(held.extra_bytes for held in self.devices)
+        """Further files on all devices."""
+        return sum(device.extra_bytes for device in self.devices)
 
     @property
     def total_bytes(self) -> int:
-        """All of it, on all devices; without margins."""
-        return sum(held.total_bytes for held in self.devices)
+        """Everything on all devices, without margins."""
+        return sum(device.total_bytes for device in self.devices)
 
     @property
     def compute_kind(self) -> ComputeKind:
-        """How far to trust the compute buffers: as far as the least certain one that decides whether it fits."""
-        return max((held.compute.kind for held in self._decisive), key=_TRUST.index)
+        """How exact the compute buffers are: the least certain of the GPUs, or of main memory without GPUs."""
+        decisive = self.devices[:-1] or self.devices
+        return max((device.compute.kind for device in decisive), key=_TRUST.index)
 
     @property
     def fits(self) -> bool:
         """Whether every device has room for its part and its margin, as far as is known."""
-        return all(held.fits for held in self.devices)
+        return all(device.fits for device in self.devices)
 
     @property
-    def tightest(self) -> Held:
-        """The device with the least left, of those that tell."""
-        known = [(held.left_bytes, held) for held in self.devices if held.left_bytes is not None]
-        return min(known, key=lambda each: each[0])[1] if known else self.devices[0]
-
-    @property
-    def _decisive(self) -> tuple[Held, ...]:
-        """GPUs, and main memory where there is none."""
-        return self.devices[:-1] or self.devices
+    def tightest(self) -> DeviceMemory:
+        """The device with the least left, among those whose free memory is known."""
+        known = [(device.left_bytes, device) for device in self.devices if device.left_bytes is not None]
+        return min(known, key=lambda row: row[0])[1] if known else self.devices[0]
 
 
 def sharing(sizing: Sizing, cards: Sequence[Card]) -> Sizing:
-    """Return a sizing whose main memory has free what the GPUs leave that share it, their margins kept.
-
-    Each would fit by itself, and all of it would not. Where no card is unified, the sizing as it is.
-    """
+    """Return a sizing that takes the memory of unified GPUs, margins included, out of what main memory has free."""
     gpus, main = sizing.devices[:-1], sizing.devices[-1]
-    taken = sum(held.total_bytes + held.margin_bytes for held in gpus if cards[held.number].unified)
+    taken = sum(gpu.total_bytes + gpu.margin_bytes for gpu in gpus if cards[gpu.number].unified)
     if not taken or main.free_bytes is None:
         return sizing
     left = main._replace(free_bytes=max(main.free_bytes - taken, 0), shared=True)
     return replace(sizing, devices=(*gpus, left))
 
 
-# What llama.cpp makes of the batch and the window that it is given, and how many tokens a layer's
-# cache holds.
-
 # Cells are made in these steps, for speed (llama.cpp 0c1e57098).
 CELLS_STEP = 256
 
 
-class Context(NamedTuple):
+class ContextShape(NamedTuple):
     """A context as llama.cpp sets it up, in tokens, by its own names.
 
     Attributes:
@@ -217,7 +205,7 @@ def pad(number: int, step: int) -> int:
     return -(-number // step) * step
 
 
-def context_of(loading: Loading, header: Header) -> Context:
+def context_of(loading: Loading, header: Header) -> ContextShape:
     """Return the context that a model is given.
 
     Source: llama_context's constructor and its reservation of graphs, llama.cpp 0c1e57098.
@@ -238,10 +226,10 @@ def context_of(loading: Loading, header: Header) -> Context:
         n_ctx = n_seq * sequences
     n_tokens = pad(min(n_ctx, n_ubatch), sequences)
     n_outputs = min(n_tokens, n_batch if loading.n_outputs_max is None else loading.n_outputs_max or n_batch)
-    return Context(n_ctx, n_batch, n_ubatch, n_seq, 1 if loading.kv_unified else sequences, n_tokens, n_outputs)
+    return ContextShape(n_ctx, n_batch, n_ubatch, n_seq, 1 if loading.kv_unified else sequences, n_tokens, n_outputs)
 
 
-def cells(layer: Layer, context: Context, loading: Loading) -> int:
+def cells(layer: Layer, context: ContextShape, loading: Loading) -> int:
     """Return for how many tokens of each stream a layer's attention cache has room; of sliding layers not for all."""
     if not layer.window or loading.swa_full:
         return context.n_seq
@@ -273,13 +261,6 @@ _WITH_OUTPUT = ("output", "cls", "altup_", "dense_2.", "dense_3.")
 _WITH_FIRST = ("token_embd_norm.", "per_layer_model_proj.", "per_layer_proj_norm.")
 # Once on each device that holds layers.
 _EVERYWHERE = re.compile(r"rope_(freqs|factors_\w+)\.")
-
-
-class Placed(NamedTuple):
-    """One tensor on one device: its number from 0, or CPU."""
-
-    tensor: Tensor
-    device: int
 
 
 def place(blocks: int, loading: Loading, cards: Sequence[Card]) -> tuple[int, ...]:
@@ -328,7 +309,7 @@ def _f32(number: float) -> float:
     return float(unpack("f", pack("f", number))[0])
 
 
-def placed(header: Header, loading: Loading, cards: Sequence[Card]) -> tuple[Placed, ...]:
+def placed(header: Header, loading: Loading, cards: Sequence[Card]) -> tuple[tuple[Tensor, int], ...]:
     """Return every tensor that is loaded, on its device; one that several devices hold comes once for each.
 
     Source of the rules: create_tensor of llama.cpp 0c1e57098.
@@ -342,16 +323,16 @@ def placed(header: Header, loading: Loading, cards: Sequence[Card]) -> tuple[Pla
     holding = sorted({devices[number] for number in _turning(header)})
     tied = header.tensor("output.weight") is None and header.architecture not in NEVER_TIED
     embedding = sorted({CPU, devices[blocks] if tied else CPU})
-    found: list[Placed] = []
+    found: list[tuple[Tensor, int]] = []
     for tensor in header.tensors:
         if _EVERYWHERE.match(tensor.name):
-            found.extend(Placed(tensor, device) for device in holding)
+            found.extend((tensor, device) for device in holding)
         elif tensor.name == "token_embd.weight":
-            found.extend(Placed(tensor, device) for device in embedding)
+            found.extend((tensor, device) for device in embedding)
         elif tensor.name.startswith("blk."):
             found.extend(_of_block(header, tensor, devices))
         else:
-            found.append(Placed(tensor, _device(header.architecture, tensor.name, devices[0], devices[blocks])))
+            found.append((tensor, _device(header.architecture, tensor.name, devices[0], devices[blocks])))
     return tuple(found)
 
 
@@ -367,20 +348,15 @@ def _turning(header: Header) -> list[int]:
     return list(layers)
 
 
-def _of_block(header: Header, tensor: Tensor, devices: Sequence[int]) -> list[Placed]:
+def _of_block(header: Header, tensor: Tensor, devices: Sequence[int]) -> list[tuple[Tensor, int]]:
     """Return a block's tensor on its device, or nothing where it is not loaded."""
     blocks, predicting = blocks_of(header)
     block = _BLOCK.match(tensor.name)
     number = int(block[1]) if block else blocks
     part = tensor.name[block.end() :] if block else ""
-    loaded = number < blocks - predicting or (number < blocks and _still_loaded(header.architecture, part))
-    return [Placed(tensor, devices[number])] if loaded else []
-
-
-def _still_loaded(architecture: str, part: str) -> bool:
-    """Return whether a tensor of a block that only predicts further tokens is loaded all the same."""
-    rule = LOADED_OF_PREDICTING.get(architecture)
-    return rule is not None and rule.match(part) is not None
+    rule = LOADED_OF_PREDICTING.get(header.architecture)
+    loaded = number < blocks - predicting or (number < blocks and rule is not None and rule.match(part) is not None)
+    return [(tensor, devices[number])] if loaded else []
 
 
 def _device(architecture: str, name: str, first: int, output: int) -> int:
@@ -422,35 +398,27 @@ def held_bytes(size_bytes: int, type_id: int, row: int, card: CardKind) -> int:
     return -(-size_bytes // step) * step
 
 
-# The memory of a model's context: keys and values, and recurrent state, by device; and what a token
-# of it takes.
-
 F32 = type_id("f32")
 
 
-class Caches(NamedTuple):
-    """The memory of a context in bytes, by device (`placement.CPU` among them); devices without any are left out."""
+class ContextTensor(NamedTuple):
+    """One tensor of a context.
 
-    kv_bytes: dict[int, int]
-    recurrent_bytes: dict[int, int]
-
-
-class Kept(NamedTuple):
-    """One tensor of a context: its type, the elements of a row, its rows, and whether it is attention's."""
+    Attributes:
+        layer: the number of its layer, whose sliding window is `window`; 0: it sees everything.
+        type_id, row, rows: its type, the elements of a row, and its rows.
+        attention: whether it holds keys or values; otherwise recurrent state.
+    """
 
     layer: int
+    window: int
     type_id: int
     row: int
     rows: int
     attention: bool
 
-    @property
-    def size_bytes(self) -> int:
-        """Its bytes, without any padding of a device."""
-        return row_bytes(self.type_id, self.row) * self.rows
 
-
-def kept(header: Header, loading: Loading) -> tuple[Kept, ...]:
+def context_tensors(header: Header, loading: Loading) -> tuple[ContextTensor, ...]:
     """Return the tensors of a model's context: K, V, R, S of each layer that has them.
 
     Source: the constructors of llama.cpp's caches (0c1e57098). Without flash attention V lies transposed, and each
@@ -467,65 +435,17 @@ def kept(header: Header, loading: Loading) -> tuple[Kept, ...]:
     rows = loading.n_seq_max * (1 + loading.n_rs_seq)
     found = []
     for layer in layers_of(header):
+        number, window = layer.number, layer.window
         if layer.kv_heads:
             tokens = cells(layer, context, loading) * context.streams
-            found.append(Kept(layer.number, type_k, layer.key_length * layer.kv_heads, tokens, attention=True))
+            widths = [(type_k, layer.key_length * layer.kv_heads)]
             if not latent:
-                width = widest or layer.value_length * layer.kv_heads
-                found.append(Kept(layer.number, type_v, width, tokens, attention=True))
+                widths.append((type_v, widest or layer.value_length * layer.kv_heads))
+            found += [ContextTensor(number, window, kind, width, tokens, attention=True) for kind, width in widths]
         if layer.recurrent:
-            found.append(Kept(layer.number, F32, layer.conv_elements, rows, attention=False))
-            found.append(Kept(layer.number, F32, layer.state_elements, rows, attention=False))
+            states = (layer.conv_elements, layer.state_elements)
+            found += [ContextTensor(number, window, F32, width, rows, attention=False) for width in states]
     return tuple(found)
-
-
-def caches_of(header: Header, loading: Loading, cards: Sequence[Card]) -> Caches:
-    """Return the memory of a model's context, exact: each layer's lies where its weights are.
-
-    Raises:
-        SizingError: the architecture's layout is unknown.
-        ConfigError: a cache's type or `tensor_split` is wrong, or no window, batch or sequence is left.
-        ModelFileError: a key that is needed is missing or wrong, or a row is no whole number of its type's blocks.
-    """
-    devices = place(blocks_of(header)[0], loading, cards)
-    found = Caches({}, {})
-    for one in kept(header, loading):
-        device = devices[one.layer]
-        kind: CardKind = "cpu" if device == CPU else cards[device].kind
-        total = found.kv_bytes if one.attention else found.recurrent_bytes
-        total[device] = total.get(device, 0) + held_bytes(one.size_bytes, one.type_id, one.row, kind)
-    return found
-
-
-def kv_bytes_per_token(header: Header, loading: Loading) -> int:
-    """Return what one more token of one sequence takes, in bytes, in the layers that keep the whole window.
-
-    Raises:
-        SizingError: the architecture's layout is unknown.
-        ConfigError: a cache's type is unknown.
-        ModelFileError: a key that is needed is missing or wrong, or a row is no whole number of its type's blocks.
-    """
-    grows = {layer.number for layer in layers_of(header) if _grows(layer, loading)}
-    rows = (row_bytes(one.type_id, one.row) for one in kept(header, loading) if one.attention and one.layer in grows)
-    return sum(rows)
-
-
-def fixed_bytes(header: Header, loading: Loading) -> int:
-    """Return what the context takes however large the window: sliding layers, and recurrent state; in bytes.
-
-    Windows so small that sliding layers hold all of them take less.
-
-    Raises:
-        SizingError: the architecture's layout is unknown.
-        ConfigError: a cache's type is unknown, or no window, batch or sequence is left.
-        ModelFileError: a key that is needed is missing or wrong, or a row is no whole number of its type's blocks.
-    """
-    grows = {layer.number for layer in layers_of(header) if _grows(layer, loading)}
-    return sum(one.size_bytes for one in kept(header, loading) if not (one.attention and one.layer in grows))
-
-
-def _grows(layer: Layer, loading: Loading) -> bool:
-    return layer.kv_heads > 0 and (loading.swa_full or not layer.window)
 
 
 # The compute buffer of one device: a closed form in the model's dimensions, and a guard above it.
@@ -591,43 +511,17 @@ class Shape(NamedTuple):
     slides: bool
 
 
-class Work(NamedTuple):
-    """What is computed at once, in one context.
-
-    Attributes:
-        tokens: of a physical batch, of all sequences.
-        outputs: tokens of it that logits are made for.
-        window_tokens: of one sequence.
-        cells: of the attention layer that caches most; sliding_cells: of sliding layers, 0 where there are none.
-        streams: caches side by side.
-        flash_attn: whether flash attention is on.
-        keys_quantised, values_quantised: whether the cache of K, of V, is anything but f16.
-        swa_full: whether sliding layers keep the whole window.
-    """
-
-    tokens: int
-    outputs: int
-    window_tokens: int
-    cells: int
-    sliding_cells: int
-    streams: int
-    flash_attn: bool
-    keys_quantised: bool
-    values_quantised: bool
-    swa_full: bool = False
-
-
-class Seat(NamedTuple):
-    """What one device does of the work.
+class DeviceRole(NamedTuple):
+    """What one device does for a batch.
 
     Attributes:
         kind: whose rules it allocates by.
         logits: whether the output layer is here.
         devices: how many share the layers.
-        first: whether no other has layers before.
+        first: whether no other device has layers before.
         partial: whether some layers stay in main memory.
-        copied_bytes: with `partial`, the largest tensor that is copied in from there, for one operation.
-        cached_bytes: with `partial`, the largest cache of a layer there: it is copied in, too, to attend.
+        copied_bytes: with `partial`, the largest tensor that is copied in from there for one operation.
+        cached_bytes: with `partial`, the largest cache of a layer there, which is copied in to attend.
     """
 
     kind: CardKind
@@ -639,12 +533,12 @@ class Seat(NamedTuple):
     cached_bytes: int = 0
 
 
-class Compute(NamedTuple):
+class ComputeBuffer(NamedTuple):
     """The compute buffer of one device, in bytes.
 
     Attributes:
         closed_bytes: by the closed form; 0 where unknown.
-        guard_bytes: what is added, so that it is never under.
+        guard_bytes: added so that the sum is never too small.
         kind: how far to trust it.
         reason: why it is wide or unknown, in a sentence; "" where guarded.
     """
@@ -691,163 +585,136 @@ def shape_of(header: Header, layers: Sequence[Layer]) -> Shape:
         value_length,
         0 if query_length else widest_value(header),
         query_length,
-        *_widths(header),
+        _widest(header, "ffn_down.weight"),
+        _widest(header, "ffn_down_exps.weight"),
+        _widest(header, "ffn_down_shexp.weight"),
         header.number("expert_used_count", 0),
         header.tensor("blk.0.attn_qkv.weight") is not None,
         any(layer.window for layer in layers),
     )
 
 
-def compute_of(shape: Shape, work: Work, seat: Seat) -> Compute:
-    """Return the compute buffer of a device that does its part of the work.
-
-    It never falls when the window, and with it the cells, grows.
-    """
-    reason = _unknown(shape, work, seat)
-    if reason:
-        return Compute(0, 0, "unknown", reason)
-    terms = _Terms(shape, work, seat)
-    attention = terms.attention() + (seat.cached_bytes if seat.partial else 0)
-    layer = max(attention, terms.feed_forward()) + terms.in_flight
-    guarded, closed = layer + terms.layer_guard(), layer
-    if seat.logits:
-        logits = terms.logits() + terms.in_flight + (terms.mask if terms.in_flight else 0)
-        guarded, closed = max(guarded, logits + terms.logits_guard()), max(closed, logits)
-    reason = _wide(shape, seat)
-    guard = closed // 2 + terms.mask + 64 * MIB if reason else guarded + 16 * MIB - closed
-    if seat.partial:  # weights that stay in main memory come in for one operation at a time
-        closed, guard = closed + seat.copied_bytes, guard + 64 * MIB
-    return Compute(closed, guard, "wide" if reason else "guarded", reason)
+def _widest(header: Header, name: str) -> int:
+    """Return the largest first dimension of the blocks' tensors of that name; 0 where there are none."""
+    found = (tensor for tensor in header.tensors if tensor.name.endswith(name) and tensor.name.startswith("blk."))
+    return max((tensor.shape[0] for tensor in found if tensor.name.split(".", 2)[2] == name), default=0)
 
 
-def beside_of(shape: Shape, work: Work, seat: Seat) -> Compute:
-    """Return the buffer in main memory that stands beside those of GPUs: the inputs of a batch; of several as often.
+class ComputeTerms:
+    """The tensors of one batch, in bytes: f32; masks are f16 with flash attention."""
 
-    Where layers stay in main memory (`seat.partial`), it is at most what all of them would take there.
-    """
-    alone = Seat("cpu")
-    if seat.partial:
-        whole = compute_of(shape, work, alone)
-        reason = "what main memory computes beside GPUs is known only roughly"
-        return whole if whole.kind == "unknown" else whole._replace(kind="wide", reason=reason)
-    terms = _Terms(shape, work, alone)
-    inputs = _COPIES * terms.mask + (_COPIES + 1) * terms.x if seat.devices > 1 else terms.mask + 2 * terms.x
-    return Compute(inputs, 16 * MIB, "guarded")
+    def __init__(self, shape: Shape, loading: Loading, context: ContextShape, room: Mapping[int, int]) -> None:
+        """Take `room`: the cells of attention layers by their sliding window, 0 for those that see everything."""
+        self.shape, self.loading, self.context = shape, loading, context
+        self.flash = loading.flash_attn and shape.architecture not in NO_FLASH
+        self.tokens = tokens = context.n_tokens
+        self.cells = max(room.values(), default=context.n_seq)
+        self.x = 4 * tokens * shape.embedding
+        self.y = 4 * tokens * shape.key_length * shape.heads
+        self.z = 4 * tokens * shape.value_length * shape.heads
+        self.logits = 4 * context.n_outputs * (shape.vocabulary + shape.embedding)
+        seen = context.n_seq + max((cells for window, cells in room.items() if window), default=0)
+        places = 0 if shape.query_length else 8 * tokens * shape.value_width * (2 if shape.slides else 1)
+        self.mask = 2 * tokens * seen if self.flash else 4 * tokens * seen + places
+        # One layer's cache as f16, made with flash attention where it is kept in another type.
+        keys = shape.key_length if loading.type_k != "f16" else 0
+        values = shape.value_length if loading.type_v != "f16" and not shape.query_length else 0
+        self.f16_copies = 2 * self.cells * shape.kv_heads * (keys + values) * context.streams if self.flash else 0
 
-
-class _Terms:
-    """The tensors of a batch by their bytes: f32, masks with flash attention f16."""
-
-    def __init__(self, shape: Shape, work: Work, seat: Seat) -> None:
-        self.shape, self.work = shape, work
-        self.x = 4 * work.tokens * shape.embedding
-        self.y = 4 * work.tokens * shape.key_length * shape.heads
-        self.z = 4 * work.tokens * shape.value_length * shape.heads
-        self.mask = self._mask()
-        self.copies = self._copies() if seat.kind in _COPYING else 0
-        piped = seat.devices > 1 and not seat.partial
-        arriving = self.x if seat.first else 2 * self.x  # what the device before it hands on is an input, too
-        self.in_flight = _COPIES * arriving + (_COPIES - 1) * self.mask if piped else 0
-
-    def _mask(self) -> int:
-        shape, work = self.shape, self.work
-        seen = work.window_tokens + work.sliding_cells
-        if work.flash_attn:
-            return 2 * work.tokens * seen
-        places = 0 if shape.query_length else 8 * work.tokens * shape.value_width * (2 if shape.slides else 1)
-        return 4 * work.tokens * seen + places
-
-    def _copies(self) -> int:
-        """Return the bytes of one layer's cache as f16, made where it is kept in another type."""
-        shape, work = self.shape, self.work
-        if not work.flash_attn:
-            return 0
-        keys = shape.key_length if work.keys_quantised else 0
-        values = shape.value_length if work.values_quantised and not shape.query_length else 0
-        return 2 * work.cells * shape.kv_heads * (keys + values) * work.streams
-
-    def attention(self) -> int:
-        """Return what is held while a layer attends."""
-        shape, work = self.shape, self.work
-        scores = 4 * work.tokens * work.cells * shape.heads
+    def attention(self, copies: int) -> int:
+        """Return what is held while a layer attends; `copies` is the cache as f16, 0 where none is made."""
+        shape = self.shape
+        scores = 4 * self.tokens * self.cells * shape.heads
         if shape.query_length:
-            queries = 4 * work.tokens * shape.heads * shape.query_length
-            if work.flash_attn:
-                extra = self.z + self.copies if self.copies else 0
-            else:
-                extra = scores + 2 * work.window_tokens * shape.value_length * work.streams
+            queries = 4 * self.tokens * shape.heads * shape.query_length
+            latent = 2 * self.context.n_seq * shape.value_length * self.context.streams
+            extra = (self.z + copies if copies else 0) if self.flash else scores + latent
             return self.mask + 3 * self.x + queries + extra
         fused = 0
         if shape.fused:
             widths = shape.heads * shape.key_length + shape.kv_heads * (shape.key_length + shape.value_length)
-            fused = 4 * work.tokens * widths
-        return self.mask + 2 * self.x + self.y + self.z + (self.copies if work.flash_attn else scores) + fused
+            fused = 4 * self.tokens * widths
+        return self.mask + 2 * self.x + self.y + self.z + (copies if self.flash else scores) + fused
 
     def feed_forward(self) -> int:
-        """Return what is held while the feed-forward part of a layer is made."""
-        shape, work, x = self.shape, self.work, self.x
-        late = self.y + (0 if work.flash_attn or shape.query_length else self.z)
+        """Return what is held while the feed-forward part of a layer is computed."""
+        shape, x = self.shape, self.x
+        late = self.y + (0 if self.flash or shape.query_length else self.z)
         wide = shape.embedding if shape.embedding > 2 * shape.expert_ffn else 0
         inner = max(
-            12 * work.tokens * shape.ffn,
-            4 * work.tokens * shape.experts_used * (3 * shape.expert_ffn + wide),
-            12 * work.tokens * shape.shared_ffn + x if shape.shared_ffn else 0,
+            12 * self.tokens * shape.ffn,
+            4 * self.tokens * shape.experts_used * (3 * shape.expert_ffn + wide),
+            12 * self.tokens * shape.shared_ffn + x if shape.shared_ffn else 0,
         )
         return self.mask + 2 * x + max(x, late) + inner
 
-    def logits(self) -> int:
-        """Return what is held while logits are made."""
-        return 4 * self.work.outputs * (self.shape.vocabulary + self.shape.embedding)
-
     def layer_guard(self) -> int:
-        """Return what is put on top of a layer: one and a half of its largest tensor of a batch."""
+        """Return the guard of a layer: one and a half of its largest tensor of a batch."""
         return max(self.x, self.y // 2 if self.shape.query_length else self.y) * 3 // 2
 
     def logits_guard(self) -> int:
-        """Return what is put on top of the logits; the mask, too, where it was seen to be held still."""
-        work = self.work
-        stays = (
-            self.shape.architecture in _MASK_STAYS
-            or (work.swa_full and self.shape.slides)
-            or work.window_tokens > MEASURED_TOKENS
-        )
+        """Return the guard of the logits, with the mask where it was seen to be still held."""
+        swa_full = self.loading.swa_full and self.shape.slides
+        stays = self.shape.architecture in _MASK_STAYS or swa_full or self.context.n_seq > MEASURED_TOKENS
         return 5 * max(self.x, self.y) + (self.mask if stays else 0)
 
 
-def _widths(header: Header) -> tuple[int, int, int]:
-    """Return the largest inner widths of the feed-forward parts: dense, of an expert, of the shared experts."""
-    return (
-        _widest(header, "ffn_down.weight"),
-        _widest(header, "ffn_down_exps.weight"),
-        _widest(header, "ffn_down_shexp.weight"),
-    )
+def compute_of(terms: ComputeTerms, role: DeviceRole) -> ComputeBuffer:
+    """Return the compute buffer of a device. It never shrinks when the window grows."""
+    kind, reason = _trust(terms, role)
+    if kind == "unknown":
+        return ComputeBuffer(0, 0, "unknown", reason)
+    in_flight = 0
+    if role.devices > 1 and not role.partial:
+        # What the device before hands on is an input, too.
+        in_flight = _COPIES * (terms.x if role.first else 2 * terms.x) + (_COPIES - 1) * terms.mask
+    attention = terms.attention(terms.f16_copies if role.kind in _COPYING else 0)
+    attention += role.cached_bytes if role.partial else 0
+    closed = max(attention, terms.feed_forward()) + in_flight
+    guarded = closed + terms.layer_guard()
+    if role.logits:
+        logits = terms.logits + in_flight + (terms.mask if in_flight else 0)
+        guarded, closed = max(guarded, logits + terms.logits_guard()), max(closed, logits)
+    guard = closed // 2 + terms.mask + 64 * MIB if kind == "wide" else guarded + 16 * MIB - closed
+    if role.partial:  # weights that stay in main memory come in for one operation at a time
+        closed, guard = closed + role.copied_bytes, guard + 64 * MIB
+    return ComputeBuffer(closed, guard, kind, reason)
 
 
-def _widest(header: Header, name: str) -> int:
-    wanted: Iterable[int] = (
-        tensor.shape[0]
-        for tensor in header.tensors
-        if tensor.name.endswith(name) and tensor.name.startswith("blk.") and tensor.name.split(".", 2)[2] == name
-    )
-    return max(wanted, default=0)
+def beside_of(terms: ComputeTerms, role: DeviceRole) -> ComputeBuffer:
+    """Return the buffer in main memory beside those of GPUs: a batch's inputs, several times with several GPUs.
+
+    Where layers stay in main memory (`role.partial`), it is at most what all of them would take there.
+    """
+    if role.partial:
+        whole = compute_of(terms, DeviceRole("cpu"))
+        reason = "what main memory computes beside GPUs is known only roughly"
+        return whole if whole.kind == "unknown" else whole._replace(kind="wide", reason=reason)
+    piped = role.devices > 1
+    inputs = _COPIES * terms.mask + (_COPIES + 1) * terms.x if piped else terms.mask + 2 * terms.x
+    return ComputeBuffer(inputs, 16 * MIB, "guarded")
 
 
-def _unknown(shape: Shape, work: Work, seat: Seat) -> str:
-    if shape.architecture in UNKNOWN:
-        return f"the compute buffer of {shape.architecture!r} can't be said from the header: use --verify"
-    if seat.partial and not work.flash_attn:
-        return "with layers in main memory the compute buffer is known only with flash attention: turn it on"
-    return ""
-
-
-def _wide(shape: Shape, seat: Seat) -> str:
-    if shape.architecture in WIDE:
-        return f"the compute buffer of {shape.architecture!r} is known only roughly"
-    if seat.kind not in _MEASURED:
-        return f"compute buffers on {seat.kind} are known only roughly"
-    if seat.partial and seat.devices > 1:
-        return "compute buffers are known only roughly where several devices and main memory share the layers"
-    return ""
+def _trust(terms: ComputeTerms, role: DeviceRole) -> tuple[ComputeKind, str]:
+    """Return how exact a compute buffer is, and why it is no better."""
+    name = terms.shape.architecture
+    if name in UNKNOWN:
+        return "unknown", f"the compute buffer of {name!r} can't be said from the header: use --verify"
+    if role.partial and not terms.flash:
+        return (
+            "unknown",
+            "with layers in main memory the compute buffer is known only with flash attention: turn it on",
+        )
+    if name in WIDE:
+        return "wide", f"the compute buffer of {name!r} is known only roughly"
+    if role.kind not in _MEASURED:
+        return "wide", f"compute buffers on {role.kind} are known only roughly"
+    if role.partial and role.devices > 1:
+        return (
+            "wide",
+            "compute buffers are known only roughly where several devices and main memory share the layers",
+        )
+    return "guarded", ""
 
 
 # What llama.cpp would refuse, or die of, said before it is asked.
@@ -962,201 +829,145 @@ def _block(name: str) -> int:
     return TENSOR_TYPES[cache_type(name)].block
 
 
-class Reserved(NamedTuple):
-    """What is set aside beside what llama.cpp takes, in bytes.
+class ReservedMemory(NamedTuple):
+    """Memory set aside beside what llama.cpp takes, in bytes.
 
     Attributes:
-        margin_bytes: what stays free on each device for what is not counted: the driver's context, workspaces, pools
-            (1,536 MiB: C12). Main memory has one only where it is the only device.
-        extra_bytes: of further files that are loaded, too, such as a vision projector; on the first device.
+        margin_bytes: stays free on each device for the driver's context, workspaces and pools, which are not counted.
+            Main memory has one only where it is the only device.
+        extra_bytes: further files that are loaded, such as a vision projector; on the first device.
     """
 
     margin_bytes: int = 1536 * MIB
     extra_bytes: int = 0
 
 
-DEFAULT_RESERVED = Reserved()
+DEFAULT_RESERVED = ReservedMemory()
 
 
 def measure(
-    model: ModelLayout, loading: Loading, cards: Sequence[Card] = (), reserved: Reserved = DEFAULT_RESERVED
+    model: ModelLayout, loading: Loading, cards: Sequence[Card] = (), reserved: ReservedMemory = DEFAULT_RESERVED
 ) -> Sizing:
     """Return what a model takes on each device; nothing is loaded.
 
     Args:
         model: the model.
         loading: how it is to be loaded; `n_ctx` 0: with the window it was trained with.
-        cards: the GPUs in the order of their numbers; a card "cpu" among them says what main memory has free. Without
-            a GPU everything lies in main memory.
+        cards: the GPUs in the order of their numbers; a card "cpu" says what main memory has free. Without GPUs
+            everything lies in main memory.
         reserved: what is set aside besides.
 
     Raises:
-        ConfigError: llama.cpp would not load it so: a type of the cache, flash attention, a number out of its range.
+        ConfigError: llama.cpp would not load it so: a cache type, flash attention, a number out of range.
         SizingError: the type of a tensor is unknown.
-        ModelFileError: a key that is needed is missing or out of its range.
+        ModelFileError: a key that is needed is missing or out of range.
     """
-    return Measure(model, loading, cards, reserved).at(loading.n_ctx)
+    return SizingCalculator(model, loading, cards, reserved).at(loading.n_ctx)
 
 
-class _Group(NamedTuple):
-    """Tensors of the context that are alike: of that type and row; rows 0: of attention, as many as there are cells."""
-
-    type_id: int
-    row: int
-    window: int
-    rows: int
-
-
-class Measure:
-    """A model on its devices, all but the window decided: asked for one window after the other."""
+class SizingCalculator:
+    """A model on its devices with everything but the window decided; asked for one window after the other."""
 
     def __init__(
-        self, model: ModelLayout, loading: Loading, cards: Sequence[Card] = (), reserved: Reserved = DEFAULT_RESERVED
+        self,
+        model: ModelLayout,
+        loading: Loading,
+        cards: Sequence[Card] = (),
+        reserved: ReservedMemory = DEFAULT_RESERVED,
     ) -> None:
         """Place layers and weights; parameters and exceptions are those of `measure`."""
         check_loading(model.header, loading)
-        self._model, self._loading, self._cards, self._reserved = model, loading, tuple(cards), reserved
+        self._model, self._cards, self._reserved = model, tuple(cards), reserved
         self._gpus = [number for number, card in enumerate(cards) if card.kind != "cpu"]
-        # Of any window: the rows of attention are made anew for each that is asked about.
-        self._kept = kept(model.header, replace(loading, n_ctx=CELLS_STEP))
+        # With any window: the rows of attention are computed for each window that is asked about.
+        self._tensors = context_tensors(model.header, replace(loading, n_ctx=CELLS_STEP))
         kinds: set[CardKind] = {"cpu", *(card.kind for card in cards)}
         self._layer_bytes = {kind: model.layer_bytes(kind) for kind in kinds}
-        # Of the layers that cache, one for each window: they have the same number of cells.
+        # One caching layer for each sliding window: those of the same window have the same number of cells.
         self._windows = {layer.window: layer for layer in model.layers if layer.kv_heads}
-        self._put(loading)
+        self._place(loading)
 
-    def _put(self, loading: Loading) -> None:
+    def _place(self, loading: Loading) -> None:
+        """Decide the device of each layer, and sum up what does not depend on the window."""
+        model = self._model
         self._loading = loading
-        self._places = place(self._model.blocks, loading, self._cards)
-        self._weights = self._weigh()
-        self._groups = self._group()
-        self._growth = self._grows()
+        self._places = place(model.blocks, loading, self._cards)
         self._partial = bool(self._gpus) and CPU in self._places
-        self._copied_bytes = self._copied()
-        self._main_rows = self._rows_in_main()
+        self._weights = weights_bytes(model.outside, loading, self._cards)
+        for layer, device in zip(model.layers, self._places, strict=False):  # others stand behind the layers
+            weight = self._layer_bytes[self._kind(device)][layer.number]
+            self._weights[device] = self._weights.get(device, 0) + weight
+        # With layers in main memory, its largest tensor is copied to a GPU for one operation.
+        in_main = [model.largest_bytes[layer.number] for layer in model.layers if self._places[layer.number] == CPU]
+        self._copied_bytes = max(in_main, default=0) + (model.output_bytes if self._places[-1] == CPU else 0)
+        # By device, how many context tensors of each kind there are; those of attention get their rows later.
+        self._context: dict[int, Counter[ContextTensor]] = {}
+        self._growth = 0
+        main_rows: dict[tuple[int, int], int] = {}
+        for tensor in self._tensors:
+            device = self._places[tensor.layer]
+            alike = tensor._replace(layer=0, rows=0 if tensor.attention else tensor.rows)
+            self._context.setdefault(device, Counter())[alike] += 1
+            if tensor.attention:
+                size = row_bytes(tensor.type_id, tensor.row)
+                self._growth += size if not tensor.window or loading.swa_full else 0
+                if device == CPU:
+                    main_rows[tensor.window, tensor.layer] = main_rows.get((tensor.window, tensor.layer), 0) + size
+        self._main_rows = [(window, size) for (window, _), size in main_rows.items()]
 
-    def with_layers(self, n_gpu_layers: int) -> Measure:
-        """Return the same with so many layers on the GPUs; cheaper than from the beginning."""
+    def with_layers(self, n_gpu_layers: int) -> SizingCalculator:
+        """Return the same with so many layers on the GPUs; cheaper than starting anew."""
         other = copy(self)
-        other._put(replace(self._loading, n_gpu_layers=n_gpu_layers))  # noqa: SLF001  # its own kind
+        other._place(replace(self._loading, n_gpu_layers=n_gpu_layers))  # noqa: SLF001  # its own kind
         return other
 
     def at(self, n_ctx: int) -> Sizing:
-        """Return what the model takes with that window, in tokens of all sequences; 0: as trained.
+        """Return what the model takes with a window of `n_ctx` tokens over all sequences; 0: as trained.
 
         Raises:
             ConfigError: no window, batch or sequence is left.
-            ModelFileError: the window that it was trained with is asked for, and missing in the file.
+            ModelFileError: the trained window is asked for, and missing in the file.
         """
         model, loading = self._model, replace(self._loading, n_ctx=n_ctx)
         context = context_of(loading, model.header)
         room = {window: cells(layer, context, loading) for window, layer in self._windows.items()}
-        work = self._work(context, room)
-        in_main = max((room[window] * row for window, row in self._main_rows.items()), default=0) * context.streams
-        devices = tuple(
-            self._held(number, context, room, self._compute(number, work, in_main)) for number in (*self._gpus, CPU)
-        )
+        terms = ComputeTerms(model.shape, loading, context, room)
+        cached_bytes = max((room[window] * size for window, size in self._main_rows), default=0) * context.streams
+        devices = tuple(self._device(number, room, terms, cached_bytes) for number in (*self._gpus, CPU))
         name = model.shape.architecture
         return Sizing(name, model.blocks, model.trained_tokens, loading, context, devices, self._growth)
-
-    def _weigh(self) -> dict[int, int]:
-        """Return the weights of each device: tensors of blocks by their block, the others one by one."""
-        weights = weights_bytes(self._model.outside, self._loading, self._cards)
-        for layer, number in zip(self._model.layers, self._places, strict=False):  # others stand behind the layers
-            weights[number] = weights.get(number, 0) + self._layer_bytes[self._kind(number)][layer.number]
-        return weights
-
-    def _group(self) -> dict[int, dict[_Group, int]]:
-        """Return by device how many tensors of each group its part of the context has."""
-        windows = [layer.window for layer in self._model.layers]
-        found: dict[int, dict[_Group, int]] = {}
-        for one in self._kept:
-            groups = found.setdefault(self._places[one.layer], {})
-            group = _Group(one.type_id, one.row, windows[one.layer], 0 if one.attention else one.rows)
-            groups[group] = groups.get(group, 0) + 1
-        return found
-
-    def _grows(self) -> int:
-        """Return the bytes by which the context grows with each token of a window."""
-        return sum(
-            count * row_bytes(group.type_id, group.row)
-            for groups in self._groups.values()
-            for group, count in groups.items()
-            if not group.rows and (not group.window or self._loading.swa_full)
-        )
-
-    def _copied(self) -> int:
-        """Return the bytes of the largest tensor that is copied to a GPU for one operation."""
-        model = self._model
-        sizes = (model.largest_bytes[layer.number] for layer in model.layers if self._places[layer.number] == CPU)
-        return max(sizes, default=0) + (model.output_bytes if self._places[-1] == CPU else 0)
-
-    def _card(self, number: int) -> Card | None:
-        if number != CPU:
-            return self._cards[number]
-        return next((card for card in self._cards if card.kind == "cpu"), None)
-
-    def _rows_in_main(self) -> dict[int, int]:
-        """Return by window the most bytes that a token takes in one layer of main memory."""
-        rows: dict[int, int] = {}
-        for one in self._kept:
-            if one.attention and self._places[one.layer] == CPU:
-                rows[one.layer] = rows.get(one.layer, 0) + row_bytes(one.type_id, one.row)
-        found: dict[int, int] = {}
-        for number, size in rows.items():
-            window = self._model.layers[number].window
-            found[window] = max(found.get(window, 0), size)
-        return found
 
     def _kind(self, number: int) -> CardKind:
         return "cpu" if number == CPU else self._cards[number].kind
 
-    def _work(self, context: Context, room: Mapping[int, int]) -> Work:
-        loading = self._loading
-        return Work(
-            context.n_tokens,
-            context.n_outputs,
-            context.n_seq,
-            max(room.values(), default=context.n_seq),
-            max((tokens for window, tokens in room.items() if window), default=0),
-            context.streams,
-            uses_flash(self._model.header, loading),
-            loading.type_k != "f16",
-            loading.type_v != "f16",
-            loading.swa_full,
-        )
-
-    def _held(self, number: int, context: Context, room: Mapping[int, int], compute: Compute) -> Held:
+    def _device(self, number: int, room: Mapping[int, int], terms: ComputeTerms, cached_bytes: int) -> DeviceMemory:
         kind, gpus = self._kind(number), self._gpus
-        kv_bytes = recurrent_bytes = 0
-        for group, count in self._groups.get(number, {}).items():
-            rows = group.rows or room[group.window] * context.streams
-            taken = count * held_bytes(row_bytes(group.type_id, group.row) * rows, group.type_id, group.row, kind)
-            if group.rows:
-                recurrent_bytes += taken
-            else:
-                kv_bytes += taken
-        first = number == (gpus[0] if gpus else CPU)
-        card = self._card(number)
-        return Held(
+        sizes = {True: 0, False: 0}
+        for tensor, count in self._context.get(number, {}).items():
+            rows = room[tensor.window] * terms.context.streams if tensor.attention else tensor.rows
+            size = row_bytes(tensor.type_id, tensor.row) * rows
+            sizes[tensor.attention] += count * held_bytes(size, tensor.type_id, tensor.row, kind)
+        main = next((card for card in self._cards if card.kind == "cpu"), None)
+        card = main if number == CPU else self._cards[number]
+        return DeviceMemory(
             number,
             card.name if card else "",
             kind,
             self._places.count(number),
             self._weights.get(number, 0),
-            kv_bytes,
-            recurrent_bytes,
-            compute,
-            self._reserved.extra_bytes if first else 0,
+            sizes[True],
+            sizes[False],
+            self._compute(number, terms, cached_bytes),
+            self._reserved.extra_bytes if number == (gpus[0] if gpus else CPU) else 0,
             0 if number == CPU and gpus else self._reserved.margin_bytes,
             card.free_bytes if card else None,
         )
 
-    def _compute(self, number: int, work: Work, cached_bytes: int) -> Compute:
-        shape, places = self._model.shape, self._places
+    def _compute(self, number: int, terms: ComputeTerms, cached_bytes: int) -> ComputeBuffer:
+        places = self._places
         if number not in places and number != CPU and not self._partial:
-            return Compute(0, 0, "guarded")
-        seat = Seat(
+            return ComputeBuffer(0, 0, "guarded")
+        role = DeviceRole(
             self._kind(number),
             logits=places[-1] in (number, CPU),
             devices=max(len(self._gpus), 1),
@@ -1165,12 +976,10 @@ class Measure:
             copied_bytes=self._copied_bytes,
             cached_bytes=cached_bytes,
         )
-        return beside_of(shape, work, seat) if number == CPU and self._gpus else compute_of(shape, work, seat)
+        return beside_of(terms, role) if number == CPU and self._gpus else compute_of(terms, role)
 
 
-# What a model's header says of memory, worked out once, for any window on any devices.
-
-# The shape and the type of a tensor: what its bytes follow from.
+# The shape and the type of a tensor, from which its bytes follow.
 Form = tuple[tuple[int, ...], int]
 
 

@@ -1,4 +1,4 @@
-"""What reported usage has taught of a session: the real size of what was sent, and so of what is sent again (D5).
+"""What reported usage has taught of a session: the real size of what was sent, and so of what is sent again.
 
 A provider says how large a whole request was. The next one extends it, so the difference of two reports is what exactly
 the messages between them cost. Three things follow, and none of them trusts a text that was never billed:
@@ -104,7 +104,7 @@ def _whole(values: Sequence[object]) -> tuple[int, ...]:
     return (*sizes, *NOTHING[len(sizes) :])
 
 
-# What is kept above what was reported (D5): reminders that a host adds without telling, rounding by the provider.
+# What is kept above what was reported: reminders that a host adds without telling, rounding by the provider.
 MARGIN_PERCENT = 2
 # A difference of more than this much of its bound is no text that was counted: a picture, or something never told.
 MOST_FACTOR, MOST_EXTRA_TOKENS = 3, 2048
@@ -121,7 +121,7 @@ VERSION = 2
 NO_EXCESS = Excess()
 
 
-class Added(NamedTuple):
+class RequestGrowth(NamedTuple):
     """What a request has behind the one before it.
 
     Attributes:
@@ -139,7 +139,7 @@ class Added(NamedTuple):
     oldest_seq: int = 0
 
 
-class Bill(NamedTuple):
+class UsageReport(NamedTuple):
     """One report, and the request that it is for; sizes in tokens.
 
     Attributes:
@@ -155,7 +155,7 @@ class Bill(NamedTuple):
     output_tokens: int
     bound_tokens: int
     answer_tokens: int
-    added: Added
+    added: RequestGrowth
     messages: int
     certified_tokens: int = 0
 
@@ -165,7 +165,7 @@ class Bill(NamedTuple):
         return max(0, self.output_tokens - self.answer_tokens)
 
 
-class Kept(NamedTuple):
+class ReasoningReturn(NamedTuple):
     """Which share of what answers have above their messages comes back as input: a provider keeps it, or does not.
 
     Attributes:
@@ -197,13 +197,13 @@ class Kept(NamedTuple):
         """Return what has come back of so many tokens in any case."""
         return surplus_tokens * min(self.least_percent, self.most_percent) // PERCENT
 
-    def seen(self, surplus_tokens: int, added_tokens: int, appended_tokens: int) -> Kept:
+    def seen(self, surplus_tokens: int, added_tokens: int, appended_tokens: int) -> ReasoningReturn:
         """Return it behind an answer with a surplus; it and what came with it, counted as `appended`, cost `added`."""
         if not surplus_tokens:
             return self
         least = (added_tokens - appended_tokens) * PERCENT // surplus_tokens
         most = -(-(added_tokens - appended_tokens * LEAST_PERCENT // PERCENT) * PERCENT // surplus_tokens)
-        return Kept(
+        return ReasoningReturn(
             self.samples + 1,
             max(self.least_percent, min(PERCENT, least)),
             min(self.most_percent, max(0, most)),
@@ -221,7 +221,7 @@ class Era(NamedTuple):
     answers: Excess = NO_EXCESS
 
 
-class Bills(NamedTuple):
+class UsageCalibration(NamedTuple):
     """What the reports of one session, with one model and one counter, have taught; immutable, sizes in tokens.
 
     Attributes:
@@ -247,7 +247,7 @@ class Bills(NamedTuple):
     hidden_tokens: int = 0
     messages: int = 0
     gaps: tuple[tuple[int, int], ...] = ()
-    kept: Kept = Kept()
+    kept: ReasoningReturn = ReasoningReturn()
     texts: Excess = NO_EXCESS
     answers: Excess = NO_EXCESS
     older: Era = Era()
@@ -330,11 +330,11 @@ class Bills(NamedTuple):
 
     # -- what a report teaches --------------------------------------------------------------------------------
 
-    def unreported(self) -> Bills:
+    def unreported(self) -> UsageCalibration:
         """Return what is known behind a request for which nothing was reported, or nothing that is believed."""
         return self._replace(reported_tokens=0, surplus_tokens=0)
 
-    def learn(self, bill: Bill) -> Bills:
+    def learn(self, bill: UsageReport) -> UsageCalibration:
         """Return what is known after one more report, which is believed."""
         learned = self._priced(bill) if self.reports else self._begun(bill)
         # What is hidden comes with each request: one that costs little more than its texts has little of it.
@@ -359,11 +359,11 @@ class Bills(NamedTuple):
             newer=newer._replace(answers=newer.answers.grown(*answer)),
         )
 
-    def _begun(self, bill: Bill) -> Bills:
+    def _begun(self, bill: UsageReport) -> UsageCalibration:
         era = Era(bill.messages)
         return self._replace(foot_tokens=bill.reported_tokens, messages=bill.messages, older=era, newer=era)
 
-    def _priced(self, bill: Bill) -> Bills:
+    def _priced(self, bill: UsageReport) -> UsageCalibration:
         """Return what is known of the messages that came, and of what is sent beside them."""
         added, appended = bill.reported_tokens - self.reported_tokens, bill.added.appended_tokens
         grew = self.reported_tokens > 0 and appended is not None and bill.added.is_step
@@ -373,7 +373,7 @@ class Bills(NamedTuple):
             learned = self._skipped(bill.messages)
         return learned._replace(foot_tokens=learned.foot_tokens + bill.added.outside_tokens)
 
-    def _billed(self, bill: Bill, added: int, appended: int) -> Bills:
+    def _billed(self, bill: UsageReport, added: int, appended: int) -> UsageCalibration:
         """Return what is known once messages have a price: `added` tokens for what is counted as `appended`."""
         first = bill.added.first_seq
         known = self if first == self.messages else self._skipped(first)
@@ -386,7 +386,7 @@ class Bills(NamedTuple):
             newer=self.newer._replace(runs=self.newer.runs.grown(added, appended)),
         )
 
-    def _skipped(self, messages: int) -> Bills:
+    def _skipped(self, messages: int) -> UsageCalibration:
         """Return what is known where messages came, up to before `messages`, whose price is not."""
         gaps = (*self.gaps, (self.messages, messages)) if messages > self.messages else self.gaps
         # Too many at once is not worth it; an era of its own begins behind the oldest one.
@@ -405,7 +405,7 @@ class Bills(NamedTuple):
         return [VERSION, *self[:8], *excesses, self.reports]
 
     @classmethod
-    def from_json(cls, stored: Sequence[object]) -> Bills:
+    def from_json(cls, stored: Sequence[object]) -> UsageCalibration:
         """Return what `to_json` wrote; nothing is known where another version did.
 
         Raises:
@@ -424,7 +424,7 @@ class Bills(NamedTuple):
                 hidden_tokens=hidden,
                 messages=messages,
                 gaps=tuple(map(_pair, cast("Iterable[object]", gaps))),
-                kept=Kept(*map(_integer, cast("Iterable[object]", kept))),
+                kept=ReasoningReturn(*map(_integer, cast("Iterable[object]", kept))),
                 texts=Excess.of(texts),
                 answers=Excess.of(answers),
                 older=_era(older),
@@ -440,7 +440,7 @@ def inputs_kept(tokens: int) -> int:
     return -(-tokens * (PERCENT + MARGIN_PERCENT) // PERCENT)
 
 
-def _missed(learned: Bills, bill: Bill) -> int:
+def _missed(learned: UsageCalibration, bill: UsageReport) -> int:
     """Return how much of a report nothing explains, in tokens."""
     plain = learned.plain_bound(bill.bound_tokens) + learned.kept.of(learned.answers.above(bill.bound_tokens))
     missed = bill.reported_tokens - plain

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Certificate, TokenCounter
 
 
-# What a text costs: the built-in token counters (D5, C3).
+# What a text costs: the built-in token counters.
 
 
 class _Measuring(Protocol):
@@ -84,7 +84,7 @@ _BUILTIN: dict[str, TokenCounter] = {
 
 
 def builtin_counter(name: str) -> TokenCounter:
-    """Return the counter of that name: "words", "chars4", "chars3", "bytes" or "classes" (C3).
+    """Return the counter of that name: "words", "chars4", "chars3", "bytes" or "classes".
 
     `words` and `chars4` of an empty text are 0, `chars3` is 1. `bytes` estimates as `classes` does; only its bound
     is proved, for byte-level BPE and byte fallback, after whatever normalisation the tokenizer does itself.
@@ -108,7 +108,7 @@ REQUEST_TOKENS = 5
 NOTHING = Cost(0, 0)
 
 
-class Template(NamedTuple):
+class ChatTemplate(NamedTuple):
     """What a model's chat template puts around texts, in tokens.
 
     Attributes:
@@ -122,14 +122,14 @@ class Template(NamedTuple):
     request_tokens: int = REQUEST_TOKENS
 
 
-ANY_TEMPLATE = Template()
+ANY_TEMPLATE = ChatTemplate()
 
 
 class _KnowsTemplate(Protocol):
     """A counter that knows the template of its model, as one of a local model does."""
 
     @property
-    def template(self) -> Template:
+    def template(self) -> ChatTemplate:
         """What stands around texts."""
 
     def tools_tokens(self, tools: str) -> int:
@@ -159,7 +159,7 @@ class Meter(NamedTuple):
         return self.physical.certificate
 
     @property
-    def template(self) -> Template:
+    def template(self) -> ChatTemplate:
         """What stands around texts, as far as the counter knows it."""
         known = _knows_template(type(self.physical))
         return cast("_KnowsTemplate", self.physical).template if known else ANY_TEMPLATE
@@ -250,7 +250,7 @@ class TemplateCounter:
         self._counter = counter
         self._prompt_tokens = prompt_tokens
         self._tools: dict[str, int] = {}
-        self._template = _Measure(prompt_tokens, counter.count).template()
+        self._template = _TemplateProbe(prompt_tokens, counter.count).template()
 
     @property
     def name(self) -> str:
@@ -263,7 +263,7 @@ class TemplateCounter:
         return self._counter.certificate
 
     @property
-    def template(self) -> Template:
+    def template(self) -> ChatTemplate:
         """What the template puts around messages."""
         return self._template
 
@@ -292,7 +292,7 @@ class TemplateCounter:
         return self._tools[tools]
 
 
-class _Measure:
+class _TemplateProbe:
     """Asks for prompts, and takes what texts cost from them."""
 
     def __init__(self, prompt_tokens: PromptTokens, count: Callable[[str], int]) -> None:
@@ -301,13 +301,13 @@ class _Measure:
         self._call = count(f"\n{_NAME} {_ARGUMENTS}")
         self._one = prompt_tokens([_said("user")], ())
 
-    def template(self) -> Template:
+    def template(self) -> ChatTemplate:
         user, assistant = self._speakers()
         system = self._added(1, _said("system"), _said("user"))
         message = max(0, user, assistant, system or 0)
         calls = [self._calls(identifier, message) for identifier in _IDS]
         call = next((tokens for tokens in calls if tokens is not None), message)
-        return Template(message, call, max(0, self._one - self._text - user))
+        return ChatTemplate(message, call, max(0, self._one - self._text - user))
 
     def _speakers(self) -> tuple[int, int]:
         """Return what stands around a message of the user, and of the assistant."""

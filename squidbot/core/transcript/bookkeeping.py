@@ -18,23 +18,6 @@ if TYPE_CHECKING:
     from squidbot.core.ports import TranscriptStore
     from squidbot.core.transcript.records import Wait
 
-__all__ = [
-    "BROUGHT",
-    "CUT",
-    "JOURNALED",
-    "KEY",
-    "Cut",
-    "ImportBatch",
-    "ImportedPiece",
-    "JournalProgress",
-    "Journaled",
-    "KeyedRun",
-    "Keys",
-    "known",
-    "note_journaled",
-    "pieces_of",
-]
-
 
 # -- clients: a message that is sent once more is recorded once -------------------------------------------------------
 
@@ -152,7 +135,7 @@ def known(batches: Sequence[ImportBatch]) -> Counter[str]:
 # -- entries of a journal: how far they tell of it --------------------------------------------------------------------
 
 
-class Journaled(NamedTuple):
+class JournalMark(NamedTuple):
     """An entry tells of the messages in front of `until_seq`; it was made at `time`, in seconds since 1970."""
 
     until_seq: int
@@ -173,11 +156,11 @@ class JournalProgress(NamedTuple):
     entries: int = 0
 
 
-def _progress(noted: Sequence[Journaled]) -> JournalProgress:
+def _progress(noted: Sequence[JournalMark]) -> JournalProgress:
     return JournalProgress(*noted[-1], len(noted)) if noted else JournalProgress()
 
 
-JOURNALED = RecordKind("journaled", fields(Journaled), _progress)
+JOURNALED = RecordKind("journaled", fields(JournalMark), _progress)
 
 
 def note_journaled(
@@ -188,14 +171,14 @@ def note_journaled(
     Raises:
         StoreError: nothing was noted.
     """
-    made = Journaled(until_seq, time)
+    made = JournalMark(until_seq, time)
     append(transcripts, session_id, JOURNALED, lambda: made, "nothing was noted of the journal", wait=wait)
 
 
 # -- answers that broke off -------------------------------------------------------------------------------------------
 
 
-class Cut(NamedTuple):
+class BrokenAnswer(NamedTuple):
     """An answer that broke off: the message with what was said of it, and why."""
 
     seq: int
@@ -207,4 +190,4 @@ class Cut(NamedTuple):
         return f"[the answer above broke off ({self.why}); it is not whole]"
 
 
-CUT = RecordKind("cut", fields(Cut), tuple, title="cut answer")
+CUT = RecordKind("cut", fields(BrokenAnswer), tuple, title="cut answer")

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from squidbot.core.ports import TranscriptStore
     from squidbot.core.transcript.records import Wait
 
-__all__ = ["DOCUMENT", "MOST_FRACTION", "Document", "DocumentChange", "SessionDocuments", "sections"]
 
 # What all of them together may take of the window: in one of 2K that is 2,400 characters, in
 # larger ones room for whole files.

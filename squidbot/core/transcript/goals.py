@@ -14,7 +14,7 @@ from squidbot.core.arguments import flag, takes, text
 from squidbot.core.budget import tier_of
 from squidbot.core.errors import ArgumentError, BudgetError, NotFoundError
 from squidbot.core.plan import Section
-from squidbot.core.transcript.markers import MARKED, Said, details, marked_lines
+from squidbot.core.transcript.markers import MARKED, MarkedMessage, details, marked_lines
 from squidbot.core.transcript.records import RecordKind, fields, retry
 
 if TYPE_CHECKING:
@@ -24,29 +24,6 @@ if TYPE_CHECKING:
     from squidbot.core.transcript.markers import MarkedLine
     from squidbot.core.transcript.records import Wait
 
-__all__ = [
-    "ACTIONS",
-    "ARCHITECTURE_SECTION",
-    "GOAL",
-    "GOALS_SECTION",
-    "MOST_CHARS",
-    "UNLOCK",
-    "Goal",
-    "GoalBook",
-    "GoalChange",
-    "GoalItem",
-    "Goals",
-    "architecture_text",
-    "check_fits",
-    "folded",
-    "goal_sections",
-    "goals_most_tokens",
-    "goals_overrun",
-    "goals_text",
-    "marked_changes",
-    "same",
-    "stored_goals",
-]
 
 SET, CLOSE = "set", "close"
 MILESTONE, DECISION, ARTIFACT, BLOCKER = "milestone", "decision", "artifact", "blocker"
@@ -247,7 +224,7 @@ _LOCKED_END: Final = re.compile(r"\bLOCKED\b[\s.!)\]*_]*\Z")
 _BEFORE_LOCKED: Final = " :([-\u2013\u2014"
 
 
-def marked_changes(said: Iterable[Said]) -> Iterator[GoalChange]:
+def marked_changes(said: Iterable[MarkedMessage]) -> Iterator[GoalChange]:
     """Yield what the marked lines of messages change, in order."""
     for one in said:
         for line in one.lines:
@@ -281,7 +258,7 @@ def _read(text: str) -> GoalChange:
 GOAL = RecordKind("goal", _read, tuple)
 
 
-def folded(called: Iterable[GoalChange], said: Iterable[Said] = ()) -> Goals:
+def folded(called: Iterable[GoalChange], said: Iterable[MarkedMessage] = ()) -> Goals:
     """Return the goals that changes by call and marked lines leave, in the order in which they were made.
 
     `said` is what all records of marked lines hold, in their order.
@@ -445,11 +422,11 @@ class GoalBook(NamedTuple):
         return retry(self.transcripts, self.session_id, act, "no goal was changed", wait=self.wait)
 
 
-def _end_of(active: Goal, said: Iterable[Said], seq: int) -> Said | None:
+def _end_of(active: Goal, said: Iterable[MarkedMessage], seq: int) -> MarkedMessage | None:
     """Return the line that ends an active goal which a line marks; None where none does."""
     lines = (found for one in said for line in one.lines for found in marked_lines(line))
     named = any(line.marker == "GOAL" and same(line.said, active.text) for line in lines)
-    return Said(seq, (f"[CHECKPOINT] {active.text} - COMPLETED",)) if named else None
+    return MarkedMessage(seq, (f"[CHECKPOINT] {active.text} - COMPLETED",)) if named else None
 
 
 def _after(before: Goals, change: GoalChange) -> Goals:

@@ -12,18 +12,6 @@ if TYPE_CHECKING:
 
     from squidbot.core.ports import TranscriptStore
 
-__all__ = [
-    "CHILD",
-    "CONTINUED",
-    "LINEAGE",
-    "ROTATED",
-    "SUB_AGENT",
-    "Lineage",
-    "ancestors",
-    "children_of",
-    "parent_of",
-    "shown",
-]
 
 # The ways in which a session comes from another: by hand, since that one was long, as an agent's own.
 CONTINUED, ROTATED, SUB_AGENT = "continued", "rotated", "sub-agent"

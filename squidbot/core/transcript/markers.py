@@ -19,22 +19,6 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import Message, StoredMessage
 
-__all__ = [
-    "ARTIFACT",
-    "CHECKPOINT",
-    "DECISION",
-    "MARKED",
-    "NEWEST_LINES",
-    "NEXT",
-    "MarkedLine",
-    "Markers",
-    "Said",
-    "counted_lines",
-    "details",
-    "marked_lines",
-    "may_mark",
-    "parted",
-]
 
 GOAL, DECISION, ARTIFACT, NEXT, CHECKPOINT = "GOAL", "DECISION", "ARTIFACT", "NEXT", "CHECKPOINT"
 # Those that stand for ever, and those of which only the newest matter.
@@ -134,7 +118,7 @@ def may_mark(row: StoredMessage) -> bool:
 
 
 def counted_lines(role: str, text: str) -> list[MarkedLine]:
-    """Return the marked lines of a message that may count: of a user his own, of others all (`Said.is_own`)."""
+    """Return the marked lines of a message that may count: of a user his own, of others all (`MarkedMessage.is_own`)."""
     if role != "user" or not _MARKER.search(text):
         return marked_lines(text)
     from squidbot.core.own_words import own_marks  # noqa: PLC0415  # a third of the core's start; few mark a line
@@ -142,7 +126,7 @@ def counted_lines(role: str, text: str) -> list[MarkedLine]:
     return marked_lines("\n".join(own_marks(text)))
 
 
-class Said(NamedTuple):
+class MarkedMessage(NamedTuple):
     """The lines that one message marks. Artifacts among them stand in notes, and make no line of their own.
 
     `is_own` says whether they are a user's: an assistant may have read a line anywhere, so its lines set no goal and
@@ -154,7 +138,7 @@ class Said(NamedTuple):
     is_own: bool = True
 
     @classmethod
-    def of(cls, seq: int, message: Message) -> Said | None:
+    def of(cls, seq: int, message: Message) -> MarkedMessage | None:
         """Return what a message marks; None for nothing that stands.
 
         Characters that providers refuse are left out. A line longer than `LINE_CHARS` is cut there, and names its
@@ -169,7 +153,7 @@ def _kept(line: str, seq: int) -> str:
     return safe if len(safe) <= LINE_CHARS else f"{safe[:LINE_CHARS]} \u2026 [recall m{seq} shows the rest]"
 
 
-class _Placed(NamedTuple):
+class _MarkedPlace(NamedTuple):
     """A line, the how manyth it was; `done_seq` is the message that completes the goal, None where none does."""
 
     number: int
@@ -186,15 +170,15 @@ class Markers:
     Equal to itself only, so that what is worked out of it once is found again at no cost.
     """
 
-    said: tuple[Said, ...] = ()
+    said: tuple[MarkedMessage, ...] = ()
     count: int = 0
 
     @classmethod
-    def of(cls, said: Sequence[Said]) -> Markers:
+    def of(cls, said: Sequence[MarkedMessage]) -> Markers:
         """Return the markers of all that was marked, in order."""
         return cls(tuple(said), len(said))
 
-    def taking(self, said: Sequence[Said]) -> Markers:
+    def taking(self, said: Sequence[MarkedMessage]) -> Markers:
         """Return the markers with those of newer messages."""
         return Markers((*self.said, *said), self.count + len(said)) if said else self
 
@@ -212,18 +196,18 @@ class Markers:
         return [*lasting, *newest]
 
     @cached_property
-    def _placed(self) -> tuple[list[_Placed], list[int]]:
+    def _placed(self) -> tuple[list[_MarkedPlace], list[int]]:
         """Goals and decisions where they were first said, and all the others, in order; and the seq of each.
 
         A completed goal may be set again.
 
         What was said later changes nothing about a line but when it was completed: a note goes on saying what it said.
         """
-        placed: dict[str, _Placed] = {}
-        others: list[_Placed] = []
+        placed: dict[str, _MarkedPlace] = {}
+        others: list[_MarkedPlace] = []
         said = ((one.seq, line) for one in self.said for line in filter(None, map(_parsed, one.lines)))
         for number, (seq, line) in enumerate(said):
-            one = _Placed(number, seq, line.marker, line.line, None)
+            one = _MarkedPlace(number, seq, line.marker, line.line, None)
             if line.marker in LASTING:
                 placed.setdefault(line.line, one)
                 continue
@@ -234,13 +218,13 @@ class Markers:
         return found, [one.seq for one in found]
 
 
-def _read(text: str) -> Said:
+def _read(text: str) -> MarkedMessage:
     seq, lines, *by = json.loads(text)
-    return Said(int(seq), tuple(map(str, lines)), not by)
+    return MarkedMessage(int(seq), tuple(map(str, lines)), not by)
 
 
-def _without(said: Said, seqs: AbstractSet[int]) -> Said | None:
-    return Said(said.seq, ()) if said.seq in seqs else None
+def _without(said: MarkedMessage, seqs: AbstractSet[int]) -> MarkedMessage | None:
+    return MarkedMessage(said.seq, ()) if said.seq in seqs else None
 
 
 # What one message marks each.
@@ -274,13 +258,13 @@ def _parsed(line: str) -> MarkedLine | None:
     return next(iter(marked_lines(line)), None)
 
 
-def _newest(placed: Sequence[_Placed], marker: str) -> list[str]:
+def _newest(placed: Sequence[_MarkedPlace], marker: str) -> list[str]:
     """Return the newest lines with a marker, each once, in order."""
     newest = dict.fromkeys(one.line for one in reversed(placed) if one.marker == marker)
     return list(islice(newest, NEWEST_LINES))[::-1]
 
 
-def _completed(placed: dict[str, _Placed], name: str, seq: int) -> Iterator[_Placed]:
+def _completed(placed: dict[str, _MarkedPlace], name: str, seq: int) -> Iterator[_MarkedPlace]:
     """Take the goals of a name out of what is placed, and yield them as completed."""
     for line in [one.line for one in placed.values() if one.marker == GOAL]:
         goal = _parsed(line)
@@ -288,5 +272,5 @@ def _completed(placed: dict[str, _Placed], name: str, seq: int) -> Iterator[_Pla
             yield placed.pop(line)._replace(done_seq=seq)
 
 
-def _is_done(one: _Placed, last_seq: int) -> bool:
+def _is_done(one: _MarkedPlace, last_seq: int) -> bool:
     return one.done_seq is not None and one.done_seq <= last_seq

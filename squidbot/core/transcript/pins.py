@@ -11,8 +11,6 @@ from squidbot.core.transcript.records import RecordKind, fields
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["PIN", "Pin", "Pins"]
-
 
 class Pin(NamedTuple):
     """One message is pinned, or no longer (not `on`); or a text has a name, "" takes it away."""

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from squidbot.core.messages import StoredMessage
     from squidbot.core.ports import TranscriptStore
 
-__all__ = ["MOST_SECONDS", "RecordKind", "Wait", "append", "as_fields", "fields", "messages_of", "pauses", "retry"]
 
 # Waits for a random part of so many seconds, and returns the time: in seconds, by a clock that is never set back.
 Wait: TypeAlias = "Callable[[float], float]"

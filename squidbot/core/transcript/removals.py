@@ -11,19 +11,8 @@ if TYPE_CHECKING:
 
     from squidbot.core.ports import TranscriptStore
 
-__all__ = [
-    "FORGOTTEN",
-    "TOLD",
-    "WITHDRAWN",
-    "ForgottenMessages",
-    "ToldPlaces",
-    "Withdrawn",
-    "forgotten_since",
-    "withdrawn_since",
-]
 
-
-class ForgottenMessages(NamedTuple):
+class ForgetRecord(NamedTuple):
     """Messages were forgotten.
 
     Attributes:
@@ -42,7 +31,7 @@ class ForgottenMessages(NamedTuple):
     at: float | None
 
 
-class ToldPlaces(NamedTuple):
+class InjectionRecord(NamedTuple):
     """Messages and plans that tell facts, and the ids of these: by them sessions are found that were told of one."""
 
     rows: tuple[int, ...]
@@ -50,7 +39,7 @@ class ToldPlaces(NamedTuple):
     memories: tuple[str, ...] = ()
 
 
-class Withdrawn(NamedTuple):
+class Retraction(NamedTuple):
     """Facts, goals or documents were taken out of what was told.
 
     Attributes:
@@ -77,9 +66,9 @@ class Withdrawn(NamedTuple):
         return plan_id in self.plans or not set(self.rows).isdisjoint(sent)
 
 
-FORGOTTEN = RecordKind("forgotten", fields(ForgottenMessages), tuple, title="record of forgotten messages")
-TOLD = RecordKind("told", fields(ToldPlaces), tuple, title="record of what was told")
-WITHDRAWN = RecordKind("withdrawn", fields(Withdrawn), tuple, title="withdrawal")
+FORGOTTEN = RecordKind("forgotten", fields(ForgetRecord), tuple, title="record of forgotten messages")
+INJECTION = RecordKind("told", fields(InjectionRecord), tuple, title="record of what was told")
+RETRACTION = RecordKind("withdrawn", fields(Retraction), tuple, title="withdrawal")
 
 
 def forgotten_since(transcripts: TranscriptStore, session_id: str, request: int) -> frozenset[int]:
@@ -88,11 +77,11 @@ def forgotten_since(transcripts: TranscriptStore, session_id: str, request: int)
     return frozenset(seq for one in since for seq in (*one.asked, *one.copies))
 
 
-def withdrawn_since(
+def retracted_since(
     transcripts: TranscriptStore, session_id: str, request: int, messages: int, plan_id: int
 ) -> tuple[str, ...]:
     """Return the facts that are gone since from a request of so many messages under a plan; () for none."""
-    for one in WITHDRAWN.all(transcripts, session_id):
+    for one in RETRACTION.all(transcripts, session_id):
         if request < one.requests and (plan_id in one.plans or any(seq < messages for seq in one.rows)):
             return one.memories
     return ()

@@ -20,18 +20,6 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Record
     from squidbot.core.ports import TranscriptStore
 
-__all__ = [
-    "MODEL",
-    "SCOPE",
-    "ModelChange",
-    "ScopeChange",
-    "SessionOwner",
-    "due_model",
-    "due_scope",
-    "model_at",
-    "scope_at",
-    "transcript_id",
-]
 
 NOBODY: Final = Scope()
 # Ids of sessions may be this long (`ports.TranscriptStore`).

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import Record
 
-__all__ = ["SNAPSHOT", "Retention", "Snapshot", "SnapshotIndex", "check_name"]
 
 # Names of this form are given to the snapshots that are made unasked.
 AUTOMATIC = "auto-"

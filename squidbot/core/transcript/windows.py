@@ -13,8 +13,6 @@ from squidbot.core.transcript.records import RecordKind, fields
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["LEARNED", "WINDOW", "LearnedWindow", "learned_tokens"]
-
 
 class LearnedWindow(NamedTuple):
     """The window that a provider really has, as a refusal has shown: for which model and window, in tokens."""

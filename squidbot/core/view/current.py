@@ -13,7 +13,7 @@ from squidbot.core.transcript.documents import DOCUMENT, sections
 from squidbot.core.transcript.goals import GOAL, folded, goal_sections
 from squidbot.core.transcript.markers import MARKED, Markers
 from squidbot.core.transcript.pins import PIN, Pins
-from squidbot.core.transcript.removals import WITHDRAWN
+from squidbot.core.transcript.removals import RETRACTION
 from squidbot.core.view.renderer import born, is_note, spent, unanswerable
 from squidbot.core.view.steps import Step, steps_of
 
@@ -402,7 +402,7 @@ READ_BACK_WINDOWS = 4
 EVERYTHING = 10**12
 PLAN = "plan"
 # The kinds of records that say what stands.
-STOOD_WITH = (PIN.name, GOAL.name, DOCUMENT.name, MARKED.name, PLAN, WITHDRAWN.name)
+STOOD_WITH = (PIN.name, GOAL.name, DOCUMENT.name, MARKED.name, PLAN, RETRACTION.name)
 _SAID = frozenset({Kind.SYSTEM, Kind.MESSAGE, Kind.SLIMMED, Kind.RECALLED, Kind.FORGOTTEN})
 
 
@@ -429,7 +429,7 @@ def load(
     other = plan is not None and valid is None
     shelf = shelf.showing(valid)
     counts = bare(plan)._replace(messages=opening.messages, records=opening.records, opened=other)
-    counts = _with_kept(shelf, counts, opening, window_tokens)._replace(withdrawn=opening.newest.get(WITHDRAWN.name))
+    counts = _with_kept(shelf, counts, opening, window_tokens)._replace(withdrawn=opening.newest.get(RETRACTION.name))
     if not counts.messages:
         return _stood(shelf, valid, ((), ()), (), counts)
     if valid and valid.segments:

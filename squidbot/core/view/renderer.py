@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.messages import Category, Cost, Kind, Part, labelled
 from squidbot.core.plan import Representation
-from squidbot.core.ports import ShowsImages
-from squidbot.core.transcript.markers import Said, marked_lines, may_mark
+from squidbot.core.ports import SupportsImages
+from squidbot.core.transcript.markers import MarkedMessage, marked_lines, may_mark
 from squidbot.core.view.marks import harmless, without_recalled
 from squidbot.core.view.steps import Step, steps_of
 
@@ -182,7 +182,7 @@ class Renderer(NamedTuple):
         if part.payload is None or part.codec is None or part.text is not None:
             return 0
         codec = self.codecs[part.codec]
-        return codec.images(part.payload) if isinstance(codec, ShowsImages) else 0
+        return codec.images(part.payload) if isinstance(codec, SupportsImages) else 0
 
     def raw(self, steps: Iterable[Step], *, after_assistant: bool = False, drop_thinking: bool = False) -> list[Part]:
         """Return the parts of steps sent as they were born.
@@ -247,9 +247,9 @@ class Renderer(NamedTuple):
         """Return what it costs to say all that is marked in a session, in tokens."""
         return _all_marked(self.meter, markers) if markers.said else Cost(0, 0)
 
-    def said_by(self, row: StoredMessage) -> Said | None:
+    def said_by(self, row: StoredMessage) -> MarkedMessage | None:
         """Return what a stored message marks; None for nothing."""
-        return Said.of(row.seq, self.codecs[row.codec].decode(row.payload)) if may_mark(row) else None
+        return MarkedMessage.of(row.seq, self.codecs[row.codec].decode(row.payload)) if may_mark(row) else None
 
     def tombstone(self, row: StoredMessage) -> StoredMessage:
         """Return what takes the place of a message that is forgotten."""
@@ -352,7 +352,7 @@ class Renderer(NamedTuple):
         if not self.imageless or part.payload is None or part.text is not None:
             return part
         most, codec = dict(self.imageless).get(message.seq, 0), self.codecs[message.codec]
-        if not most or not isinstance(codec, ShowsImages):
+        if not most or not isinstance(codec, SupportsImages):
             return part
         part = part._replace(
             kind=Kind.SLIMMED if part.kind is Kind.MESSAGE else part.kind,

@@ -12,7 +12,7 @@ import pytest
 
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.adapters.sqlite3.doctor import check
-from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
+from squidbot.adapters.sqlite3.memory import SqliteMemoryStore, rows
 from squidbot.core.memories import View
 from squidbot.testing import made_message
 
@@ -31,7 +31,9 @@ WRITER = "memory_writer.py"
 def pairs_in(path: Path) -> dict[str, int]:
     """Return how many pairs of each writer are in a store, having checked that they are whole, and found."""
     with SqliteMemoryStore(path) as store:
-        kept = {memory.memory_id: memory for _, memory in store.behind(limit=1_000_000)}
+        kept = {
+            memory.memory_id: memory for memory in rows.readable(store._connection, 0, 1_000_000).values() if memory
+        }
         listed = {memory.memory_id for memory in store.listed(View(ANN), limit=1_000_000, past=True)}
         holding = {memory.memory_id for memory in store.listed(View(ANN), limit=1_000_000)}
         counts: dict[str, int] = {}

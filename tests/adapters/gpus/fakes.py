@@ -8,11 +8,18 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.adapters.gpus import Commands, Printed
+from squidbot.adapters.gpus import Commands, Machine, Printed, look_at
 from squidbot.core.devices import Device, Probed, Tried
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from types import ModuleType
+
+    from squidbot.core.devices import MainMemory
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -177,3 +184,26 @@ class Says(Commands):
     def on(*folders: Path) -> Commands:
         """Return commands that find the programs of these folders only."""
         return Commands({"PATH": os.pathsep.join(str(folder) for folder in folders)})
+
+
+class OneSource:
+    """One source of a machine made of these parts, without what variables of the environment leave out."""
+
+    def __init__(
+        self,
+        name: str,
+        commands: Commands | None = None,
+        main: MainMemory | None = None,
+        *,
+        root: Path = Path("/nowhere"),
+        platform: str = "linux",
+        modules: Mapping[str, ModuleType] | None = None,
+    ) -> None:
+        self.name = name
+        self._machine = Machine(None, root, platform, modules)
+        self._machine.commands = commands or self._machine.commands
+        self._machine.main_memory = lambda: main  # type: ignore[method-assign]  # a machine of the test's own
+
+    def probe(self) -> Probed:
+        """Look."""
+        return look_at(self.name, self._machine)

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.adapters.gpus import Amdgpu, AmdSmi, RocmSmi
 from squidbot.core.devices import Device, MainMemory, Probed
 from squidbot.testing import check_gpu_probe
 
-from .fakes import Says, files, program
+from .fakes import OneSource, Says, files, program
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,11 +21,6 @@ if TYPE_CHECKING:
 MIB, GIB = 1 << 20, 1 << 30
 MAIN = MainMemory(64 * GIB, 20 * GIB)
 shell = pytest.mark.skipif(os.name != "posix", reason="the stand-ins are shell scripts")
-
-
-def main() -> MainMemory:
-    """Main memory of which 20 GiB are free."""
-    return MAIN
 
 
 # -- /sys ------------------------------------------------------------------------------------------------------------
@@ -62,7 +56,7 @@ def test_amdgpu_gives_what_nobody_uses_when_there_is_a_card(tmp_path: Path) -> N
     files(tmp_path, card(2, mem_info_vram_total=6 * GIB))
     files(tmp_path, card(0, vendor="0x10de", mem_info_vram_total=8 * GIB))
     files(tmp_path, {"sys/class/drm/card1-DP-1/device/vendor": "0x1002\n", "sys/class/drm/version": "drm\n"})
-    probed = Amdgpu(tmp_path, main).probe()
+    probed = OneSource("amdgpu", None, MAIN, root=tmp_path).probe()
     assert probed.devices[0] == Device(
         0,
         "GPU-8f1c3d2a55e0b7aa",
@@ -78,17 +72,17 @@ def test_amdgpu_gives_what_nobody_uses_when_there_is_a_card(tmp_path: Path) -> N
         (1, "AMD GPU 744c", 6 * GIB, None),
         (2, "AMD GPU 744c", 8 * GIB, 8 * GIB),
     ]
-    check_gpu_probe(lambda: Amdgpu(tmp_path, main))
+    check_gpu_probe(lambda: OneSource("amdgpu", None, MAIN, root=tmp_path))
 
 
 def test_amdgpu_counts_mapped_memory_when_graphics_are_the_processors(tmp_path: Path) -> None:
     """Of an APU both memories count, and no more is free than main memory has."""
     files(tmp_path, card(0, **APU))
-    (device,) = Amdgpu(tmp_path, main).probe().devices
+    (device,) = OneSource("amdgpu", None, MAIN, root=tmp_path).probe().devices
     assert (device.unified, device.total_bytes, device.free_bytes) == (True, 31 * GIB + 512 * MIB, 20 * GIB)
     files(tmp_path, card(1, mem_info_vram_total=2 * GIB, mem_info_vram_used=0, mem_info_gtt_total=GIB))
-    assert [one.unified for one in Amdgpu(tmp_path, main).probe().devices] == [True, False]
-    roomy, small = Amdgpu(tmp_path, lambda: None).probe().devices
+    assert [one.unified for one in OneSource("amdgpu", None, MAIN, root=tmp_path).probe().devices] == [True, False]
+    roomy, small = OneSource("amdgpu", root=tmp_path).probe().devices
     assert small.total_bytes == small.free_bytes == 2 * GIB
     assert roomy.free_bytes == 31 * GIB + 512 * MIB - 2 * GIB - 300 * MIB
 
@@ -106,7 +100,7 @@ def test_amdgpu_counts_mapped_memory_when_graphics_are_the_processors(tmp_path: 
 )
 def test_amdgpu_says_why_when_nothing_is_found(tmp_path: Path, texts: dict[str, str], reason: str) -> None:
     """No folder, no figure, or one that is none: a reason."""
-    probed = Amdgpu(files(tmp_path, texts), main).probe()
+    probed = OneSource("amdgpu", None, MAIN, root=files(tmp_path, texts)).probe()
     assert probed.devices == ()
     assert reason in probed.tried[0].reason
 
@@ -132,7 +126,7 @@ def amd_smi(folder: Path, metric: object, static: object, code: int = 0) -> Prob
     for name, text in zip(("metric", "static"), texts, strict=True):
         (folder / name).write_text(text, encoding="utf-8")
     program(folder, "amd-smi", "", code, before=f'echo "$@" >> {folder}/asked; /bin/cat "{folder}/$1"')
-    return AmdSmi(Says.on(folder), main).probe()
+    return OneSource("amd_smi", Says.on(folder), MAIN).probe()
 
 
 @shell
@@ -201,7 +195,7 @@ WARNINGS = "\n\n======================= ROCm SMI =======================\nWARNIN
 def rocm_smi(folder: Path, output: str, code: int = 0) -> Probed:
     """Look at a machine whose rocm-smi prints this."""
     program(folder, "rocm-smi", output, code, before=f'echo "$@" > {folder}/asked')
-    return RocmSmi(Says.on(folder), main).probe()
+    return OneSource("rocm_smi", Says.on(folder), MAIN).probe()
 
 
 @shell
@@ -251,5 +245,5 @@ def test_amd_programs_never_raise_whatever_is_printed(said: object, before: str,
     """Any JSON, broken or not, is devices that hold what is promised, or a reason."""
     text = json.dumps(said)
     says = Says(before + text[: len(text) - cut])
-    check_gpu_probe(lambda: AmdSmi(says, main))
-    check_gpu_probe(lambda: RocmSmi(says, main))
+    check_gpu_probe(lambda: OneSource("amd_smi", says, MAIN))
+    check_gpu_probe(lambda: OneSource("rocm_smi", says, MAIN))

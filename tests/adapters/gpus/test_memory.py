@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.adapters.gpus import Apple, darwin_memory, main_memory
+from squidbot.adapters.gpus import darwin_memory, main_memory
 from squidbot.testing import check_gpu_probe
 
-from .fakes import Says, files, program
+from .fakes import OneSource, Says, files, program
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -125,7 +125,7 @@ def mac(folder: Path, memory: int, wired: str = "0", vm_stat: str = VM_STAT, pre
     cases = "\n".join(f"{key}) echo '{value}'; exit 0;;" for key, value in values.items() if value)
     program(folder, "sysctl", "sysctl: unknown oid\n", 1, before=f'case "$2" in\n{cases}\nesac')
     program(folder, "vm_stat", vm_stat)
-    return Apple(Says.on(folder), "darwin").probe()
+    return OneSource("apple", Says.on(folder), platform="darwin").probe()
 
 
 @shell
@@ -152,24 +152,24 @@ def test_apple_counts_pages_of_the_size_that_is_said_when_memory_is_asked_for(tm
     (old,) = mac(tmp_path, 48 * GIB, vm_stat=VM_STAT.replace("16384", "4096"), pressure="4").devices
     assert (old.free_bytes, old.pressure) == (PAGES // 4, "critical")
     assert mac(tmp_path, 48 * GIB, pressure="3").devices[0].pressure is None
-    check_gpu_probe(lambda: Apple(Says.on(tmp_path), "darwin"))
+    check_gpu_probe(lambda: OneSource("apple", Says.on(tmp_path), platform="darwin"))
 
 
 @shell
 def test_apple_says_why_when_nothing_is_found(tmp_path: Path) -> None:
     """No Mac, a Mac with an Intel processor, programs that are missing or say something else."""
-    assert Apple(platform="linux").probe().tried[0].reason == "this is no Mac"
+    assert OneSource("apple", platform="linux").probe().tried[0].reason == "this is no Mac"
     assert "do not tell the memory" in mac(tmp_path, 48 * GIB, vm_stat="vm_stat: no\n").tried[0].reason
-    assert "do not tell the memory" in Apple(Says.on(), "darwin").probe().tried[0].reason
+    assert "do not tell the memory" in OneSource("apple", Says.on(), platform="darwin").probe().tried[0].reason
     mac(tmp_path, 48 * GIB)
     script = tmp_path / "sysctl"
     script.write_text(script.read_text(encoding="utf-8").replace("Apple M3 Max", "Intel(R) Core(TM)"), encoding="utf-8")
-    assert "Intel" in Apple(Says.on(tmp_path), "darwin").probe().tried[0].reason
+    assert "Intel" in OneSource("apple", Says.on(tmp_path), platform="darwin").probe().tried[0].reason
 
 
 @given(text=st.text())
 def test_apple_never_raises_whatever_is_printed(text: str) -> None:
     """Any output is a device that holds what is promised, or a reason."""
-    check_gpu_probe(lambda: Apple(Says(text), "darwin"))
+    check_gpu_probe(lambda: OneSource("apple", Says(text), platform="darwin"))
     found = darwin_memory(Says(text))
     assert found is None or 0 <= found.available_bytes <= found.total_bytes

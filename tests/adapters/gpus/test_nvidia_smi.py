@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.adapters.gpus import QUERY, NvidiaSmi
+from squidbot.adapters.gpus import QUERY
 from squidbot.core.devices import Device, MainMemory, Probed
 from squidbot.testing import check_gpu_probe
 
-from .fakes import Says, program
+from .fakes import OneSource, Says, program
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,7 +34,7 @@ FAILED = (
 def looked(folder: Path, output: str | bytes, code: int = 0, main: MainMemory | None = None) -> Probed:
     """Look at a machine whose nvidia-smi prints this."""
     program(folder, "nvidia-smi", output, code, before=f'echo "$@" > "{folder}/asked"')
-    return NvidiaSmi(Says.on(folder), lambda: main).probe()
+    return OneSource("nvidia_smi", Says.on(folder), main).probe()
 
 
 def test_nvidia_smi_gives_mebibytes_when_cards_answer(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_nvidia_smi_gives_mebibytes_when_cards_answer(tmp_path: Path) -> None:
     assert probed.tried == (("nvidia_smi", 2, ""),)
     asked = (tmp_path / "asked").read_text(encoding="utf-8")
     assert asked == f"{QUERY} --format=csv,noheader,nounits\n"
-    check_gpu_probe(lambda: NvidiaSmi(Says.on(tmp_path)))
+    check_gpu_probe(lambda: OneSource("nvidia_smi", Says.on(tmp_path)))
 
 
 @pytest.mark.parametrize("word", ["[N/A]", "N/A", "[Not Supported]", "[Unknown Error]"])
@@ -125,4 +125,4 @@ def test_nvidia_smi_keeps_the_others_when_one_card_is_lost(tmp_path: Path) -> No
 )
 def test_nvidia_smi_never_raises_whatever_is_printed(text: str) -> None:
     """Any output is devices that hold what is promised, or a reason."""
-    check_gpu_probe(lambda: NvidiaSmi(Says(text), lambda: MainMemory(100, 200)))
+    check_gpu_probe(lambda: OneSource("nvidia_smi", Says(text), MainMemory(100, 200)))

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.adapters.gpus import PROGRAM, Ggml, Torch
+from squidbot.adapters import gpus
+from squidbot.adapters.gpus import PROGRAM
 from squidbot.testing import check_gpu_probe
 
-from .fakes import Says, files
+from .fakes import OneSource, Says, files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,7 +52,9 @@ def torch(memories: list[tuple[int, int] | Exception], hip: str | None = None) -
 
 def test_torch_gives_its_devices_when_it_is_imported_already() -> None:
     """Free and total as PyTorch says them, a device that fails left out with its error; AMD's by HIP."""
-    probed = Torch(torch([(5 * GIB, 24 * GIB), RuntimeError("CUDA error: out of memory"), (1, 8 * GIB)])).probe()
+    probed = OneSource(
+        "torch", modules=torch([(5 * GIB, 24 * GIB), RuntimeError("CUDA error: out of memory"), (1, 8 * GIB)])
+    ).probe()
     assert [
         (one.number, one.uuid, one.name, one.vendor, one.total_bytes, one.free_bytes) for one in probed.devices
     ] == [
@@ -59,15 +62,15 @@ def test_torch_gives_its_devices_when_it_is_imported_already() -> None:
         (2, "GPU-2a", "Card 2", "nvidia", 8 * GIB, 1),
     ]
     assert probed.tried == (("torch", 2, "device 1: CUDA error: out of memory"),)
-    assert Torch(torch([(5 * GIB, 24 * GIB)], hip="6.2")).probe().devices[0].vendor == "amd"
+    assert OneSource("torch", modules=torch([(5 * GIB, 24 * GIB)], hip="6.2")).probe().devices[0].vendor == "amd"
 
 
 def test_torch_is_never_imported_when_it_is_not() -> None:
     """Without one the answer is a reason, and afterwards there is still none (B-05)."""
-    assert "not imported" in Torch({}).probe().tried[0].reason
-    assert Torch(torch([])).probe().tried == (("torch", 0, "PyTorch sees no GPU"),)
-    assert "AttributeError" in Torch({"torch": ModuleType("torch")}).probe().tried[0].reason
-    code = "import sys; from squidbot.adapters.gpus import Torch; Torch().probe(); print('torch' in sys.modules)"
+    assert "not imported" in OneSource("torch", modules={}).probe().tried[0].reason
+    assert OneSource("torch", modules=torch([])).probe().tried == (("torch", 0, "PyTorch sees no GPU"),)
+    assert "AttributeError" in OneSource("torch", modules={"torch": ModuleType("torch")}).probe().tried[0].reason
+    code = "import sys; from squidbot.wiring.gpus import probe_all; probe_all(); print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
 
@@ -82,7 +85,7 @@ def row(name: str, description: str, kind: int, total: int = 16 * GIB, free: int
 
 def looked(root: Path, text: str) -> Probed:
     """Look at a machine that has a sign of a GPU, and an xllamacpp that prints this."""
-    return Ggml(Says(text), files(root, {"dev/dri/renderD128": ""}), platform="linux", can_ask=lambda: True).probe()
+    return OneSource("ggml", Says(text), root=files(root, {"dev/dri/renderD128": ""})).probe()
 
 
 def test_ggml_lists_devices_and_not_processors_when_llama_cpp_sees_them(tmp_path: Path) -> None:
@@ -124,17 +127,13 @@ def test_ggml_says_why_when_nothing_is_found(tmp_path: Path, text: str, reason: 
     assert reason in probed.tried[0].reason
 
 
-def test_ggml_starts_nothing_when_there_is_no_sign_of_a_gpu(tmp_path: Path) -> None:
+def test_ggml_starts_nothing_when_there_is_no_sign_of_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On Linux a device is a file in /dev; elsewhere, and with one, xllamacpp has to be there."""
     asked: list[str] = []
-
-    def can_ask() -> bool:
-        asked.append("xllamacpp")
-        return False
-
-    assert "no sign" in Ggml(Says(""), tmp_path, platform="linux", can_ask=can_ask).probe().tried[0].reason
+    monkeypatch.setattr(gpus, "has_xllamacpp", lambda: asked.append("xllamacpp"))
+    assert "no sign" in OneSource("ggml", Says(""), root=tmp_path, platform="linux").probe().tried[0].reason
     assert asked == []
-    assert "not installed" in Ggml(Says(""), tmp_path, platform="win32", can_ask=can_ask).probe().tried[0].reason
+    assert "not installed" in OneSource("ggml", Says(""), root=tmp_path, platform="win32").probe().tried[0].reason
     assert asked == ["xllamacpp"]
 
 
@@ -145,7 +144,7 @@ def test_ggml_reads_what_the_real_xllamacpp_lists() -> None:
     rows = json.loads(done.stdout)["devices"]
     assert 0 in [row["type"] for row in rows]
     assert all(row["memory_total"] > 0 and row["name"] for row in rows)
-    probed = Ggml(platform="win32").probe()
+    probed = OneSource("ggml", platform="win32").probe()
     assert len(probed.devices) == len([row for row in rows if row["type"] in (1, 2)])
     assert probed.devices or probed.tried == (("ggml", 0, "this llama.cpp sees no GPU"),)
 
@@ -153,6 +152,6 @@ def test_ggml_reads_what_the_real_xllamacpp_lists() -> None:
 @given(text=st.text(), code=st.integers(0, 255))
 def test_ggml_never_raises_whatever_is_printed(text: str, code: int) -> None:
     """Any output is devices that hold what is promised, or a reason."""
-    check_gpu_probe(lambda: Ggml(Says(text, code), platform="win32", can_ask=lambda: True))
+    check_gpu_probe(lambda: OneSource("ggml", Says(text, code), platform="win32"))
     rows = json.dumps({"devices": [{"type": 1, "memory_total": text, "memory_free": code, "name": text}, text]})
-    check_gpu_probe(lambda: Ggml(Says(rows), platform="win32", can_ask=lambda: True))
+    check_gpu_probe(lambda: OneSource("ggml", Says(rows), platform="win32"))

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from squidbot.adapters import gpus
-from squidbot.adapters.gpus import NvidiaSmi
 from squidbot.core.devices import Device, Probed, Tried
 from squidbot.testing import check_gpu_probe
-from squidbot.wiring.gpus import PROBES, Gpus, Machine, probe_all
+from squidbot.wiring.gpus import PROBES, Machine, probe_all
 
 from .fakes import child, files, probed_in_child, program
 
@@ -52,7 +51,7 @@ def test_every_source_says_why_when_a_machine_has_no_gpu(machine: Machine) -> No
     sources = ["pynvml", "nvidia_smi", "torch", "amdgpu", "amd_smi", "rocm_smi", "ggml"]
     assert [tried.source for tried in probed.tried] == sources
     assert all(tried.reason and not tried.found for tried in probed.tried)
-    check_gpu_probe(lambda: Gpus(machine))
+    check_gpu_probe(lambda: PROBES["auto"](machine))
 
 
 def test_machine_without_a_gpu_is_known_as_one_in_less_than_50_ms(machine: Machine) -> None:
@@ -116,10 +115,10 @@ def test_a_mac_has_one_source(tmp_path: Path) -> None:
 def test_a_source_that_fails_is_a_reason(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a source raises against its promise, the others are asked."""
 
-    def failing(_: object) -> Probed:
+    def failing(_: object, __: object) -> None:
         raise ZeroDivisionError("no\nsuch thing")
 
-    monkeypatch.setattr(NvidiaSmi, "probe", failing)
+    monkeypatch.setitem(gpus.SOURCES, "nvidia_smi", failing)
     probed = probe_all(machine)
     assert probed.tried[1] == ("nvidia_smi", 0, "ZeroDivisionError: no such thing")
     assert len(probed.tried) == 7
@@ -135,7 +134,7 @@ def test_every_probe_is_made_by_its_name(name: str, machine: Machine) -> None:
     check_gpu_probe(lambda: PROBES[name](None))
 
 
-AUTO = "from squidbot.wiring.gpus import Gpus\nfound = Gpus().probe()"
+AUTO = "from squidbot.wiring.gpus import probe_all\nfound = probe_all()"
 
 
 def test_nvidia_ml_py_is_asked_first_when_the_library_is_there(nvml_folder: Path, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from squidbot.testing import made_memory
 
 if TYPE_CHECKING:
     from squidbot.core.memories import Memory
-    from squidbot.core.vectors import Nearest
+    from squidbot.core.vectors import VectorSearch
 
 DIMENSIONS = 8
 ANN, BOB = Scope(user="ann"), Scope(user="bob")
@@ -38,7 +38,7 @@ def truth_of(count: int, scope: Scope = ANN) -> InMemoryVectors:
     return truth
 
 
-def first_of(nearest: Nearest, number: int, scope: Scope = ANN) -> str:
+def first_of(nearest: VectorSearch, number: int, scope: Scope = ANN) -> str:
     """Return the id of the memory that is nearest to a vector; "" where none is found."""
     found = nearest.search(vector_of(number), View(scope), limit=1)
-    return found[0].memory_id if found else ""
+    return next(iter(found), "")

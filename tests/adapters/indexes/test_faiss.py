@@ -16,7 +16,7 @@ pytest.importorskip("faiss", reason="the extra faiss", exc_type=ImportError)
 from squidbot.adapters.faiss import FaissIndex
 from squidbot.core.errors import StoreError
 from squidbot.core.memories import View
-from squidbot.core.vectors import Nearest
+from squidbot.core.vectors import VectorSearch
 from squidbot.testing import check_vector_index
 
 from .kept import ANN, DIMENSIONS, EXACT, first_of, memory_of, truth_of, vector_of
@@ -72,7 +72,7 @@ def test_index_is_made_anew_when_its_file_is_no_index(tmp_path: Path, damage: st
     assert index.stamp().vectors == 0
     assert bool(index.fault) == (data is not None)
     assert "\n" not in index.fault
-    nearest = Nearest(index, truth)
+    nearest = VectorSearch(index, truth)
     nearest.refresh()
     nearest.save()
     assert index.stamp() == truth.stamp()
@@ -84,7 +84,7 @@ def test_index_is_made_anew_when_its_file_is_no_index(tmp_path: Path, damage: st
 def test_any_cut_or_changed_byte_of_the_file_is_found_at_load(tmp_path: Path, count: int) -> None:
     """Cut anywhere, or with one bit turned anywhere, the file is refused in one line, and never half believed."""
     truth, path = truth_of(count), tmp_path / "vectors"
-    Nearest(_opened(path), truth).save()
+    VectorSearch(_opened(path), truth).save()
     whole = path.read_bytes()
     chance = random.Random(count)  # noqa: S311  # no secret
     for place in [0, 5, 30, 100, len(whole) - 1, *(chance.randrange(len(whole)) for _ in range(60))]:
@@ -101,7 +101,7 @@ def test_what_was_forgotten_is_not_in_the_file(tmp_path: Path, count: int) -> No
     """After a forget by whatever process, the next refresh leaves its vector in no file."""
     truth, path = truth_of(count), tmp_path / "vectors"
     (vector,) = (entry.vector for entry in truth.behind(6, 1))
-    nearest = Nearest(_opened(path), truth)
+    nearest = VectorSearch(_opened(path), truth)
     nearest.save()
     assert (vector in path.read_bytes()) == (count < EXACT)
     size = path.stat().st_size
@@ -128,7 +128,7 @@ with files.write(Path(sys.argv[1]), {"model": "m"}) as out:
 def test_process_killed_while_it_saves_leaves_the_file_and_nothing_for_long(tmp_path: Path) -> None:
     """The old file is whole; what was being written is gone with the next save."""
     truth, path = truth_of(30), tmp_path / "vectors"
-    nearest = Nearest(_opened(path), truth)
+    nearest = VectorSearch(_opened(path), truth)
     nearest.save()
     done = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
     assert done.returncode == -signal.SIGKILL
@@ -168,7 +168,7 @@ def test_index_of_another_kind_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "vectors"
     (path / "1").mkdir(parents=True)
     (path / "index.json").write_text("{}")
-    nearest = Nearest(index := _opened(path), truth_of(30))
+    nearest = VectorSearch(index := _opened(path), truth_of(30))
     assert str(path) in index.fault
     nearest.save()
     assert (_opened(path).stamp(), _opened(path).fault) == (index.stamp(), "")
@@ -177,11 +177,11 @@ def test_index_of_another_kind_is_replaced(tmp_path: Path) -> None:
 def test_failed_save_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     """The disk refuses: a StoreError, the old file, and nothing beside it."""
     truth, path = truth_of(30), tmp_path / "vectors"
-    nearest = Nearest(_opened(path), truth)
+    nearest = VectorSearch(_opened(path), truth)
     nearest.save()
     whole = path.read_bytes()
     truth.put(memory_of(70), vector_of(70))
-    bad = Nearest(_opened(tmp_path / "nowhere" / "vectors"), truth)
+    bad = VectorSearch(_opened(tmp_path / "nowhere" / "vectors"), truth)
     with pytest.raises(StoreError, match="the file is as it was"):
         bad.save()
     assert (path.read_bytes(), sorted(each.name for each in tmp_path.iterdir())) == (whole, ["vectors"])
@@ -191,5 +191,5 @@ def test_lists_are_made_for_as_many_as_there_will_be(tmp_path: Path) -> None:
     """An index that is made from a large store is laid out for all of it at once, not for what came first."""
     truth = truth_of(3_000)
     index = _opened(tmp_path / "vectors")
-    Nearest(index, truth).refresh()
+    VectorSearch(index, truth).refresh()
     assert (index.lists, index.stamp()) == (64, truth.stamp())

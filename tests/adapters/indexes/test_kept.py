@@ -8,7 +8,7 @@ import pytest
 
 from squidbot.core.errors import StoreError
 from squidbot.core.memories import View
-from squidbot.core.vectors import Nearest, VectorIndex
+from squidbot.core.vectors import VectorIndex, VectorSearch
 
 from .kept import ANN, BOB, DIMENSIONS, EXACT, first_of, memory_of, truth_of, vector_of
 
@@ -48,20 +48,20 @@ def opened(request: pytest.FixtureRequest) -> Opening:
 def test_what_was_saved_spares_reading_all_again(opened: Opening, tmp_path: Path, count: int) -> None:
     """It is what the truth holds: it is opened, and what came since is read alone."""
     truth, path = truth_of(count), tmp_path / "vectors"
-    nearest = Nearest(opened(path), truth)
+    nearest = VectorSearch(opened(path), truth)
     assert nearest.refresh()
     nearest.save()
     truth.put(memory_of(5000), vector_of(5000))
     index = opened(path)
     assert (index.stamp().vectors, bool(index.lists)) == (count, count > EXACT)
-    assert first_of(Nearest(index, truth), 5000) == memory_of(5000).memory_id
+    assert first_of(VectorSearch(index, truth), 5000) == memory_of(5000).memory_id
     assert index.stamp() == truth.stamp()
 
 
 def test_index_of_another_embedder_is_refused_at_load(opened: Opening, tmp_path: Path) -> None:
     """Vectors of two models, or of two lengths, are never compared."""
     path = tmp_path / "vectors"
-    Nearest(opened(path), truth_of(20)).save()
+    VectorSearch(opened(path), truth_of(20)).save()
     for index in (opened(path, "other"), opened(path, "m", DIMENSIONS + 1)):
         assert index.stamp().vectors == 0
         assert index.fault.endswith(f"it is of 'm', {DIMENSIONS} dimensions @ {path}")
@@ -70,11 +70,11 @@ def test_index_of_another_embedder_is_refused_at_load(opened: Opening, tmp_path:
 def test_index_newer_than_the_truth_says_what_the_truth_says(opened: Opening, tmp_path: Path) -> None:
     """A backup of the store was put back: its vectors count, where places were given out again, too."""
     path = tmp_path / "vectors"
-    Nearest(opened(path), truth_of(60)).save()
+    VectorSearch(opened(path), truth_of(60)).save()
     old = truth_of(40)
     for number in range(100, 110):
         old.put(memory_of(number, BOB), vector_of(number))
-    nearest = Nearest(index := opened(path), old)
+    nearest = VectorSearch(index := opened(path), old)
     assert first_of(nearest, 50) != memory_of(50).memory_id
     assert first_of(nearest, 105, BOB) == memory_of(105, BOB).memory_id
     assert index.stamp() == old.stamp()
@@ -83,16 +83,16 @@ def test_index_newer_than_the_truth_says_what_the_truth_says(opened: Opening, tm
 def test_foreign_index_never_shows_what_is_another_users(opened: Opening, tmp_path: Path) -> None:
     """What Bob's store has lies beside Ann's: Ann finds hers, Bob nothing."""
     path = tmp_path / "vectors"
-    Nearest(opened(path), truth_of(60, BOB)).save()
-    nearest = Nearest(opened(path), truth_of(60))
-    assert nearest.search(vector_of(3), View(BOB)) == []
+    VectorSearch(opened(path), truth_of(60, BOB)).save()
+    nearest = VectorSearch(opened(path), truth_of(60))
+    assert nearest.search(vector_of(3), View(BOB)) == {}
     assert first_of(nearest, 3) == memory_of(3).memory_id
 
 
 def test_two_processes_indexes_follow_one_truth(opened: Opening, tmp_path: Path) -> None:
     """What one put in or took out the other finds, or finds no more, at its next search; saves may cross."""
     truth, path = truth_of(30), tmp_path / "vectors"
-    one, other = Nearest(opened(path), truth), Nearest(opened(path), truth)
+    one, other = VectorSearch(opened(path), truth), VectorSearch(opened(path), truth)
     for nearest in (one, other):
         nearest.refresh()
         nearest.save()
@@ -111,7 +111,7 @@ def test_two_processes_indexes_follow_one_truth(opened: Opening, tmp_path: Path)
 def test_lists_are_made_anew_when_outgrown(opened: Opening, tmp_path: Path) -> None:
     """Lists made for some hundred vectors are more and shorter for some thousand; all are still found."""
     truth, path = truth_of(EXACT + 1), tmp_path / "vectors"
-    nearest = Nearest(index := opened(path), truth)
+    nearest = VectorSearch(index := opened(path), truth)
     nearest.save()
     few = index.lists
     for number in range(1000, 1000 + 5 * EXACT):

@@ -19,7 +19,7 @@ import squidbot
 from squidbot.adapters.lancedb import LanceIndex
 from squidbot.core.errors import StoreError
 from squidbot.core.memories import View
-from squidbot.core.vectors import Nearest, packed
+from squidbot.core.vectors import VectorSearch, packed
 from squidbot.testing import HashedWords, check_vector_index, made_memory
 
 from .kept import ANN, DIMENSIONS, EXACT, first_of, memory_of, truth_of, vector_of
@@ -108,7 +108,7 @@ def test_index_is_made_anew_when_its_folder_is_no_index(tmp_path: Path, damage: 
     assert index.stamp().vectors == 0
     assert bool(index.fault) == (damage not in ("missing", "empty"))
     assert "\n" not in index.fault
-    nearest = Nearest(index, truth)
+    nearest = VectorSearch(index, truth)
     nearest.refresh()
     nearest.save()
     assert index.stamp() == truth.stamp()
@@ -120,7 +120,7 @@ def test_index_is_made_anew_when_its_folder_is_no_index(tmp_path: Path, damage: 
 def test_any_cut_changed_missing_or_foreign_file_is_found_at_load(tmp_path: Path, count: int) -> None:
     """Whatever was done to whichever of its files, the folder is refused in one line, and never half believed."""
     truth, whole, path = truth_of(count), tmp_path / "whole", tmp_path / "vectors"
-    Nearest(_opened(whole), truth).save()
+    VectorSearch(_opened(whole), truth).save()
     chance = random.Random(count)  # noqa: S311  # no secret
     done = 0
     for name in [each.relative_to(whole) for each in _files(whole) if each.name != "lock"]:
@@ -146,7 +146,7 @@ def test_folder_of_faiss_is_replaced(tmp_path: Path) -> None:
     """The setting was changed: what lay there is a view of the truth, and no more."""
     path = tmp_path / "vectors"
     path.write_bytes(b"squidbot vectors 1 {}\n" + b"\0" * 100)
-    nearest = Nearest(_opened(path), truth_of(20))
+    nearest = VectorSearch(_opened(path), truth_of(20))
     nearest.save()
     assert _opened(path).fault == ""
 
@@ -156,7 +156,7 @@ def test_what_was_forgotten_is_in_no_file(tmp_path: Path, count: int) -> None:
     """LanceDB keeps old versions, and deleted rows among few others: after the next refresh none has the vector."""
     truth, path = truth_of(count), tmp_path / "vectors"
     (vector,) = (entry.vector for entry in truth.behind(6, 1))
-    nearest = Nearest(_opened(path), truth)
+    nearest = VectorSearch(_opened(path), truth)
     nearest.save()
     assert _held_by(path, vector)
     truth.remove([memory_of(6).memory_id])
@@ -170,7 +170,7 @@ def test_what_was_forgotten_is_in_no_file(tmp_path: Path, count: int) -> None:
 def test_what_was_forgotten_before_it_was_saved_is_in_no_file(tmp_path: Path) -> None:
     """It was held in memory alone; many that go are written unasked."""
     truth, path = truth_of(1_300), tmp_path / "vectors"
-    nearest = Nearest(_opened(path), truth)
+    nearest = VectorSearch(_opened(path), truth)
     nearest.refresh()
     vectors = [entry.vector for entry in truth.behind(0, 1_200)]
     truth.remove([memory_of(number).memory_id for number in range(1_200)])
@@ -182,7 +182,7 @@ def test_what_was_forgotten_before_it_was_saved_is_in_no_file(tmp_path: Path) ->
 def test_table_that_another_process_replaced_is_searched_no_more(tmp_path: Path) -> None:
     """Its files are gone: what lies there now is opened, with what came and went here."""
     truth, path = truth_of(30), tmp_path / "vectors"
-    Nearest(_opened(path), truth).save()
+    VectorSearch(_opened(path), truth).save()
     one, other = _opened(path), _opened(path)
     entries = truth.behind(0, 30)
     one.remove([entries[3].place])
@@ -193,7 +193,7 @@ def test_table_that_another_process_replaced_is_searched_no_more(tmp_path: Path)
     shutil.rmtree(path)
     assert one.search(vector_of(3), 30, truth.view(View(ANN))) == []
     assert one.stamp().vectors == 0
-    nearest = Nearest(one, truth)
+    nearest = VectorSearch(one, truth)
     assert first_of(nearest, 3) == memory_of(3).memory_id
     nearest.save()
     assert _opened(path).stamp() == truth.stamp()
@@ -242,11 +242,9 @@ from squidbot.adapters.lancedb import LanceIndex
 from squidbot.testing import made_entry
 index = LanceIndex(Path(sys.argv[1]), "m", 8)
 index.add([made_entry(1000, [1.0] * 8)])
-written = folder._names
 def dies(table):
     os.kill(os.getpid(), signal.SIGKILL)
-folder._names = dies
-index._rows_of = lambda table, due: table.rows()
+folder._files = dies
 index.save()
 """
 
@@ -254,7 +252,7 @@ index.save()
 def test_process_killed_while_it_saves_leaves_the_old_table_and_nothing_for_long(tmp_path: Path) -> None:
     """The old table counts and is whole; what was being written is gone with the next save."""
     truth, path = truth_of(30), tmp_path / "vectors"
-    nearest = Nearest(_opened(path), truth)
+    nearest = VectorSearch(_opened(path), truth)
     nearest.save()
     done = subprocess.run([sys.executable, "-c", KILLED, str(path)], check=False)
     assert done.returncode == -signal.SIGKILL
@@ -289,7 +287,7 @@ def test_saves_at_once_leave_one_of_them_whole(tmp_path: Path) -> None:
         thread.join()
     assert not failures
     assert _opened(path).fault == ""
-    nearest = Nearest(indexes[0], truth)
+    nearest = VectorSearch(indexes[0], truth)
     nearest.refresh()
     nearest.save()
     assert _opened(path).stamp() == truth.stamp()
@@ -299,7 +297,7 @@ def test_saves_at_once_leave_one_of_them_whole(tmp_path: Path) -> None:
 def test_failed_save_leaves_the_folder_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The disk refuses: a StoreError, the old table, and all is found; the next save makes up for it."""
     truth, path = truth_of(30), tmp_path / "vectors"
-    nearest = Nearest(index := _opened(path), truth)
+    nearest = VectorSearch(index := _opened(path), truth)
     nearest.save()
     said = json.loads((path / "index.json").read_bytes().partition(b"\n")[0])
     truth.put(memory_of(70), vector_of(70))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from squidbot.adapters.ollama import SMALLEST_WINDOW_TOKENS, Weight, doubt, weigh
+from squidbot.adapters.ollama import SMALLEST_WINDOW_TOKENS, PromptSize, doubt, weigh
 from squidbot.core.errors import ContextOverflowError, LLMError
 from squidbot.core.tokens.counters import builtin_counter
 
@@ -167,8 +167,8 @@ def test_fewest_tokens_are_no_more_than_a_tokenizer_makes(text: str) -> None:
 
 def test_window_that_is_told_is_held_against_the_bound() -> None:
     """Not the estimate: between the two nobody can say, and then an answer is not believed."""
-    assert doubt(Weight(3_000, 2_000, 500), 1_900, 2_999) != ""
-    assert doubt(Weight(3_000, 2_000, 500), 1_900, 3_000) == ""
+    assert doubt(PromptSize(3_000, 2_000, 500), 1_900, 2_999) != ""
+    assert doubt(PromptSize(3_000, 2_000, 500), 1_900, 3_000) == ""
 
 
 def test_fewest_tokens_are_of_what_every_template_shows() -> None:

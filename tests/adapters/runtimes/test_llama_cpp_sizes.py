@@ -11,7 +11,7 @@ from squidbot.adapters.gguf import read_header
 from squidbot.adapters.llama_cpp.verify import ROUNDING_BYTES, DryRun, verify
 from squidbot.core.errors import ConfigError, ModelLoadError
 from squidbot.core.sizing.header import Definition, Loading, tensor_bytes
-from squidbot.core.sizing.memory import caches_of, check_loading, measure, model_of
+from squidbot.core.sizing.memory import check_loading, measure, model_of
 from squidbot.testing import offline_chat_model
 
 from .tiny import ARCHITECTURES, tiny_model
@@ -107,11 +107,10 @@ def test_loaded_model_takes_what_its_header_says(name: str, tmp_path: Path) -> N
     assert 1 <= reply.output_tokens <= 8
     sizing = measure(model_of(header), loading)
     assert served.window_tokens == sizing.window_tokens == 1024
-    caches = caches_of(header, loading, ())
     for said, own in (
         (served.weights_bytes, sizing.weights_bytes),
-        (served.kv_bytes, sum(caches.kv_bytes.values())),
-        (served.recurrent_bytes, sum(caches.recurrent_bytes.values())),
+        (served.kv_bytes, sizing.kv_bytes),
+        (served.recurrent_bytes, sizing.recurrent_bytes),
     ):
         assert said is not None
         assert abs(sum(said.values()) - own) <= 2 * ROUNDING_BYTES

@@ -134,13 +134,13 @@ def test_counter_asks_once_for_a_text(model: XllamacppModel, monkeypatch: pytest
     monkeypatch.setattr(vocabulary, "REMEMBERED", 2)
     counter = vocabulary.VocabularyCounter(model._runtime, "x")  # another one over the same model
     asked: list[str] = []
-    counted_by = counter._counted
+    counted_by = counter._tokens
 
-    def counts(text: str) -> int:
+    def counts(text: str, *, special: bool) -> int:
         asked.append(text)
-        return counted_by(text)
+        return counted_by(text, special=special)
 
-    monkeypatch.setattr(counter, "_counted", counts)
+    monkeypatch.setattr(counter, "_tokens", counts)
     counted = [counter.count(text) for text in ("one", "two", "one", "three", "one")]
     assert (asked, counted[0]) == (["one", "two", "three", "one"], counted[4])
 
@@ -288,8 +288,8 @@ def test_a_loaded_server_takes_tasks_already(path: Path) -> None:
     asked: list[str] = []
 
     class Noting(Runtime):
-        def _ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> object:
-            answer = super()._ask(method, path, body)
+        def ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> object:
+            answer = super().ask(method, path, body)
             asked.append(path)
             return answer
 

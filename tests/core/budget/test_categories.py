@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.budget import CATEGORIES, Share, shares
+from squidbot.core.budget import CATEGORIES, CategoryShare, shares
 from squidbot.core.errors import ConfigError
 
 TOKENS = st.integers(0, 50_000)
@@ -31,7 +31,7 @@ def test_system_of_40k_and_87k_others_in_100k_show_who_is_over() -> None:
     found = shares(100_000, {"system": 40_000, "context": 30_000, "dialog": 37_000, "output": 20_000})
     assert sum(one.allotted for one in found) <= 100_000
     assert [one.name for one in found if one.is_over] == ["system"]
-    assert Share("system", 40_000, 13_000) == found[0]
+    assert CategoryShare("system", 40_000, 13_000) == found[0]
 
 
 @given(total=TOKENS, used=st.dictionaries(st.sampled_from((*CATEGORIES, "other")), TOKENS))

@@ -6,42 +6,59 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.budget import FALLBACK_WINDOW_TOKENS, Known, Resolved, descending, one_tier_below, resolve, tier
+from squidbot.core.budget import (
+    FALLBACK_WINDOW_TOKENS,
+    ResolvedWindow,
+    WindowSources,
+    descending,
+    one_tier_below,
+    resolve,
+    tier_of,
+)
 from squidbot.core.errors import ConfigError
 
 SIZES = st.none() | st.integers(1, 2_000_000)
 ORDER = {
-    "nothing is known": (Known(), (32768, "default")),
-    "the settings say": (Known(global_tokens=16384), (16384, "global-config")),
-    "the model says, too": (Known(global_tokens=16384, model_tokens=8192), (8192, "model-definition")),
-    "memory holds more than the model says": (Known(model_tokens=8192, sized_tokens=40960), (8192, "model-cap")),
-    "memory holds less than the model says": (Known(model_tokens=65536, sized_tokens=40960), (40960, "auto-vram")),
-    "memory goes before the settings": (Known(global_tokens=8192, sized_tokens=40960), (40960, "auto-vram")),
-    "trained for less": (Known(sized_tokens=131072, native_tokens=40960), (40960, "native-limit")),
+    "nothing is known": (WindowSources(), (32768, "default")),
+    "the settings say": (WindowSources(global_tokens=16384), (16384, "global-config")),
+    "the model says, too": (WindowSources(global_tokens=16384, model_tokens=8192), (8192, "model-definition")),
+    "memory holds more than the model says": (
+        WindowSources(model_tokens=8192, sized_tokens=40960),
+        (8192, "model-cap"),
+    ),
+    "memory holds less than the model says": (
+        WindowSources(model_tokens=65536, sized_tokens=40960),
+        (40960, "auto-vram"),
+    ),
+    "memory goes before the settings": (WindowSources(global_tokens=8192, sized_tokens=40960), (40960, "auto-vram")),
+    "trained for less": (WindowSources(sized_tokens=131072, native_tokens=40960), (40960, "native-limit")),
     "the lower of two caps": (
-        Known(sized_tokens=131072, native_tokens=40960, model_tokens=65536),
+        WindowSources(sized_tokens=131072, native_tokens=40960, model_tokens=65536),
         (40960, "native-limit"),
     ),
-    "nothing fits": (Known(sized_reason="does not fit", model_tokens=8192), (8192, "model-definition")),
-    "no card, settings": (Known(sized_reason="no device", global_tokens=24576), (24576, "global-config")),
-    "no card, nothing": (Known(sized_reason="no device", native_tokens=8192), (8192, "native-limit")),
-    "by hand": (Known(sizing="manual", sized_tokens=40960, model_tokens=65536), (65536, "model-definition")),
-    "one tier below": (Known(sizing="one_tier_below", sized_tokens=40960), (32768, "tier")),
+    "nothing fits": (WindowSources(sized_reason="does not fit", model_tokens=8192), (8192, "model-definition")),
+    "no card, settings": (WindowSources(sized_reason="no device", global_tokens=24576), (24576, "global-config")),
+    "no card, nothing": (WindowSources(sized_reason="no device", native_tokens=8192), (8192, "native-limit")),
+    "by hand": (WindowSources(sizing="manual", sized_tokens=40960, model_tokens=65536), (65536, "model-definition")),
+    "one tier below": (WindowSources(sizing="one_tier_below", sized_tokens=40960), (32768, "tier")),
     "one tier below the cap": (
-        Known(sizing="one_tier_below", sized_tokens=131072, model_tokens=16384),
+        WindowSources(sizing="one_tier_below", sized_tokens=131072, model_tokens=16384),
         (8192, "tier"),
     ),
-    "smallest tier": (Known(sizing="one_tier_below", sized_tokens=3072), (2048, "tier")),
-    "smallest size": (Known(sizing="one_tier_below", sized_tokens=2048), (2048, "auto-vram")),
-    "main memory": (Known(sized_tokens=4096, sized_source="auto-ram"), (4096, "auto-ram")),
-    "the server gives less": (Known(model_tokens=32768, served_tokens=4096), (4096, "served")),
-    "the server gives more": (Known(model_tokens=4096, served_tokens=32768), (4096, "model-definition")),
-    "the server alone knows": (Known(served_tokens=131072), (131072, "served")),
+    "smallest tier": (WindowSources(sizing="one_tier_below", sized_tokens=3072), (2048, "tier")),
+    "smallest size": (WindowSources(sizing="one_tier_below", sized_tokens=2048), (2048, "auto-vram")),
+    "main memory": (WindowSources(sized_tokens=4096, sized_source="auto-ram"), (4096, "auto-ram")),
+    "the server gives less": (WindowSources(model_tokens=32768, served_tokens=4096), (4096, "served")),
+    "the server gives more": (WindowSources(model_tokens=4096, served_tokens=32768), (4096, "model-definition")),
+    "the server alone knows": (WindowSources(served_tokens=131072), (131072, "served")),
     "the server alone knows, for less it is trained": (
-        Known(served_tokens=131072, native_tokens=8192),
+        WindowSources(served_tokens=131072, native_tokens=8192),
         (8192, "native-limit"),
     ),
-    "the caller asks": (Known(asked_tokens=999, sized_tokens=4096, native_tokens=5, served_tokens=7), (999, "manual")),
+    "the caller asks": (
+        WindowSources(asked_tokens=999, sized_tokens=4096, native_tokens=5, served_tokens=7),
+        (999, "manual"),
+    ),
 }
 
 
@@ -55,18 +72,18 @@ def test_window_comes_from_the_first_source_that_says_one(case: str) -> None:
 
 def test_window_says_how_it_came_about() -> None:
     """Each step is a sentence: what was found, what cut it."""
-    known = Known(
+    known = WindowSources(
         sized_tokens=71680, sized_reason="71,680 fit in 15.1 GiB", native_tokens=40960, sizing="one_tier_below"
     )
-    assert resolve(known) == Resolved(
+    assert resolve(known) == ResolvedWindow(
         32768, "tier", ("71,680 fit in 15.1 GiB", "cut to 40,960: native limit of the model", "one tier below: 32,768")
     )
-    unknown = resolve(Known(sized_reason="no device found"))
+    unknown = resolve(WindowSources(sized_reason="no device found"))
     assert unknown.steps == ("no device found", "32,768 where nothing is known")
 
 
 KNOWN = st.builds(
-    Known,
+    WindowSources,
     st.none(),
     SIZES,
     SIZES,
@@ -78,7 +95,7 @@ KNOWN = st.builds(
 
 
 @given(KNOWN)
-def test_window_never_passes_a_cap_nor_what_fits(known: Known) -> None:
+def test_window_never_passes_a_cap_nor_what_fits(known: WindowSources) -> None:
     """No window is above what the model's definition, its training, the server, or (unless by hand) memory allows."""
     found = resolve(known)
     limits = [known.model_tokens, known.native_tokens, known.served_tokens]
@@ -96,7 +113,7 @@ def test_one_tier_below_is_one_tier_lower_or_the_lowest(window: int, least: int)
     assert below <= window
     assert below >= min(window, least)
     if least <= 2048:
-        assert tier(below) == max(1, tier(window) - 1)
+        assert tier_of(below).number == max(1, tier_of(window).number - 1)
         assert below in {2048, 4096, 8192, 16384, window} or below == 32768
 
 
@@ -114,4 +131,4 @@ def test_failed_load_is_tried_with_less_each_time(window: int, least: int) -> No
 def test_window_is_refused_when_a_size_is_not_above_0(field: str) -> None:
     """A size of 0 is no answer: what is unknown, or does not fit, is None."""
     with pytest.raises(ConfigError, match="must be > 0 tokens, not 0"):
-        resolve(Known(**{field: 0}))  # type: ignore[arg-type]  # all of these are whole numbers
+        resolve(WindowSources(**{field: 0}))  # type: ignore[arg-type]  # all of these are whole numbers

@@ -11,7 +11,7 @@ import pytest
 from squidbot.core.compaction.planner import Compactor, filled
 from squidbot.core.compaction.pressure import Batch, Reduction, Scene, reductions
 from squidbot.core.messages import Cost, StoredMessage, Summary
-from squidbot.core.plan import Representation, Run, Segment
+from squidbot.core.plan import NoteBlock, Representation, Segment
 from squidbot.core.settings import HistorySettings
 from squidbot.core.view.current import Block
 from squidbot.core.view.renderer import born, shown
@@ -35,23 +35,27 @@ class Notes:
 
     oldest: int | None = None
     asked: list[str] = field(default_factory=list)
-    kept: tuple[Run, ...] = ()
+    kept: tuple[NoteBlock, ...] = ()
     limits: list[int] = field(default_factory=list)
 
     def reach(self, first_seq: int, new_seq: int) -> int:
         """Return the oldest seq that a fold may stand for."""
         return max(first_seq, new_seq if self.oldest is None else self.oldest)
 
-    def runs(self, after_seq: int) -> tuple[Run, ...]:
+    def runs(self, after_seq: int) -> tuple[NoteBlock, ...]:
         """Return the blocks that were noted before."""
         return tuple(run for run in self.kept if run.first_seq > after_seq)
 
-    def took(self, steps: Sequence[Step]) -> Run:
+    def took(self, steps: Sequence[Step]) -> NoteBlock:
         """Return the block of these steps."""
-        return Run(steps[0].first_seq, steps[-1].last_seq, sum(step.cost.bound for step in steps))
+        return NoteBlock(steps[0].first_seq, steps[-1].last_seq, sum(step.cost.bound for step in steps))
 
     def told(
-        self, run: Run, standing: Sequence[Part], limit_tokens: int, level: Representation = Representation.DETAILED
+        self,
+        run: NoteBlock,
+        standing: Sequence[Part],
+        limit_tokens: int,
+        level: Representation = Representation.DETAILED,
     ) -> Summary:
         """Return notes on a block."""
         self.asked.append(f"{level.removeprefix('summary:')} {run.first_seq}-{run.last_seq} beside {len(standing)}")
@@ -61,7 +65,7 @@ class Notes:
         self,
         first_seq: int,
         last_seq: int,
-        new: Sequence[Run],
+        new: Sequence[NoteBlock],
         standing: Sequence[Part],
         limit_tokens: int,
         texts: Sequence[str] = (),
@@ -187,7 +191,7 @@ def test_notes_are_folded_into_one_where_there_is_no_chain() -> None:
     assert notes.asked == [f"folded 0-{last} with {len(made.runs)} beside {kept}"]
 
 
-AGED = (Run(0, 9, 200), Run(10, 19, 200), Run(20, 29, 200), Run(30, 39, 200))
+AGED = (NoteBlock(0, 9, 200), NoteBlock(10, 19, 200), NoteBlock(20, 29, 200), NoteBlock(30, 39, 200))
 
 
 def aged(notes: Notes, **settings: object) -> Batch:

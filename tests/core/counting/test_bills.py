@@ -8,25 +8,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.tokens.calibration import Added, Bill, Bills, inputs_kept
+from squidbot.core.tokens.calibration import RequestGrowth, UsageCalibration, UsageReport, inputs_kept
 
 # Steps of a conversation: (bound, real tokens) each, real ones at most the bound, or beyond it.
 WITHIN = st.integers(1, 900).flatmap(lambda bound: st.tuples(st.just(bound), st.integers(0, bound)))
 BEYOND = st.integers(1, 900).flatmap(lambda bound: st.tuples(st.just(bound), st.integers(0, 2 * bound)))
 
 
-def step(seq: int, appended: int | None = None, oldest: int = 0) -> Added:
+def step(seq: int, appended: int | None = None, oldest: int = 0) -> RequestGrowth:
     """Return one message behind a request before it; None for `appended` where that is not extended."""
-    return Added(appended, is_step=appended is not None, first_seq=seq, oldest_seq=oldest)
+    return RequestGrowth(appended, is_step=appended is not None, first_seq=seq, oldest_seq=oldest)
 
 
-def learned(steps: list[tuple[int, int]], first: tuple[int, int] = (500, 300), *, output: int = 0) -> Bills:
+def learned(steps: list[tuple[int, int]], first: tuple[int, int] = (500, 300), *, output: int = 0) -> UsageCalibration:
     """Return what is known after a first request and steps behind it, one message each, all reported."""
     bound, real = first
-    bills = Bills("m").learn(Bill(real, output, bound, output, step(0), messages=1))
+    bills = UsageCalibration("m").learn(UsageReport(real, output, bound, output, step(0), messages=1))
     for seq, (added, cost) in enumerate(steps, 1):
         bound, real = bound + added, real + cost
-        bills = bills.learn(Bill(real, output, bound, output, step(seq, added), messages=seq + 1))
+        bills = bills.learn(UsageReport(real, output, bound, output, step(seq, added), messages=seq + 1))
     return bills
 
 
@@ -84,12 +84,12 @@ def test_first_report_above_its_bound_widens_texts_until_others_tell_what_it_was
 
 def test_reasoning_that_comes_back_is_reserved_and_other_is_not_for_long() -> None:
     """An answer of 500 tokens whose message has 100: the provider says whether the others are input."""
-    bills = Bills("m").learn(Bill(1000, 500, 1100, 100, step(0), messages=1))
+    bills = UsageCalibration("m").learn(UsageReport(1000, 500, 1100, 100, step(0), messages=1))
     assert bills.extended_bound(150) == inputs_kept(1000) + 400 + 150
     gone = kept = bills
     for seq in range(1, 5):
-        gone = gone.learn(Bill(1000 + 140 * seq, 500, 1100 + 150 * seq, 100, step(seq, 150), messages=seq + 1))
-        kept = kept.learn(Bill(1000 + 540 * seq, 500, 1100 + 150 * seq, 100, step(seq, 150), messages=seq + 1))
+        gone = gone.learn(UsageReport(1000 + 140 * seq, 500, 1100 + 150 * seq, 100, step(seq, 150), messages=seq + 1))
+        kept = kept.learn(UsageReport(1000 + 540 * seq, 500, 1100 + 150 * seq, 100, step(seq, 150), messages=seq + 1))
     assert gone.kept.percent <= 17
     assert gone.extended_bound(150) <= inputs_kept(1000 + 4 * 140) + 150 + 70
     assert kept.kept.percent == 100
@@ -97,9 +97,9 @@ def test_reasoning_that_comes_back_is_reserved_and_other_is_not_for_long() -> No
 
 def test_reasoning_that_comes_back_is_nothing_that_the_host_hides() -> None:
     """What was reported for the answers explains it; requests that an event makes are expected to have it, too."""
-    bills = Bills("m").learn(Bill(1000, 500, 1100, 100, step(0), messages=1))
+    bills = UsageCalibration("m").learn(UsageReport(1000, 500, 1100, 100, step(0), messages=1))
     for seq in range(1, 9):
-        bills = bills.learn(Bill(1000 + 540 * seq, 500, 1100 + 150 * seq, 100, step(seq, 150), messages=seq + 1))
+        bills = bills.learn(UsageReport(1000 + 540 * seq, 500, 1100 + 150 * seq, 100, step(seq, 150), messages=seq + 1))
     assert bills.hidden_tokens == 0
     assert bills.answers_bound(300, 4) >= 3 * 390
     assert bills.answers_bound(0, 4) == 0
@@ -107,10 +107,12 @@ def test_reasoning_that_comes_back_is_nothing_that_the_host_hides() -> None:
 
 def test_reasoning_that_does_not_come_back_is_soon_expected_nowhere() -> None:
     """Nor was it ever: what the first answers had is not in requests that events make, and hides no dear text."""
-    bills = Bills("m").learn(Bill(1000, 4000, 1100, 100, step(0), messages=1))
+    bills = UsageCalibration("m").learn(UsageReport(1000, 4000, 1100, 100, step(0), messages=1))
     assert bills.answers_bound(100, 1) >= 3800
     for seq in range(1, 5):
-        bills = bills.learn(Bill(1000 + 160 * seq, 4000, 1100 + 150 * seq, 100, step(seq, 150), messages=seq + 1))
+        bills = bills.learn(
+            UsageReport(1000 + 160 * seq, 4000, 1100 + 150 * seq, 100, step(seq, 150), messages=seq + 1)
+        )
     assert bills.answers_bound(400, 1) <= 0.03 * 5 * 3900
     assert bills.texts_bound(600) >= 640
 
@@ -118,7 +120,7 @@ def test_reasoning_that_does_not_come_back_is_soon_expected_nowhere() -> None:
 def test_request_beyond_what_was_certified_has_something_hidden() -> None:
     """An event's, in which no step says what it was: from then on it is expected with each."""
     bills = learned([(100, 50)] * 9)
-    after = bills.learn(Bill(700, 0, 1300, 0, step(10), messages=11, certified_tokens=640))
+    after = bills.learn(UsageReport(700, 0, 1300, 0, step(10), messages=11, certified_tokens=640))
     assert (bills.hidden_tokens, after.hidden_tokens) == (0, 60)
     assert after.fixed_bound(1000) == bills.fixed_bound(1000) + inputs_kept(60)
 
@@ -128,7 +130,7 @@ def test_runs_that_nobody_sends_any_more_narrow_nothing() -> None:
     bills = learned([(100, 60), (100, 1000), (100, 60)])
     assert bills.run_bound(200) > 1000
     for seq in range(4, 9):
-        sent = Bill(1500 + 60 * seq, 0, 5000, 0, step(seq, 100, oldest=seq - 1), messages=seq + 1)
+        sent = UsageReport(1500 + 60 * seq, 0, 5000, 0, step(seq, 100, oldest=seq - 1), messages=seq + 1)
         bills = bills.learn(sent)
     assert bills.run_bound(200) == inputs_kept(120)
     assert not bills.has_billed(2)
@@ -140,7 +142,7 @@ def test_runs_that_nobody_sends_any_more_narrow_nothing() -> None:
 def test_difference_that_no_text_can_have_teaches_nothing_of_runs(added: int) -> None:
     """A request that was cut elsewhere, or a picture: the messages stay without a price, the size is believed."""
     bills = learned([(200, 150)] * 3)
-    after = bills.learn(Bill(750 + added, 0, 1300, 0, step(4, 200), messages=5))
+    after = bills.learn(UsageReport(750 + added, 0, 1300, 0, step(4, 200), messages=5))
     assert after.older.runs == bills.older.runs
     assert not after.has_billed(4)
     assert after.has_billed(3)
@@ -151,8 +153,8 @@ def test_gaps_are_forgotten_with_all_before_them_when_there_are_too_many() -> No
     """What is stored with each request stays small."""
     bills = learned([])
     for seq in range(1, 60, 2):
-        bills = bills.learn(Bill(900, 0, 1000, 0, step(seq), messages=seq + 1))
-        bills = bills.learn(Bill(950, 0, 1080, 0, step(seq + 1, 80), messages=seq + 2))
+        bills = bills.learn(UsageReport(900, 0, 1000, 0, step(seq), messages=seq + 1))
+        bills = bills.learn(UsageReport(950, 0, 1080, 0, step(seq + 1, 80), messages=seq + 2))
     assert len(bills.gaps) == 16
     assert not bills.has_billed(2)
     assert bills.has_billed(60)
@@ -162,5 +164,5 @@ def test_gaps_are_forgotten_with_all_before_them_when_there_are_too_many() -> No
 def test_bills_survive_storing(steps: list[tuple[int, int]]) -> None:
     """What JSON gives back is the same value; nothing is stored where nothing was reported."""
     bills = learned(steps, output=7)
-    assert Bills.from_json(json.loads(json.dumps(bills.to_json()))) == bills
-    assert Bills("m").unreported().to_json() == []
+    assert UsageCalibration.from_json(json.loads(json.dumps(bills.to_json()))) == bills
+    assert UsageCalibration("m").unreported().to_json() == []

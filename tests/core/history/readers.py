@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from squidbot.core.engine import ContextEngine
-from squidbot.core.recall.history import Piece
+from squidbot.core.recall.history import PageExcerpt
 
 from ..promises.driver import CODEC, Heard, Setup
 
@@ -39,7 +39,7 @@ def opened(store: InMemoryStore, setup: Setup, session_id: str = "s") -> Opened:
     return Opened(session, engine.history(session, setup.meter), heard)
 
 
-def shown(text: str) -> list[tuple[Piece, str]]:
+def shown(text: str) -> list[tuple[PageExcerpt, str]]:
     """Return the pieces that a page's text shows, with their words; the sizes in it are what parts them."""
     place = text.index("\n") + 1
     found = []
@@ -47,7 +47,7 @@ def shown(text: str) -> list[tuple[Piece, str]]:
         head = HEAD.match(text, place)
         assert head, text[place : place + 200]
         seq, *sizes = (int((head[name] or "0").replace(",", "")) for name in ("seq", "all", "start", "end", "whole"))
-        piece = Piece(seq, 0, sizes[0], sizes[0]) if head["all"] else Piece(seq, *sizes[1:])
+        piece = PageExcerpt(seq, 0, sizes[0], sizes[0]) if head["all"] else PageExcerpt(seq, *sizes[1:])
         end = head.end() + piece.end - piece.start
         found.append((piece, text[head.end() : end]))
         assert text[end] == "\n"

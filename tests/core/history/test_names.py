@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.errors import RecallError
 from squidbot.core.messages import Cost, Summary
-from squidbot.core.recall.history import Run, named, resolve
+from squidbot.core.recall.history import RecallRange, named, resolve
 
 
 def stored() -> InMemoryStore:
@@ -19,7 +19,7 @@ def stored() -> InMemoryStore:
     return store
 
 
-def run_of(text: str, messages: int = 10) -> Run:
+def run_of(text: str, messages: int = 10) -> RecallRange:
     """Return what an id stands for in a session of so many messages."""
     return resolve(text, messages, stored(), "s")
 
@@ -27,18 +27,18 @@ def run_of(text: str, messages: int = 10) -> Run:
 @pytest.mark.parametrize(
     ("text", "run"),
     [
-        ("m3", Run(3, 3, alone=True)),
-        ("m3-m5", Run(3, 5)),
-        ("m3-5", Run(3, 5)),
-        ("m3-m3", Run(3, 3)),
-        ("s2-7.beef", Run(2, 7)),
-        ("recall m3", Run(3, 3, alone=True)),
-        (" [recall s2-7.beef] ", Run(2, 7)),
-        ('"M3 to m5".', Run(3, 5)),
-        ("m8-m99", Run(8, 9)),
+        ("m3", RecallRange(3, 3, alone=True)),
+        ("m3-m5", RecallRange(3, 5)),
+        ("m3-5", RecallRange(3, 5)),
+        ("m3-m3", RecallRange(3, 3)),
+        ("s2-7.beef", RecallRange(2, 7)),
+        ("recall m3", RecallRange(3, 3, alone=True)),
+        (" [recall s2-7.beef] ", RecallRange(2, 7)),
+        ('"M3 to m5".', RecallRange(3, 5)),
+        ("m8-m99", RecallRange(8, 9)),
     ],
 )
-def test_id_stands_for_its_messages(text: str, run: Run) -> None:
+def test_id_stands_for_its_messages(text: str, run: RecallRange) -> None:
     """As requests show it, or with what stands around it there; a run that goes on too far ends with the transcript."""
     assert run_of(text) == run
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from squidbot.adapters.stdlib import InMemoryStore
     from squidbot.core.errors import LLMError
-    from squidbot.core.summaries import JobSettings, SummaryQueue
+    from squidbot.core.summaries import SummaryQueue, SummarySettings
 
     from ..promises.driver import Heard
 
@@ -41,7 +41,7 @@ def desk_of(
     store: InMemoryStore,
     setup: Setup = MIDDLE,
     observer: Heard | None = None,
-    jobs: JobSettings | None = None,
+    jobs: SummarySettings | None = None,
     session_id: str = "s",
 ) -> SummaryQueue:
     """Return the desk of a session over the store, of a fresh engine."""

@@ -18,7 +18,7 @@ from squidbot.core.compaction.planner import SUMMARY
 from squidbot.core.errors import ConfigError, LLMError, StoreError
 from squidbot.core.messages import Completion, Record
 from squidbot.core.settings import strategy
-from squidbot.core.summaries import JobSettings, ModelSummarizer, system_text
+from squidbot.core.summaries import ModelSummarizer, SummarySettings, system_text
 from squidbot.testing.models import CHARS_A_TOKEN, ScriptedLLM
 
 from ..promises.driver import BY_MARKS, Heard, Host, Meddled, Setup, held, opened, requests, user
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from squidbot.core.engine import Session
-    from squidbot.core.messages import Job, Summary
+    from squidbot.core.messages import Summary, SummaryTask
 
 
 LARGE = Setup(65_536, settings=strategy("balanced", 61_440))
@@ -119,17 +119,17 @@ def test_mode_is_part_of_what_is_asked() -> None:
     """Another mode keeps other things: its summaries are others."""
     store = talked(40, InMemoryStore())
     desk_of(store).run(writer())
-    debugging = desk_of(store, jobs=JobSettings(mode="debugger"))
+    debugging = desk_of(store, jobs=SummarySettings(mode="debugger"))
     assert {job.mode for job in debugging.due()} == {"debugger"}
     with pytest.raises(ConfigError, match="unknown mode 'dreamer'"):
-        desk_of(store, jobs=JobSettings(mode="dreamer"))
+        desk_of(store, jobs=SummarySettings(mode="dreamer"))
 
 
 def test_small_blocks_are_left_alone() -> None:
     """Below 4 messages, or 500 tokens of what is no user's (B-41)."""
     store = talked(40, InMemoryStore())
-    assert desk_of(store, jobs=JobSettings(min_messages=10_000)).due() == ()
-    assert desk_of(store, jobs=JobSettings(min_input_tokens=1_000_000)).due() == ()
+    assert desk_of(store, jobs=SummarySettings(min_messages=10_000)).due() == ()
+    assert desk_of(store, jobs=SummarySettings(min_input_tokens=1_000_000)).due() == ()
 
 
 def test_schedule_asks_for_blocks_before_a_pause_and_a_request_for_all_that_are_closed() -> None:
@@ -272,7 +272,7 @@ def test_summarizer_that_does_not_tell_its_tokens_is_counted(told: tuple[Any, An
     class Plain:
         name = "plain"
 
-        def summarize(self, job: Job, source: str, limit_tokens: int) -> str | Completion:
+        def summarize(self, job: SummaryTask, source: str, limit_tokens: int) -> str | Completion:
             text = telling(job.mode, source).removeprefix("<summary>").removesuffix("</summary>")
             return text[: 4 * limit_tokens] if told is None else Completion(text[: 4 * limit_tokens], *told)
 

@@ -8,7 +8,7 @@ from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.engine import Inputs
 from squidbot.core.errors import ConfigError
 from squidbot.core.last_request import Mode
-from squidbot.core.summaries import JobSettings, prompt
+from squidbot.core.summaries import SummarySettings, prompt
 
 from ..promises.driver import Host
 from ..promises.histories import tame
@@ -28,7 +28,7 @@ def test_summaries_keep_what_the_session_s_mode_keeps() -> None:
     """O-11: of a session without one what "developer" keeps; a mode of the settings goes before."""
     store = talked_in("debugger")
     assert {job.mode for job in desk_of(store).due(reason="request")} == {"debugger"}
-    chosen = desk_of(store, jobs=JobSettings(mode="planning")).due(reason="request")
+    chosen = desk_of(store, jobs=SummarySettings(mode="planning")).due(reason="request")
     assert {job.mode for job in chosen} == {"planning"}
     assert {job.mode for job in desk_of(talked_in("")).due(reason="request")} == {"developer"}
 
@@ -36,12 +36,12 @@ def test_summaries_keep_what_the_session_s_mode_keeps() -> None:
 def test_mode_of_the_user_s_own_keeps_what_its_text_says() -> None:
     """Where no text of that name is there any more, what "developer" keeps."""
     store = talked_in("reviewer")
-    jobs = desk_of(store, jobs=JobSettings(keeps=KEEPS)).due(reason="request")
+    jobs = desk_of(store, jobs=SummarySettings(keeps=KEEPS)).due(reason="request")
     assert {job.mode for job in jobs} == {"reviewer"}
     assert f"Keep above all: {KEEPS['reviewer']}.\n" in prompt(jobs[0], "said", 100, KEEPS)
     assert {job.mode for job in desk_of(store).due(reason="request")} == {"developer"}
     with pytest.raises(ConfigError, match="unknown mode 'debugger' of summaries; known: developer, reviewer"):
-        desk_of(store, jobs=JobSettings(mode="debugger", keeps=KEEPS))
+        desk_of(store, jobs=SummarySettings(mode="debugger", keeps=KEEPS))
 
 
 def test_summary_that_was_made_in_another_mode_stays_good() -> None:

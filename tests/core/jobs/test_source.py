@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.messages import Category
-from squidbot.core.summaries import Source
+from squidbot.core.summaries import SummarySource
 
 from ..promises.driver import CLASSES, Setup, assistant, held, opened, result, user
 from ..promises.histories import effort, histories
@@ -38,7 +38,7 @@ TURN = (
 
 def test_messages_are_shown_in_order_with_their_ids() -> None:
     """Who said it, what was called, what came of it; a long output is cut, with a handle."""
-    shown = Source.of(rows_of(*TURN), RENDERER).shown(4000)
+    shown = SummarySource.of(rows_of(*TURN), RENDERER).shown(4000)
     assert shown.startswith("[m0 user]\nplease look at a.py\n\n[m1 assistant]\nI will.\n[calls read] ")
     assert "recall m2 ...]" in shown
     assert shown.endswith("[m3 tool result]\nok\n\n[m4 assistant]\nIt is fine.")
@@ -48,9 +48,9 @@ def test_messages_are_shown_in_order_with_their_ids() -> None:
 def test_users_words_are_shown_whole_as_far_as_they_can_be() -> None:
     """What was asked is never left out; a text that no prompt could hold is cut in its middle."""
     asked = "word by word " * 400
-    source = Source.of(rows_of(user(asked), assistant("answer " * 5000)), RENDERER)
+    source = SummarySource.of(rows_of(user(asked), assistant("answer " * 5000)), RENDERER)
     assert asked in source.shown(4000)
-    huge = Source.of(rows_of(user("first " + "x y " * 20_000 + " last"), assistant("ok")), RENDERER).shown(4000)
+    huge = SummarySource.of(rows_of(user("first " + "x y " * 20_000 + " last"), assistant("ok")), RENDERER).shown(4000)
     assert CLASSES.text(huge).bound <= 4000
     assert "[m0 user]\nfirst " in huge
     assert " last" in huge
@@ -61,7 +61,7 @@ def test_copies_and_tombstones_are_passed_over() -> None:
     """They count nothing either (B-44)."""
     rows = rows_of(*TURN)
     copied = [*rows[:2], replace(rows[2], category=Category.RECALLED), replace(rows[3], category=Category.FORGOTTEN)]
-    source = Source.of([*copied, rows[4]], RENDERER)
+    source = SummarySource.of([*copied, rows[4]], RENDERER)
     assert "[m2 " not in source.shown(9000)
     assert "[m3 " not in source.shown(9000)
     assert source.tokens == rows[1].cost.bound + rows[4].cost.bound
@@ -69,9 +69,9 @@ def test_copies_and_tombstones_are_passed_over() -> None:
 
 def test_files_are_those_that_tools_were_called_on_changed_ones_first() -> None:
     """By rule, from the calls, and from what the assistant marked as made."""
-    assert Source.of(rows_of(*TURN), RENDERER).files() == (("b/c.py", "write b/c.py"), ("a.py", "read a.py"))
-    assert Source.of(rows_of(user("see d.py"), assistant("e.py is better")), RENDERER).files() == ()
-    made = Source.of(rows_of(user("go"), assistant("Done.\n[ARTIFACT] Created e.py")), RENDERER)
+    assert SummarySource.of(rows_of(*TURN), RENDERER).files() == (("b/c.py", "write b/c.py"), ("a.py", "read a.py"))
+    assert SummarySource.of(rows_of(user("see d.py"), assistant("e.py is better")), RENDERER).files() == ()
+    made = SummarySource.of(rows_of(user("go"), assistant("Done.\n[ARTIFACT] Created e.py")), RENDERER)
     assert made.files() == (("e.py", "Created e.py"),)
 
 
@@ -80,8 +80,8 @@ def test_files_are_those_that_tools_were_called_on_changed_ones_first() -> None:
 def test_every_message_is_shown(said: list[Message], most: int) -> None:
     """Whatever was said, in whatever room, nobody's turn is missing; the same each time."""
     rows = rows_of(*said) if said else ()
-    source = Source.of(rows, RENDERER)
+    source = SummarySource.of(rows, RENDERER)
     shown = source.shown(most)
     assert all(f"[m{row.seq} " in shown for row in rows)
-    assert shown == Source.of(rows, RENDERER).shown(most)
+    assert shown == SummarySource.of(rows, RENDERER).shown(most)
     assert source.tokens <= sum(row.cost.bound for row in rows)

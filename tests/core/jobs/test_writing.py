@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from squidbot.core.errors import ContextOverflowError, LLMError
-from squidbot.core.messages import Job
+from squidbot.core.messages import SummaryTask
 from squidbot.core.prompts import MODES
 from squidbot.core.summaries import ModelSummarizer
 from squidbot.testing.models import ScriptedLLM
@@ -13,9 +13,9 @@ from squidbot.testing.models import ScriptedLLM
 LEVELS = ("summary:detailed", "summary:moderate", "summary:compact", "summary:merged")
 
 
-def job(level: str = LEVELS[0], mode: str = "developer") -> Job:
+def job(level: str = LEVELS[0], mode: str = "developer") -> SummaryTask:
     """Return a job for messages 3 to 9."""
-    return Job("size", "s", 3, 9, level, mode, "digest", 200, 1000, 800)
+    return SummaryTask("size", "s", 3, 9, level, mode, "digest", 200, 1000, 800)
 
 
 @pytest.mark.parametrize("level", LEVELS)

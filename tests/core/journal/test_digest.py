@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.journal import DIGEST_TOKENS, Entry, digest
+from squidbot.core.journal import DIGEST_TOKENS, JournalEntry, digest
 
-ENTRY = Entry(
+ENTRY = JournalEntry(
     1_769_517_296, "Made  a\nstore.", decisions=("SQLite",), progress=("tables", "tests"), open_questions=("when?",),
     files_touched=("a.py",), errors=("one test failed",),
 )  # fmt: skip
@@ -47,7 +47,7 @@ def test_summary_is_cut_when_it_alone_has_no_room() -> None:
 @given(st.text(), st.lists(st.text(), max_size=4), st.integers(0, 200))
 def test_digest_is_never_above_its_room(summary: str, goals: list[str], room: int) -> None:
     """Whatever is said, counted as it is."""
-    got = digest(Entry(0, summary, progress=tuple(goals)), len, goals=goals, most_tokens=room)
+    got = digest(JournalEntry(0, summary, progress=tuple(goals)), len, goals=goals, most_tokens=room)
     assert len(got.text) <= room
     assert got.left_out == 2 * len(goals) - got.text.count("\n")
     assert not got.is_cut or "\n" not in got.text

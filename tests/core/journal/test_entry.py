@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from squidbot.core.errors import DamagedStoreError, NotFoundError
-from squidbot.core.journal import LISTS, MOST_TIME, Entry, day_of, from_line, to_line, valid_day
+from squidbot.core.journal import LISTS, MOST_TIME, JournalEntry, day_of, from_line, to_line, valid_day
 
 # As document 003 prints it.
 DOCUMENTED = (
@@ -20,7 +20,7 @@ DOCUMENTED = (
     '"decisions": ["SQLite"], "progress": ["tables"], "open_questions": ["when?"], "files_touched": ["a.py"], '
     '"tags": ["context", "memory"], "source_session": "session_9", "token_usage": {"total": 12345}}'
 )
-ENTRY = Entry(
+ENTRY = JournalEntry(
     1_769_517_296, "Made a store.", "default", "run_7", "session_9", ("SQLite",), ("tables",), ("when?",), ("a.py",),
     tags=("context", "memory"), total_tokens=12_345,
 )  # fmt: skip
@@ -28,7 +28,7 @@ ENTRY = Entry(
 SINGLE = st.text(st.characters(codec="utf-8"))
 LIST = st.lists(SINGLE, max_size=4).map(tuple)
 ENTRIES = st.builds(
-    Entry, st.integers(0, MOST_TIME), SINGLE, SINGLE, SINGLE, SINGLE, LIST, LIST, LIST, LIST, LIST, LIST,
+    JournalEntry, st.integers(0, MOST_TIME), SINGLE, SINGLE, SINGLE, SINGLE, LIST, LIST, LIST, LIST, LIST, LIST,
     st.none() | st.integers(0, 2**70),
 )  # fmt: skip
 
@@ -40,9 +40,9 @@ def test_line_is_that_of_the_document_when_all_is_said() -> None:
 
 
 @given(ENTRIES)
-@example(Entry(0, "one\n---\ntwo", decisions=("---", "\u2028", "\x85", "\x00", "\x7f"), errors=("x",)))
-@example(Entry(MOST_TIME, "\ud800", progress=("\udfff",)))
-def test_entry_comes_back_from_its_line_whatever_is_in_it(entry: Entry) -> None:
+@example(JournalEntry(0, "one\n---\ntwo", decisions=("---", "\u2028", "\x85", "\x00", "\x7f"), errors=("x",)))
+@example(JournalEntry(MOST_TIME, "\ud800", progress=("\udfff",)))
+def test_entry_comes_back_from_its_line_whatever_is_in_it(entry: JournalEntry) -> None:
     """There and back; the line is one line for every reader, and has UTF-8 (J-01, V21)."""
     line = to_line(entry)
     assert from_line(line) == entry
@@ -53,7 +53,7 @@ def test_entry_comes_back_from_its_line_whatever_is_in_it(entry: Entry) -> None:
 
 def test_halves_of_a_character_come_back_joined() -> None:
     """JSON can't tell them from the character that they make."""
-    assert from_line(to_line(Entry(0, "\ud83d\ude00"))).summary == "\N{GRINNING FACE}"
+    assert from_line(to_line(JournalEntry(0, "\ud83d\ude00"))).summary == "\N{GRINNING FACE}"
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_halves_of_a_character_come_back_joined() -> None:
 )
 def test_time_of_others_is_read_in_any_zone(stamp: str, time: int) -> None:
     """One that names none is taken for UTC; parts of a second are passed over."""
-    assert from_line(json.dumps({"timestamp": stamp, "summary": "x"})) == Entry(time, "x")
+    assert from_line(json.dumps({"timestamp": stamp, "summary": "x"})) == JournalEntry(time, "x")
 
 
 @pytest.mark.parametrize(
@@ -132,21 +132,21 @@ def test_keys_that_nobody_knows_are_passed_over() -> None:
 def test_what_no_reader_would_take_for_an_entry_is_refused(wrong: dict[str, Any], why: str) -> None:
     """Before it is anywhere: it would be written, and lost."""
     with pytest.raises(ValueError, match=re.escape(why)):
-        Entry(**{"time": 0, "summary": "x", **wrong})
+        JournalEntry(**{"time": 0, "summary": "x", **wrong})
 
 
 def test_parts_of_a_second_are_dropped_and_lists_taken() -> None:
     """A clock's own number, and what JSON gives, will do."""
     lists: dict[str, Any] = {"tags": ["a", "b"]}
-    entry = Entry(86_399.9, "x", **lists)
-    assert (entry, type(entry.time)) == (Entry(86_399, "x", tags=("a", "b")), int)
+    entry = JournalEntry(86_399.9, "x", **lists)
+    assert (entry, type(entry.time)) == (JournalEntry(86_399, "x", tags=("a", "b")), int)
     assert entry.timestamp == "1970-01-01T23:59:59Z"
 
 
 def test_day_changes_at_midnight_in_utc() -> None:
     """Whatever zone the machine is in (V21)."""
     assert (day_of(86_399), day_of(86_399.9), day_of(86_400)) == ("1970-01-01", "1970-01-01", "1970-01-02")
-    assert Entry(86_400, "x").day == "1970-01-02"
+    assert JournalEntry(86_400, "x").day == "1970-01-02"
     assert valid_day("2028-02-29") == "2028-02-29"
     for text in ("2026-02-29", "20260227", "2026-W05-1", "../x", "", "2026-01-27 "):
         with pytest.raises(NotFoundError, match="is no day"):
@@ -155,6 +155,6 @@ def test_day_changes_at_midnight_in_utc() -> None:
 
 def test_every_list_of_an_entry_is_in_its_line() -> None:
     """Errors, too, which the document has no place for, where there are any."""
-    line = json.loads(to_line(Entry(0, "x", errors=("e",))))
+    line = json.loads(to_line(JournalEntry(0, "x", errors=("e",))))
     assert {*LISTS} <= {*line}
-    assert "errors" not in json.loads(to_line(Entry(0, "x")))
+    assert "errors" not in json.loads(to_line(JournalEntry(0, "x")))

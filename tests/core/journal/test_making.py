@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.errors import LLMError
-from squidbot.core.journal import MOST_CHARS, Entry, Stretch, by_model, by_rule, question_of
+from squidbot.core.journal import MOST_CHARS, JournalEntry, JournalSpan, by_model, by_rule, question_of
 from squidbot.core.messages import Category, Completion, Message, ToolCall
 from squidbot.core.tokens.counters import builtin_counter
 
-ABOUT = Entry(0, "-", source_session="s", tags=("interval",))
+ABOUT = JournalEntry(0, "-", source_session="s", tags=("interval",))
 CLASSES = builtin_counter("classes")
 
 
@@ -44,8 +44,8 @@ messages = st.lists(
 @given(messages)
 def test_entry_by_rule_is_the_same_each_time_and_never_empty(talk: list[Message]) -> None:
     """Whatever was said: an entry says something, or there is none."""
-    made = by_rule(Stretch(talk), ABOUT, CLASSES)
-    assert made == by_rule(Stretch(talk), ABOUT, CLASSES)
+    made = by_rule(JournalSpan(talk), ABOUT, CLASSES)
+    assert made == by_rule(JournalSpan(talk), ABOUT, CLASSES)
     assert (made is None) == (not any(one.text.strip() for one in talk))
     assert made is None or made.summary.strip()
 
@@ -53,8 +53,8 @@ def test_entry_by_rule_is_the_same_each_time_and_never_empty(talk: list[Message]
 def test_what_was_brought_back_or_forgotten_is_in_no_entry() -> None:
     """It was told where it was said."""
     recalled = said("tool", "[DECISION] old\nPATH old", results=("c",), category=Category.RECALLED)
-    assert by_rule(Stretch([recalled, said("system", "Be kind.")]), ABOUT, CLASSES) is None
-    made = by_rule(Stretch([said("user", "hi"), recalled]), ABOUT, CLASSES)
+    assert by_rule(JournalSpan([recalled, said("system", "Be kind.")]), ABOUT, CLASSES) is None
+    made = by_rule(JournalSpan([said("user", "hi"), recalled]), ABOUT, CLASSES)
     assert made is not None
     assert (made.decisions, "old" in made.summary) == ((), False)
 
@@ -69,12 +69,12 @@ def test_error_that_was_mended_is_no_error_any_more() -> None:
         said("tool", "ERROR: 1 failed", results=("1",)),
         said("tool", "x = 1", results=("3",)),
     ]
-    failed = by_rule(Stretch(talk), ABOUT, CLASSES)
+    failed = by_rule(JournalSpan(talk), ABOUT, CLASSES)
     assert failed is not None
     assert failed.errors == ("run: ERROR: 1 failed",)
     assert failed.files_touched == ()
     talk += [said("assistant", "", calls=(again,)), said("tool", "all passed", results=("2",))]
-    mended = by_rule(Stretch(talk), ABOUT, CLASSES)
+    mended = by_rule(JournalSpan(talk), ABOUT, CLASSES)
     assert mended is not None
     assert mended.errors == ()
 
@@ -91,7 +91,7 @@ def test_model_reads_the_newest_messages_without_secrets() -> None:
     """As many as have room, and of a long one its beginning."""
     model = Model('{"summary": " Done ", "progress": ["a", 7, " "], "open_questions": "b"}')
     talk = [said("user", f"{number} " + "x " * 2_500) for number in range(40)]
-    made = by_model(Stretch(talk), ABOUT, model, lambda text: text.replace("39", "[out]"))
+    made = by_model(JournalSpan(talk), ABOUT, model, lambda text: text.replace("39", "[out]"))
     assert (made.summary, made.progress, made.open_questions, made.tags) == ("Done", ("a",), (), ("interval",))
     assert len(model.prompt) <= MOST_CHARS + 40
     assert "[out]" in model.prompt
@@ -102,4 +102,4 @@ def test_model_reads_the_newest_messages_without_secrets() -> None:
 def test_answer_that_is_no_entry_is_refused(answer: str) -> None:
     """Nothing of it becomes content."""
     with pytest.raises(LLMError, match="model answered no"):
-        by_model(Stretch([said("user", "hi")]), ABOUT, Model(answer), str)
+        by_model(JournalSpan([said("user", "hi")]), ABOUT, Model(answer), str)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.journal import Entry, as_markdown, day_as_markdown
+from squidbot.core.journal import JournalEntry, as_markdown, day_as_markdown
 
-ENTRY = Entry(
+ENTRY = JournalEntry(
     1_769_517_296, "Made a store.\n---\n## It holds.", "ann", "r7", "s9", ("SQLite,\nin one file",),
     ("tables", "tests"),
     files_touched=("a.py",), tags=("store",), total_tokens=12_345,
@@ -48,7 +48,7 @@ def test_page_of_a_day_is_as_it_is_shown() -> None:
 @given(st.lists(st.text(max_size=40), min_size=1, max_size=3))
 def test_page_has_one_heading_for_each_entry_whatever_they_say(texts: list[str]) -> None:
     """Nothing foreign begins at the margin."""
-    entries = [Entry(0, one, one, one, one, *((one,),) * 6) for one in texts]
+    entries = [JournalEntry(0, one, one, one, one, *((one,),) * 6) for one in texts]
     lines = day_as_markdown("1970-01-01", entries).splitlines()
     assert lines.count("## 00:00:00Z") == len(texts)
     assert {one[:2] for one in lines if one} <= {"# ", "##", "- ", "> ", ">", "**", "  ", "-"}

@@ -21,7 +21,7 @@ class SessionContext(InMemoryMemoryStore):
     @property
     def memories(self) -> dict[str, Memory]:
         """All that there is, of whatever scope, by id."""
-        return {name: kept.memory for owned in self._owners.values() for name, kept in owned.items()}
+        return dict(self._memories)
 
 
 def named(memory: Memory) -> Memory:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from squidbot.core.errors import BudgetError, RecallError
 from squidbot.core.memories import Memory, Scope, Source, View
-from squidbot.core.memory.asking import Added, Asked, Memories
+from squidbot.core.memory.asking import Memories, MemoryQuery, NewMemory
 
 from .shelves import ANN, BEN, METER, NOW, SessionContext, fact, named, shelf
 
@@ -22,7 +22,7 @@ def test_search_tells_what_answers_in_groups() -> None:
     """The whole text of a page."""
     one, two = fact("Ann lives in Oslo."), fact("Likes rain.", "preferences", days=1)
     store = shelf(one, two)
-    told = of_ann(store).search(Asked("where does Ann live"), NOW)
+    told = of_ann(store).search(MemoryQuery("where does Ann live"), NOW)
     (hit, *_) = store.search("where does Ann live", View(ANN), now=NOW)
     score = f"{100 * hit.score:.0f}"
     assert told.text == (
@@ -39,50 +39,51 @@ def test_search_tells_what_answers_in_groups() -> None:
 def test_search_says_how_to_go_on_and_goes_on() -> None:
     """Page by page, each fact once."""
     store = shelf(*(fact(f"tea number {number}", days=number) for number in range(7)))
-    first = of_ann(store).search(Asked("tea", limit=3), NOW)
+    first = of_ann(store).search(MemoryQuery("tea", limit=3), NOW)
     assert "more: search with offset 3]" in first.text
-    second = of_ann(store).search(Asked("tea", limit=3, offset=3), NOW)
-    last = of_ann(store).search(Asked("tea", limit=3, offset=6), NOW)
+    second = of_ann(store).search(MemoryQuery("tea", limit=3, offset=3), NOW)
+    last = of_ann(store).search(MemoryQuery("tea", limit=3, offset=6), NOW)
     ids = [one.memory_id for page in (first, second, last) for one in page.memories]
     assert len(ids) == len(set(ids)) == 7
     assert "more:" not in last.text
-    assert "no further memories" in of_ann(store).search(Asked("tea", limit=3, offset=9), NOW).text
+    assert "no further memories" in of_ann(store).search(MemoryQuery("tea", limit=3, offset=9), NOW).text
 
 
 def test_search_of_a_category_finds_it_behind_others() -> None:
     """What is asked for is not crowded out by the rest."""
     store = shelf(*(fact(f"tea {number}") for number in range(20)), fact("tea and milk", "preferences"))
-    told = of_ann(store).search(Asked("tea", "preferences", limit=8), NOW)
+    told = of_ann(store).search(MemoryQuery("tea", "preferences", limit=8), NOW)
     assert [one.text for one in told.memories] == ["tea and milk"]
 
 
 def test_search_says_what_was_searched_where_nothing_is_relevant() -> None:
     """With the counts, how near the nearest is, and what to try; and that it guesses."""
     store = shelf(fact("Ann likes tea."), fact("rain", "background"))
-    told = of_ann(store).search(Asked("tea in the far east, with a map of all trains"), NOW)
+    told = of_ann(store).search(MemoryQuery("tea in the far east, with a map of all trains"), NOW)
     assert "nothing relevant found for: tea in the far east" in told.text
     assert "core 1, concerns 0, preferences 0, background 1, without what was replaced" in told.text
     assert "under 30 %: a guess" in told.text
     assert "try other words" in told.text
     assert not told.memories
-    assert "Nothing is remembered yet." in of_ann(shelf()).search(Asked("tea"), NOW).text
+    assert "Nothing is remembered yet." in of_ann(shelf()).search(MemoryQuery("tea"), NOW).text
 
 
 def test_search_finds_history_only_where_it_is_asked_for() -> None:
     """A changed fact holds; the old one is there for who asks."""
     old = fact("Ann lives in Paris.", days=90)
     store = shelf(old, fact("Ann lives in Oslo.", supersedes=old.memory_id))
-    now = of_ann(store).search(Asked("Ann lives"), NOW)
+    now = of_ann(store).search(MemoryQuery("Ann lives"), NOW)
     assert [one.text for one in now.memories] == ["Ann lives in Oslo."]
     assert "(until 3 days ago: Ann lives in Paris.)" in now.text
-    past = of_ann(store).search(Asked("Ann lives", past=True), NOW)
+    past = of_ann(store).search(MemoryQuery("Ann lives", past=True), NOW)
     assert len(past.memories) == 2
 
 
 @pytest.mark.parametrize(
-    "asked", [Asked("tea", limit=0), Asked("tea", limit=51), Asked("tea", offset=-1), Asked("...")]
+    "asked",
+    [MemoryQuery("tea", limit=0), MemoryQuery("tea", limit=51), MemoryQuery("tea", offset=-1), MemoryQuery("...")],
 )
-def test_search_refuses_what_it_can_not_do(asked: Asked) -> None:
+def test_search_refuses_what_it_can_not_do(asked: MemoryQuery) -> None:
     """With a text that says what would do."""
     with pytest.raises(RecallError):
         of_ann(shelf(fact("tea"))).search(asked, NOW)
@@ -91,28 +92,28 @@ def test_search_refuses_what_it_can_not_do(asked: Asked) -> None:
 def test_query_that_is_no_query_is_refused() -> None:
     """Nobody looks for a page of text."""
     with pytest.raises(RecallError, match="at most 1,000"):
-        of_ann(shelf()).search(Asked("tea " * 400), NOW)
+        of_ann(shelf()).search(MemoryQuery("tea " * 400), NOW)
 
 
 def test_no_room_is_an_error_that_names_the_key() -> None:
     """Of whoever sizes windows."""
     with pytest.raises(BudgetError, match="compact first"):
-        of_ann(shelf(fact("tea")), limit_tokens=20).search(Asked("tea"), NOW)
+        of_ann(shelf(fact("tea")), limit_tokens=20).search(MemoryQuery("tea"), NOW)
 
 
 def test_list_goes_on_behind_the_last_one() -> None:
     """Newest first, each once, until nothing is left."""
     store = shelf(*(fact(f"fact {number}", days=number) for number in range(5)))
-    first = of_ann(store).listed(Asked(limit=3), NOW)
+    first = of_ann(store).listed(MemoryQuery(limit=3), NOW)
     last = first.memories[-1].memory_id
     assert f"more: list after {last}]" in first.text
-    second = of_ann(store).listed(Asked(limit=3, after=last), NOW)
+    second = of_ann(store).listed(MemoryQuery(limit=3, after=last), NOW)
     assert [one.text for one in (*first.memories, *second.memories)] == [f"fact {number}" for number in range(5)]
-    end = of_ann(store).listed(Asked(after=second.memories[-1].memory_id), NOW)
+    end = of_ann(store).listed(MemoryQuery(after=second.memories[-1].memory_id), NOW)
     assert "no further memories" in end.text
     assert (
         "no memories in concerns>\nOther categories have some"
-        in of_ann(store).listed(Asked(category="concerns"), NOW).text
+        in of_ann(store).listed(MemoryQuery(category="concerns"), NOW).text
     )
 
 
@@ -120,7 +121,7 @@ def test_added_fact_is_kept_with_who_said_so() -> None:
     """As the assistant's, from this message, and without its secrets."""
     store = shelf()
     source = Source("s1", 21, 21)
-    told = of_ann(store).add(Added("Likes tea; password: hunter22", "preferences", source=source), NOW)
+    told = of_ann(store).add(NewMemory("Likes tea; password: hunter22", "preferences", source=source), NOW)
     (kept,) = store.memories.values()
     assert kept == told.memories[0]
     assert kept.text == "Likes tea; password: [redacted]"
@@ -133,7 +134,7 @@ def test_fact_that_is_known_is_not_added_again() -> None:
     """Case and punctuation are no difference."""
     one = fact("Ann likes tea.")
     store = shelf(one)
-    assert f"{one.memory_id} says so (3 days ago)" in of_ann(store).add(Added("ann likes TEA"), NOW).text
+    assert f"{one.memory_id} says so (3 days ago)" in of_ann(store).add(NewMemory("ann likes TEA"), NOW).text
     assert len(store.memories) == 1
 
 
@@ -141,13 +142,13 @@ def test_replaced_fact_is_kept_as_history_and_can_come_back() -> None:
     """Tea, then cocoa, then tea again: three facts, of which the last holds."""
     store = shelf()
     memories = of_ann(store)
-    first = memories.add(Added("Drinks tea."), NOW).memories[0]
-    second = memories.add(Added("Drinks cocoa.", replaces=first.memory_id), NOW + 1).memories[0]
-    third = memories.add(Added("Drinks tea.", replaces=second.memory_id), NOW + 2).memories[0]
+    first = memories.add(NewMemory("Drinks tea."), NOW).memories[0]
+    second = memories.add(NewMemory("Drinks cocoa.", replaces=first.memory_id), NOW + 1).memories[0]
+    third = memories.add(NewMemory("Drinks tea.", replaces=second.memory_id), NOW + 2).memories[0]
     assert len({first.memory_id, second.memory_id, third.memory_id}) == 3
     assert [one.memory_id for one in store.listed(View(ANN))] == [third.memory_id]
     with pytest.raises(RecallError, match="was replaced by"):
-        memories.add(Added("Drinks milk.", replaces=first.memory_id), NOW + 3)
+        memories.add(NewMemory("Drinks milk.", replaces=first.memory_id), NOW + 3)
 
 
 @pytest.mark.parametrize("text", ["...", "sk-" + "a1" * 20, "word " * 300, "4111 1111 1111 1111"])
@@ -155,7 +156,7 @@ def test_nothing_to_remember_is_refused(text: str) -> None:
     """No word, a secret alone, a page of text."""
     store = shelf()
     with pytest.raises(RecallError):
-        of_ann(store).add(Added(text), NOW)
+        of_ann(store).add(NewMemory(text), NOW)
     assert not store.memories
 
 
@@ -179,10 +180,10 @@ def test_nothing_of_another_user_is_seen_replaced_or_forgotten() -> None:
     with pytest.raises(RecallError, match="no memory has the id"):
         memories.forget(other.memory_id)
     with pytest.raises(RecallError, match="no memory has the id"):
-        memories.add(Added("x", replaces=other.memory_id), NOW)
+        memories.add(NewMemory("x", replaces=other.memory_id), NOW)
     with pytest.raises(RecallError, match="to list behind"):
-        memories.listed(Asked(after=other.memory_id), NOW)
-    assert "nothing relevant" in memories.search(Asked("tea"), NOW).text
+        memories.listed(MemoryQuery(after=other.memory_id), NOW)
+    assert "nothing relevant" in memories.search(MemoryQuery("tea"), NOW).text
     assert set(store.memories) == {other.memory_id}
 
 
@@ -197,8 +198,8 @@ def test_no_isolation_shows_a_fact_of_another_user(mine: Scope, other: Scope, is
     view = View(mine, isolation)  # type: ignore[arg-type]  # one of the four
     memories = Memories(shelf(one), view, METER)
     sees = view.key == View(other, isolation).key  # type: ignore[arg-type]  # one of the four
-    assert (one in memories.search(Asked("tea"), NOW).memories) is sees
-    assert (one in memories.listed(Asked(), NOW).memories) is sees
+    assert (one in memories.search(MemoryQuery("tea"), NOW).memories) is sees
+    assert (one in memories.listed(MemoryQuery(), NOW).memories) is sees
     assert bool(memories.relevant("tea", 5, NOW)) is sees
     if (mine.tenant, mine.user) != (other.tenant, other.user):
         assert not sees

@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 
 from squidbot.core.memories import Memory, View
 from squidbot.core.memory.extract import extract
-from squidbot.core.memory.facts import Candidate, Utterance, about, memory_of
-from squidbot.core.memory.learning import Learned, Place, decided, learned
+from squidbot.core.memory.facts import FactCandidate, Utterance, about, memory_of
+from squidbot.core.memory.learning import LearningContext, LearningPlan, decided, learned
 
 from .shelves import ANN, BEN, NOW, SessionContext, fact, shelf
 
-PLACE = Place(View(ANN), "s1", NOW)
+PLACE = LearningContext(View(ANN), "s1", NOW)
 
 
-def taught(store: SessionContext, *texts: str) -> list[Learned]:
+def taught(store: SessionContext, *texts: str) -> list[LearningPlan]:
     """Have a store learn of messages, one after the other, a second apart."""
-    done: list[Learned] = []
+    done: list[LearningPlan] = []
     for text in texts:
         seq = len(store.memories) * 10 + len(done)
         said = Utterance("user", text, seq, NOW + seq)
@@ -155,13 +155,13 @@ def taken_places(store: SessionContext) -> list[Memory]:
     return [one for one in past if store.memories[one.superseded_by].supersedes != one.memory_id]
 
 
-def home(text: str, **more: object) -> Candidate:
+def home(text: str, **more: object) -> FactCandidate:
     """Return a candidate about where the user lives."""
-    made = Candidate(text, "core", "user", 1, 1, NOW, slot="user/home")
+    made = FactCandidate(text, "core", "user", 1, 1, NOW, slot="user/home")
     return replace(made, **more)  # type: ignore[arg-type]  # fields
 
 
-def kept(candidate: Candidate) -> Memory:
+def kept(candidate: FactCandidate) -> Memory:
     """Return the memory that a candidate is."""
     return memory_of(candidate, ANN, "s0", NOW)
 
@@ -222,7 +222,7 @@ def test_memory_that_was_added_by_hand_counts_by_its_words() -> None:
 
 def test_nothing_is_asked_of_a_store_for_nothing() -> None:
     """Most turns say nothing that lasts."""
-    assert learned([], shelf(), PLACE) == Learned((), ())
+    assert learned([], shelf(), PLACE) == LearningPlan((), ())
 
 
 TEXTS = st.sampled_from([text for texts, _ in CHANGES for text in texts] + [text for texts in BESIDE for text in texts])

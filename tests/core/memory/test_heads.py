@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from squidbot.core.memories import CATEGORIES, View
 from squidbot.core.memory.asking import Memories
+from squidbot.core.memory.chunks import DocumentCard
 from squidbot.core.memory.facts import TRAIT
-from squidbot.core.memory.injected import INDEX, Caps, Start, cold_start, index, overview, profile, sections, traits
-from squidbot.core.memory.pieces import Card
+from squidbot.core.memory.injected import INDEX, InjectionLimits, cold_start, index, overview, profile, sections, traits
 from squidbot.core.memory.text import COUNTED
 from squidbot.core.view.renderer import fenced
 
@@ -21,7 +21,7 @@ from .shelves import ANN, BEN, METER, NOW, SessionContext, fact, shelf
 
 def started(store: SessionContext, prompt: str, limit_tokens: int = 200, *, searchable: bool = True) -> str:
     """Return what is told at the beginning of a conversation."""
-    told = cold_start(Memories(store, View(ANN), METER), Start(prompt, NOW), limit_tokens, searchable=searchable)
+    told = cold_start(Memories(store, View(ANN), METER), prompt, NOW, limit_tokens=limit_tokens, searchable=searchable)
     return told.text if told else ""
 
 
@@ -63,13 +63,13 @@ def test_index_of_many_says_that_there_are_more() -> None:
 
 def test_index_says_how_many_files_are_indexed_and_names_none() -> None:
     """Else nobody looks for what they say; of who has files alone, too."""
-    cards = [Card(f"notes/{number}.md", "d", "", NOW).memory(ANN) for number in range(2)]
+    cards = [DocumentCard(f"notes/{number}.md", "d", "", NOW).memory(ANN) for number in range(2)]
     told = index(overview(shelf(*cards), View(ANN)), METER)
     assert told is not None
     assert told.text.endswith("background: 0\nfiles: 2")
     assert told.memories == ()
     assert index(overview(shelf(*cards), View(BEN)), METER) is None
-    many = [Card(f"{number}.md", "d", "", NOW).memory(ANN) for number in range(COUNTED + 1)]
+    many = [DocumentCard(f"{number}.md", "d", "", NOW).memory(ANN) for number in range(COUNTED + 1)]
     assert f"files: {COUNTED}+" in str(index(overview(shelf(*many), View(ANN)), METER))
 
 
@@ -170,12 +170,12 @@ def test_sections_together_cost_no_more_than_they_may(facts: list[tuple[str, str
     store = shelf(*{one.memory_id: one for one in memories}.values())
     seen = Memories(store, View(ANN), METER)
     for searchable in (True, False):
-        made = sections(seen, Caps(), limit_tokens, searchable=searchable)
+        made = sections(seen, InjectionLimits(), limit_tokens, searchable=searchable)
         assert sum(METER.message(fenced(one.name, one.text)).bound for one in made) <= max(0, limit_tokens)
         assert all(one.is_remembered for one in made)
         assert (INDEX in {one.name for one in made}) <= searchable
         assert {each for one in made for each in one.memories} <= set(store.memories)
-    assert not sections(seen, Caps(0, 0, 0), limit_tokens, searchable=True)
+    assert not sections(seen, InjectionLimits(0, 0, 0), limit_tokens, searchable=True)
 
 
 def test_head_of_a_thousand_facts_is_made_in_no_time() -> None:
@@ -184,6 +184,6 @@ def test_head_of_a_thousand_facts_is_made_in_no_time() -> None:
         *(fact(f"Fact number {number} of the user.", CATEGORIES[number % 4], number) for number in range(1000))
     )
     begun = time.process_time()
-    made = sections(Memories(store, View(ANN), METER), Caps(), 900, searchable=True)
+    made = sections(Memories(store, View(ANN), METER), InjectionLimits(), 900, searchable=True)
     assert time.process_time() - begun < 0.5
     assert [one.name for one in made] == ["remembered profile", "remembered index"]

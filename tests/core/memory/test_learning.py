@@ -16,7 +16,7 @@ from squidbot.core import events
 from squidbot.core.errors import ConfigError, LLMError, StoreError
 from squidbot.core.memories import Mark, Memory, Scope, Source, View
 from squidbot.core.memory import learning
-from squidbot.core.memory.learning import MODEL, RULES, ModelReader, Rests, Study, Unread
+from squidbot.core.memory.learning import MODEL, RULES, Backoff, FactReader, ModelReader, UnreadMessages
 from squidbot.core.messages import Category
 from squidbot.core.redaction import Redactor
 from squidbot.core.transcript.scopes import SCOPE, ScopeChange
@@ -78,10 +78,10 @@ class Chat:
         rows = self.transcripts._sessions[self.session_id].messages  # what `forget` of a session does
         rows[seq] = replace(rows[seq], category=Category.FORGOTTEN, payload=json.dumps({"role": "user", "content": ""}))
 
-    def study(self, **more: object) -> Study:
+    def study(self, **more: object) -> FactReader:
         """Return what reads it."""
         return replace(
-            Study(self.session_id, self.transcripts, CODECS, self.memories, observer=self.heard),
+            FactReader(self.session_id, self.transcripts, CODECS, self.memories, observer=self.heard),
             **more,  # type: ignore[arg-type]  # fields of it
         )
 
@@ -103,7 +103,7 @@ def test_messages_are_read_once_and_say_where_facts_are_from() -> None:
     chat = Chat()
     chat.say("Hi, I live in Oslo.", whose=ANN)
     chat.say("Nice. DECISION: we use SQLite.", "assistant")
-    assert chat.study().unread() == Unread("s", RULES, 0, 1)
+    assert chat.study().unread() == UnreadMessages("s", RULES, 0, 1)
     (done,) = chat.study().by_rules(NOW)
     (fact,) = (one for one in done.memories if one.category == "core")
     assert (fact.text, fact.trust, fact.scope, fact.time) == ("The user lives in Oslo.", "user", ANN, NOW)
@@ -437,7 +437,7 @@ def test_model_that_fails_leaves_its_mark_and_the_session_rests() -> None:
     chat = Chat()
     chat.say("I live in Oslo.", whose=ANN)
     chat.say("Lovely.", "assistant")
-    rests = Rests(10.0)
+    rests = Backoff(10.0)
     study = chat.study(model=ModelReader(ScriptedLLM(LLMError("unreachable", "refused"))), rests=rests)
     (done,) = study.by_model(NOW)
     assert (done.succeeded, done.memories, done.why) == (False, (), "unreachable: refused")

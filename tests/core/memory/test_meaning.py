@@ -10,7 +10,7 @@ import pytest
 from squidbot.adapters.stdlib import ExactIndex, InMemoryMemoryStore
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, StoreError
 from squidbot.core.memories import Scope, View
-from squidbot.core.memory.asking import Added, Asked, Memories
+from squidbot.core.memory.asking import Memories, MemoryQuery, NewMemory
 from squidbot.core.memory.meaning import BATCH_MEMORIES, SEARCH_MEMORIES, ByMeaning
 from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.core.vectors import VectorStore, unit
@@ -305,9 +305,9 @@ def test_no_embedder_is_asked_on_a_requests_way_or_when_a_fact_is_added() -> Non
     """Facts behind the first words, and whether a fact is known already, are found by words."""
     kept = Kept()
     memories = Memories(kept.store, ANN, Meter(builtin_counter("classes")))
-    memories.add(Added("Ann owns a beagle."), NOW)
-    assert "known already" in memories.add(Added("Ann owns a beagle!"), NOW).text
+    memories.add(NewMemory("Ann owns a beagle."), NOW)
+    assert "known already" in memories.add(NewMemory("Ann owns a beagle!"), NOW).text
     assert [each.text for each in memories.relevant("Which beagle does Ann own?", 3, NOW)] == ["Ann owns a beagle."]
     assert kept.embedder.asked == []
-    assert "beagle" in memories.search(Asked("beagle"), NOW).text
+    assert "beagle" in memories.search(MemoryQuery("beagle"), NOW).text
     assert kept.embedder.asked

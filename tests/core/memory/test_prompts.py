@@ -10,17 +10,16 @@ from hypothesis import strategies as st
 
 from squidbot.core.errors import LLMError
 from squidbot.core.memories import CATEGORIES
-from squidbot.core.memory.facts import Utterance
+from squidbot.core.memory.facts import FactCandidate, Utterance
 from squidbot.core.memory.learning import (
     CLOSING,
     FACT_CHARS,
     HEAD_CHARS,
     MOST_FACTS,
     OPENING,
-    Answered,
+    SYSTEM_TEXT,
     prompt,
     read_answer,
-    system_text,
 )
 from squidbot.core.redaction import Redactor
 
@@ -46,19 +45,19 @@ def entry(**changed: object) -> dict[str, object]:
     return {key: value for key, value in made.items() if value is not None}
 
 
-def answered(*entries: object, known: tuple[str, ...] = ()) -> Answered:
-    """Return what is taken of these."""
+def answered(*entries: object, known: tuple[str, ...] = ()) -> tuple[list[FactCandidate], list[str]]:
+    """Return the candidates among entries, and why others are refused."""
     return read_answer(f"{OPENING}{json.dumps(entries)}{CLOSING}", EXCHANGE, known)
 
 
 def test_fact_with_evidence_is_taken() -> None:
     """With the trust of who said it, its source, and how it came about."""
-    (one,) = answered(entry()).candidates
+    (one,), _ = answered(entry())
     assert one.text == "Ann rows every Tuesday on the Elbe."
     assert (one.category, one.trust, one.importance) == ("preferences", "user", 0.6)
     assert (one.first_seq, one.last_seq, one.time, one.speaker) == (12, 12, NOW, "Ann")
     assert one.reason == "a language model (prompts 1) read it in m12"
-    assert answered().candidates == ()
+    assert answered() == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -85,11 +84,9 @@ def test_fact_with_evidence_is_taken() -> None:
 )
 def test_fact_without_evidence_is_refused_alone(changed: dict[str, object], why: str) -> None:
     """The others of the same answer stay."""
-    made = answered(entry(**changed), entry())
-    assert len(made.candidates) == 1
-    ((number, said),) = made.refused
-    assert number == 0
-    assert why in said
+    candidates, (reason,) = answered(entry(**changed), entry())
+    assert len(candidates) == 1
+    assert why in reason
 
 
 @pytest.mark.parametrize(
@@ -131,8 +128,8 @@ def test_answer_outside_of_its_marks_is_refused() -> None:
         read_answer(json.dumps([entry()]), EXCHANGE)
     with pytest.raises(LLMError, match="cut"):
         read_answer(OPENING + json.dumps([entry()]), EXCHANGE)
-    made = read_answer(f"Sure! {OPENING} [] {OPENING}\n{json.dumps([entry()])}\n{CLOSING} Done.", EXCHANGE)
-    assert len(made.candidates) == 1
+    candidates, _ = read_answer(f"Sure! {OPENING} [] {OPENING}\n{json.dumps([entry()])}\n{CLOSING} Done.", EXCHANGE)
+    assert len(candidates) == 1
 
 
 @pytest.mark.parametrize(
@@ -146,13 +143,13 @@ def test_answer_outside_of_its_marks_is_refused() -> None:
 def test_nobody_else_makes_core_facts(source: str, quote: str, text: str, trust: str) -> None:
     """Whatever the model thinks of it: background, with the trust of its source, in nobody's place (poisoning)."""
     asked = entry(source=source, quote=quote, text=text, category="core", replaces="f-known")
-    (one,) = answered(asked, known=("f-known",)).candidates
+    (one,), _ = answered(asked, known=("f-known",))
     assert (one.category, one.trust, one.replaces) == ("background", trust, "")
 
 
 def test_fact_may_replace_one_that_was_shown() -> None:
     """By its id."""
-    (one,) = answered(entry(replaces="f-known"), known=("f-known",)).candidates
+    (one,), _ = answered(entry(replaces="f-known"), known=("f-known",))
     assert one.replaces == "f-known"
 
 
@@ -160,9 +157,10 @@ def test_secret_is_refused() -> None:
     """It does not even become a fact with a hole."""
     said = [Utterance("user", "My door code word is EMP-1234 as always", 3)]
     asked = entry(source="m3", quote="door code word is", text="The door code word is EMP-1234.")
-    made = read_answer(f"{OPENING}{json.dumps([asked])}{CLOSING}", said, (), Redactor(patterns=("EMP-[0-9]+",)))
-    assert made.candidates == ()
-    assert "secret" in made.refused[0].why
+    redactor = Redactor(patterns=("EMP-[0-9]+",))
+    candidates, (reason,) = read_answer(f"{OPENING}{json.dumps([asked])}{CLOSING}", said, (), redactor)
+    assert candidates == []
+    assert "secret" in reason
 
 
 def test_prompt_shows_messages_known_facts_and_the_form() -> None:
@@ -174,7 +172,7 @@ def test_prompt_shows_messages_known_facts_and_the_form() -> None:
     assert text.count("</messages>") == text.count("</known>") == 1
     assert text.count(OPENING) == text.count(CLOSING) == 1
     assert "<known>" not in prompt(EXCHANGE)
-    assert "data" in system_text()
+    assert "data" in SYSTEM_TEXT
     example = next(line for line in text.splitlines() if line.startswith("{"))
     assert set(json.loads(example)) <= {"text", "category", "source", "quote", "importance"}
 
@@ -209,10 +207,10 @@ ENTRIES = st.fixed_dictionaries(
 @given(st.lists(ENTRIES, max_size=5))
 def test_what_is_taken_has_its_evidence(entries: list[dict[str, object]]) -> None:
     """Each entry is taken or refused; only a user's own words are trusted."""
-    made = answered(*entries, known=("f-known",))
-    assert len(made.candidates) + len(made.refused) == len(entries)
+    candidates, refused = answered(*entries, known=("f-known",))
+    assert len(candidates) + len(refused) == len(entries)
     by_seq = {one.seq: one for one in EXCHANGE}
-    for one in made.candidates:
+    for one in candidates:
         role = by_seq[one.first_seq].role
         assert one.trust in ({"user", "import"} if role == "user" else {role})
         assert one.trust == "user" or (one.category == "background" and not one.replaces)
@@ -225,7 +223,7 @@ def test_what_is_taken_has_its_evidence(entries: list[dict[str, object]]) -> Non
 def test_no_answer_raises_anything_else(body: str) -> None:
     """Whatever a model writes."""
     try:
-        made = read_answer(f"{OPENING}{body}{CLOSING}", EXCHANGE)
+        candidates, _ = read_answer(f"{OPENING}{body}{CLOSING}", EXCHANGE)
     except LLMError:
         return
-    assert made.candidates == ()
+    assert candidates == []

@@ -31,8 +31,7 @@ def test_model_is_shown_the_exchange_without_secrets() -> None:
         asked.extend((system, prompt))
         return answer(KNOWN[0].memory_id)
 
-    read = ModelReader(ScriptedLLM(told)).read(SAID, KNOWN)
-    (one,) = read.answered.candidates
+    (one,), _ = ModelReader(ScriptedLLM(told)).read(SAID, KNOWN)
     assert (one.text, one.trust, one.replaces) == ("The user rows every Tuesday.", "user", KNOWN[0].memory_id)
     assert "[m3 user]\nI row every Tuesday. My api_key is [redacted]" in asked[1]
     assert "a1a1" not in "".join(asked)
@@ -41,9 +40,9 @@ def test_model_is_shown_the_exchange_without_secrets() -> None:
 
 def test_only_what_was_shown_can_be_replaced() -> None:
     """Of many known facts the first are shown."""
-    read = ModelReader(ScriptedLLM(answer(KNOWN[-1].memory_id))).read(SAID, KNOWN)
-    assert read.answered.candidates == ()
-    assert "not shown" in read.answered.refused[0].why
+    candidates, (reason,) = ModelReader(ScriptedLLM(answer(KNOWN[-1].memory_id))).read(SAID, KNOWN)
+    assert candidates == []
+    assert "not shown" in reason
 
 
 @pytest.mark.parametrize("text", ["", " \n", "I am sorry.", OPENING])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.codecs.openai_chat import OpenAIChat
-from squidbot.core.memory.injected import PIECE_CHARS, READ_CHARS, READ_MESSAGES, Turns
+from squidbot.core.memory.injected import PIECE_CHARS, READ_CHARS, READ_MESSAGES, MessageSearch
 from squidbot.core.messages import Category, Erasure
 from squidbot.testing.values import made_message
 
@@ -33,14 +33,14 @@ WORDS = ("kettle", "heron", "harbour", "deploy", "the", "what?", "yesterday", "A
 TALK = st.lists(st.lists(st.sampled_from(WORDS), max_size=6).map(" ".join), min_size=1, max_size=60)
 
 
-def told(texts: Iterable[str], store: TranscriptStore | None = None, time: float | None = None) -> Turns:
+def told(texts: Iterable[str], store: TranscriptStore | None = None, time: float | None = None) -> MessageSearch:
     """Return the search over a session in which this was said."""
     kept = store or InMemoryStore()
     kept.append("s", 0, [replace(made_message(seq, text), time=time) for seq, text in enumerate(texts)])
-    return Turns(kept, "s", lambda _: CODEC)
+    return MessageSearch(kept, "s", lambda _: CODEC)
 
 
-def seqs(turns: Turns, query: str, now: float | None = None) -> list[int]:
+def seqs(turns: MessageSearch, query: str, now: float | None = None) -> list[int]:
     """Return what is found, best first."""
     return [row.seq for row, _ in turns.found(query, now)]
 
@@ -71,7 +71,7 @@ def test_days_are_told_from_when_it_is_asked() -> None:
     times = (NOW - 40 * DAY, NOW - 1 * DAY, NOW - 20 * DAY)
     said = [replace(made_message(seq, "we mended the red gate"), time=time) for seq, time in enumerate(times)]
     store.append("s", 0, said)
-    assert seqs(Turns(store, "s", lambda _: CODEC), "who mended the gate yesterday?", NOW)[0] == 1
+    assert seqs(MessageSearch(store, "s", lambda _: CODEC), "who mended the gate yesterday?", NOW)[0] == 1
 
 
 def test_who_is_named_is_who_speaks() -> None:
@@ -84,7 +84,7 @@ def test_who_is_named_is_who_speaks() -> None:
     ]
     store = InMemoryStore()
     store.append("s", 0, [replace(each, time=NOW + each.seq * DAY) for each in said])
-    assert seqs(Turns(store, "s", lambda _: CODEC), "did Ada sell the boat")[0] == 0
+    assert seqs(MessageSearch(store, "s", lambda _: CODEC), "did Ada sell the boat")[0] == 0
 
 
 def test_what_is_gone_stands_beside_nothing() -> None:
@@ -166,4 +166,4 @@ def test_messages_of_a_form_that_is_no_json_are_found() -> None:
         replace(made_message(seq), payload=text) for seq, text in enumerate(("the harbour", 'the "name" of the heron'))
     ]
     store.append("s", 0, said)
-    assert seqs(Turns(store, "s", lambda _: Plain()), "heron") == [1]  # type: ignore[arg-type,return-value]  # all it uses
+    assert seqs(MessageSearch(store, "s", lambda _: Plain()), "heron") == [1]  # type: ignore[arg-type,return-value]  # all it uses

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.messages import Cost, Message, Role, ToolCall
-from squidbot.core.notes.extract import Line, Notes, Reading, Unit, extract, literals_of, render
+from squidbot.core.notes.extract import NoteLine, NoteMaterial, Notes, NoteUnit, extract, literals_of, render
 from squidbot.core.ports import Certificate
 from squidbot.core.tokens.counters import builtin_counter
 
@@ -208,9 +208,9 @@ def test_extract_says_what_it_stands_for_when_nothing_is_worth_a_line() -> None:
 
 def test_render_puts_the_words_worth_most_for_their_tokens_first() -> None:
     """A name written often stands before one seen once; a label is paid for once."""
-    line = Line("edit a/b.py", 1.0)
-    line.add([Unit("seen_once", "uses"), Unit("written_often", "wrote")])
-    reading = Reading({"file a/b.py": line}, written={"written_often": 5.0}, shown={"seen_once": 1.0})
+    line = NoteLine("edit a/b.py", 1.0)
+    line.add([NoteUnit("seen_once", "uses"), NoteUnit("written_often", "wrote")])
+    reading = NoteMaterial({"file a/b.py": line}, written={"written_often": 5.0}, shown={"seen_once": 1.0})
     full = render(reading, header="Notes:", limit_tokens=100, counter=CLASSES)
     less = render(reading, header="Notes:", limit_tokens=full.cost.bound - 1, counter=CLASSES)
     assert full.text == "Notes:\n- edit a/b.py; uses seen_once; wrote written_often"
@@ -234,9 +234,9 @@ class Sparse:
 
 def test_render_goes_on_where_a_counter_counts_less_than_the_rough_count() -> None:
     """The rough count only ranks: what fits by the counter is written."""
-    line = Line("edit a/b.py", 1.0)
-    line.add(Unit(f"tax_rate_{at}", "uses") for at in range(200))
-    made = render(Reading({"file a/b.py": line}), header="Notes:", limit_tokens=100, counter=Sparse())
+    line = NoteLine("edit a/b.py", 1.0)
+    line.add(NoteUnit(f"tax_rate_{at}", "uses") for at in range(200))
+    made = render(NoteMaterial({"file a/b.py": line}), header="Notes:", limit_tokens=100, counter=Sparse())
     assert made.text.count("tax_rate_") == 200
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.messages import Record
-from squidbot.core.notes.extract import Line, Reading, Unit
+from squidbot.core.notes.extract import NoteLine, NoteMaterial, NoteUnit
 from squidbot.core.notes.notebook import (
     FADING_TOKENS,
     FRAGMENT,
@@ -26,13 +26,13 @@ from squidbot.core.notes.notebook import (
 )
 
 
-def reading(*subjects: str, units: int = 1, weight: float = 1.0) -> Reading:
+def reading(*subjects: str, units: int = 1, weight: float = 1.0) -> NoteMaterial:
     """Return a reading with a line for each subject, each with so many words."""
     lines = {}
     for subject in subjects:
         texts = [f"{subject.replace(' ', '_')}_{number}.py" for number in range(units)]
-        lines[subject] = Line(subject, weight, {text: Unit(text, "with", weight, 0.2) for text in texts})
-    return Reading(lines, dict.fromkeys(subjects, 1.0), {})
+        lines[subject] = NoteLine(subject, weight, {text: NoteUnit(text, "with", weight, 0.2) for text in texts})
+    return NoteMaterial(lines, dict.fromkeys(subjects, 1.0), {})
 
 
 def fragment(first: int, tokens: int, *subjects: str) -> Fragment:
@@ -66,9 +66,13 @@ def test_old_lines_fade_with_what_was_said_since() -> None:
 
 def test_line_that_is_heard_of_again_is_as_new() -> None:
     """With its last news, behind the others, and the words of both times."""
-    old = Fragment(0, 9, 10, 0, Reading({"file a.py": Line("a", 1.0, {"x": Unit("x", "with", 1.0, 0.0)})}))
+    old = Fragment(0, 9, 10, 0, NoteMaterial({"file a.py": NoteLine("a", 1.0, {"x": NoteUnit("x", "with", 1.0, 0.0)})}))
     new = Fragment(
-        10, 19, FADING_TOKENS, 0, Reading({"file a.py": Line("again", 2.0, {"y": Unit("y", "with", 1.0, 0.0)})})
+        10,
+        19,
+        FADING_TOKENS,
+        0,
+        NoteMaterial({"file a.py": NoteLine("again", 2.0, {"y": NoteUnit("y", "with", 1.0, 0.0)})}),
     )
     (line,) = Ledger().taking(old).taking(new).reading.lines.values()
     assert (line.head, line.weight) == ("again", 2.0)
@@ -87,8 +91,8 @@ def test_blocks_beyond_reach_are_no_longer_stood_for() -> None:
 def test_fragment_and_ledger_keep_what_is_worth_most() -> None:
     """Lines and words up to their number, in the order they had; a ledger is cut back once it is well beyond it."""
     names = [f"file {number:03}.py" for number in range(FRAGMENT_LINES + 40)]
-    lines = {name: Line(name, float(number)) for number, name in enumerate(names)}
-    kept = Fragment.of(0, 9, 10, 0, Reading(lines)).reading.lines
+    lines = {name: NoteLine(name, float(number)) for number, name in enumerate(names)}
+    kept = Fragment.of(0, 9, 10, 0, NoteMaterial(lines)).reading.lines
     assert list(kept) == names[40:]
     wordy = Fragment.of(0, 9, 10, 0, reading("file a.py", "file b.py", units=FRAGMENT_UNITS)).reading
     assert sum(len(line.units) for line in wordy.lines.values()) == FRAGMENT_UNITS

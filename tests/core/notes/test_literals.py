@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.notes.extract import Place, find_literals, is_path, literals_of, placed_literals
+from squidbot.core.notes.extract import LiteralPlace, find_literals, is_path, literals_of, placed_literals
 
 WORD = st.text(alphabet="abcdefghijklmnopqrstuvwxyz", min_size=2, max_size=8)
 PATH = st.lists(WORD, min_size=2, max_size=5).map(lambda parts: f"src{'/'.join(parts)}/{parts[0]}.py")
@@ -82,23 +82,23 @@ def test_placed_literals_are_literals_of_the_text(text: str) -> None:
 @pytest.mark.parametrize(
     ("code", "name", "place"),
     [
-        ("def load_cart(path):", "load_cart", Place.DEFINED),
-        ("class ShopCart(Base):", "ShopCart", Place.DEFINED),
-        ("export interface CartItem {", "CartItem", Place.DEFINED),
-        ("async function loadCart() {", "loadCart", Place.DEFINED),
-        ("	private async loadCart(id: string): Promise<void> {", "loadCart", Place.DEFINED),
-        ("func (s *Shop) LoadCart(id int) error {", "LoadCart", Place.USED),
-        ("pub fn load_cart(id: u32) -> Cart {", "load_cart", Place.DEFINED),
-        ("CREATE TABLE cart_items (", "cart_items", Place.DEFINED),
-        ("from shop.cart_core import load_cart", "load_cart", Place.IMPORTED),
-        ('import { loadCart } from "../cart/load.js";', "../cart/load.js", Place.IMPORTED),
-        ('const loadCart = require("./cart");', "loadCart", Place.IMPORTED),
-        ('#include "cart_items.h"', "cart_items.h", Place.IMPORTED),
-        ("if (loadCart(id)) {", "loadCart", Place.USED),
-        ("total = load_cart(path).total", "load_cart", Place.USED),
+        ("def load_cart(path):", "load_cart", LiteralPlace.DEFINED),
+        ("class ShopCart(Base):", "ShopCart", LiteralPlace.DEFINED),
+        ("export interface CartItem {", "CartItem", LiteralPlace.DEFINED),
+        ("async function loadCart() {", "loadCart", LiteralPlace.DEFINED),
+        ("	private async loadCart(id: string): Promise<void> {", "loadCart", LiteralPlace.DEFINED),
+        ("func (s *Shop) LoadCart(id int) error {", "LoadCart", LiteralPlace.USED),
+        ("pub fn load_cart(id: u32) -> Cart {", "load_cart", LiteralPlace.DEFINED),
+        ("CREATE TABLE cart_items (", "cart_items", LiteralPlace.DEFINED),
+        ("from shop.cart_core import load_cart", "load_cart", LiteralPlace.IMPORTED),
+        ('import { loadCart } from "../cart/load.js";', "../cart/load.js", LiteralPlace.IMPORTED),
+        ('const loadCart = require("./cart");', "loadCart", LiteralPlace.IMPORTED),
+        ('#include "cart_items.h"', "cart_items.h", LiteralPlace.IMPORTED),
+        ("if (loadCart(id)) {", "loadCart", LiteralPlace.USED),
+        ("total = load_cart(path).total", "load_cart", LiteralPlace.USED),
     ],
 )
-def test_placed_literals_tell_definition_import_and_use_apart(code: str, name: str, place: Place) -> None:
+def test_placed_literals_tell_definition_import_and_use_apart(code: str, name: str, place: LiteralPlace) -> None:
     """By keywords and by the shape of the line, in several languages; where it can't be told: used."""
     found = placed_literals(code)
     assert found[name] is place
@@ -106,7 +106,7 @@ def test_placed_literals_tell_definition_import_and_use_apart(code: str, name: s
 
 def test_placed_literals_keep_the_strongest_place() -> None:
     """A name that is used above and defined below is defined."""
-    assert placed_literals("load_cart()\ndef load_cart():\n    load_cart()")["load_cart"] is Place.DEFINED
+    assert placed_literals("load_cart()\ndef load_cart():\n    load_cart()")["load_cart"] is LiteralPlace.DEFINED
 
 
 def test_placed_literals_leave_out_the_letter_of_an_escape() -> None:

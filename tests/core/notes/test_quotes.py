@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.notes.extract import Unit, failure, json_lines, literals_of, names_in, sentence, sentences, shown
+from squidbot.core.notes.extract import NoteUnit, failure, json_lines, literals_of, names_in, sentence, sentences, shown
 from squidbot.core.text import clip, one_line
 
 
-def labelled(units: list[Unit]) -> dict[str, list[str]]:
+def labelled(units: list[NoteUnit]) -> dict[str, list[str]]:
     """Return the texts of units by their label, in order."""
     found: dict[str, list[str]] = {}
     for unit in units:

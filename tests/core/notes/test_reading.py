@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.messages import Category, Message, Role, ToolCall
-from squidbot.core.notes.extract import Line, Reading, Unit, bounded, read
+from squidbot.core.notes.extract import NoteLine, NoteMaterial, NoteUnit, bounded, read
 from squidbot.core.view.marks import fence
 
 
@@ -151,7 +151,7 @@ def test_read_knows_code_from_prose_in_a_reply() -> None:
 
 def test_worth_of_a_name_grows_with_the_messages_in_which_the_assistant_wrote_it() -> None:
     """One in three, one in two, never beyond six in ten; a name only shown is worth its base."""
-    reading = Reading(written={"once": 1.0, "twice": 2.0, "often": 50.0})
+    reading = NoteMaterial(written={"once": 1.0, "twice": 2.0, "often": 50.0})
     assert reading.worth("unseen", 0.2) == pytest.approx(0.2)
     assert 0.3 < reading.worth("once", 0.2) < 0.36
     assert 0.45 < reading.worth("twice", 0.2) < 0.52
@@ -160,14 +160,14 @@ def test_worth_of_a_name_grows_with_the_messages_in_which_the_assistant_wrote_it
 
 def test_worth_of_a_path_falls_where_tools_print_it_again_and_again() -> None:
     """Build output names the same directories each time."""
-    reading = Reading(shown={"/a/dist": 5.0, "/a/src": 1.0})
+    reading = NoteMaterial(shown={"/a/dist": 5.0, "/a/src": 1.0})
     assert reading.worth("/a/dist", 0.1) < reading.worth("/a/src", 0.1)
 
 
 def test_gain_adds_the_worth_of_every_name_to_the_weight() -> None:
     """A sentence with two known names is worth what it tells and both of them."""
-    reading = Reading(written={"tax_rate": 50.0, "cart_total": 50.0})
-    assert reading.gain(Unit("tax_rate moves into cart_total", weight=0.5)) == pytest.approx(0.5 + 2 * 0.6)
+    reading = NoteMaterial(written={"tax_rate": 50.0, "cart_total": 50.0})
+    assert reading.gain(NoteUnit("tax_rate moves into cart_total", weight=0.5)) == pytest.approx(0.5 + 2 * 0.6)
 
 
 def test_reading_counts_messages_not_mentions() -> None:
@@ -185,8 +185,8 @@ def test_reading_counts_messages_not_mentions() -> None:
 
 def test_line_keeps_the_stronger_label_of_two() -> None:
     """What was written is more than what was used; the place in the order is the first one."""
-    line = Line("edit a/b.py", 1.0)
-    line.add([Unit("tax_rate", "uses"), Unit("cart_total", "uses"), Unit("tax_rate", "wrote")])
+    line = NoteLine("edit a/b.py", 1.0)
+    line.add([NoteUnit("tax_rate", "uses"), NoteUnit("cart_total", "uses"), NoteUnit("tax_rate", "wrote")])
     assert [(unit.text, unit.label) for unit in line.units.values()] == [("tax_rate", "wrote"), ("cart_total", "uses")]
 
 

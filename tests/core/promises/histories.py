@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
-from squidbot.core.budget import Capped, Ladder
+from squidbot.core.budget import HistoryCaps, Ladder
 from squidbot.core.engine import Inputs
 from squidbot.core.plan import JOURNAL_SECTION, REMEMBERED, Section
 from squidbot.core.settings import STRATEGIES, HistorySettings
@@ -148,8 +148,8 @@ VARIANTS = (
     HistorySettings(high_fraction=0.9, low_fraction=0.9),
     HistorySettings(min_saving_fraction=0.0),
     HistorySettings(min_recent_messages=50),
-    HistorySettings(cap=Capped(120, 200, 40, 2, reduces=True, pointer=10)),
-    HistorySettings(cap=Capped(60, 60, 0, 3, reduces=False, pointer=10)),
+    HistorySettings(cap=HistoryCaps(120, 200, 40, 2, reduces=True, pointer=10)),
+    HistorySettings(cap=HistoryCaps(60, 60, 0, 3, reduces=False, pointer=10)),
     HistorySettings(says_notes=True),
     HistorySettings(scope="inline"),
     HistorySettings(scope="summaries"),

@@ -16,7 +16,7 @@ from squidbot.core.errors import LLMError
 from squidbot.core.messages import Kind
 from squidbot.core.notes import notebook
 from squidbot.core.notes.extract import literals_of
-from squidbot.core.summaries import JobSettings, ModelSummarizer
+from squidbot.core.summaries import ModelSummarizer, SummarySettings
 from squidbot.testing.models import ScriptedLLM
 
 from .driver import CODEC, Host, requests
@@ -25,7 +25,7 @@ from .rules import breaks_at, is_said, pairs_broken, sent
 
 if TYPE_CHECKING:
     from squidbot.core.messages import Message
-    from squidbot.core.summaries import Done, SummaryQueue
+    from squidbot.core.summaries import SummaryQueue, TaskResult
 
     from .driver import Setup
 
@@ -53,7 +53,7 @@ def answering(answer: str) -> ModelSummarizer:
     return ModelSummarizer(ScriptedLLM(good if answer == GOOD else answer))
 
 
-EVERYTHING = JobSettings(min_messages=1, min_input_tokens=1)
+EVERYTHING = SummarySettings(min_messages=1, min_input_tokens=1)
 
 
 def talks(most_plain: int = 20) -> st.SearchStrategy[list[Message]]:
@@ -72,10 +72,12 @@ def desk(store: InMemoryStore, setup: Setup) -> SummaryQueue:
     return engine.desk("s", setup.window, setup.meter, setup.settings, EVERYTHING)
 
 
-def run(history: list[Message], setup: Setup, answers: list[str], restarts: frozenset[int]) -> tuple[Host, list[Done]]:
+def run(
+    history: list[Message], setup: Setup, answers: list[str], restarts: frozenset[int]
+) -> tuple[Host, list[TaskResult]]:
     """Run a history with every job done behind each message, with one answer after the other."""
     host = Host(InMemoryStore(), setup, watch=False, restarts=restarts)
-    done: list[Done] = []
+    done: list[TaskResult] = []
     desks = desk(host.store, setup)
     for number, message in enumerate(history):
         host.run([message]) if message.role == "assistant" else host.pending.append(message)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.budget import Caps
+from squidbot.core.budget import PolicyCaps
 from squidbot.core.compaction.pressure import LEAST_UNITS, history_of
 from squidbot.core.messages import Kind
 from squidbot.core.settings import HistorySettings
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LADDER, WHOLE = True, False
 
 
-def capped(caps: Caps, *, reduces: bool = LADDER, window_tokens: int = 131_072) -> Setup:
+def capped(caps: PolicyCaps, *, reduces: bool = LADDER, window_tokens: int = 131_072) -> Setup:
     """Return a setup under caps, without documents."""
     settings = HistorySettings(cap=caps.left(0, 0, reduces=reduces), patience=0.0)
     return Setup(window_tokens, None, settings, WORDS)
@@ -52,7 +52,7 @@ def test_history_is_filled_newest_to_oldest_up_to_its_cap(sizes: list[int], cap:
     """Q-06: what is older is left out, the result is in order, the newest two messages are there in any case."""
     sizes = sizes[: len(sizes) // 2 * 2]
     store = InMemoryStore()
-    session = opened(store, capped(Caps(history=cap, total=10_000)))
+    session = opened(store, capped(PolicyCaps(history=cap, total=10_000)))
     session.record(*talk(sizes), now=0.0)
     one = session.assemble([user("and now?")])
     kept, used = 0, 0
@@ -70,7 +70,7 @@ def test_total_holds_at_each_new_turn_but_for_what_must_stay(
     history: list[Message], total: int, *, reduces: bool
 ) -> None:
     """Q-07: notes count; above it are at most the newest two messages, and what came with the call."""
-    caps = Caps(history=total, total=total, summary=60)
+    caps = PolicyCaps(history=total, total=total, summary=60)
     host = Host(InMemoryStore(), capped(caps, reduces=reduces), watch=False)
     host.run(history)
     for one in requests(host.calls):
@@ -87,7 +87,7 @@ def test_total_holds_at_each_new_turn_but_for_what_must_stay(
 def test_two_newest_messages_above_the_total(unit_total: int) -> None:
     """V13: by the rule "ladder" the message that is not the user's is cut first; the others stay whole."""
     store = InMemoryStore()
-    session = opened(store, capped(Caps(total=unit_total)))
+    session = opened(store, capped(PolicyCaps(total=unit_total)))
     session.record(*talk([40, 40, 3000, 3000]), now=0.0)
     one = session.assemble([user("and now?")])
     assert raw(one) == [2, 3]
@@ -96,14 +96,14 @@ def test_two_newest_messages_above_the_total(unit_total: int) -> None:
     assert (question.text, question.cost.estimate) == (None, 3000)
     assert unit_total - 3000 - 40 <= answer.cost.estimate <= unit_total - 3000
     assert "recall m3" in (answer.text or "")
-    whole = opened(InMemoryStore(), capped(Caps(total=unit_total), reduces=WHOLE))
+    whole = opened(InMemoryStore(), capped(PolicyCaps(total=unit_total), reduces=WHOLE))
     whole.record(*talk([40, 40, 3000, 3000]), now=0.0)
     assert history_of(whole.assemble([user("and now?")]).standing) == 6000
 
 
 def test_two_messages_of_the_user_are_sent_whole_above_the_total() -> None:
     """V13: nothing cuts them."""
-    session = opened(InMemoryStore(), capped(Caps()))
+    session = opened(InMemoryStore(), capped(PolicyCaps()))
     session.record(user("old " * 40), assistant("ok"), user("first " * 3000), user("second " * 3000), now=0.0)
     one = session.assemble([user("and now?")])
     assert history_of(one.standing) == 6000
@@ -112,7 +112,7 @@ def test_two_messages_of_the_user_are_sent_whole_above_the_total() -> None:
 
 def test_message_is_cut_no_further_than_to_its_least() -> None:
     """Where the user's words fill the total alone."""
-    session = opened(InMemoryStore(), capped(Caps()))
+    session = opened(InMemoryStore(), capped(PolicyCaps()))
     session.record(*talk([40, 40, 4600, 3000]), now=0.0)
     one = session.assemble([user("and now?")])
     answer = next(part for part in one.parts if part.first_seq == 3)
@@ -122,7 +122,7 @@ def test_message_is_cut_no_further_than_to_its_least() -> None:
 @pytest.mark.parametrize("reduces", [LADDER, WHOLE])
 def test_cut_message_is_the_same_in_another_process_and_after_undo(*, reduces: bool) -> None:
     """The plan says how far it is cut; a later request extends the one before byte for byte within the turn."""
-    setup = capped(Caps(), reduces=reduces)
+    setup = capped(PolicyCaps(), reduces=reduces)
     host = Host(InMemoryStore(), setup)
     host.run(talk([40, 40, 3000, 3000]))
     host.pending = [user("and now?")]
@@ -141,7 +141,7 @@ def test_cut_message_is_the_same_in_another_process_and_after_undo(*, reduces: b
 
 def test_caps_wait_inside_of_a_tool_loop() -> None:
     """V28: an event there would break the prefix of a request that fits the window."""
-    host = Host(InMemoryStore(), capped(Caps(history=200, total=400)), watch=False)
+    host = Host(InMemoryStore(), capped(PolicyCaps(history=200, total=400)), watch=False)
     host.run(tame(20, 40))
     inside = [one for one in requests(host.calls) if not one.standing.at_turn]
     assert len(inside) == 20
@@ -150,7 +150,7 @@ def test_caps_wait_inside_of_a_tool_loop() -> None:
 
 def test_window_binds_where_it_is_smaller_than_the_caps() -> None:
     """Its own marks hold below it: caps of 100,000 words make no event wait until nothing fits."""
-    caps = Caps(history=100_000, total=100_000, summary=100_000)
+    caps = PolicyCaps(history=100_000, total=100_000, summary=100_000)
     host = Host(InMemoryStore(), capped(caps, window_tokens=4096), watch=False)
     calls = requests(host.run(tame(30, 120)))
     assert {one.event.cause for one in calls if one.event} == {"high-water"}

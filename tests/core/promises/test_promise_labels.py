@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.budget import Caps
+from squidbot.core.budget import PolicyCaps
 from squidbot.core.messages import Labels
 from squidbot.core.settings import HistorySettings
 
@@ -78,7 +78,7 @@ def test_undo_and_restore_send_labels_as_they_were(history: list[Message], given
 @given(history=histories(1500), total=st.integers(60, 400))
 def test_labels_count_under_the_caps(history: list[Message], total: int) -> None:
     """Three words each, in a cap in words (Q-03 before Q-06)."""
-    cap = Caps(history=total, total=total, summary=60).left(0, 0, reduces=True)
+    cap = PolicyCaps(history=total, total=total, summary=60).left(0, 0, reduces=True)
     setup = Setup(131_072, None, HistorySettings(cap=cap, patience=0.0, labels=LABELS), WORDS)
     calls = Host(InMemoryStore(), setup, watch=False).run(history)
     for one in requests(calls):

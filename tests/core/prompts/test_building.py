@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from squidbot.core.budget import tier_of
 from squidbot.core.errors import BudgetError, ConfigError
-from squidbot.core.prompts import MANDATES, MODES, OWN, SANITY, TEMPLATES, Template, build_prompt
+from squidbot.core.prompts import MANDATES, MODES, OWN, SANITY, TEMPLATES, PromptTemplate, build_prompt
 from squidbot.core.tokens.counters import builtin_counter
 
 CLASSES = builtin_counter("classes")
@@ -55,10 +55,10 @@ def test_smallest_tier_gets_mandates_and_what_the_mode_keeps() -> None:
 
 def test_prompt_leaves_whole_paragraphs_out_from_the_end_where_the_cap_is_reached() -> None:
     """Behind the first one that does not fit nothing is taken, not even what would."""
-    template = Template("mine", ("Keep this.", "word " * 300, "Short."), "this")
+    template = PromptTemplate("mine", ("Keep this.", "word " * 300, "Short."), "this")
     made = build_prompt(template, 8192, CLASSES)
     assert made.text.endswith("Keep this.\n\n" + "word " * 300 + "\n\nShort.")
-    template = Template("mine", ("Keep this.", "word " * 900, "Short."), "this")
+    template = PromptTemplate("mine", ("Keep this.", "word " * 900, "Short."), "this")
     made = build_prompt(template, 8192, CLASSES)
     assert made.text.endswith("Keep this.")
     assert [part.left_out for part in made.parts] == [0, 0, 2]
@@ -66,7 +66,7 @@ def test_prompt_leaves_whole_paragraphs_out_from_the_end_where_the_cap_is_reache
 
 def test_prompt_is_refused_where_what_must_be_in_it_exceeds_the_cap() -> None:
     """The culprit, the amounts and the key."""
-    template = Template("mine", ("word " * 900,), "this")
+    template = PromptTemplate("mine", ("word " * 900,), "this")
     with pytest.raises(
         BudgetError, match=r"mandates and first paragraph of mode 'mine': \d+ .* prompt\.mode"
     ) as caught:
@@ -83,7 +83,7 @@ def test_larger_window_never_says_less(
     paragraphs: tuple[str, ...], sanity: tuple[str, ...], one: int, other: int, counter: str
 ) -> None:
     """All paragraphs that a smaller window has, in the same order; each at most the cap of its tier."""
-    template = Template("mine", paragraphs, "this", ("Always.",), sanity)
+    template = PromptTemplate("mine", paragraphs, "this", ("Always.",), sanity)
     said: list[list[int]] = []
     for window in sorted((one, other)):
         try:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from squidbot.core.errors import ConfigError
 from squidbot.core.sizing.header import Layer, Loading
-from squidbot.core.sizing.memory import Context, cells, context_of, pad, uses_flash
+from squidbot.core.sizing.memory import ContextShape, cells, context_of, pad, uses_flash
 
 from .stubs import stub, with_keys
 
@@ -16,7 +16,7 @@ SLIDING = Layer(0, 4, 2, 64, 64, window=1024)
 
 def test_context_is_as_asked_when_all_is_even() -> None:
     """A window in whole steps stays, a batch has its defaults."""
-    assert context_of(Loading(n_ctx=8192), LLAMA) == Context(8192, 2048, 512, 8192, 1, 512, 512)
+    assert context_of(Loading(n_ctx=8192), LLAMA) == ContextShape(8192, 2048, 512, 8192, 1, 512, 512)
 
 
 def test_window_is_the_trained_one_when_none_is_asked_for() -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.sizing.header import Card, CardKind, Loading
-from squidbot.core.sizing.memory import MIB, UNKNOWN, WIDE, Compute, ModelLayout, measure, model_of
+from squidbot.core.sizing.memory import MIB, UNKNOWN, WIDE, ComputeBuffer, ModelLayout, measure, model_of
 
 from .models import MODELS, header_of
 from .stubs import stub
@@ -44,7 +44,7 @@ class Case(NamedTuple):
     window: int
     way: int
     theirs: float
-    ours: Compute
+    ours: ComputeBuffer
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +64,7 @@ def cases(models: dict[str, ModelLayout]) -> list[Case]:
     ]
 
 
-def on_gpu(model: ModelLayout, loading: Loading, *cards: Card) -> Compute:
+def on_gpu(model: ModelLayout, loading: Loading, *cards: Card) -> ComputeBuffer:
     """Return the compute buffer of the first device."""
     return measure(model, loading, cards or (GPU,)).devices[0].compute
 
@@ -280,7 +280,7 @@ def test_a_device_without_layers_computes_nothing(models: dict[str, ModelLayout]
     """A share of 0 puts nothing on a device: its buffer is empty."""
     sizing = measure(models["Llama-3.1-8B"], Loading(n_ctx=8192, tensor_split=(1.0, 0.0)), [GPU, GPU])
     assert sizing.devices[1].total_bytes == 0
-    assert sizing.devices[1].compute == Compute(0, 0, "guarded")
+    assert sizing.devices[1].compute == ComputeBuffer(0, 0, "guarded")
 
 
 def test_beside_of_says_unknown_where_the_whole_form_does() -> None:

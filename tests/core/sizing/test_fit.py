@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from squidbot.core.errors import ConfigError
 from squidbot.core.sizing.fit import Alternative, Bounds, Fit, alternatives, fit
 from squidbot.core.sizing.header import Card, Loading
-from squidbot.core.sizing.memory import CPU, MIB, Measure, ModelLayout, Reserved, measure, model_of
+from squidbot.core.sizing.memory import CPU, MIB, ModelLayout, ReservedMemory, SizingCalculator, measure, model_of
 
 from .models import MODELS, header_of
 from .stubs import stub, with_keys
@@ -58,7 +58,7 @@ def test_fit_gives_the_published_answers(name: str) -> None:
 @given(name=st.sampled_from(sorted(MODELS)), free_mib=st.integers(0, 500_000), margin_mib=st.integers(0, 4000))
 def test_window_that_is_found_fits_and_the_next_does_not(name: str, free_mib: int, margin_mib: int) -> None:
     """It is the largest: 1,024 tokens more are too much, or more than the model was trained with (B-06)."""
-    model, reserved, cards = BY_NAME[name], Reserved(margin_mib * MIB), [card(free_mib)]
+    model, reserved, cards = BY_NAME[name], ReservedMemory(margin_mib * MIB), [card(free_mib)]
     found = fit(model, Loading(), cards, Bounds(1024), reserved)
     if found.window_tokens is None:
         assert not measure(model, Loading(n_ctx=1024), cards, reserved).fits
@@ -89,7 +89,7 @@ def test_more_free_memory_never_gives_less(name: str, free_mib: int, more_mib: i
         assert layers(less) <= layers(more)
     elif less.window_tokens is not None:
         assert less.window_tokens <= more.window_tokens
-    wider = fit(model, way, [card(free_mib + more_mib)], Bounds(), Reserved((1536 + more_mib) * MIB))
+    wider = fit(model, way, [card(free_mib + more_mib)], Bounds(), ReservedMemory((1536 + more_mib) * MIB))
     assert wider.window_tokens == less.window_tokens
 
 
@@ -124,7 +124,7 @@ def test_layers_that_are_found_fit_and_one_more_does_not(name: str, free_mib: in
     """Of a search by halves the same comes as of trying them all."""
     model = BY_NAME[name]
     found = on(free_mib, model)
-    measured = Measure(model, Loading(), [card(free_mib)])
+    measured = SizingCalculator(model, Loading(), [card(free_mib)])
     fitting = [number for number in range(model.blocks + 2) if measured.with_layers(number).at(2048).fits]
     assert fitting == list(range(len(fitting)))
     if len(fitting) == model.blocks + 2:
@@ -172,7 +172,7 @@ def test_fewer_layers_are_found_on_several_devices() -> None:
     model = BY_NAME["Qwen2.5-32B"]
     found = fit(model, Loading(), cards)
     assert found.n_gpu_layers is not None
-    measured = Measure(model, Loading(), cards)
+    measured = SizingCalculator(model, Loading(), cards)
     assert measured.with_layers(found.n_gpu_layers).at(2048).fits
     assert not any(measured.with_layers(more).at(2048).fits for more in range(found.n_gpu_layers + 1, 66))
 

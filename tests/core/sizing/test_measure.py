@@ -9,17 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.errors import ConfigError, ModelFileError, SizingError
-from squidbot.core.sizing.header import KNOWN, Card, Loading
+from squidbot.core.sizing.header import KNOWN, Card, Header, Loading, row_bytes
 from squidbot.core.sizing.memory import (
     CPU,
     MIB,
-    Measure,
     ModelLayout,
-    Reserved,
-    caches_of,
-    kv_bytes_per_token,
+    ReservedMemory,
+    SizingCalculator,
+    context_tensors,
+    held_bytes,
     measure,
     model_of,
+    place,
     weights_bytes,
 )
 
@@ -118,7 +119,7 @@ def test_everything_is_in_main_memory_when_there_is_no_gpu() -> None:
 
 def test_extra_bytes_are_on_the_first_device() -> None:
     """A projector goes to the first GPU, or to main memory where there is none."""
-    reserved = Reserved(margin_bytes=5, extra_bytes=7)
+    reserved = ReservedMemory(margin_bytes=5, extra_bytes=7)
     first, second, main = measure(named("SmolLM2-1.7B"), Loading(), [GPU, GPU], reserved).devices
     assert [held.extra_bytes for held in (first, second, main)] == [7, 0, 0]
     assert [held.margin_bytes for held in (first, second, main)] == [5, 5, 0]
@@ -153,19 +154,29 @@ def test_sizing_agrees_with_weights_and_caches_tensor_by_tensor(
     )
     cards = [Card("cuda" if kind == "cuda" else "vulkan", 10**9 * (number + 1)) for number, kind in enumerate(kinds)]
     sizing = measure(model_of(header), loading, cards)
-    weights, caches = weights_bytes(header, loading, cards), caches_of(header, loading, cards)
-    for held in sizing.devices:
-        assert held.weights_bytes == weights.get(held.number, 0)
-        assert held.kv_bytes == caches.kv_bytes.get(held.number, 0)
-        assert held.recurrent_bytes == caches.recurrent_bytes.get(held.number, 0)
-    assert sizing.kv_bytes_per_token == kv_bytes_per_token(header, loading)
+    weights = weights_bytes(header, loading, cards)
+    for device in sizing.devices:
+        assert device.weights_bytes == weights.get(device.number, 0)
+        for attention, taken in ((True, device.kv_bytes), (False, device.recurrent_bytes)):
+            assert taken == one_by_one(header, loading, cards, device.number, attention=attention)
+
+
+def one_by_one(header: Header, loading: Loading, cards: list[Card], number: int, *, attention: bool) -> int:
+    """Return the bytes of a device's context, tensor by tensor."""
+    places = place(header.number("block_count"), loading, cards)
+    kind = "cpu" if number == CPU else cards[number].kind
+    return sum(
+        held_bytes(row_bytes(tensor.type_id, tensor.row) * tensor.rows, tensor.type_id, tensor.row, kind)
+        for tensor in context_tensors(header, loading)
+        if places[tensor.layer] == number and tensor.attention == attention
+    )
 
 
 @given(layers=st.integers(0, 33), n_ctx=st.integers(1, 131_072))
 def test_layers_are_moved_as_if_measured_anew(layers: int, n_ctx: int) -> None:
     """`with_layers` is the shorter way to the same."""
     model, loading = named("Llama-3.1-8B"), Loading(n_ctx=n_ctx)
-    measured = Measure(model, loading, [GPU])
+    measured = SizingCalculator(model, loading, [GPU])
     expected = measure(model, replace(loading, n_gpu_layers=layers), [GPU])
     assert measured.with_layers(layers).at(n_ctx) == expected
     assert measured.at(n_ctx) == measure(model, loading, [GPU])

@@ -5,8 +5,9 @@ from fractions import Fraction
 import pytest
 
 from squidbot.core.sizing.header import Card, Loading
-from squidbot.core.sizing.memory import caches_of, fixed_bytes, kv_bytes_per_token, weights_bytes
+from squidbot.core.sizing.memory import weights_bytes
 
+from .caches import caches_of, fixed_bytes, kv_bytes_per_token
 from .models import MODELS, header_of
 from .stubs import stub
 

@@ -12,8 +12,8 @@ from squidbot.core.transcript.markers import (
     LINE_CHARS,
     MARKED,
     NEWEST_LINES,
+    MarkedMessage,
     Markers,
-    Said,
     counted_lines,
     marked_lines,
     parted,
@@ -32,7 +32,7 @@ def lines(text: str) -> list[str]:
 
 def markers(*said: tuple[int, Sequence[str]]) -> Markers:
     """Return the markers of these messages, as their records bring them back."""
-    made = [Said.of(seq, user("\n".join(texts))) for seq, texts in said]
+    made = [MarkedMessage.of(seq, user("\n".join(texts))) for seq, texts in said]
     return Markers.of([*filter(None, made)])
 
 
@@ -112,7 +112,7 @@ def test_huge_text_is_read_in_a_time_that_grows_with_its_length() -> None:
 
 def test_long_line_is_cut_and_names_its_message() -> None:
     """What refuses no provider is kept to the letter; control characters and lone surrogates are left out."""
-    said = Said.of(7, assistant("[GOAL] " + "word " * 1000 + "\n[DECISION] a\x00b\ud800c\td"))
+    said = MarkedMessage.of(7, assistant("[GOAL] " + "word " * 1000 + "\n[DECISION] a\x00b\ud800c\td"))
     assert said is not None
     long, short = said.lines
     assert long == ("[GOAL] " + "word " * 1000)[:LINE_CHARS] + " \u2026 [recall m7 shows the rest]"
@@ -122,18 +122,18 @@ def test_long_line_is_cut_and_names_its_message() -> None:
 def test_markers_come_back_from_their_records() -> None:
     """And a message that is forgotten leaves a record without a word."""
     made = markers((3, ["[GOAL] a", "[DECISION] \u00e9"]), (9, ["[NEXT] b"]))
-    assert made.said == (Said(3, ("[GOAL] a", "[DECISION] \u00e9")), Said(9, ("[NEXT] b",)))
+    assert made.said == (MarkedMessage(3, ("[GOAL] a", "[DECISION] \u00e9")), MarkedMessage(9, ("[NEXT] b",)))
     assert made.count == 2
     assert MARKED.without is not None
-    assert MARKED.without(made.said[0], {3}) == Said(3, ())
+    assert MARKED.without(made.said[0], {3}) == MarkedMessage(3, ())
     assert MARKED.without(made.said[0], {4}) is None
-    more = markers((3, ["[GOAL] a"])).taking([Said(9, ("[NEXT] b",))])
-    assert (more.said, more.count) == ((Said(3, ("[GOAL] a",)), Said(9, ("[NEXT] b",))), 2)
+    more = markers((3, ["[GOAL] a"])).taking([MarkedMessage(9, ("[NEXT] b",))])
+    assert (more.said, more.count) == ((MarkedMessage(3, ("[GOAL] a",)), MarkedMessage(9, ("[NEXT] b",))), 2)
 
 
 def test_artifacts_are_no_lines_that_stand() -> None:
     """They are told in the notes, with the files that tools were called on."""
-    said = Said.of(0, assistant("[ARTIFACT] Created src/a.py"))
+    said = MarkedMessage.of(0, assistant("[ARTIFACT] Created src/a.py"))
     assert said is not None
     assert Markers.of([said]).between(0, 9) == []
 
@@ -160,7 +160,7 @@ def test_completed_goal_is_left_out_where_its_checkpoint_stands() -> None:
     made = markers((1, ["[GOAL] Ship  it", "[GOAL] Other"]), (4, ["[CHECKPOINT] **ship it** \u2013 Completed."]))
     assert made.between(0, 3) == ["[GOAL] Ship  it", "[GOAL] Other"]
     assert made.between(0, 4) == ["[GOAL] Other", "[CHECKPOINT] **ship it** \u2013 Completed."]
-    again = made.taking([Said(6, ("[GOAL] Ship  it",))])
+    again = made.taking([MarkedMessage(6, ("[GOAL] Ship  it",))])
     assert again.between(0, 3) == made.between(0, 3)
     assert again.between(0, 9) == ["[GOAL] Other", "[GOAL] Ship  it", "[CHECKPOINT] **ship it** \u2013 Completed."]
     assert markers((1, ["[GOAL] a"]), (2, ["[CHECKPOINT] a - halfway"])).between(0, 9)[0] == "[GOAL] a"
@@ -215,6 +215,6 @@ def test_what_is_said_later_changes_no_note(said: list[list[str]], first: int, l
 def test_of_a_user_his_own_lines_count(said: str, counted: int) -> None:
     """What he pastes or sets off does not; of an assistant all are kept, and said to be its."""
     assert len(counted_lines("user", said)) == counted
-    made = Said.of(0, assistant(said))
+    made = MarkedMessage.of(0, assistant(said))
     assert made is not None
     assert not MARKED.read(MARKED.record(0, made)).is_own

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from squidbot.adapters.stdlib import ExactIndex, InMemoryVectors
 from squidbot.core.errors import ConfigError, DamagedStoreError
 from squidbot.core.memories import Scope, View, memory_id_of
-from squidbot.core.vectors import Alike, Entry, Near, Nearest, Stamp, dot, packed, unit, unpacked
+from squidbot.core.vectors import IndexHit, VectorEntry, VectorSearch, VectorStamp, dot, packed, unit, unpacked
 from squidbot.testing import made_memory
 
 if TYPE_CHECKING:
@@ -39,10 +39,6 @@ def _truth(numbers: Sequence[int] = ()) -> InMemoryVectors:
     return truth
 
 
-def _ids(found: Sequence[Alike]) -> list[str]:
-    return [each.memory_id for each in found]
-
-
 @settings(max_examples=60)
 @given(st.data())
 def test_search_is_exact_whatever_the_truth_does_in_between(data: st.DataObject) -> None:
@@ -52,7 +48,7 @@ def test_search_is_exact_whatever_the_truth_does_in_between(data: st.DataObject)
     """
     truth = InMemoryVectors("m", DIMENSIONS)
     index = ExactIndex("m", DIMENSIONS)
-    nearest = Nearest(index, truth)
+    nearest = VectorSearch(index, truth)
     kept: dict[str, tuple[Scope, int, bool]] = {}
     for step in range(data.draw(st.integers(1, 25))):
         act = data.draw(st.sampled_from(("put", "supersede", "forget", "lose", "clear", "search")))
@@ -78,35 +74,37 @@ def test_search_is_exact_whatever_the_truth_does_in_between(data: st.DataObject)
             if View(owner, policy).key == View(scope, policy).key and (holds or past)
         }
         found = nearest.search(_vector(99), View(scope, policy), limit=3, past=past)
-        assert [each.cosine for each in found] == pytest.approx(sorted(seen.values(), reverse=True)[:3])
-        assert {each.memory_id for each in found} <= {*seen}
+        assert list(found.values()) == pytest.approx(sorted(seen.values(), reverse=True)[:3])
+        assert found.keys() <= {*seen}
         assert index.stamp() == truth.stamp()
 
 
 class Liar(ExactIndex):
     """Says that it holds what the truth holds, and finds what it likes."""
 
-    def __init__(self, truth: InMemoryVectors, found: Sequence[Near]) -> None:
+    def __init__(self, truth: InMemoryVectors, found: Sequence[IndexHit]) -> None:
         super().__init__("m", DIMENSIONS)
-        self._truth, self._found = truth, found
+        self._truth, self._hits = truth, found
 
-    def stamp(self) -> Stamp:
+    def stamp(self) -> VectorStamp:
         """Lie."""
         return self._truth.stamp() if hasattr(self, "_truth") else super().stamp()
 
-    def search(self, vector: Sequence[float], limit: int, view: int) -> list[Near]:  # noqa: ARG002  # a liar
+    def search(self, vector: Sequence[float], limit: int, view: int) -> list[IndexHit]:  # noqa: ARG002  # a liar
         """Find what is not there, or another's."""
-        return [*self._found][:limit]
+        return [*self._hits][:limit]
 
 
 def test_search_returns_nothing_that_the_truth_does_not_confirm() -> None:
     """Places that are empty, or another user's, are no hits; cosines are the truth's own."""
     truth = _truth([1, 2])
     truth.put(made_memory("bob's", Scope(user="bob")), _vector(3))
-    nearest = Nearest(Liar(truth, [Near(3, 1.0), Near(77, 0.9), Near(2, 0.8), Near(1, 0.7)]), truth)
+    nearest = VectorSearch(
+        Liar(truth, [IndexHit(3, 1.0), IndexHit(77, 0.9), IndexHit(2, 0.8), IndexHit(1, 0.7)]), truth
+    )
     found = nearest.search(_vector(1), View(ANN))
-    assert _ids(found) == [memory_id_of(ANN, "1"), memory_id_of(ANN, "2")]
-    assert found[0].cosine == pytest.approx(1.0)
+    assert list(found) == [memory_id_of(ANN, "1"), memory_id_of(ANN, "2")]
+    assert max(found.values()) == pytest.approx(1.0)
 
 
 def test_search_goes_deeper_when_history_crowds_out_what_holds() -> None:
@@ -117,10 +115,10 @@ def test_search_goes_deeper_when_history_crowds_out_what_holds() -> None:
         truth.put(old, (1, 0.001 * number, 0, 0))
     for number in range(5):
         truth.put(made_memory(f"new {number}", ANN), (0, 0, 1, number))
-    nearest = Nearest(ExactIndex("m", DIMENSIONS), truth)
+    nearest = VectorSearch(ExactIndex("m", DIMENSIONS), truth)
     assert len(nearest.search((1, 0, 0, 0), View(ANN), limit=5)) == 5
     assert len(nearest.search((1, 0, 0, 0), View(ANN), limit=9)) == 5
-    assert nearest.search((1, 0, 0, 0), View(ANN), limit=0) == []
+    assert nearest.search((1, 0, 0, 0), View(ANN), limit=0) == {}
     assert len(nearest.search((1, 0, 0, 0), View(ANN), limit=400, past=True)) == 305
     new = list(range(301, 306))
     assert sorted(nearest.places((1, 0, 0, 0), View(ANN), limit=5)) == new
@@ -134,34 +132,34 @@ def test_ties_are_newest_first() -> None:
     truth = _truth()
     for number in range(4):
         truth.put(made_memory(f"{number}", ANN), (0, 1, 0, 0))
-    found = Nearest(ExactIndex("m", DIMENSIONS), truth).search((0, 1, 0, 0), View(ANN))
-    assert _ids(found) == [memory_id_of(ANN, f"{number}") for number in (3, 2, 1, 0)]
+    found = VectorSearch(ExactIndex("m", DIMENSIONS), truth).search((0, 1, 0, 0), View(ANN))
+    assert list(found) == [memory_id_of(ANN, f"{number}") for number in (3, 2, 1, 0)]
 
 
 def test_search_looks_at_what_is_there_when_too_much_is_missing() -> None:
     """A search does not wait for an index of thousands: it says how far behind it is, and `refresh` brings it up."""
     truth = _truth(range(2_001))
-    nearest = Nearest(index := ExactIndex("m", DIMENSIONS), truth)
-    assert nearest.search(_vector(5), View(ANN)) == []
+    nearest = VectorSearch(index := ExactIndex("m", DIMENSIONS), truth)
+    assert nearest.search(_vector(5), View(ANN)) == {}
     assert nearest.behind() == 2_001
     told: list[tuple[int, int]] = []
     assert nearest.refresh(lambda done, count: told.append((done, count)))
     assert told == [(2_000, 2_001), (2_001, 2_001)]
     assert (nearest.behind(), index.stamp()) == (0, truth.stamp())
-    assert _ids(nearest.search(_vector(5), View(ANN), limit=1)) == [memory_id_of(ANN, "5")]
+    assert list(nearest.search(_vector(5), View(ANN), limit=1)) == [memory_id_of(ANN, "5")]
 
 
 def test_index_of_another_model_is_refused() -> None:
     """Two models' vectors are never compared; nor are those of other dimensions."""
     for index in (ExactIndex("other", DIMENSIONS), ExactIndex("m", 3)):
         with pytest.raises(ConfigError, match="open it for that model"):
-            Nearest(index, _truth())
+            VectorSearch(index, _truth())
 
 
 class Torn(InMemoryVectors):
     """Its stamp is not of its vectors."""
 
-    def stamp(self) -> Stamp:
+    def stamp(self) -> VectorStamp:
         """Count one more."""
         return super().stamp()._replace(vectors=super().stamp().vectors + 1)
 
@@ -171,14 +169,14 @@ def test_truth_that_contradicts_itself_is_an_error_that_says_what_to_do() -> Non
     truth = Torn("m", DIMENSIONS)
     truth.put(made_memory("1", ANN), _vector(1))
     with pytest.raises(DamagedStoreError, match="drop them, and let them be made again"):
-        Nearest(ExactIndex("m", DIMENSIONS), truth).refresh()
+        VectorSearch(ExactIndex("m", DIMENSIONS), truth).refresh()
 
 
 def test_refresh_says_that_it_is_not_there_when_others_write_all_the_while() -> None:
     """A truth that changes under it is no damage; what is found is right all the same."""
 
     class Restless(InMemoryVectors):
-        def behind(self, place: int, limit: int) -> list[Entry]:
+        def behind(self, place: int, limit: int) -> list[VectorEntry]:
             found = super().behind(place, limit)
             return found or self._another()
 
@@ -187,16 +185,16 @@ def test_refresh_says_that_it_is_not_there_when_others_write_all_the_while() -> 
             self._another()
             return found
 
-        def _another(self) -> list[Entry]:
+        def _another(self) -> list[VectorEntry]:
             super().put(made_memory(f"more {self._next}", ANN), _vector(self._next))
             return []
 
     truth = Restless("m", DIMENSIONS)
     index = ExactIndex("m", DIMENSIONS)
-    nearest = Nearest(index, truth)
+    nearest = VectorSearch(index, truth)
     for number in range(3):
         truth.put(made_memory(f"{number}", ANN), _vector(number))
     nearest.refresh()
     index.remove([1])
     assert not nearest.refresh()
-    assert _ids(nearest.search(_vector(2), View(ANN), limit=1)) == [memory_id_of(ANN, "2")]
+    assert list(nearest.search(_vector(2), View(ANN), limit=1)) == [memory_id_of(ANN, "2")]

@@ -90,10 +90,10 @@ def catch_up(connection: sqlite3.Connection) -> bool:
     with index_errors():
         name = OF_MEMORIES.newest(connection)
         found = rows.readable(connection, _last(connection, name), ADDED_MEMORIES)
-        if not found.last:
+        if not found:
             return False
-        _put(connection, name, found.memories)
-        _set_last(connection, name, found.last)
+        _put(connection, name, [(key, memory) for key, memory in found.items() if memory])
+        _set_last(connection, name, max(found))
         flush(connection)
     return True
 
@@ -140,7 +140,7 @@ def remove(connection: sqlite3.Connection, memories: Sequence[tuple[int, Memory]
             flush(connection)
 
 
-class Lists(NamedTuple):
+class TermLists(NamedTuple):
     """The lists of one view: which of its memories have which words.
 
     A mark's list is nearly as long as the index, and to seek in it all through costs ten milliseconds at 1,000,000. So
@@ -179,7 +179,7 @@ class Lists(NamedTuple):
         return f"({' OR '.join(f'{chr(34)}{_owned(self.owner, term)}{chr(34)}' for term in word)})"
 
 
-def lists(connection: sqlite3.Connection, view: View, *, past: bool) -> Lists:
+def lists(connection: sqlite3.Connection, view: View, *, past: bool) -> TermLists:
     """Return the lists of a view; with `past` those of history, too.
 
     Raises:
@@ -204,10 +204,10 @@ def lists(connection: sqlite3.Connection, view: View, *, past: bool) -> Lists:
     without = no_more if history and not past else ""
     newest = f"SELECT rowid FROM memory_words_{name} WHERE memory_words_{name} MATCH ? ORDER BY rowid DESC LIMIT ?"  # noqa: S608
     mark = f"({holds} OR {no_more})" if past else holds
-    return Lists(connection, newest, owner, mark, without if is_whole else None, among, terms, view, past)
+    return TermLists(connection, newest, owner, mark, without if is_whole else None, among, terms, view, past)
 
 
-def beside(lists: Lists, passages: Iterable[Passage]) -> list[int]:
+def beside(lists: TermLists, passages: Iterable[Passage]) -> list[int]:
     """Return the keys of those memories that stand beside others in their rows; no more than that is known of them.
 
     Raises:
@@ -237,7 +237,7 @@ def _owned(owner: int, term: str) -> str:
     return f"{owner:x}_{PARTING.sub('_', term)}"
 
 
-class Counts:
+class ViewCounts:
     """How many memories of each view are in: those that hold, history, and the terms of both."""
 
     def __init__(self) -> None:
@@ -260,7 +260,7 @@ class Counts:
         return " ".join((*(_owned(digests[0], term) for term in (*different, *roots)), *marks))
 
 
-def held(connection: sqlite3.Connection, counts: Counts) -> Iterator[tuple[int, str]]:
+def due_terms(connection: sqlite3.Connection, counts: ViewCounts) -> Iterator[tuple[int, str]]:
     """Yield what the index has to hold, by the rows: the key and the cell of each memory that is in it; count them.
 
     Raises:
@@ -268,13 +268,13 @@ def held(connection: sqlite3.Connection, counts: Counts) -> Iterator[tuple[int, 
     """
     with index_errors():
         last, key = _last(connection, OF_MEMORIES.newest(connection)), 0
-    while (found := rows.readable(connection, key, ADDED_MEMORIES)).last:
-        yield from ((key, counts.cell(memory)) for key, memory in found.memories if key <= last)
-        key = found.last
+    while found := rows.readable(connection, key, ADDED_MEMORIES):
+        yield from ((key, counts.cell(memory)) for key, memory in found.items() if memory and key <= last)
+        key = max(found)
 
 
 def counted(connection: sqlite3.Connection) -> dict[int, list[int]]:
-    """Return what the index says of each view that has any memories, as `Counts.of_views` has it.
+    """Return what the index says of each view that has any memories, as `ViewCounts.of_views` has it.
 
     Raises:
         DamagedIndexError: the index has to be made anew.
@@ -291,7 +291,7 @@ def _put(
     """Add memories to the index or, as they are in it, remove them; count them."""
     words = f"memory_words_{name}"
     columns, values = (f"{words}, rowid, terms", "'delete', ?, ?") if removes else ("rowid, terms", "?, ?")
-    counts = Counts()
+    counts = ViewCounts()
     cells = [(key, counts.cell(memory, -1 if removes else 1)) for key, memory in memories]
     connection.executemany(f"INSERT INTO {words}({columns}) VALUES({values})", cells)  # numbers
     connection.executemany(
@@ -331,10 +331,10 @@ PAIRED = 128
 COMMON_FRACTION = 1 / 8
 
 
-class Counted:
+class TermStatistics:
     """What is known of all memories of a view: `matching.Statistics`, from the lists; common terms are estimated."""
 
-    def __init__(self, lists: Lists) -> None:
+    def __init__(self, lists: TermLists) -> None:
         """Take the lists of a view."""
         self._lists = lists
         self._known: dict[str, int] = {}
@@ -370,7 +370,7 @@ class Counted:
         return self._known[term]
 
 
-class _Known(NamedTuple):
+class ProbedTerm(NamedTuple):
     """A term of the query, whether all memories that have it are known, how many these are, what having it counts."""
 
     term: str
@@ -379,9 +379,9 @@ class _Known(NamedTuple):
     weight: float
 
 
-def candidates(lists: Lists, query: Query, limit: int) -> tuple[list[int], Counted]:
+def candidates(lists: TermLists, query: Query, limit: int) -> tuple[list[int], TermStatistics]:
     """Return at most `limit` memories of a view that may answer a query best, and what is known of the others."""
-    counted = Counted(lists)
+    counted = TermStatistics(lists)
     having = defaultdict[int, float](float)
     known = [_probe(lists, counted, term, max(PROBED, limit), having) for term in query.terms]
     rarest = sorted((each for each in known if each.memories), key=lambda each: each.memories)[:TOGETHER]
@@ -394,7 +394,7 @@ def candidates(lists: Lists, query: Query, limit: int) -> tuple[list[int], Count
     return [key for _, key in best], counted
 
 
-def _add_fellows(lists: Lists, known: Sequence[_Known], having: defaultdict[int, float]) -> None:
+def _add_fellows(lists: TermLists, known: Sequence[ProbedTerm], having: defaultdict[int, float]) -> None:
     """Add what memories count for that have another word of a term's subject, also of a term that nobody ever said."""
     for each in sorted(known, key=lambda each: each.memories)[:SUBJECTS]:
         if fellows := tuple(fellow.stem for fellow in kin(each.term)):
@@ -402,9 +402,11 @@ def _add_fellows(lists: Lists, known: Sequence[_Known], having: defaultdict[int,
                 having[key] += FELLOW * each.weight
 
 
-def _probe(lists: Lists, counted: Counted, term: str, limit: int, having: defaultdict[int, float]) -> _Known:
+def _probe(
+    lists: TermLists, statistics: TermStatistics, term: str, limit: int, having: defaultdict[int, float]
+) -> ProbedTerm:
     keys = lists.newest([(term,)], limit)
-    count = counted.note(term, keys, limit)
+    count = statistics.note(term, keys, limit)
     weight = idf(count, lists.among)
     for key in keys:
         having[key] += weight
@@ -412,10 +414,10 @@ def _probe(lists: Lists, counted: Counted, term: str, limit: int, having: defaul
     for key in lists.newest([family(term)], PAIRED):
         if key not in own:
             having[key] += FAMILY * weight
-    return _Known(term, len(keys) < limit, count, weight)
+    return ProbedTerm(term, len(keys) < limit, count, weight)
 
 
-def _together(found: Sequence[_Known], among: int) -> list[tuple[_Known, ...]]:
+def _together(found: Sequence[ProbedTerm], among: int) -> list[tuple[ProbedTerm, ...]]:
     """Return which terms are looked for together: those whose lists are cut, beside each other."""
     if all(each.is_complete for each in found):
         return []

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import struct
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
+from squidbot.adapters.sqlite3 import index
 from squidbot.adapters.sqlite3.files import FOREIGN, open_reading
-from squidbot.adapters.sqlite3.index import is_damage
-from squidbot.adapters.sqlite3.rows import Cell, DamagedRowError, checksum, json_text, plain, stored_text
+from squidbot.adapters.sqlite3.rows import IN_LIST, Cell, DamagedRowError, checksum, json_text, plain, stored_text
 from squidbot.core.errors import DamagedStoreError, NotFoundError, StoreError
-from squidbot.core.memories import CARDS, Memory, Scope, Source, View
+from squidbot.core.memories import CARDS, Mark, Memory, Scope, Source, View
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Iterable, Sequence
 
     from squidbot.core.memories import FactCategory, Isolation, Trust
@@ -155,9 +155,7 @@ def grave_checksum(key: int, owner: int, time: float, forgotten: float, memory_i
 
 # Every statement that reads or writes memories. Each runs on a connection that the caller holds.
 
-INSERT = f"INSERT INTO memories({MEMORY_COLUMNS}) VALUES({', '.join('?' * 19)})"
-REWRITE = INSERT.replace("INSERT", "REPLACE", 1)
-UPDATE = "UPDATE memories SET checksum = ?, superseded_by = ? WHERE key = ?"
+WRITE = f"REPLACE INTO memories({MEMORY_COLUMNS}) VALUES({', '.join('?' * 19)})"
 REMOVE = "DELETE FROM memories WHERE key = ?"
 FIND = f"SELECT {MEMORY_COLUMNS} FROM memories WHERE id = ?"  # noqa: S608  # our own constants, here and below
 KEY = "SELECT key FROM memories WHERE id = ?"
@@ -165,17 +163,11 @@ NEXT_KEY = (
     "SELECT max(coalesce((SELECT max(key) FROM memories), 0), coalesce((SELECT max(key) FROM forgotten_memories), 0))"
 )
 LAST_BEFORE = "SELECT max(key) FROM memories WHERE key < ?"
-BEHIND = f"SELECT {MEMORY_COLUMNS} FROM memories WHERE key > ? ORDER BY key LIMIT ?"  # noqa: S608
 KEYS_BEHIND = "SELECT key FROM memories WHERE key > ? ORDER BY key LIMIT ?"
-# Rows are asked for so many at once: a statement for each power of two up to it.
-PICKED_ROWS = 128
-PICKED = {
-    size: f"SELECT {MEMORY_COLUMNS} FROM memories WHERE key IN ({', '.join('?' * size)})"  # noqa: S608
-    for size in (1 << power for power in range(PICKED_ROWS.bit_length()))
-}
+PICKED = f"SELECT {MEMORY_COLUMNS} FROM memories WHERE key {IN_LIST}"  # noqa: S608
 # "+" so that SQLite goes by the keys, and not through all of the view.
 SEEN = {
-    column: f"SELECT key FROM memories WHERE key IN ({', '.join('?' * PICKED_ROWS)}) AND +{column} = ? "  # noqa: S608
+    column: f"SELECT key FROM memories WHERE key {IN_LIST} AND +{column} = ? "  # noqa: S608
     "AND (superseded_by IS NULL OR ?)"
     for column in VIEW_COLUMNS.values()
 }
@@ -194,15 +186,9 @@ OF_DAYS = {
     column: f"SELECT key FROM memories WHERE {column} = ? AND time >= ? AND time < ? ORDER BY time DESC LIMIT ?"  # noqa: S608
     for column in VIEW_COLUMNS.values()
 }
+LOOKED_ROWS = 512  # at once, by `damaged`
 DAY_SECONDS = 86_400
 EPOCH_DAY = 719_163  # 1970-01-01, in days since the year 1
-
-
-class Readable(NamedTuple):
-    """Memories that can be read, by their keys, and the last key that was looked at; 0 where none was left."""
-
-    memories: list[tuple[int, Memory]]
-    last: int
 
 
 def next_key(connection: sqlite3.Connection) -> int:
@@ -220,28 +206,13 @@ def last_before(connection: sqlite3.Connection, key: int) -> int:
     return int(connection.execute(LAST_BEFORE, (key,)).fetchone()[0] or 0)
 
 
-def insert(connection: sqlite3.Connection, key: int, memory: Memory) -> None:
-    """Write a new row.
+def write(connection: sqlite3.Connection, key: int, memory: Memory) -> None:
+    """Write the row of a memory, in place of any that it has.
 
     Raises:
         StoreError: a value can't be stored.
     """
-    connection.execute(INSERT, encode(key, memory))
-
-
-def update(connection: sqlite3.Connection, key: int, memory: Memory) -> None:
-    """Write by what a memory is superseded."""
-    cells = encode(key, memory)
-    connection.execute(UPDATE, (cells[8], cells[12], key))
-
-
-def rewrite(connection: sqlite3.Connection, key: int, memory: Memory) -> None:
-    """Write the row of a memory anew.
-
-    Raises:
-        StoreError: a value can't be stored.
-    """
-    connection.execute(REWRITE, encode(key, memory))
+    connection.execute(WRITE, encode(key, memory))
 
 
 def find(connection: sqlite3.Connection, memory_id: str) -> tuple[int, Memory] | None:
@@ -317,66 +288,25 @@ def _place(connection: sqlite3.Connection, view: View, memory_id: str) -> tuple[
 
 def picked(connection: sqlite3.Connection, keys: Sequence[int]) -> list[tuple[int, Memory]]:
     """Return memories by key, in no order, without those that can't be read."""
-    found: list[tuple[int, Memory]] = []
-    for start in range(0, len(keys), PICKED_ROWS):
-        some = list(keys[start : start + PICKED_ROWS])
-        size = 1 << (len(some) - 1).bit_length()
-        found += _decoded(_rows(connection, PICKED[size], some + some[-1:] * (size - len(some)), some))
-    return found
+    memories: dict[int, Memory] = {}
+    for row in index.readable(connection, PICKED, keys):
+        with suppress(DamagedMemoryError):
+            key, memory = decode(row)
+            memories[key] = memory
+    return list(memories.items())
 
 
 def seen(connection: sqlite3.Connection, keys: Sequence[int], view: View, *, past: bool) -> set[int]:
     """Return those of some keys that are of memories of a view; with `past` those of history, too."""
-    statement, digest = SEEN[VIEW_COLUMNS[view.isolation]], view_digest(view)
-    found: set[int] = set()
-    for start in range(0, len(keys), PICKED_ROWS):
-        some = list(keys[start : start + PICKED_ROWS])
-        cells = (*some, *some[-1:] * (PICKED_ROWS - len(some)), digest, past)
-        found.update(key for (key,) in connection.execute(statement, cells))
-    return found
+    cells = (json_text(keys), view_digest(view), past)
+    return {key for (key,) in connection.execute(SEEN[VIEW_COLUMNS[view.isolation]], cells)}
 
 
-def readable(connection: sqlite3.Connection, behind_key: int, limit: int) -> Readable:
-    """Return the next memories behind a key, in order of key, without those that can't be read."""
-    keys = keys_behind(connection, behind_key, limit)
-    if not keys:
-        return Readable([], 0)
-    return Readable(_decoded(_rows(connection, BEHIND, [behind_key, limit], keys)), keys[-1])
-
-
-def keys_behind(connection: sqlite3.Connection, key: int, limit: int) -> list[int]:
-    """Return the next keys behind one, in order."""
-    return [each for (each,) in connection.execute(KEYS_BEHIND, (key, limit))]
-
-
-def behind(connection: sqlite3.Connection, key: int, limit: int) -> list[tuple[int, Memory]]:
-    """Return the next memories behind a key, in order of key.
-
-    Raises:
-        DamagedMemoryError: a row does not match its checksum.
-    """
-    return [decode(row) for row in connection.execute(BEHIND, (key, limit)).fetchall()]
-
-
-def _rows(connection: sqlite3.Connection, statement: str, cells: list[int], keys: list[int]) -> list[MemoryRow]:
-    """Return rows; one by one where SQLite can't read all of them."""
-    try:
-        return connection.execute(statement, cells).fetchall()
-    except sqlite3.DatabaseError as error:
-        if not is_damage(error):
-            raise
-    return [row for key in keys if len(keys) > 1 for row in _rows(connection, PICKED[1], [key], [key])]
-
-
-def _decoded(found: list[MemoryRow]) -> list[tuple[int, Memory]]:
-    memories: dict[int, Memory] = {}
-    for row in found:
-        try:
-            key, memory = decode(row)
-        except DamagedMemoryError:
-            continue
-        memories[key] = memory
-    return list(memories.items())
+def readable(connection: sqlite3.Connection, behind_key: int, limit: int) -> dict[int, Memory | None]:
+    """Return the next memories behind a key by their keys, in order; None for one that can't be read."""
+    keys = [key for (key,) in connection.execute(KEYS_BEHIND, (behind_key, limit))]
+    found = dict(picked(connection, keys))
+    return {key: found.get(key) for key in keys}
 
 
 def bury(connection: sqlite3.Connection, key: int, memory_id: str, now: float, reason: str) -> None:
@@ -486,7 +416,7 @@ CARDS_INDEX = "memories_as_cards"
 MAKE_CARDS = f"CREATE INDEX IF NOT EXISTS {CARDS_INDEX} ON memories(key) WHERE {IS_CARD}"
 COUNT_CARDS = f"SELECT count(*) FROM memories INDEXED BY {CARDS_INDEX} WHERE {IS_CARD}"  # noqa: S608  # our own
 HAS_CARDS = f"SELECT 1 FROM sqlite_master WHERE name = '{CARDS_INDEX}'"  # noqa: S608  # our own constants
-HAS_LAYOUT = "SELECT 1 FROM sqlite_master WHERE name = 'memory_layout'"
+HAS_TABLE = "SELECT 1 FROM sqlite_master WHERE name = ?"
 
 
 def is_laid_out(path: str, connection: sqlite3.Connection) -> bool:
@@ -496,7 +426,7 @@ def is_laid_out(path: str, connection: sqlite3.Connection) -> bool:
         StoreError: a newer squidbot made them.
         DamagedStoreError: no squidbot did.
     """
-    if connection.execute(HAS_LAYOUT).fetchone() is None:
+    if connection.execute(HAS_TABLE, ("memory_layout",)).fetchone() is None:
         return False
     found = connection.execute("SELECT version FROM memory_layout").fetchall()
     version = found[0][0] if len(found) == 1 else None
@@ -509,23 +439,22 @@ def is_laid_out(path: str, connection: sqlite3.Connection) -> bool:
     return True
 
 
-def holds_any(path: str) -> bool:
-    """Say whether a file may hold memories, or what is left of forgotten ones; nothing is made where there are none.
+def may_have(path: str, *tables: str) -> bool:
+    """Say whether a file may have rows in any of these tables; nothing is made where there are none.
 
-    A file that can't be read may.
+    A file that can't be read may have some: opening it says what is wrong.
     """
     if not os.path.exists(path):  # noqa: PTH110  # as for all paths of stores
         return False
     try:
         with closing(open_reading(path, 0.0)) as connection:
-            return connection.execute(HAS_LAYOUT).fetchone() is not None and _has_rows(connection)
+            return any(
+                connection.execute(HAS_TABLE, (table,)).fetchone()
+                and connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone()  # noqa: S608  # our own
+                for table in tables
+            )
     except (*FOREIGN, OSError, StoreError):
-        return True  # who opens it says what is wrong
-
-
-def _has_rows(connection: sqlite3.Connection) -> bool:
-    looked = connection.execute("SELECT 1 FROM memories UNION ALL SELECT 1 FROM forgotten_memories LIMIT 1")
-    return looked.fetchone() is not None
+        return True
 
 
 def lay_out(path: str, connection: sqlite3.Connection) -> None:
@@ -558,3 +487,66 @@ def count_cards(connection: sqlite3.Connection) -> int:
 def make_cards(connection: sqlite3.Connection) -> None:
     """Make what tells them, within a transaction, unless it is there."""
     connection.execute(MAKE_CARDS)
+
+
+def damaged(path: str, connection: sqlite3.Connection) -> tuple[int, tuple[int, ...]]:
+    """Return how many memories a file has, and the keys of those whose rows are damaged.
+
+    Raises:
+        StoreError: a newer squidbot made their tables, or none did.
+        sqlite3.Error: their keys can't be read.
+    """
+    if not is_laid_out(path, connection):
+        return 0, ()
+    lost: list[int] = []
+    number = last = 0
+    while found := readable(connection, last, LOOKED_ROWS):
+        lost += [key for key, memory in found.items() if memory is None]
+        number, last = number + len(found), max(found)
+    return number, tuple(lost)
+
+
+# How far sessions were read for facts. A table beside the layout, made when it is first wanted.
+
+# Four cells in an index: `doctor` tells the rows of tables by that.
+MARKS_TABLE = """CREATE TABLE IF NOT EXISTS memory_marks(
+    session NOT NULL,           -- its id; BLOB where it holds lone surrogates
+    reader NOT NULL,
+    mark TEXT NOT NULL,         -- JSON: next seq, version, stamp
+    checksum INTEGER NOT NULL,  -- CRC-32 of all other cells
+    PRIMARY KEY(session, reader)
+) WITHOUT ROWID"""
+READ_MARK = "SELECT mark, checksum FROM memory_marks WHERE session = ? AND reader = ?"
+PUT_MARK = "REPLACE INTO memory_marks(session, reader, mark, checksum) VALUES(?, ?, ?, ?)"
+
+
+def mark(connection: sqlite3.Connection, session_id: str, reader: str) -> Mark | None:
+    """Return how far a reader has come in a session; None where it has not begun.
+
+    Raises:
+        DamagedMemoryError: it does not match its checksum.
+    """
+    if connection.execute(HAS_TABLE, ("memory_marks",)).fetchone() is None:
+        return None
+    (session, session_data), (name, name_data) = stored_text(session_id), stored_text(reader)
+    row = connection.execute(READ_MARK, (session, name)).fetchone()
+    if row is None:
+        return None
+    if checksum(session_data, name_data, row[0]) != row[1]:
+        raise DamagedMemoryError(f"the mark of session {session_id!a:.80}")
+    return Mark(session_id, reader, *json.loads(plain(row[0])))
+
+
+def put_mark(connection: sqlite3.Connection, new: Mark, was: Mark | None) -> None:
+    """Put a mark into the place of another one, within a transaction.
+
+    Raises:
+        StoreError: the one that is there is another.
+        DamagedMemoryError: it does not match its checksum.
+    """
+    if mark(connection, new.session_id, new.reader) != was:
+        raise StoreError(f"session {new.session_id!a:.80} was read by another meanwhile; nothing was written")
+    connection.execute(MARKS_TABLE)
+    (session, session_data), (name, name_data) = stored_text(new.session_id), stored_text(new.reader)
+    text, data = stored_text(json_text((new.next_seq, new.version, new.stamp)))
+    connection.execute(PUT_MARK, (session, name, text, checksum(session_data, name_data, data)))

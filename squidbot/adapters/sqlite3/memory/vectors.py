@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from squidbot.adapters.sqlite3.memory import rows
@@ -15,9 +15,9 @@ from squidbot.adapters.sqlite3.memory.rows import (
     text_digest,
     view_digest,
 )
-from squidbot.adapters.sqlite3.rows import plain, stored_text
+from squidbot.adapters.sqlite3.rows import IN_LIST, json_text, plain, stored_text
 from squidbot.core.errors import StoreError
-from squidbot.core.vectors import Entry, Stamp, packed
+from squidbot.core.vectors import VectorEntry, VectorStamp, packed
 
 if TYPE_CHECKING:
     import sqlite3
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from squidbot.adapters.sqlite3.files import Access
     from squidbot.core.memories import Memory, View
-    from squidbot.core.vectors import Meant
+    from squidbot.core.vectors import QueryMeaning
 
 
 # key = model << 40 | memory: a trillion memories, and eight million models in SQLite's 63 bits.
@@ -38,11 +38,6 @@ MODELS = "SELECT name, dimension FROM memory_models ORDER BY no"
 ADD_MODEL = "INSERT INTO memory_models(name, dimension) VALUES(?, ?)"
 REMOVE_MODEL = "DELETE FROM memory_models WHERE no = ?"
 PUT = "REPLACE INTO memory_vectors(key, digest, checksum, vector) VALUES(?, ?, ?, ?)"
-READ = (
-    "SELECT memory_vectors.key, memories.id, digest, memory_vectors.checksum, vector FROM memory_vectors "
-    "JOIN memories ON memories.key = memory_vectors.key & ? "
-    "WHERE memory_vectors.key > ? AND memory_vectors.key < ? ORDER BY memory_vectors.key LIMIT ?"
-)
 REMOVE_RANGE = "DELETE FROM memory_vectors WHERE key > ? AND key < ?"
 REMOVE = "DELETE FROM memory_vectors WHERE key = ?"
 KEPT = "SELECT digest, checksum, vector FROM memory_vectors WHERE key = ?"
@@ -52,12 +47,7 @@ COUNT_VECTORS = "SELECT count(*) FROM memory_vectors WHERE key > ? AND key < ?"
 # Where an index is kept of them they are counted already: to count 1,000,000 takes more than a second.
 COUNTED = "SELECT 1 FROM sqlite_master WHERE name = 'memory_vector_stamps'"
 COUNTED_VECTORS = "SELECT coalesce(sum(vectors), 0) FROM memory_vector_stamps WHERE no = ?"
-# Rows are asked for so many at once: a statement for each power of two up to it.
-PICKED_ROWS = 128
-PICKED = {
-    size: f"SELECT key, digest, checksum, vector FROM memory_vectors WHERE key IN ({', '.join('?' * size)})"  # noqa: S608  # our own constants
-    for size in (1 << power for power in range(PICKED_ROWS.bit_length()))
-}
+PICKED = f"SELECT key, digest, checksum, vector FROM memory_vectors WHERE key {IN_LIST}"  # noqa: S608  # our own
 WITHOUT = (
     f"SELECT key FROM memories WHERE key > ? AND NOT ({IS_CARD}) "  # noqa: S608  # our own constants
     "AND NOT EXISTS (SELECT 1 FROM memory_vectors WHERE memory_vectors.key = ? + memories.key) ORDER BY key LIMIT ?"
@@ -67,14 +57,6 @@ BARE_CARDS = (
     f"SELECT count(*) FROM memories INDEXED BY {CARDS_INDEX} WHERE {IS_CARD} "  # noqa: S608
     "AND NOT EXISTS (SELECT 1 FROM memory_vectors WHERE memory_vectors.key = ? + memories.key)"
 )
-
-
-class Vector(NamedTuple):
-    """A vector of a memory: 32-bit floats, little-endian; `digest` is that of the text that it was made from."""
-
-    memory_id: str
-    digest: bytes
-    vector: bytes
 
 
 def models(connection: sqlite3.Connection) -> dict[str, int]:
@@ -130,25 +112,6 @@ def _model(connection: sqlite3.Connection, model: str, dimension: int) -> int:
     return int(found[0]) << MEMORY_BITS
 
 
-def read(connection: sqlite3.Connection, model: str, after: str, limit: int) -> list[Vector]:
-    """Return a model's vectors in the order in which their memories came, at most `limit` behind that of `after`.
-
-    Raises:
-        DamagedMemoryError: one does not match its checksum, or is of another text than its memory has.
-    """
-    found = connection.execute(MODEL, (stored_text(model)[0],)).fetchone()
-    if found is None:
-        return []
-    first = found[0] << MEMORY_BITS
-    last = first + rows.keys_of(connection, [after]).get(after, 0) if after else first
-    cells = (MEMORY_KEYS, last, first + (1 << MEMORY_BITS), limit)
-    vectors = []
-    for row in connection.execute(READ, cells).fetchall():
-        refuse_damage(row, found[1])
-        vectors.append(Vector(plain(row[1]), row[2], row[4]))
-    return vectors
-
-
 def refuse_damage(row: tuple[int, bytes, bytes, int, bytes], dimension: int) -> None:
     """Pass a vector's row that is as it was written: its key, the id of its memory, digest, checksum and numbers.
 
@@ -188,18 +151,15 @@ def waiting(connection: sqlite3.Connection, model: str) -> int:
     return without
 
 
-def cosines(connection: sqlite3.Connection, meant: Meant, keys: Sequence[int]) -> dict[int, float]:
+def cosines(connection: sqlite3.Connection, meant: QueryMeaning, keys: Sequence[int]) -> dict[int, float]:
     """Return the cosines of what is meant and of memories by key, without those that can't be read."""
     found = connection.execute(MODEL, (stored_text(meant.model)[0],)).fetchone()
     if found is None or found[1] != len(meant.vector):
         return {}
     first, size, others = found[0] << MEMORY_BITS, len(meant.vector) * FLOAT_BYTES, dict[int, bytes]()
-    for start in range(0, len(keys), PICKED_ROWS):
-        some = [first + key for key in keys[start : start + PICKED_ROWS]]
-        asked = 1 << (len(some) - 1).bit_length()
-        for key, digest, check, data in connection.execute(PICKED[asked], some + some[-1:] * (asked - len(some))):
-            if _checksum(key, digest, data) == check and len(data) == size:
-                others[key & MEMORY_KEYS] = data
+    for key, digest, check, data in connection.execute(PICKED, (json_text([first + key for key in keys]),)):
+        if _checksum(key, digest, data) == check and len(data) == size:
+            others[key & MEMORY_KEYS] = data
     return dict(zip(others, meant.dots(meant.vector, [*others.values()]), strict=True))
 
 
@@ -289,24 +249,19 @@ ENTRY = (
 )
 BEHIND = ENTRY + "WHERE place > ? AND +memory_vector_places.key BETWEEN ? AND ? ORDER BY place LIMIT ?"
 PLACES = "SELECT place FROM memory_vector_places WHERE key BETWEEN ? AND ? ORDER BY place"
-AT = f"place IN ({', '.join('?' * PICKED_ROWS)})"
-PICKED_PLACES = ENTRY + f"WHERE {AT} AND +memory_vector_places.key BETWEEN ? AND ?"
+PICKED_PLACES = f"{ENTRY} WHERE place {IN_LIST} AND +memory_vector_places.key BETWEEN ? AND ?"
 
 # As `ENTRY`.
-HELD = "CROSS JOIN memories ON memories.key = memory_vector_places.key & ? WHERE superseded_by IS NULL "
-HOLDING = f"SELECT place FROM memory_vector_places {HELD} AND {AT}"  # noqa: S608
-KEYS_AT = f"SELECT key FROM memory_vector_places WHERE {AT}"  # noqa: S608
+HOLDING_MEMORY = "CROSS JOIN memories ON memories.key = memory_vector_places.key & ? WHERE superseded_by IS NULL "
+HOLDING = f"SELECT place FROM memory_vector_places {HOLDING_MEMORY} AND place {IN_LIST}"  # noqa: S608
+KEYS_AT = f"SELECT key FROM memory_vector_places WHERE place {IN_LIST}"  # noqa: S608
 
 
-def keys_at(connection: sqlite3.Connection, meant: Meant) -> list[int]:
+def keys_at(connection: sqlite3.Connection, meant: QueryMeaning) -> list[int]:
     """Return the keys of the memories whose vectors are nearest to what is meant, those that are still there."""
     first, last = _keys(connection, meant.model, len(meant.vector))
-    found: list[int] = []
-    for start in range(0, len(meant.nearest), PICKED_ROWS):
-        some = [*meant.nearest[start : start + PICKED_ROWS]]
-        rows = connection.execute(KEYS_AT, (*some, *[0] * (PICKED_ROWS - len(some))))
-        found += [key & MEMORY_KEYS for (key,) in rows if first <= key <= last]
-    return found
+    found = connection.execute(KEYS_AT, (json_text(list(meant.nearest)),))
+    return [key & MEMORY_KEYS for (key,) in found if first <= key <= last]
 
 
 class SqliteVectors:
@@ -327,23 +282,23 @@ class SqliteVectors:
             with writing as connection:
                 _make(connection)
 
-    def stamp(self) -> Stamp:
+    def stamp(self) -> VectorStamp:
         """Return what there is now.
 
         Raises:
             StoreError: the disk failed.
         """
-        empty = Stamp(self._model, self._dimensions)
+        empty = VectorStamp(self._model, self._dimensions)
         with self._reading as connection:
             number = _number(connection, self._model, self._dimensions)
             found = None if number is None else connection.execute(STAMP, (number,)).fetchone()
         return empty._replace(vectors=found[0], digest=found[1]) if found else empty
 
     def view(self, view: View) -> int:
-        """Return the number that stands for a view in `Entry.views`: 63 bits, the same for ever."""
+        """Return the number that stands for a view in `VectorEntry.views`: 63 bits, the same for ever."""
         return view_digest(view)
 
-    def behind(self, place: int, limit: int) -> list[Entry]:
+    def behind(self, place: int, limit: int) -> list[VectorEntry]:
         """Return the entries behind a place, in order of their places, at most `limit`.
 
         Raises:
@@ -359,20 +314,15 @@ class SqliteVectors:
         with self._reading as connection:
             return array("q", (place for (place,) in connection.execute(PLACES, self._keys(connection))))
 
-    def picked(self, places: Sequence[int]) -> list[Entry]:
+    def picked(self, places: Sequence[int]) -> list[VectorEntry]:
         """Return the entries at these places, in any order.
 
         Raises:
             DamagedStoreError: one does not match its checksum.
         """
-        found: list[Entry] = []
         with self._reading as connection:
-            keys = self._keys(connection)
-            for first in range(0, len(places), PICKED_ROWS):
-                some = [*places[first : first + PICKED_ROWS]]
-                cells = (MEMORY_KEYS, *some, *[0] * (PICKED_ROWS - len(some)), *keys)
-                found += [self._entry(row) for row in connection.execute(PICKED_PLACES, cells)]
-        return found
+            cells = (MEMORY_KEYS, json_text(list(places)), *self._keys(connection))
+            return [self._entry(row) for row in connection.execute(PICKED_PLACES, cells)]
 
     def holding(self, places: Sequence[int]) -> list[int]:
         """Return those of these places whose memories hold, in the same order.
@@ -380,21 +330,17 @@ class SqliteVectors:
         Raises:
             StoreError: the disk failed.
         """
-        found: set[int] = set()
         with self._reading as connection:
-            for first in range(0, len(places), PICKED_ROWS):
-                some = [*places[first : first + PICKED_ROWS]]
-                cells = (MEMORY_KEYS, *some, *[0] * (PICKED_ROWS - len(some)))
-                found.update(place for (place,) in connection.execute(HOLDING, cells))
+            found = {place for (place,) in connection.execute(HOLDING, (MEMORY_KEYS, json_text(list(places))))}
         return [place for place in places if place in found]
 
     def _keys(self, connection: sqlite3.Connection) -> tuple[int, int]:
         return _keys(connection, self._model, self._dimensions)
 
-    def _entry(self, row: Iterable[Any]) -> Entry:
+    def _entry(self, row: Iterable[Any]) -> VectorEntry:
         place, mark, key, digest, check, data, name, *views, holds = row
         refuse_damage((key, name, digest, check, data), self._dimensions)
-        return Entry(place, mark, plain(name), tuple(views), data, bool(holds))
+        return VectorEntry(place, mark, plain(name), tuple(views), data, bool(holds))
 
 
 def _number(connection: sqlite3.Connection, model: str, dimensions: int) -> int | None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from squidbot.core.memories import Passage
-from squidbot.core.memory.search import MIN_RELEVANCE, Candidate, Index, Query, lookups, prepared, score
+from squidbot.core.memory.search import MIN_RELEVANCE, Index, PreparedPassage, Query, lookups, prepared, score
 
 from .talk import NOW, at, passages
 
@@ -246,7 +246,7 @@ def test_the_same_hit_tells_less_among_very_many() -> None:
     """Where there is much, much is found by chance; among few nothing changes."""
     passage = Passage("a", "The ferry was late.")
     scores = [
-        score(Query.of("the late harbour"), [Candidate(passage, prepared(passage))], Many(passages))[0].score
+        score(Query.of("the late harbour"), [PreparedPassage(passage, prepared(passage))], Many(passages))[0].score
         for passages in (1, 600, 10_000, 1_000_000)
     ]
     assert scores[0] == scores[1] > scores[2] > scores[3] > 0

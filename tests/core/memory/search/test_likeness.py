@@ -10,10 +10,10 @@ from squidbot.core.memories import Passage
 from squidbot.core.memory.search import (
     MIN_RELEVANCE,
     TURN_TERMS,
-    Candidate,
     Index,
     Likeness,
     Meaning,
+    PreparedPassage,
     likenesses,
     prepared,
     standing_out,
@@ -41,10 +41,10 @@ def nearest(key: str, cosine: float, others: float = 0.1) -> dict[str, float]:
     return dict.fromkeys(KEYS, others) | {key: cosine}
 
 
-def candidates(*texts: str, group: str = "a") -> list[Candidate]:
+def candidates(*texts: str, group: str = "a") -> list[PreparedPassage]:
     """Return texts as passages in a row."""
     found = [Passage(str(place), text, group=group, position=place) for place, text in enumerate(texts)]
-    return [Candidate(each, prepared(each)) for each in found]
+    return [PreparedPassage(each, prepared(each)) for each in found]
 
 
 # -- searches ---------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from squidbot.core.memory.pieces import MOST_WORDS, Piece, count_words, entries, talk
+from squidbot.core.memory.chunks import MOST_WORDS, Chunk, count_words, entries, talk
 from squidbot.core.messages import Message, ToolCall
 
 
@@ -24,10 +24,10 @@ def test_turn_is_a_piece_and_what_a_tool_printed_is_not_trusted() -> None:
         Message("assistant", "", "{}", "c"),
     ]
     assert list(talk("s", said, same)) == [
-        Piece("Where is the boat?", (), "s", "user", 5.0),
-        Piece('find {"what": "boat"}', (), "s", "assistant"),
-        Piece("in the harbour", (), "s", "tool", None, "tool"),
-        Piece("also printed", (), "s", "tool", None, "tool"),
+        Chunk("Where is the boat?", (), "s", "user", 5.0),
+        Chunk('find {"what": "boat"}', (), "s", "assistant"),
+        Chunk("in the harbour", (), "s", "tool", None, "tool"),
+        Chunk("also printed", (), "s", "tool", None, "tool"),
     ]
 
 
@@ -53,12 +53,12 @@ def test_entry_of_a_journal_is_told_by_its_words_and_its_fields() -> None:
         )
     )
     assert found == [
-        Piece(
+        Chunk(
             "Chose PostgreSQL.\ntags: db, port", time=datetime(2026, 11, 20, 10, tzinfo=UTC).timestamp(), tag="journal"
         ),
-        Piece('ls\nn: {"a": 1}', speaker="tool", time=1_700_000_000.0, trust="tool", tag="journal"),
-        Piece("date: someday\nkind: decision", tag="journal"),
-        Piece("?!\ntime: true", tag="journal"),
+        Chunk('ls\nn: {"a": 1}', speaker="tool", time=1_700_000_000.0, trust="tool", tag="journal"),
+        Chunk("date: someday\nkind: decision", tag="journal"),
+        Chunk("?!\ntime: true", tag="journal"),
     ]
 
 

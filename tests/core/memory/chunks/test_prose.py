@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.memory.pieces import MOST_CODE_WORDS, MOST_WORDS, PIECE_WORDS, count_words, prose
+from squidbot.core.memory.chunks import CHUNK_WORDS, MOST_CODE_WORDS, MOST_WORDS, count_words, prose
 
 NOTES = """---
 title: Boats
@@ -87,7 +87,7 @@ def test_what_has_no_heading_stands_under_the_name_of_its_file() -> None:
 def test_short_paragraphs_are_packed_and_long_ones_cut_at_sentences() -> None:
     """A piece is about as long as a search can use; no sentence is torn that is not longer than a piece."""
     short = "\n\n".join(f"Paragraph {number} is short." for number in range(60))
-    assert all(count_words(piece.text) <= PIECE_WORDS for piece in prose(short, "a.md"))
+    assert all(count_words(piece.text) <= CHUNK_WORDS for piece in prose(short, "a.md"))
     assert len(prose(short, "a.md")) <= 6
     sentences = [f"Sentence {number} goes on for ten words or a few more." for number in range(60)]
     found = prose(" ".join(sentences), "a.md")

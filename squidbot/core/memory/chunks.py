@@ -1,9 +1,10 @@
-"""What of a text belongs together: paragraphs, lists, code, tables; and the headings that each stands under."""
+"""Files cut into chunks that can be found by themselves, and the cards that say which chunks a file has."""
 
 from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
@@ -35,7 +36,7 @@ _MARKUP: Final = re.compile(r"!?\[([^\[\]\n]*)\]\([^\[)\n]*\)|[`*]+|<[^<>\n]*>")
 MOST_NAME_CHARS, MOST_HEADING_CHARS = 500, 120
 
 
-class Block(NamedTuple):
+class TextBlock(NamedTuple):
     """Lines that belong together, and the headings above them, outermost first."""
 
     text: str
@@ -43,20 +44,20 @@ class Block(NamedTuple):
     kind: Kind = "text"
 
 
-def markdown(text: str) -> list[Block]:
+def markdown(text: str) -> list[TextBlock]:
     """Return the blocks of Markdown: paragraphs, items of lists with what is indented below, code in fences, tables.
 
     A heading with nothing below it is one, too.
     """
-    return list(_Reader(text.split("\n")).blocks())
+    return list(_MarkdownReader(text.split("\n")).blocks())
 
 
-def paragraphs(text: str) -> list[Block]:
+def paragraphs(text: str) -> list[TextBlock]:
     """Return what blank lines part."""
-    return [Block(part.strip("\n"), ()) for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
+    return [TextBlock(part.strip("\n"), ()) for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
 
 
-def yaml(text: str) -> list[Block]:
+def yaml(text: str) -> list[TextBlock]:
     """Return the entries of YAML that begin at the margin, with what is indented below each."""
     entries: list[list[str]] = [[]]
     for line in text.split("\n"):
@@ -64,10 +65,10 @@ def yaml(text: str) -> list[Block]:
             entries.append([])
         if line.strip() and line.strip() not in {"---", "..."}:
             entries[-1].append(line.rstrip())
-    return [Block("\n".join(lines), ()) for lines in entries if lines]
+    return [TextBlock("\n".join(lines), ()) for lines in entries if lines]
 
 
-class _Reader:
+class _MarkdownReader:
     """Reads Markdown once, from its first line to its last."""
 
     def __init__(self, lines: list[str]) -> None:
@@ -76,7 +77,7 @@ class _Reader:
         self._above: list[tuple[int, str]] = []
         self._is_bare = False  # nothing has come below the last heading
 
-    def blocks(self) -> Iterator[Block]:
+    def blocks(self) -> Iterator[TextBlock]:
         yield from self._front()
         while self._at < len(self._lines):
             line = self._lines[self._at]
@@ -96,12 +97,12 @@ class _Reader:
                 yield from self._paragraph()
         yield from self._enter(0, "")
 
-    def _block(self, lines: list[str], kind: Kind = "text") -> Block:
+    def _block(self, lines: list[str], kind: Kind = "text") -> TextBlock:
         text = "\n".join(each.rstrip() for each in lines).strip("\n")
         self._is_bare = self._is_bare and not any(map(str.isalnum, text))
-        return Block(text, tuple(name for _, name in self._above), kind)
+        return TextBlock(text, tuple(name for _, name in self._above), kind)
 
-    def _enter(self, level: int, name: str) -> Iterator[Block]:
+    def _enter(self, level: int, name: str) -> Iterator[TextBlock]:
         """Stand under another heading; yield the one before it where that has nothing below it."""
         if self._is_bare and self._above and self._above[-1][0] >= level:
             last = self._above.pop()
@@ -113,7 +114,7 @@ class _Reader:
             self._above.append((level, plain))
             self._is_bare = True
 
-    def _front(self) -> Iterator[Block]:
+    def _front(self) -> Iterator[TextBlock]:
         """Yield what stands before the text between two lines of dashes; its title is above all."""
         mark = self._lines[0].rstrip()
         if mark not in _FRONTS:
@@ -171,7 +172,7 @@ class _Reader:
             at += 1
         return _indent(self._lines[at]) if at < len(self._lines) else 0
 
-    def _paragraph(self) -> Iterator[Block]:
+    def _paragraph(self) -> Iterator[TextBlock]:
         lines = self._while(lambda each: bool(each.strip()) and not self._begins(each))
         under = _UNDERLINE.fullmatch(self._lines[self._at]) if self._at < len(self._lines) else None
         if under:
@@ -194,35 +195,34 @@ def _indent(line: str) -> int:
     return len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
 
 
-# What of a file is kept: a card that says in which state it was read, and its pieces; what is new,
-# stays and goes.
+# What is stored of a file: its card, and its chunks.
 
-# The shelf of pieces.
+# The collection of chunks.
 FILES: Final = "files"
-# Raise it with every change of how files become pieces: all are read again then.
+# Raise it with every change of how files become chunks: all are read again then.
 RULES = 2
-# Why a piece is gone that nobody asked to forget; it may come back.
+# Why a chunk is gone that nobody asked to forget; it may come back.
 OUTDATED: Final = "its file has changed, or is gone"
-# Between the headings above a piece.
+# Between the headings above a chunk.
 JOINT: Final = " > "
 _BY_HAND: Final = "asked for by hand"
 _CONFIGURED: Final = "memory.index_paths"
-# Under so many former names of a file it is looked up what of it was forgotten.
+# Forgotten chunks are looked up under so many former names of their file.
 MOST_FORMER = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
-    """What is known of a file that is indexed.
+class DocumentCard:
+    """The state of an indexed file.
 
     Attributes:
-        path: where it is: from the folder of the settings on, with slashes; absolute where it is not below that.
-        digest: of its bytes, and of the rules by which they become pieces.
-        stamp: what it is known by without reading it; "" where it might change without showing it.
-        time: when it was changed last, in seconds since 1970.
-        asked: what was asked for by hand that it is part of; "" where the settings name it.
-        pieces: the ids of its pieces in order, forgotten ones, too.
-        former: names that it had before.
+        path: relative to the folder of the settings, with slashes; absolute if it is not below that.
+        digest: of its bytes, and of the rules that cut it into chunks.
+        stamp: shows without reading the file that it is unchanged; "" if it might change without showing it.
+        time: of its last change, in seconds since 1970.
+        asked: the path named by hand that it belongs to; "" if the settings name it.
+        chunks: the ids of its chunks in order, forgotten ones, too.
+        former: its former names.
     """
 
     path: str
@@ -230,134 +230,134 @@ class Card:
     stamp: str
     time: float
     asked: str = ""
-    pieces: tuple[str, ...] = ()
+    chunks: tuple[str, ...] = ()
     former: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, memory: Memory) -> Card:
-        """Return what a memory on the shelf of cards says."""
+    def of(cls, memory: Memory) -> DocumentCard:
+        """Return the card that a memory of the collection of cards holds."""
         source, *former = memory.sources
-        stamp, *pieces = memory.tags
+        stamp, *chunks = memory.tags
         asked = memory.reason.partition(": ")[2]
-        names = tuple(each.path for each in former)
-        return cls(source.path, source.digest, stamp, memory.time, asked, tuple(pieces), names)
+        return cls(
+            source.path, source.digest, stamp, memory.time, asked, tuple(chunks), tuple(one.path for one in former)
+        )
 
     def memory(self, scope: Scope) -> Memory:
-        """Return it as a memory; one of another state of the file has another id."""
-        shelf = scope._replace(shelf=CARDS)
+        """Return it as a memory; its id follows from the state of the file."""
+        scope = scope._replace(shelf=CARDS)
         source = Source(path=self.path, digest=self.digest)
         return Memory(
-            memory_id_of(shelf, self.path, (source,)),
+            memory_id_of(scope, self.path, (source,)),
             self.path,
             "background",
-            shelf,
+            scope,
             self.time,
             trust="import",
-            tags=(self.stamp, *self.pieces),
+            tags=(self.stamp, *self.chunks),
             sources=(source, *(Source(path=name) for name in self.former)),
             reason=f"{_BY_HAND}: {self.asked}" if self.asked else _CONFIGURED,
         )
 
 
-class Change(NamedTuple):
-    """What an exchange does: the ids that go, and the memories that come; of these, how many pieces are new and old."""
+class Exchange(NamedTuple):
+    """The ids that go and the memories that come; among them how many new and old chunks."""
 
     gone: tuple[str, ...]
     memories: tuple[Memory, ...]
-    new_pieces: int = 0
-    old_pieces: int = 0
+    new_chunks: int = 0
+    old_chunks: int = 0
 
 
-def filed(pieces: Sequence[Piece], card: Card, scope: Scope) -> list[Memory]:
-    """Return pieces of a file as memories.
+def memories_of(chunks: Sequence[Chunk], card: DocumentCard, scope: Scope) -> list[Memory]:
+    """Return the chunks of a file as memories.
 
-    An id follows from whose it is, the path, the words, and how often these came before in the file: a piece keeps its
-    id while its words stay, wherever in the file they stand.
+    An id follows from scope, path, words, and how often these came before in the file: a chunk keeps its id while its
+    words stay, wherever in the file they stand.
     """
-    shelf = scope._replace(shelf=FILES)
-    ids = ids_of(pieces, card.path, scope)
     return [
         Memory(
             memory_id,
-            _text(piece),
+            _text(chunk),
             "background",
-            shelf,
-            card.time if piece.time is None else piece.time,
-            trust=piece.trust,
-            speaker=piece.speaker,
-            tags=(*piece.headings, piece.tag) if piece.tag else piece.headings,
-            sources=(Source(piece.talk, place, place, card.path, card.digest),),
+            scope._replace(shelf=FILES),
+            card.time if chunk.time is None else chunk.time,
+            trust=chunk.trust,
+            speaker=chunk.speaker,
+            tags=(*chunk.headings, chunk.tag) if chunk.tag else chunk.headings,
+            sources=(Source(chunk.talk, place, place, card.path, card.digest),),
             reason="its file is indexed",
         )
-        for place, (piece, memory_id) in enumerate(zip(pieces, ids, strict=True))
+        for place, (chunk, memory_id) in enumerate(zip(chunks, ids_of(chunks, card.path, scope), strict=True))
     ]
 
 
-def ids_of(pieces: Iterable[Piece], path: str, scope: Scope) -> list[str]:
-    """Return the ids that pieces have in a file of that path."""
-    shelf = scope._replace(shelf=FILES)
-    seen: dict[tuple[str, str, str], int] = {}
+def ids_of(chunks: Iterable[Chunk], path: str, scope: Scope) -> list[str]:
+    """Return the ids of chunks in a file of that path."""
+    scope = scope._replace(shelf=FILES)
+    seen: Counter[tuple[str, str, str]] = Counter()
     found = []
-    for piece in pieces:
-        said = (piece.talk, piece.speaker, _text(piece))
-        seen[said] = seen.get(said, 0) + 1
-        found.append(memory_id_of(shelf, said[2], (Source(piece.talk, seen[said], -1, path, piece.speaker),)))
+    for chunk in chunks:
+        words = (chunk.talk, chunk.speaker, _text(chunk))
+        seen[words] += 1
+        found.append(memory_id_of(scope, words[2], (Source(chunk.talk, seen[words], -1, path, chunk.speaker),)))
     return found
 
 
-def change(
-    card: Card, scope: Scope, memories: Sequence[Memory], old: Iterable[Memory], there: Iterable[Memory]
-) -> Change:
-    """Return what makes a file's pieces those `memories`, and its card that one.
+def exchange(
+    card: DocumentCard, scope: Scope, memories: Sequence[Memory], old: Iterable[Memory], there: Iterable[Memory]
+) -> Exchange:
+    """Return the exchange that makes a file's chunks those `memories`, and its card that one.
 
-    Args:
-        card: as it is to be.
-        scope: whose it is.
-        memories: its pieces as they are to be.
-        old: the cards that go: of its former states, or of its former names.
-        there: which of their pieces, and of the new ones, are in the store.
+    `old` are the cards that go: of its former states or names; `there` those of their chunks, and of the new ones, that
+    are in the store.
     """
-    cards = {one.memory_id: one for one in old}
-    kept = {one.memory_id: one for one in there}
-    out = kept.keys() - {one.memory_id for one in memories}
-    outdated = [name for name in pieces_of(cards.values()) if name in out]
-    new = [one for one in memories if one.memory_id not in kept]
-    stay = [(kept[one.memory_id], one) for one in memories if one.memory_id in kept]
-    # What says no time of its own is as old as its words, not as the file.
-    aged = [(old, replace(now, time=old.time) if now.time == card.time else now) for old, now in stay]
-    moved = {now.memory_id: now for old, now in aged if _told(old) != _told(now)}
+    cards = {memory.memory_id: memory for memory in old}
+    stored = {memory.memory_id: memory for memory in there}
+    outdated = stored.keys() - {memory.memory_id for memory in memories}
+    gone = [memory_id for memory_id in chunks_of(cards.values()) if memory_id in outdated]
+    new, moved = [], {}
+    for memory in memories:
+        before = stored.get(memory.memory_id)
+        if before is None:
+            new.append(memory)
+            continue
+        # A chunk without a time of its own is as old as its words, not as the file.
+        now = replace(memory, time=before.time) if memory.time == card.time else memory
+        if _identity(before) != _identity(now):
+            moved[now.memory_id] = now
     coming = (*moved.values(), *new, card.memory(scope))
-    return Change((*outdated, *moved, *cards), coming, len(new), len(outdated))
+    return Exchange((*gone, *moved, *cards), coming, len(new), len(gone))
 
 
-def pieces_of(cards: Iterable[Memory]) -> list[str]:
-    """Return the ids of all pieces that cards name, each once, in order."""
-    return list(dict.fromkeys(memory_id for one in cards for memory_id in Card.of(one).pieces))
+def chunks_of(cards: Iterable[Memory]) -> list[str]:
+    """Return the ids of all chunks that cards name, each once, in order."""
+    return list(dict.fromkeys(memory_id for card in cards for memory_id in DocumentCard.of(card).chunks))
 
 
-def removal(old: Sequence[Memory], there: Iterable[Memory]) -> Change:
-    """Return what takes out files by their cards, with those of their pieces that are in the store."""
-    pieces = [one.memory_id for one in there]
-    return Change((*pieces, *(one.memory_id for one in old)), (), 0, len(pieces))
+def removal(old: Sequence[Memory], there: Iterable[Memory]) -> Exchange:
+    """Return the exchange that removes files: their cards, and those of their chunks that are in the store."""
+    chunks = [memory.memory_id for memory in there]
+    return Exchange((*chunks, *(card.memory_id for card in old)), (), 0, len(chunks))
 
 
-def _told(memory: Memory) -> tuple[object, ...]:
-    """Return what makes a piece another one: not the state of its file in which its words came."""
-    places = tuple(each._replace(digest="") for each in memory.sources)
+def _identity(memory: Memory) -> tuple[object, ...]:
+    """Return what makes a chunk another one: not the state of its file."""
+    places = tuple(source._replace(digest="") for source in memory.sources)
     return (memory.text, memory.time, memory.tags, memory.speaker, memory.trust, places)
 
 
-def _text(piece: Piece) -> str:
-    """Return the words that a piece is found by: its headings, then its own."""
-    return f"{JOINT.join(piece.headings)}\n{piece.text}" if piece.headings else piece.text
+def _text(chunk: Chunk) -> str:
+    """Return the words that a chunk is found by: its headings, then its own."""
+    return f"{JOINT.join(chunk.headings)}\n{chunk.text}" if chunk.headings else chunk.text
 
 
-# What a piece of a file is, and how long it may be.
+# What a chunk of a file is, and how long it may be.
 
-# Of recorded talk, as one file, 87 % of questions had all their evidence within 1,000 tokens by turns, 86 by pieces of
+# Of recorded talk, as one file, 87 % of questions had all their evidence within 1,000 tokens by turns, 86 by chunks of
 # 40 words, 84 of 80, 80 of 150; without their places, so that no neighbour speaks, 75, 77, 79 and 79. Prose is not
-# cut at 40: an argument is longer than a turn, and each piece carries its headings.
-PIECE_WORDS = 80
+# cut at 40: an argument is longer than a turn, and each chunk carries its headings.
+CHUNK_WORDS = 80
 # A paragraph or a turn up to this stays whole; code and tables do up to that.
 MOST_WORDS = 160
 MOST_CODE_WORDS = 400
@@ -367,17 +367,17 @@ WORD_BYTES = 7
 _SENTENCE_END = re.compile(r"(?<=[.!?\u3002\uff01\uff1f])\s+|(?<=[\u3002\uff01\uff1f])")
 
 
-class Piece(NamedTuple):
-    """What of a file is found by itself.
+class Chunk(NamedTuple):
+    """A part of a file that is found by itself.
 
     Attributes:
         text: its words.
-        headings: those it stands under, outermost first.
-        talk: the conversation in its file that it is of; "" for none.
-        speaker: who says it; "" where nobody does.
-        time: when it was said, in seconds since 1970; None where its file alone knows.
+        headings: those above it, outermost first.
+        talk: the conversation of its file that it belongs to; "" for none.
+        speaker: who says it; "" if nobody does.
+        time: when it was said, in seconds since 1970; `None`: the time of its file.
         trust: who it is from.
-        tag: what its file is; "" for nothing by itself.
+        tag: the kind of its file; "" for none.
     """
 
     text: str
@@ -394,7 +394,7 @@ def count_words(text: str) -> int:
     return max(len(text.split()), len(text.encode("utf-8", "surrogatepass")) // WORD_BYTES)
 
 
-def packed(texts: Iterable[str], joint: str, most_words: int = PIECE_WORDS) -> Iterator[str]:
+def packed(texts: Iterable[str], joint: str, most_words: int = CHUNK_WORDS) -> Iterator[str]:
     """Yield texts, as many in a row joined as are `most_words` long; a longer one alone."""
     kept: list[str] = []
     length = 0
@@ -410,7 +410,7 @@ def packed(texts: Iterable[str], joint: str, most_words: int = PIECE_WORDS) -> I
 
 
 def cut(text: str, most_words: int = MOST_WORDS) -> Iterator[str]:
-    """Yield a text; one longer than `most_words` in parts of about `PIECE_WORDS`, by lines, sentences, words."""
+    """Yield a text; one longer than `most_words` in parts of about `CHUNK_WORDS`, by lines, sentences, words."""
     if count_words(text) <= most_words:
         yield text
         return
@@ -427,17 +427,16 @@ def _parts(line: str, most_words: int) -> Iterator[str]:
 
 def _word_runs(text: str) -> Iterator[str]:
     """Yield what has no sentences by its words, and a word that is too long by its characters."""
-    chars = PIECE_WORDS * WORD_BYTES // 2
+    chars = CHUNK_WORDS * WORD_BYTES // 2
     words = (word[at : at + chars] for word in text.split() for at in range(0, len(word), chars))
     yield from packed(words, " ")
 
 
-# Markdown, plain text and YAML in pieces: what stands under one heading together, code whole,
-# headings kept.
+# Markdown, plain text and YAML in chunks: text below one heading together, code whole, headings kept.
 
 _DAY: Final = re.compile(r"(?<!\d)(\d{4})[-_.]?(\d\d)[-_.]?(\d\d)(?!\d)")
 _BARE_ROW: Final = re.compile(r"[|:\-\s]*")
-_FORMS: Final[Mapping[str, Callable[[str], list[Block]]]] = {
+_FORMS: Final[Mapping[str, Callable[[str], list[TextBlock]]]] = {
     "md": markdown,
     "markdown": markdown,
     "mdx": markdown,
@@ -448,8 +447,8 @@ _FORMS: Final[Mapping[str, Callable[[str], list[Block]]]] = {
 }
 
 
-def prose(text: str, name: str) -> list[Piece]:
-    """Return the pieces of a text; `name` is that of its file, which says its form, and what stands above it all.
+def prose(text: str, name: str) -> list[Chunk]:
+    """Return the chunks of a text; the name of its file tells its form and is the heading above all.
 
     A day in the name or in a heading is when it was said.
     """
@@ -458,7 +457,7 @@ def prose(text: str, name: str) -> list[Piece]:
     title = stem or name
     found = read(text.replace("\r\n", "\n").replace("\r", "\n"))
     return [
-        Piece(said, headings or (title,), time=_time((title, *headings)))
+        Chunk(said, headings or (title,), time=_time((title, *headings)))
         for headings, same in groupby(found, key=lambda block: block.headings)
         for run in _runs(same)
         for said in packed(_cuts(run), "\n")
@@ -466,9 +465,9 @@ def prose(text: str, name: str) -> list[Piece]:
     ]
 
 
-def _runs(found: Iterable[Block]) -> Iterator[list[Block]]:
-    """Yield blocks that may be one piece: code ends it, as what comes behind speaks of something else."""
-    run: list[Block] = []
+def _runs(found: Iterable[TextBlock]) -> Iterator[list[TextBlock]]:
+    """Yield blocks that may be one chunk; code ends it, as the text after it is about something else."""
+    run: list[TextBlock] = []
     for block in found:
         run.append(block)
         if block.kind in {"code", "table"}:
@@ -477,7 +476,7 @@ def _runs(found: Iterable[Block]) -> Iterator[list[Block]]:
     yield run
 
 
-def _cuts(found: Sequence[Block]) -> Iterator[str]:
+def _cuts(found: Sequence[TextBlock]) -> Iterator[str]:
     for block in found:
         if block.kind == "table" and count_words(block.text) > MOST_WORDS:
             yield from _rows(block.text.split("\n"))
@@ -503,8 +502,7 @@ def _time(names: Sequence[str]) -> float | None:
     return None
 
 
-# Recorded messages and the entries of a journal in pieces: a turn or an entry each, longer ones in
-# several.
+# Recorded messages and the entries of a journal in chunks: one for each, several for a long one.
 
 # What journals call the time of an entry, who made it, and its words.
 _TIMES: Final = ("time", "timestamp", "ts", "date", "datetime", "created_at", "at")
@@ -517,8 +515,8 @@ _MILLISECONDS_FROM: Final = 1e11
 CALL_CHARS = 300
 
 
-def talk(name: str, messages: Iterable[Message], redacted: Callable[[str], str]) -> Iterator[Piece]:
-    """Yield the pieces of a conversation; what tools printed has their trust, and instructions are left out."""
+def talk(name: str, messages: Iterable[Message], redacted: Callable[[str], str]) -> Iterator[Chunk]:
+    """Yield the chunks of a conversation; the output of tools has their trust, and system messages are left out."""
     for message in messages:
         if message.role == "system":
             continue
@@ -528,11 +526,11 @@ def talk(name: str, messages: Iterable[Message], redacted: Callable[[str], str])
         for part in cut(said):
             if any(map(str.isalnum, part)):
                 speaker = "tool" if printed else message.role
-                yield Piece(part, (), name, speaker, _finite(message.time), "tool" if printed else "import")
+                yield Chunk(part, (), name, speaker, _finite(message.time), "tool" if printed else "import")
 
 
-def entries(values: Iterable[Mapping[str, object]], redacted: Callable[[str], str]) -> Iterator[Piece]:
-    """Yield the pieces of a journal: of each entry its words first, then its other fields by their names."""
+def entries(values: Iterable[Mapping[str, object]], redacted: Callable[[str], str]) -> Iterator[Chunk]:
+    """Yield the chunks of a journal: of each entry its words first, then its other fields with their names."""
     for value in values:
         when = next((name for name in _TIMES if _talk_time(value.get(name)) is not None), "")
         who = _texts(value, _SPEAKERS)[:1]
@@ -543,7 +541,7 @@ def entries(values: Iterable[Mapping[str, object]], redacted: Callable[[str], st
         )
         speaker = redacted(str(value[who[0]])) if who else ""
         trust: Trust = "tool" if speaker == "tool" else "import"
-        whole = Piece("", (), "", speaker, _talk_time(value.get(when)), trust, JOURNAL)
+        whole = Chunk("", (), "", speaker, _talk_time(value.get(when)), trust, JOURNAL)
         yield from (whole._replace(text=part) for part in cut(redacted(said)) if any(map(str.isalnum, part)))
 
 

@@ -1,0 +1,108 @@
+"""What token counters share: exact ones, whose bound is their count, and counts that are kept in a file."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import threading
+from abc import ABC, abstractmethod
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from squidbot.adapters.common.files import OWN_FILE, open_own
+from squidbot.core.messages import Cost
+
+if TYPE_CHECKING:
+    from squidbot.core.ports import Certificate
+
+
+class ExactCounter(ABC):
+    """A `TokenCounter` with the model's own tokenizer."""
+
+    certificate: Certificate = "exact"
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @abstractmethod
+    def count(self, text: str) -> int:
+        """Return the tokens of a text; a lone surrogate counts as U+FFFD, which is sent for it."""
+
+    def upper_bound(self, text: str) -> int:
+        """Return the count: an exact counter needs no other bound."""
+        return self.count(text)
+
+    def measure(self, text: str) -> Cost:
+        """Return the count as both estimate and bound, in tokens."""
+        tokens = self.count(text)
+        return Cost(tokens, tokens)
+
+
+# A digest and a number each: some megabytes.
+MOST_TEXTS: Final = 65_536
+# So many digits of a digest that no two texts have them alike.
+DIGEST_CHARS: Final = 32
+_LINE: Final = re.compile(r"([0-9a-f]{32}) ([0-9]{1,9})")
+
+
+class KeptCounts:
+    """Counts by digest, of what one counter has counted. Threads may share it.
+
+    A disk that fails, or a damaged line, costs no more than that a text is counted once again.
+    """
+
+    def __init__(self, counter: str) -> None:
+        """Take who counts: one that counts otherwise has another name. Kept in memory until `keep` names a file."""
+        self._counter = counter
+        self._known: dict[str, int] = {}
+        self._path: Path | None = None
+        self._lock = threading.Lock()
+
+    def keep(self, path: str | os.PathLike[str]) -> None:
+        """Take what a file has, and add to it from now on; it need not be there yet."""
+        with self._lock:
+            self._path = Path(path)
+            with suppress(OSError):  # none yet; or unreadable, and then each text is asked for once more
+                lines = self._path.read_text(encoding="ascii", errors="replace").splitlines()
+                found = [line for line in map(_LINE.fullmatch, lines) if line]
+                self._known |= {line[1]: int(line[2]) for line in found[-MOST_TEXTS:]}
+                if len(lines) > 2 * MOST_TEXTS:
+                    self._shorten(self._path)
+
+    def key(self, text: str) -> str:
+        """Return what a text is known by."""
+        named = f"{self._counter}\0{text}".encode("utf-8", "surrogatepass")
+        return hashlib.sha256(named).hexdigest()[:DIGEST_CHARS]
+
+    def get(self, key: str) -> int | None:
+        """Return the count of a text by its key; None where it was not counted yet."""
+        with self._lock:
+            return self._known.get(key)
+
+    def put(self, key: str, count: int) -> None:
+        """Take the count of a text, and add it to the file, if there is one."""
+        with self._lock:
+            if len(self._known) >= MOST_TEXTS:
+                self._known.pop(next(iter(self._known)))
+            self._known[key] = count
+            if self._path is not None:
+                with suppress(OSError):  # it is asked for once more, then
+                    self._add(self._path, f"{key} {count}\n")
+
+    @staticmethod
+    def _add(path: Path, line: str) -> None:
+        # One write behind all others: lines of several processes never mix.
+        number = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, OWN_FILE)
+        try:
+            os.write(number, line.encode("ascii"))
+        finally:
+            os.close(number)
+
+    def _shorten(self, path: Path) -> None:
+        """Write the newest alone. What another process adds meanwhile is asked for once more."""
+        new = path.with_name(f"{path.name}.new")
+        with open_own(new, "w") as file:
+            file.write("".join(f"{key} {count}\n" for key, count in self._known.items()).encode("ascii"))
+        new.replace(path)

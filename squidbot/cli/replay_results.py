@@ -1,0 +1,447 @@
+"""Runs `squidbot replay`, and makes its results into text or JSON."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from dataclasses import replace as replaced
+from itertools import count as numbers
+from typing import TYPE_CHECKING, Any
+
+from squidbot.cli.output import Result
+from squidbot.cli.printer import bar
+from squidbot.cli.texts import ANSWER_IS_NO, BUDGET_IMPOSSIBLE, count, stop
+from squidbot.config.presets import profiles
+from squidbot.core.budget import default_reserve_tokens
+from squidbot.core.errors import BudgetError
+from squidbot.core.prompts import OFF
+from squidbot.core.settings import STRATEGIES
+from squidbot.replay import runner
+from squidbot.replay.recording import with_system_text
+from squidbot.replay.runner import FailedCall, ReplayOutcome
+from squidbot.replay.terms import SCORING, charges_of, open_counter, profile_terms, prompt_of, terms_for
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from squidbot.cli.printer import Printer
+    from squidbot.core.plan import PlanRecord
+    from squidbot.core.ports import TokenCounter
+    from squidbot.replay.metrics import Tally
+    from squidbot.replay.runner import Results
+    from squidbot.replay.terms import Terms, Unit
+
+__all__ = ["on_front", "percentile", "replayed", "result_of", "to_json"]
+
+COLUMNS = 80
+MOST_EVENTS, MOST_WORST = 12, 8
+# The age in tokens whose recall tables show beside that of all.
+OLD_TOKENS = 8_000
+EVENT_KEYS = (
+    ("before", "tokens of the request before the event, then after it (bounds)"),
+    ("kept", "tokens at its beginning that did not change, and stay cached"),
+    ("from", "the first message of the recording behind them"),
+    ("price", "of writing the rest to the cache anew, in input tokens"),
+    ("pays after", "so many requests, by what the shorter ones save; - never"),
+)
+COMPARED_KEYS = (
+    ("cached", "share of the input that the prompt cache had already"),
+    ("over", "calls that do not fit the window less the reserve, by the bound"),
+    ("pairs", "calls with a tool call and its result parted: providers refuse them"),
+    ("breaks", "calls that do not extend the one before: their cache is lost"),
+    ("users", "share of the user's earlier messages that stand there word for word"),
+    ("recall", "share of the names and numbers that the agent used next"),
+    (">8K", "the same for those last seen 8,000 tokens ago or earlier"),
+)
+COMPARED_NOTE = (
+    "* as replayed above; + on the front: of those that fit with whole pairs, none",
+    "costs less and recalls as much, or costs as much and recalls more",
+)
+WORST_KEYS = (
+    ("of all", "the same as a share of what sending everything would cost"),
+    ("no fit", "calls for which no request could be made"),
+)
+
+
+def replayed(  # noqa: PLR0913  # an argument for each option
+    *,
+    transcripts: tuple[str, ...],
+    profile: str | None,
+    counter: str,
+    usage: str,
+    mode: str,
+    store: str | None,
+    dump: str | None,
+    debug: bool,
+    compare: bool,
+    **given: Any,  # noqa: ANN401  # options of the sessions
+) -> Result:
+    """Run a replay; the arguments are the options of the command."""
+    given["counter"] = open_counter(counter)
+    under = replaced(_terms(profile, **given), usage=usage, mode=mode)
+    beside: list[Terms] = []
+    if compare:
+        others = [_terms(one, **given) for one in profiles()] if profile else map(under.with_strategy, STRATEGIES)
+        beside = [replaced(other, usage=usage, mode=mode) for other in others]
+    prompt = prompt_of(mode, under)
+    places = runner.Places(transcripts, store, dump, "debug_turn.txt" if debug else None)
+    conversations = runner.conversations_of(places)
+    if prompt is not None:
+        conversations = [with_system_text(one, prompt.text) for one in conversations]
+    ticks, done = runner.ticks_of(conversations, beside), numbers(1)
+    with bar("replaying") as tick:
+        results = runner.run(conversations, under, places, beside=beside, tick=lambda: tick(next(done), ticks))
+    return result_of(results)
+
+
+def _terms(  # noqa: PLR0913  # an argument for each option
+    profile: str | None,
+    *,
+    window: int,
+    reserve: int | None,
+    strategy: str | None,
+    counter: TokenCounter,
+    unit: Unit | None,
+    prices: str | None,
+) -> Terms:
+    """Return the terms of sessions under a profile, or without one."""
+    charges = SCORING if prices is None else charges_of(prices)
+    try:
+        if profile is None:
+            return terms_for(window, reserve, strategy or "balanced", counter, unit or "tokens", charges)
+        return profile_terms(
+            profile,
+            window,
+            counter,
+            charges,
+            budget__reserved_output_tokens=reserve,
+            budget__policy=None if unit is None else unit == "words",
+            pressure__strategy=strategy,
+            prices__entry=prices,
+        )
+    except BudgetError:
+        given = default_reserve_tokens(window) if reserve is None else reserve
+        problem = f"--reserve {given} leaves no room for input in --window {window}"
+        stop(f"{problem}; make it smaller or the window larger", BUDGET_IMPOSSIBLE)
+
+
+def result_of(results: Results) -> Result:
+    """Return the results of a run with the exit code, and what went wrong."""
+    total = ReplayOutcome.total(results.outcomes)
+    unfit, refused = _sorted_out(total.failures)
+    wrong = []
+    if refused:
+        first = refused[0]
+        no = f"no request for {len(refused)} of {total.calls} calls, the first is call {first.call}"
+        wrong.append(f"{first.conversation}: {no}: {first.error}")
+    for first, error in [(one, one.error) for one in unfit[:1]]:
+        no = f"no request fits for {len(unfit)} of {total.calls} calls, the first is call {first.call}"
+        assert isinstance(error, BudgetError)  # noqa: S101  # by `_sorted_out`
+        costs = f"{error.culprit} cost {error.cost} of {error.budget} {error.unit}"
+        wrong.append(f"{first.conversation}: {no}: {costs}; make --window larger or --reserve smaller")
+    bad = total.tally.over or total.tally.pairs_broken or total.unexplained
+    code = BUDGET_IMPOSSIBLE if unfit else ANSWER_IS_NO if bad else 0
+    return Result(lambda: to_json(results), lambda out: _put(out, results, total), code, wrong)
+
+
+def _sorted_out(failures: Iterable[FailedCall]) -> tuple[list[FailedCall], list[FailedCall]]:
+    """Return the calls for which no request fits, and those that were refused otherwise."""
+    unfit, refused = list[FailedCall](), list[FailedCall]()
+    for one in failures:
+        (unfit if isinstance(one.error, BudgetError) else refused).append(one)
+    return unfit, refused
+
+
+# -- as JSON -----------------------------------------------------------------------------------------------------------
+
+
+def to_json(results: Results) -> dict[str, object]:
+    """Return the one object that `squidbot replay --json` prints."""
+    outcomes, terms = results.outcomes, results.terms
+    compared: dict[str, object] = {}
+    if results.rows:
+        compared["compare"] = [
+            {
+                "policy": row.name,
+                "squidbot": row.ours,
+                "front": front,
+                "calls": row.tally.calls,
+                **_tally_json(row.tally),
+            }
+            for row, front in zip(results.rows, on_front([row.tally for row in results.rows]), strict=True)
+        ]
+    if len(outcomes) == 1:
+        return {**_outcome_json(outcomes[0], terms), **compared}
+    total = ReplayOutcome.total(outcomes)
+    unfit, refused = _sorted_out(total.failures)
+    totals = {
+        **_terms_json(terms),
+        "conversations": len(outcomes),
+        **_measures_json(total),
+        "events": len(total.events),
+        "budget_errors": len(unfit),
+        "refused": len(refused),
+    }
+    return {"conversations": [_outcome_json(one, terms) for one in outcomes], "totals": totals, **compared}
+
+
+def _outcome_json(outcome: ReplayOutcome, terms: Terms) -> dict[str, object]:
+    unfit, refused = _sorted_out(outcome.failures)
+    keys = ("culprit", "cost", "budget", "unit", "key")
+    return {
+        "transcript": outcome.path,
+        "id": outcome.id,
+        **_terms_json(terms),
+        **_measures_json(outcome),
+        "breaks_without_event": outcome.unexplained,
+        "events": [
+            {
+                "call": call,
+                "cause": plan.cause,
+                "first_changed": asdict(plan.first_changed) if plan.first_changed else None,
+                "tokens_before": plan.tokens_before,
+                "tokens_after": plan.tokens_after,
+                "price": plan.price._asdict() if plan.price else None,
+            }
+            for call, plan in outcome.events
+        ],
+        "budget_errors": [{"call": one.call, **{key: getattr(one.error, key) for key in keys}} for one in unfit],
+        "refused": [{"call": one.call, "reason": str(one.error)} for one in refused],
+    }
+
+
+def _terms_json(terms: Terms) -> dict[str, object]:
+    charges = terms.charges
+    return {
+        "window": terms.window.window_tokens,
+        "reserve": terms.window.reserved_output_tokens,
+        "strategy": terms.strategy,
+        **({"profile": terms.profile} if terms.profile else {}),
+        "counter": terms.meter.physical.name,
+        "certificate": terms.meter.certificate,
+        "unit": terms.unit,
+        "mode": terms.mode,
+        "prices": {
+            "name": charges.name,
+            "as_of": charges.as_of or None,
+            **charges.prices._asdict(),
+            # JSON has no number for "never".
+            "ttl_seconds": None if math.isinf(charges.ttl_seconds) else charges.ttl_seconds,
+        },
+    }
+
+
+def _measures_json(outcome: ReplayOutcome) -> dict[str, object]:
+    return {
+        "calls": outcome.calls,
+        "messages": outcome.messages,
+        "said_tokens": outcome.said_tokens,
+        **_tally_json(outcome.tally),
+        "largest_bound_tokens": outcome.largest_bound_tokens if outcome.tally.calls else None,
+        "bite_of_everything": outcome.everything_bite,
+        "seconds_per_call": {"p50": percentile(outcome.seconds, 0.5), "p99": percentile(outcome.seconds, 0.99)},
+    }
+
+
+def _tally_json(tally: Tally) -> dict[str, object]:
+    """Return the measures of requests; null where there was no request."""
+    keys = ("over", "pairs_broken", "breaks", "mean_tokens", "largest_tokens", "reuse", "bite", "users_verbatim")
+    recall = {str(age): share for age, share in tally.nlr.items()}
+    return {**{key: getattr(tally, key) if tally.calls else None for key in keys}, "nlr": recall}
+
+
+def percentile(values: Iterable[float], share: float) -> float | None:
+    """Return the smallest value that `share` of the values don't pass (nearest rank); None for no values."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else None
+
+
+def on_front(tallies: Sequence[Tally]) -> tuple[bool, ...]:
+    """Return of each policy whether it is on the front of cost and recall.
+
+    Only those count that made every request, within the window and with whole pairs. One of them is on the front where
+    no other is cheaper and recalls as much, or costs as much and recalls more: of the names and numbers of any age.
+    """
+    most = max((tally.calls for tally in tallies), default=0)
+    points = [
+        (tally.bite, -(tally.nlr[0] or 0.0))
+        if tally.calls == most and not tally.over and not tally.pairs_broken
+        else None
+        for tally in tallies
+    ]
+    sound = [point for point in points if point]
+    return tuple(
+        point is not None
+        and not any(other != point and other[0] <= point[0] and other[1] <= point[1] for other in sound)
+        for point in points
+    )
+
+
+# -- for people --------------------------------------------------------------------------------------------------------
+
+
+def _put(out: Printer, results: Results, total: ReplayOutcome) -> None:
+    outcomes, terms = results.outcomes, results.terms
+    out.columns = min(out.columns, COLUMNS)
+    name = outcomes[0].id if len(outcomes) == 1 else f"{len(outcomes):,} conversations"
+    counts = f"{count(total.messages, 'message')}, {count(total.calls, 'model call')}"
+    out.heading(f"{name}: {counts}, {total.said_tokens:,} tokens of history")
+    out.say(_conditions(terms))
+    out.blank()
+    out.pairs(_facts(total, terms))
+    cost = f"input tokens' worth a call: cached {terms.charges.prices.read:g}, new {terms.charges.prices.write:g}"
+    if len(outcomes) > 1:
+        worst = sorted(outcomes, key=_badness, reverse=True)[:MOST_WORST]
+        _put_table(
+            out,
+            "Conversations, those that lost most first",
+            map(_worst_row, worst),
+            (("cost", cost), *WORST_KEYS),
+            len(outcomes),
+        )
+    elif events := total.events:
+        title = "Events: where a request stopped extending the one before it"
+        _put_table(out, title, (_event_row(*one) for one in events[:MOST_EVENTS]), EVENT_KEYS, len(events))
+    if results.rows:
+        front = on_front([row.tally for row in results.rows])
+        rows = [
+            _policy_row(f"{row.name} {'*' * (row.name == terms.label)}{'+' * first}".rstrip(), row.tally)
+            for row, first in zip(results.rows, front, strict=True)
+        ]
+        title = f"Beside other policies, all counted by {terms.meter.physical.name} (over: by its bounds)"
+        keys = (("cost", f"{cost}; summaries in 1, out {terms.charges.prices.output:g}"), *COMPARED_KEYS)
+        _put_table(out, title, rows, keys, len(rows), COMPARED_NOTE, [row.ours for row in results.rows])
+
+
+def _conditions(terms: Terms) -> str:
+    window, meter, charges = terms.window, terms.meter, terms.charges
+    most = terms.settings.policy_limit
+    words = f", and at most {most:,} words" if most else ", and within its caps" if terms.unit == "words" else ""
+    profile = f"profile {terms.profile}, " if terms.profile else ""
+    when = f" of {charges.as_of}" if charges.as_of else ""
+    prices = "" if charges is SCORING else f"; prices {charges.name}{when}"
+    return (
+        f"window {window.window_tokens:,} tokens, {window.reserved_output_tokens:,} of them for the answer{words}; "
+        f"{profile}strategy {terms.strategy}; counted by {meter.physical.name} (bounds: {meter.certificate})"
+        f"{prices}{f'; mode {terms.mode}' if terms.mode != OFF else ''}"
+    )
+
+
+def _facts(total: ReplayOutcome, terms: Terms) -> Iterator[tuple[str, str]]:
+    tally, limit_tokens = total.tally, total.limit_tokens or terms.limit_tokens
+    if total.failures and not tally.calls:
+        yield "sent", f"nothing: of {count(total.calls, 'call')} no request fits {limit_tokens:,} tokens"
+        return
+    largest = f"largest {total.largest_bound_tokens:,} of {limit_tokens:,} by its bound"
+    yield "sent", f"{tally.mean_tokens:,.0f} tokens a call on average, {largest}"
+    yield "", f"{count(tally.over, 'request')} over the window, {tally.pairs_broken:,} with a broken tool pair"
+    if total.failures:
+        yield "", f"no request for {count(len(total.failures), 'call')}"
+    everything = total.everything_bite
+    share = _percent(tally.bite / everything if everything else None)
+    yield "cost", f"{tally.bite:,.0f} input tokens' worth a call: {share} of sending everything ({everything:,.0f})"
+    yield "", f"{_percent(tally.reuse)} of the input was cached"
+    explained = f"{len(total.unexplained):,} WITHOUT AN EVENT" if total.unexplained else "each at an event"
+    broke = f"{count(tally.breaks, 'request')} broke the cached prefix, {explained}"
+    yield "", broke if tally.breaks else "every request extends the one before it"
+    yield "kept", f"{_percent(tally.users_verbatim)} of the user's messages, word for word"
+    yield "", _recall(tally)
+    median, late = percentile(total.seconds, 0.5), percentile(total.seconds, 0.99)
+    if median is None or late is None:
+        yield "time", "no call"
+    else:
+        decided = f"{median * 1000:,.2f} ms to decide on a request (median)"
+        yield "time", f"{decided}, 99 of 100 within {late * 1000:,.1f} ms"
+
+
+def _recall(tally: Tally) -> str:
+    shares = {age: share for age, share in tally.nlr.items() if share is not None}
+    if not shares:
+        return "the agent used no name or number again"
+    older = ", ".join(f"{_percent(share)} after {age:,}" for age, share in shares.items() if age)
+    behind = f"; by tokens since last seen: {older}" if older else ""
+    return f"{_percent(shares[0])} of the names and numbers that the agent used next{behind}"
+
+
+def _event_row(call: int, plan: PlanRecord) -> dict[str, object]:
+    place, price = plan.first_changed, plan.price
+    pays = price.break_even_requests if price else None
+    return {
+        "call": call,
+        "cause": plan.cause,
+        "before": plan.tokens_before,
+        "after": plan.tokens_after,
+        "kept": place.token_offset if place else None,
+        "from": f"m{place.seq}" if place and place.seq >= 0 else None,
+        "price": round(price.tokens) if price else None,
+        "pays after": math.ceil(pays) if pays is not None else None,
+    }
+
+
+def _worst_row(outcome: ReplayOutcome) -> dict[str, object]:
+    tally = outcome.tally
+    row = {
+        "mean": round(tally.mean_tokens),
+        "cost": round(tally.bite),
+        "of all": _percent(_of_everything(outcome)),
+        "cached": _percent(tally.reuse),
+        "users": _percent(tally.users_verbatim),
+        "recall": _percent(tally.nlr[0]),
+    }
+    shown = row if tally.calls else dict.fromkeys(row)
+    return {"conversation": outcome.id[-24:], "calls": outcome.calls, **shown, "no fit": len(outcome.failures)}
+
+
+def _policy_row(name: str, tally: Tally) -> dict[str, object]:
+    row = {
+        "cost": round(tally.bite),
+        "cached": _percent(tally.reuse),
+        "over": tally.over,
+        "pairs": tally.pairs_broken,
+        "breaks": tally.breaks,
+        "users": _percent(tally.users_verbatim),
+        "recall": _percent(tally.nlr[0]),
+        ">8K": _percent(tally.nlr[OLD_TOKENS]),
+    }
+    return {"policy": name, **(row if tally.calls else dict.fromkeys(row))}
+
+
+def _badness(outcome: ReplayOutcome) -> tuple[float, ...]:
+    tally = outcome.tally
+    wrong = len(outcome.failures) + tally.over + tally.pairs_broken + len(outcome.unexplained)
+    recall = tally.nlr[0]
+    return (wrong, 0.0 if recall is None else 1.0 - recall, _of_everything(outcome) or 0.0)
+
+
+def _of_everything(outcome: ReplayOutcome) -> float | None:
+    return outcome.tally.billed / outcome.everything_billed if outcome.everything_billed else None
+
+
+def _put_table(  # noqa: PLR0913, PLR0917  # a table with all that belongs to it
+    out: Printer,
+    title: str,
+    rows: Iterable[dict[str, object]],
+    keys: Sequence[tuple[str, str]],
+    every: int,
+    notes: Sequence[str] = (),
+    bold: Sequence[bool] = (),
+) -> None:
+    shown = list(rows)
+    out.blank()
+    out.heading(title)
+    out.table(shown, bold=bold)
+    if every > len(shown):
+        out.say(f"... {every - len(shown):,} more; --json lists all")
+    for note in notes:
+        out.say(note)
+    out.pairs(keys, style="dim")
+
+
+def _percent(share: float | None) -> str:
+    """Return a share as a percentage; never 100 % or 0 % for one that only nearly is."""
+    if share is None:
+        return "-"
+    shown = f"{share * 100:.0f}"
+    if (shown == "100" and share < 1) or (shown == "0" and share > 0):
+        shown = f"{min(share * 100, 99.9):.1f}" if share > 0.5 else f"{max(share * 100, 0.1):.1f}"
+    return f"{shown} %"

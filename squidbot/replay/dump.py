@@ -1,0 +1,139 @@
+"""The requests of a replay as JSON lines, in files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from contextlib import ExitStack, contextmanager, suppress
+from hashlib import sha256
+from io import TextIOWrapper
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+from urllib.parse import quote
+
+from squidbot.adapters.common.files import make_folder, open_own
+from squidbot.core.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from squidbot.replay.recording import TextBlock
+
+# A file's name may have 255 bytes; the ending and the mark of an unfinished file need some.
+_LONGEST_NAME_CHARS = 180
+
+
+def dump_line(number: int, bound_tokens: int, blocks: Sequence[str], conversation_id: str | None = None) -> str:
+    """Return the line of a call, ASCII only, without a line break; `blocks` are its blocks as JSON text."""
+    named = f'"conversation": {json.dumps(conversation_id)}, ' if conversation_id is not None else ""
+    rest = f'"call": {number}, "reported_tokens": {bound_tokens}, "jobs": [], "blocks": [{", ".join(blocks)}]'
+    return f"{{{named}{rest}}}"
+
+
+def block_json(block: TextBlock) -> str:
+    """Return a block as JSON text, ASCII only: line separators and lone surrogates of other texts stay harmless."""
+    keys = ("role", "kind", "text", "source", "tool_calls", "tool_result")
+    return json.dumps({key: getattr(block, key) for key in keys})
+
+
+def file_name(conversation_id: str, *, apart: bool = False) -> str:
+    """Return the name of a conversation's dump in a folder: its id, with what no file name may hold as %XX.
+
+    `apart`: with a hash of the id behind it, for one that differs from another only in upper and lower case.
+    """
+    data = conversation_id.encode("utf-8", "surrogatepass")
+    name = quote(data, safe=" ()+,=@[]{}~")
+    if apart or len(name) > _LONGEST_NAME_CHARS:
+        name = f"{name[:_LONGEST_NAME_CHARS]}~{sha256(data).hexdigest()[:16]}"
+    return f"{name}.jsonl"
+
+
+class Dump:
+    """Where the requests go: one file, or a folder with a file for each conversation."""
+
+    def __init__(self, folder: Path, file: IO[str] | None, *, named: bool) -> None:
+        """Take the folder, or the file that is open; `named`: lines name their conversation. Use `open_dump`."""
+        self._folder, self._file, self._named = folder, file, named
+        # Names in the folder, case folded: some file systems take "A" for "a".
+        self._taken: set[str] = set()
+
+    @contextmanager
+    def of(self, conversation_id: str) -> Iterator[Callable[[int, int, Sequence[TextBlock]], None]]:
+        """Give the writer of one conversation's calls: it takes number, bound in tokens, and request.
+
+        In a folder the file takes its place at the end.
+
+        Raises:
+            ConfigError: the file can't be written.
+        """
+        with ExitStack() as stack:
+            file = self._file or stack.enter_context(_whole(self._path(conversation_id)))
+            known: dict[int, tuple[TextBlock, str]] = {}
+
+            def write(number: int, bound_tokens: int, blocks: Sequence[TextBlock]) -> None:
+                nonlocal known
+                # A block that stays from request to request is the same object: it is spelled once.
+                known = {id(block): known.get(id(block)) or (block, block_json(block)) for block in blocks}
+                texts = [known[id(block)][1] for block in blocks]
+                file.write(dump_line(number, bound_tokens, texts, conversation_id if self._named else None) + "\n")
+
+            yield write
+
+    def _path(self, conversation_id: str) -> Path:
+        name = file_name(conversation_id)
+        if name.casefold() in self._taken:
+            name = file_name(conversation_id, apart=True)
+        self._taken.add(name.casefold())
+        return self._folder / name
+
+
+@contextmanager
+def open_dump(path: str, *, several: bool) -> Iterator[Dump]:
+    """Give a dump into a file, or into a folder: one that exists, or a path that ends in a slash.
+
+    `several` says that there are several conversations. A file takes its place when the block ends well; where the
+    block raises, nothing of it stays.
+
+    Raises:
+        ConfigError: the place can't be written.
+    """
+    target = Path(path)
+    if target.is_dir() or path.endswith(("/", os.sep)):
+        with _refusing(target):
+            make_folder(target)
+        yield Dump(target, None, named=False)
+    else:
+        with _whole(target) as file:
+            yield Dump(target, file, named=several)
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[IO[str]]:
+    """Open a file that takes its place at the end; a device or a pipe is written as it is."""
+    if path.exists() and not path.is_file():
+        with _refusing(path):
+            device = path.open("w", encoding="ascii")
+        with device:
+            yield device
+        return
+    path = Path(os.path.realpath(path))
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.unfinished")
+    try:
+        # An interrupt may come right behind the opening, too.
+        with _refusing(path):
+            file = TextIOWrapper(open_own(unfinished, "x"), encoding="ascii", newline="\n")
+        with file:
+            yield file
+        unfinished.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            unfinished.unlink()
+        raise
+
+
+@contextmanager
+def _refusing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ConfigError(f"--dump {path} can't be written: {error.strerror}") from error

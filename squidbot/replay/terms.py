@@ -1,0 +1,315 @@
+"""Under which terms recordings are replayed: the window, what counts it, the settings of the sessions, the prices."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from squidbot.adapters.common.packages import missing
+from squidbot.adapters.sqlite3 import SqliteStore
+from squidbot.adapters.stdlib import InMemoryStore
+from squidbot.bootstrap import wire
+from squidbot.config import load_settings
+from squidbot.config.presets import entry_of
+from squidbot.core.budget import Caps, WindowSettings, open_window
+from squidbot.core.engine import ContextEngine, Inputs
+from squidbot.core.errors import ConfigError, DamagedStoreError, StoreError
+from squidbot.core.plan import Prices
+from squidbot.core.prompts import OFF, build_prompt
+from squidbot.core.settings import strategy
+from squidbot.core.tokens.counters import Meter, builtin_counter
+from squidbot.hookspecs import hookimpl
+from squidbot.replay.recording import CODECS
+from squidbot.session import Session
+from squidbot.wiring.prompting import templates_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from squidbot.codecs.transcripts import Conversation
+    from squidbot.core.messages import ContextWindow, Message, StoredMessage, Usage
+    from squidbot.core.ports import TokenCounter
+    from squidbot.core.prompts import SystemPrompt
+    from squidbot.core.settings import HistorySettings
+    from squidbot.core.view.assembly import Assembly
+    from squidbot.hookspecs import Register, Store
+
+Unit = Literal["words", "tokens"]
+RANKS_SUFFIX = ".tiktoken"
+# What a replay under a profile sets: its own store, and no thread, facts, or documents beside the recording.
+OVERRIDES: Mapping[str, Mapping[str, object]] = {
+    "store": {"adapter": "replayed"},
+    "summary": {"scheduler": "none"},
+    "memory": {"enabled": False},
+    "journal": {"enabled": False},
+    "context": {"folder": "", "autoload_project_docs": False},
+}
+
+
+class Charges(NamedTuple):
+    """What a provider charges.
+
+    Attributes:
+        name: the entry of the price table; as_of: the day on which it was true, "" where unknown.
+        prices: in uncached input tokens.
+        ttl_seconds: how long a cached prefix lives without use; infinite: for ever.
+    """
+
+    name: str
+    as_of: str
+    prices: Prices
+    ttl_seconds: float
+
+    def cached(self, shared_tokens: int) -> int:
+        """Return how many of the tokens with which two requests begin alike are read from the cache."""
+        return shared_tokens if shared_tokens >= self.prices.least_tokens else 0
+
+    def request(self, tokens: int, cached_tokens: int) -> float:
+        """Return the price of a request, in uncached input tokens."""
+        if tokens < self.prices.least_tokens:
+            return float(tokens)
+        return self.prices.read * cached_tokens + self.prices.write * (tokens - cached_tokens)
+
+    def planned(self, settings: HistorySettings) -> HistorySettings:
+        """Return settings that plan by these prices."""
+        read, write, output, least = self.prices
+        prices = {"read_price": read, "write_price": write, "output_price": output, "least_cached_tokens": least}
+        return settings.resolved({**prices, "cache_ttl_seconds": self.ttl_seconds})
+
+
+# What policies are compared by: Anthropic's five minutes, cached from the first token.
+SCORING = Charges("default", "", Prices(0.1, 1.25, 5.0, 0), 300.0)
+
+
+def charges_of(name: str) -> Charges:
+    """Return an entry of the price table: one that squidbot brings, or one of ./squidbot.toml.
+
+    Raises:
+        ConfigError: there is no such entry, the text lists those there are; or squidbot.toml can't be read.
+    """
+    try:
+        entry = entry_of(name, load_settings().settings.price_table)
+    except ConfigError as error:
+        raise ConfigError(f"--prices: {error}") from None
+    return Charges(
+        name, entry.as_of, Prices(entry.read, entry.write, entry.output, entry.least_tokens), entry.ttl_seconds
+    )
+
+
+class ReplayedSession(NamedTuple):
+    """A session that a recording runs through.
+
+    Attributes:
+        record: records a message, and the usage reported for the newest request; returns the rows stored.
+        assemble: returns the next request.
+    """
+
+    record: Callable[[Message, Usage | None], tuple[StoredMessage, ...]]
+    assemble: Callable[[], Assembly]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Under which terms sessions are replayed.
+
+    Attributes:
+        window, meter, strategy, settings: those of the sessions.
+        unit: of the caps; charges: what requests are billed by.
+        usage: who reports the sizes of requests: "none", "recorded", or a counter, see `usage.reporter_of`.
+        mode: whose system text stands in front of the conversation.
+        profile: whose settings sessions have, with `overrides` above them; "" for the engine's own sessions.
+    """
+
+    window: ContextWindow
+    meter: Meter
+    strategy: str
+    settings: HistorySettings
+    unit: Unit
+    charges: Charges = SCORING
+    usage: str = "none"
+    mode: str = "off"
+    profile: str = ""
+    overrides: Mapping[str, object] | None = None
+
+    @property
+    def label(self) -> str:
+        """What a table calls the policy."""
+        return f"profile {self.profile}" if self.profile else f"squidbot {self.strategy}"
+
+    @property
+    def limit_tokens(self) -> int:
+        """What a request may cost, as a bound: the window less the reserve."""
+        return self.window.window_tokens - self.window.reserved_output_tokens
+
+    def with_strategy(self, name: str) -> Terms:
+        """Return the same terms under another strategy.
+
+        Raises:
+            ConfigError: there is no such strategy.
+        """
+        return replace(self, strategy=name, settings=_settings(name, self.limit_tokens, self.unit, self.charges))
+
+    def open(self, conversation: Conversation, store: Store) -> ReplayedSession:
+        """Return a session for a conversation, at the times of its messages.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        now: float | None
+        if self.overrides is None:
+            core = ContextEngine(store, store, CODECS).session(conversation.id, self.window, self.meter, self.settings)
+            now = None
+
+            def record(message: Message, usage: Usage | None) -> tuple[StoredMessage, ...]:
+                nonlocal now
+                now = message.time
+                return core.record(message, usage=usage)
+
+            return ReplayedSession(record, lambda: core.assemble((), Inputs(now=now)))
+
+        session = _session(self.overrides, conversation.id, conversation.codec, store, self.window.window_tokens)
+        now = 0.0
+
+        def record_at(message: Message, usage: Usage | None) -> tuple[StoredMessage, ...]:
+            nonlocal now
+            now = now if message.time is None else message.time
+            return session.record(message, usage=usage, now=now)
+
+        return ReplayedSession(record_at, lambda: session.assemble(now=now).core)
+
+
+def terms_for(  # noqa: PLR0913, PLR0917  # an argument for each option
+    window_tokens: int,
+    reserve_tokens: int | None,
+    strategy_name: str,
+    counter: TokenCounter,
+    unit: Unit,
+    charges: Charges = SCORING,
+) -> Terms:
+    """Return the terms for a window; `reserve_tokens` None: the default reserve.
+
+    With `unit` "words" a request may also cost no more than the default total of the policy caps, in words. With
+    `charges` of a provider sessions are planned by its prices, too.
+
+    Raises:
+        ConfigError: a number is out of its range, or there is no such strategy.
+        BudgetError: the reserve leaves no room for input.
+    """
+    meter = Meter(counter, builtin_counter("words") if unit == "words" else None)
+    options = WindowSettings(window_tokens, reserve_tokens, source="command line")
+    window = open_window(options, meter.name, meter.certificate)
+    room_tokens = window.window_tokens - window.reserved_output_tokens
+    settings = _settings(strategy_name, room_tokens, unit, charges)
+    return Terms(window, meter, strategy_name, settings, unit, charges)
+
+
+def profile_terms(
+    profile: str, window_tokens: int, counter: TokenCounter, charges: Charges = SCORING, **given: object
+) -> Terms:
+    """Return the terms of a replay under a profile, measured by `counter`, whatever the sessions count by.
+
+    `given` are settings above the profile, with two underscores for a dot: `budget__policy`; None for none.
+
+    Raises:
+        ConfigError: there is no such profile, or a value of the settings is wrong.
+        BudgetError: the reserve leaves no room for input.
+    """
+    overrides: dict[str, Any] = {"profile": profile, **{table: dict(keys) for table, keys in OVERRIDES.items()}}
+    for name, value in given.items():
+        if value is not None:
+            table, _, key = name.partition("__")
+            overrides.setdefault(table, {})[key] = value
+    session = _session(overrides, "terms", "openai.chat", InMemoryStore(), window_tokens)
+    loaded, window = session.wired.loaded, session.window
+    unit: Unit = "words" if loaded.policy and loaded.settings.budget.caps.unit == "words" else "tokens"
+    return Terms(
+        window,
+        Meter(counter),
+        loaded.settings.pressure.strategy,
+        session.wired.history(window),
+        unit,
+        charges,
+        profile=profile,
+        overrides=overrides,
+    )
+
+
+def _session(settings: Mapping[str, object], session_id: str, form: str, store: Store, window_tokens: int) -> Session:
+    wired = wire(load_settings(settings), [_StoreOffer(store)])
+    return Session(wired, session_id, wired.window("", window_tokens), wired.codecs[form])
+
+
+class _StoreOffer:
+    """The extension that keeps sessions in the store of the replay."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    @hookimpl
+    def register_adapters(self, register: Register) -> None:
+        """Offer the store."""
+        register.store("replayed", lambda _: self._store)
+
+
+def _settings(name: str, room_tokens: int, unit: Unit, charges: Charges) -> HistorySettings:
+    settings = strategy(name, room_tokens)
+    if charges is not SCORING:
+        settings = charges.planned(settings)
+    return replace(settings, policy_limit=Caps().total) if unit == "words" else settings
+
+
+def prompt_of(mode: str, terms: Terms) -> SystemPrompt | None:
+    """Return the system text of a mode in the window of a replay, ours or one of ./squidbot.toml; None for "off".
+
+    Raises:
+        ConfigError: there is no such mode, or not in a window of that size; or squidbot.toml can't be read.
+        BudgetError: its text does not fit.
+    """
+    if mode == OFF:
+        return None
+    templates = templates_of(load_settings())
+    if mode not in templates:
+        raise ConfigError(f"--mode: unknown mode {mode!r:.60}, known: {', '.join((OFF, *templates))}")
+    return build_prompt(templates[mode], terms.window.window_tokens, terms.meter.physical)
+
+
+def open_counter(given: str) -> TokenCounter:
+    """Return the built-in counter of a name, or one that reads the tiktoken ranks of a local file.
+
+    Raises:
+        ConfigError: there is no such counter, the file is no rank file, or the package that reads it is missing.
+    """
+    if not given.endswith(RANKS_SUFFIX):
+        try:
+            return builtin_counter(given)
+        except ConfigError as error:
+            raise ConfigError(f"{error}, or the path of a *{RANKS_SUFFIX} file") from None
+    if not Path(given).is_file():
+        raise ConfigError(f"--counter {given}: there is no such file")
+    try:
+        from squidbot.adapters.tiktoken import TiktokenCounter  # noqa: PLC0415  # an extra
+    except ImportError as error:
+        raise ConfigError(f"{given} needs the package tiktoken; {missing('tiktoken')}") from error
+    return TiktokenCounter(given)
+
+
+@contextmanager
+def open_replay_store(path: Path | None) -> Iterator[SqliteStore]:
+    """Open the store of a replay: the file at `path`, or (None) a temporary one that is gone afterwards.
+
+    Raises:
+        ConfigError: the file can't be opened.
+        DamagedStoreError: it is not a store, or a damaged one.
+    """
+    with tempfile.TemporaryDirectory(prefix="squidbot-replay-") as folder:
+        try:
+            store = SqliteStore(path or Path(folder, "replay.db"))
+        except DamagedStoreError:
+            raise
+        except StoreError as error:
+            raise ConfigError(str(error)) from error
+        with store:
+            yield store

@@ -1,0 +1,86 @@
+"""What a provider would report for requests of a replay: what the recording was billed, or what a counter counts."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeAlias
+
+from squidbot.core.errors import ConfigError
+from squidbot.core.messages import Usage
+from squidbot.core.tokens.counters import REQUEST_TOKENS, TEMPLATE_TOKENS
+from squidbot.replay.terms import open_counter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from squidbot.codecs.transcripts import Conversation
+    from squidbot.core.messages import Part
+    from squidbot.core.tokens.counters import Meter
+    from squidbot.core.view.assembly import Assembly
+    from squidbot.replay.recording import Reader
+
+# Returns the usage of a request that the message at a place of the conversation answers.
+UsageReporter: TypeAlias = "Callable[[Assembly, int], Usage]"
+
+
+def reporter_of(given: str, conversation: Conversation, meter: Meter, reader: Reader) -> UsageReporter | None:
+    """Return who reports usage: "none" for nobody, "recorded", or a counter as `open_counter` takes it.
+
+    Raises:
+        ConfigError: there is no such counter, or the recording has no two reports of which one extends the other.
+    """
+    if given == "none":
+        return None
+    return _recorded(conversation, meter) if given == "recorded" else _counted(given, reader)
+
+
+def _counted(given: str, reader: Reader) -> UsageReporter:
+    """Count the texts of a request, with what a template puts around each message and around all of them."""
+    count = cache(open_counter(given).count)
+
+    def report(assembly: Assembly, _: int) -> Usage:
+        return Usage(sum(count(block.text) + TEMPLATE_TOKENS for block in reader.blocks(assembly)) + REQUEST_TOKENS)
+
+    return report
+
+
+def _recorded(conversation: Conversation, meter: Meter) -> UsageReporter:
+    """Bill each message as the recording's provider did.
+
+    The difference of two reports is what the messages between them cost. It is shared among them: an answer gets what
+    was reported for it, reasoning included, the others as they are counted. The mean of all others holds for texts of
+    squidbot's, and where the recorded requests did not extend one another or an answer between them is missing.
+    """
+    counts = [meter.said(message).bound for message in conversation.messages]
+    roles = [message.role for message in conversation.messages]
+    reports = [
+        (at, usage)
+        for at, usage in enumerate(conversation.usages)
+        if roles[at] == "assistant" and usage is not None and usage.input_tokens > 0
+    ]
+    # Each with the first and the last message that it is about, and the tokens by which the request grew.
+    steps = [
+        (first, last, after.input_tokens - before.input_tokens, before.output_tokens)
+        for (first, before), (last, after) in pairwise(reports)
+        if after.input_tokens >= before.input_tokens and ("user", "user") not in pairwise(roles[first:last])
+    ]
+    if not steps:
+        raise ConfigError(f"--usage recorded: {conversation.path} does not say what two requests in a row cost")
+    counted = sum(sum(counts[first:last]) for first, last, _, _ in steps)
+    mean = sum(tokens for _, _, tokens, _ in steps) / max(1, counted)
+    costs = [count * mean for count in counts]
+    for first, last, tokens, output_tokens in steps:
+        shares = [output_tokens or counts[first], *counts[first + 1 : last]]
+        rate = tokens / max(1, sum(shares))
+        costs[first:last] = [share * rate for share in shares]
+
+    def cost(part: Part) -> float:
+        whole = part.payload is not None and part.text is None and part.arguments is None
+        return costs[part.first_seq] if whole else part.cost.bound * mean
+
+    def report(assembly: Assembly, index: int) -> Usage:
+        usage = conversation.usages[index]
+        return Usage(round(sum(map(cost, assembly.parts))), usage.output_tokens if usage else 0)
+
+    return report
