@@ -20,10 +20,10 @@ from squidbot.testing.hosts import (
     FILLER,
     SAID,
     Model,
-    ScriptedCall,
     ScriptedStep,
     Setting,
     listening,
+    look,
     once,
     opened,
     rows,
@@ -49,9 +49,7 @@ def test_items_come_back_byte_for_byte(tmp_path: Path) -> None:
     theirs = SQLiteSession(CHAT)
     with opened(HOST, tmp_path / "mem.db") as run, opened(HOST, tmp_path / "none.db", has_squidbot=False) as bare:
         for each in (run, bare):
-            each.model.script = lambda request: (
-                ScriptedStep(calls=(ScriptedCall("look", {"at": 1}, "c1"),)) if "Look" in request.text else None
-            )
+            each.model.script = lambda request: ScriptedStep(calls=(look(1),)) if "Look" in request.text else None
         for text in ("Hello!", "Look!", "And now?"):
             run.say(text)
             bare.program.run(text, CHAT, session=theirs)  # type: ignore[call-arg]  # of this host
@@ -214,9 +212,7 @@ def test_what_could_not_be_recorded_is_recorded_with_the_next_request(
         raise RuntimeError("a bug of ours")
 
     with opened(HOST, tmp_path / "mem.db", budget=None) as run:
-        run.model.script = lambda request: (
-            ScriptedStep(calls=(ScriptedCall("look", {"at": 1}, "c1"),)) if "Look" in request.text else None
-        )
+        run.model.script = lambda request: ScriptedStep(calls=(look(1),)) if "Look" in request.text else None
         with monkeypatch.context() as patch:
             for name in ("before", "said", "after"):
                 patch.setattr(HostConversation, name, broken)

@@ -60,6 +60,11 @@ class ScriptedCall:
     call_id: str
 
 
+def look(at: int, call_id: str = "") -> ScriptedCall:
+    """Return a call of the tool `look`, by an id of its own or "c" and the place."""
+    return ScriptedCall("look", {"at": at}, call_id or f"c{at}")
+
+
 @dataclass(frozen=True)
 class ScriptedStep:
     """What the fake model does when it is asked.
@@ -662,7 +667,7 @@ def _before_an_answer(run: OpenProgram) -> None:
     run.say("Look!")
 
 
-_one_look = once(ScriptedStep(calls=(ScriptedCall("look", {"at": 1}, "c1"),)))
+_one_look = once(ScriptedStep(calls=(look(1),)))
 
 
 SCENES: Final[dict[str, Callable[[OpenProgram], None]]] = {
