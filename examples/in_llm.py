@@ -1,7 +1,6 @@
 """Use squidbot in a program of llm. Turn it on with `llm squidbot on`, and run `python examples/in_llm.py`.
 
-It works offline, with a model that reports how much it sees. To use a real one, ask for
-`llm.get_model("gpt-5.6-luna")`.
+It works offline, with a model that reports what it sees. A real one is `llm.get_model("gpt-5.6-luna")`.
 """
 
 import sys

@@ -23,7 +23,7 @@ from squidbot.core.transcript.bookkeeping import CUT, BrokenAnswer
 from squidbot.core.transcript.records import append
 from squidbot.core.view.marks import refused, tool_names
 from squidbot.tools.tool import Answer
-from squidbot.wiring.streams import Heard, wait
+from squidbot.wiring.streams import PartialAnswer, wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -143,7 +143,7 @@ class ChatSession:
         self._model, self._watcher, self._stoppable = model, watcher, stoppable
         self._tools = list(self.session.tools) if tools else []
         wired = self.session.wired
-        self._heard = Heard(wired.place, wired.store, self.session.session_id)
+        self._heard = PartialAnswer(wired.place, wired.store, self.session.session_id)
         self._writes = True
 
     @property

@@ -13,7 +13,7 @@ from squidbot.core.messages import Media, Usage, Words, labelled
 
 if TYPE_CHECKING:
     import pathlib
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from squidbot.core.messages import Portable
     from squidbot.core.ports import Codec
@@ -198,7 +198,7 @@ def media_tokens(base64_chars: int) -> int:
     return max(_PAGE_TOKENS, base64_chars // _BASE64_CHARS_PER_TOKEN)
 
 
-# Pictures inside payloads: how many there are, and texts in the place of the first ones (P-10).
+# Pictures inside payloads: how many there are, and texts in the place of the first ones.
 
 # What tools were given, or hosts keep for themselves: nothing in it is shown as a picture.
 _BESIDE: Final = frozenset({"input", "args", "arguments", "tool_calls", "function", "usage", "artifact", "metadata"})
@@ -243,38 +243,33 @@ class Pictures:
             value = jsontext.parse(payload)
         except ValueError:
             return payload, 0
-        of = sum(1 for _ in self._found(value))
+        pictures: list[object] = []
+        self._walk(value, pictures.append)
+        of = len(pictures)
         if not most or not of:
             return payload, of
-        gone = {id(one): placeholder(n, of, handle) for n, one in enumerate(self._found(value), 1) if n <= most}
-        return jsontext.write(self._without(value, gone)), of
+        numbers = iter(range(1, most + 1))
 
-    def _found(self, value: object, depth: int = 0) -> Iterator[object]:
-        """Yield the pictures of a value, in order."""
-        if isinstance(value, list):
-            inner: Iterable[object] = value
-        elif isinstance(value, dict):
-            if self._is_image(value):
-                yield value
-                return
-            inner = (one for key, one in value.items() if key not in _BESIDE)
-        else:
-            return
-        if depth < _MOST_DEEP:
-            for one in inner:
-                yield from self._found(one, depth + 1)
+        def shown(_picture: object) -> object:
+            number = next(numbers, None)
+            return None if number is None else self._placeholder(placeholder(number, of, handle))
 
-    def _without(self, value: object, gone: Mapping[int, str], depth: int = 0) -> object:
-        """Return a value with texts in the place of what is named by its identity."""
-        if id(value) in gone:
-            return self._placeholder(gone[id(value)])
-        if depth > _MOST_DEEP:
+        return jsontext.write(self._walk(value, shown)), of
+
+    def _walk(self, value: object, replaced: Callable[[object], object], depth: int = 0) -> object:
+        """Return a value with what `replaced` returns for each picture, in order; None leaves the picture."""
+        if isinstance(value, dict) and self._is_image(value):
+            instead = replaced(value)
+            return value if instead is None else instead
+        if depth >= _MOST_DEEP:
             return value
         if isinstance(value, list):
-            return [self._without(one, gone, depth + 1) for one in value]
+            return [self._walk(inner, replaced, depth + 1) for inner in value]
         if not isinstance(value, dict):
             return value
-        return {key: one if key in _BESIDE else self._without(one, gone, depth + 1) for key, one in value.items()}
+        return {
+            key: inner if key in _BESIDE else self._walk(inner, replaced, depth + 1) for key, inner in value.items()
+        }
 
     def _is_image(self, one: Mapping[str, object]) -> bool:
         return one.get("type") in self.image_types
@@ -289,7 +284,7 @@ _LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JsonEntry:
     """One value of a file.
 
     Attributes:
@@ -305,7 +300,7 @@ class Entry:
     index: int
 
 
-def read_entries(path: pathlib.Path) -> list[Entry]:
+def read_entries(path: pathlib.Path) -> list[JsonEntry]:
     """Return the values of a file: one for each line that is not blank, or one that goes over all lines.
 
     Raises:
@@ -318,9 +313,9 @@ def read_entries(path: pathlib.Path) -> list[Entry]:
         whole = "\n".join(line for _, line in lines)
         # A first line that is broken in itself, with objects below, is a broken line and no value of many lines.
         if whole.lstrip().startswith("[") or _is_json(whole) or not _is_json(lines[1][1]):
-            return [Entry(_parse(path, lines, whole), whole, lines[0][0], 0)]
+            return [JsonEntry(_parse(path, lines, whole), whole, lines[0][0], 0)]
     return [
-        Entry(_parse(path, [(number, line)], line), line.strip(), number, index)
+        JsonEntry(_parse(path, [(number, line)], line), line.strip(), number, index)
         for index, (number, line) in enumerate(lines)
     ]
 

@@ -154,7 +154,7 @@ def with_arguments(items: Sequence[Item], arguments: Sequence[str]) -> list[Item
 
 
 def without_reasoning(items: Sequence[Item]) -> list[Item]:
-    """Return items without their reasoning, and so without their ids, which would ask for it (R2).
+    """Return items without their reasoning, and so without their ids, which would ask for it.
 
     What the provider's own tools did goes, too: these items are nothing without their ids.
     """

@@ -11,18 +11,19 @@
 from __future__ import annotations
 
 import pathlib
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from squidbot.codecs import claude_code
 from squidbot.codecs.anthropic_messages import AnthropicMessages
-from squidbot.codecs.fields import Entry, kind, read_entries, read_usage
+from squidbot.codecs.fields import kind, read_entries, read_usage
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.openai_responses import OpenAIResponses
 from squidbot.core.errors import TranscriptError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from squidbot.core.messages import Message, Usage
 
@@ -78,25 +79,14 @@ class Conversation:
     skipped: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """A message before its codec read it: its JSON value, its text where the file has it alone, and where it stands."""
+class RawMessage(NamedTuple):
+    """A message before its codec reads it: its JSON value, its text if the file has it alone, and where it stands."""
 
     value: object
     text: str | None
     line: int
     source: int
     place: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Talk:
-    """A conversation before its codec is known."""
-
-    id: str
-    line: int
-    said: tuple[_Said, ...]
-    skipped: int = 0
 
 
 def read_transcripts(path: str | pathlib.Path, *, strict: bool = True) -> list[Conversation]:
@@ -110,11 +100,11 @@ def read_transcripts(path: str | pathlib.Path, *, strict: bool = True) -> list[C
     found: list[Conversation] = []
     seen: set[str] = set()
     for file in _files(pathlib.Path(path)):
-        for talk in _talks(file, file.stem if file.stem not in seen else file.name):
-            if talk.id in seen:
-                raise TranscriptError(str(file), talk.line, f"the id {talk.id!r:.80} came before; give it another")
-            seen.add(talk.id)
-            found.append(_conversation(file, talk, strict=strict))
+        for name, line, raw, skipped in _conversations(file, file.stem if file.stem not in seen else file.name):
+            if name in seen:
+                raise TranscriptError(str(file), line, f"the id {name!r:.80} came before; give it another")
+            seen.add(name)
+            found.append(_conversation(file, name, raw, skipped, strict=strict))
     if not any(conversation.messages for conversation in found):
         raise TranscriptError(str(path), None, "there is no message in it; a transcript holds at least one")
     return found
@@ -131,32 +121,32 @@ def _files(path: pathlib.Path) -> list[pathlib.Path]:
     return files
 
 
-def _talks(file: pathlib.Path, name: str) -> list[_Talk]:
-    """Return the conversations of a file, before their messages are read."""
+def _conversations(file: pathlib.Path, name: str) -> Iterator[tuple[str, int, list[RawMessage], int]]:
+    """Yield the conversations of a file: id, line, messages, and how many events are none."""
     entries = read_entries(file)
-    if len(entries) == 1 and isinstance(entries[0].value, list):
-        return _talks_in_list(file, name, entries[0].line, entries[0].value)
-    values = [_as_object(file, entry) for entry in entries]
+    first = entries[0]
+    if len(entries) == 1 and isinstance(first.value, list):
+        if any(map(_holds_messages, first.value)):
+            for number, value in enumerate(first.value, 1):
+                yield *_named(file, f"{name}-{number}", first.line, value), 0
+        else:
+            yield name, first.line, _numbered(first.line, first.value), 0
+        return
+    values: list[dict[str, object]] = []
+    for entry in entries:
+        if not isinstance(entry.value, dict):
+            wrong = f"the line is {kind(entry.value)}; it is an object: a message or a conversation"
+            raise TranscriptError(str(file), entry.line, wrong)
+        values.append(entry.value)
     if any(map(_holds_messages, values)):
-        alone = len(entries) == 1
-        return [_talk(file, name if alone else f"{name}-{e.index + 1}", e.line, e.value) for e in entries]
-    if claude_code.is_session(values):
-        found, skipped = claude_code.messages(values)
-        return [_Talk(name, 1, tuple(_Said(value, None, entries[at].line, at) for at, value in found), skipped)]
-    return [_Talk(name, 1, tuple(_Said(entry.value, entry.text, entry.line, entry.index) for entry in entries))]
-
-
-def _talks_in_list(file: pathlib.Path, name: str, line: int, values: list[object]) -> list[_Talk]:
-    if any(map(_holds_messages, values)):
-        return [_talk(file, f"{name}-{number}", line, value) for number, value in enumerate(values, 1)]
-    return [_Talk(name, line, _said(line, values))]
-
-
-def _as_object(file: pathlib.Path, entry: Entry) -> dict[str, object]:
-    if isinstance(entry.value, dict):
-        return entry.value
-    wrong = f"the line is {kind(entry.value)}; it is an object: a message or a conversation"
-    raise TranscriptError(str(file), entry.line, wrong)
+        for entry in entries:
+            own = name if len(entries) == 1 else f"{name}-{entry.index + 1}"
+            yield *_named(file, own, entry.line, entry.value), 0
+    elif claude_code.is_session(values):
+        messages, skipped = claude_code.messages(values)
+        yield name, 1, [RawMessage(value, None, entries[at].line, at) for at, value in messages], skipped
+    else:
+        yield name, 1, [RawMessage(entry.value, entry.text, entry.line, entry.index) for entry in entries], 0
 
 
 def _holds_messages(value: object) -> bool:
@@ -165,55 +155,48 @@ def _holds_messages(value: object) -> bool:
     return "messages" in value or isinstance(value.get("input"), list)
 
 
-def _said(line: int, values: Sequence[object]) -> tuple[_Said, ...]:
-    return tuple(_Said(value, None, line, at, f"message {at}: ") for at, value in enumerate(values))
+def _numbered(line: int, values: Sequence[object]) -> list[RawMessage]:
+    return [RawMessage(value, None, line, at, f"message {at}: ") for at, value in enumerate(values)]
 
 
-def _talk(file: pathlib.Path, name: str, line: int, value: object) -> _Talk:
+def _named(file: pathlib.Path, name: str, line: int, value: object) -> tuple[str, int, list[RawMessage]]:
+    """Return the id, the line and the messages of a conversation that is one object."""
     given = value.get("messages", value.get("input")) if isinstance(value, dict) else None
     if not isinstance(value, dict) or not isinstance(given, list):
         raise TranscriptError(str(file), line, 'a conversation is {"id": ..., "messages": [...]}; messages is no list')
-    said = _said(line, given)
+    raw = _numbered(line, given)
     if text := value.get("system") or value.get("instructions"):
-        system = {"role": "system", "content": text}
-        said = (_Said(system, None, line, -1, "system: "), *said)
-    return _Talk(_id(file, name, line, value.get("id")), line, said)
-
-
-def _id(file: pathlib.Path, name: str, line: int, given: object) -> str:
-    if given is None:
-        return name
-    text = str(given) if isinstance(given, str | int) and not isinstance(given, bool) else ""
-    if not 1 <= len(text) <= _LONGEST_ID_CHARS:
+        raw = [RawMessage({"role": "system", "content": text}, None, line, -1, "system: "), *raw]
+    own = value.get("id", name)
+    own = name if own is None else own
+    identifier = str(own) if isinstance(own, str | int) and not isinstance(own, bool) else ""
+    if not 1 <= len(identifier) <= _LONGEST_ID_CHARS:
         raise TranscriptError(str(file), line, f"the id is not a string of 1 to {_LONGEST_ID_CHARS} characters")
-    return text
+    return identifier, line, raw
 
 
-def _conversation(file: pathlib.Path, talk: _Talk, *, strict: bool) -> Conversation:
-    codec = _codec(talk.said)
-    if isinstance(codec, AnthropicMessages):
-        talk = replace(talk, said=tuple(_split(codec, talk.said)))
-    elif isinstance(codec, OpenAIResponses):
-        talk = replace(talk, said=tuple(_steps(codec, talk.said)))
-    messages = tuple(_message(file, codec, said) for said in talk.said)
+def _conversation(
+    file: pathlib.Path, name: str, raw: Sequence[RawMessage], skipped: int, *, strict: bool
+) -> Conversation:
+    codec = _codec(raw)
+    raw = [*_regrouped(codec, raw)]
+    messages = tuple(_message(file, codec, one) for one in raw)
     return Conversation(
-        id=talk.id,
+        id=name,
         path=str(file),
         codec=codec.tag,
         messages=messages,
-        lines=tuple(said.line for said in talk.said),
-        sources=tuple(said.source for said in talk.said),
-        usages=tuple(
-            read_usage(said.value.get("usage")) if isinstance(said.value, dict) else None for said in talk.said
-        ),
-        unanswered=_unanswered(file, talk.said, messages, strict=strict),
-        skipped=talk.skipped,
+        lines=tuple(one.line for one in raw),
+        sources=tuple(one.source for one in raw),
+        usages=tuple(read_usage(one.value.get("usage")) if isinstance(one.value, dict) else None for one in raw),
+        unanswered=_unanswered(file, raw, messages, strict=strict),
+        skipped=skipped,
     )
 
 
-def _codec(said: Iterable[_Said]) -> _Codec:
-    """Return the codec whose marks the messages bear; the plain ones, that bear none, are OpenAI's."""
-    values = [one.value for one in said if isinstance(one.value, dict)]
+def _codec(raw: Iterable[RawMessage]) -> _Codec:
+    """Return the codec whose marks the messages bear; plain messages, which bear none, are OpenAI's."""
+    values = [one.value for one in raw if isinstance(one.value, dict)]
     if any(map(_is_of_responses, values)):
         return OpenAIResponses()
     if any(value.get("role") in _OPENAI_ROLES or not _OPENAI_KEYS.isdisjoint(value) for value in values):
@@ -235,53 +218,43 @@ def _has_blocks(content: object, types: Sequence[str] = _ANTHROPIC_BLOCKS) -> bo
     return any(isinstance(block, dict) and block.get("type") in types for block in blocks)
 
 
-def _split(codec: AnthropicMessages, said: Iterable[_Said]) -> Iterable[_Said]:
-    for one in said:
-        parts = codec.split(one.value) if isinstance(one.value, dict) else []
-        if len(parts) > 1:
-            yield from (_Said(part, None, one.line, one.source, one.place) for part in parts)
+def _regrouped(codec: _Codec, raw: Iterable[RawMessage]) -> Iterator[RawMessage]:
+    """Yield messages as the codec has them: Anthropic's results by themselves, the items of a step together."""
+    if not isinstance(codec, OpenAIResponses):
+        for one in raw:
+            parts: list[dict[str, object]] = []
+            if isinstance(codec, AnthropicMessages) and isinstance(one.value, dict):
+                parts = codec.split(one.value)
+            yield from [one._replace(value=part, text=None) for part in parts] if len(parts) > 1 else [one]
+        return
+    for is_made, run in groupby(raw, lambda one: _is_made(codec, one.value)):
+        if is_made:
+            step = [*run]
+            yield step[0]._replace(value={"output": [one.value for one in step]}, text=None)
         else:
-            yield one
-
-
-def _steps(codec: OpenAIResponses, said: Iterable[_Said]) -> Iterable[_Said]:
-    """Yield what the model made in a row as one message: a step."""
-    made: list[_Said] = []
-    for one in said:
-        if _is_made(codec, one.value):
-            made.append(one)
-            continue
-        yield from _step(made)
-        made = []
-        yield one
-    yield from _step(made)
+            yield from run
 
 
 def _is_made(codec: OpenAIResponses, value: object) -> bool:
     try:
         return isinstance(value, dict) and codec.is_made(value)
     except ValueError:
-        return False  # what is wrong with it is told where it is read
+        return False  # the error is raised where the value is read
 
 
-def _step(made: Sequence[_Said]) -> Iterable[_Said]:
-    if made:
-        yield replace(made[0], value={"output": [one.value for one in made]}, text=None)
-
-
-def _message(file: pathlib.Path, codec: _Codec, said: _Said) -> Message:
+def _message(file: pathlib.Path, codec: _Codec, raw: RawMessage) -> Message:
     try:
-        if said.text is not None:
-            return codec.decode(said.text)
-        if not isinstance(said.value, dict):
-            raise TranscriptError(str(file), said.line, f"{said.place}is {kind(said.value)}; a message is an object")
-        return codec.to_message(said.value)
+        if raw.text is not None:
+            return codec.decode(raw.text)
+        if not isinstance(raw.value, dict):
+            raise TranscriptError(str(file), raw.line, f"{raw.place}is {kind(raw.value)}; a message is an object")
+        return codec.to_message(raw.value)
     except ValueError as error:
-        raise TranscriptError(str(file), said.line, f"{said.place}{error}") from error
+        raise TranscriptError(str(file), raw.line, f"{raw.place}{error}") from error
 
 
 def _unanswered(
-    file: pathlib.Path, said: Sequence[_Said], messages: Sequence[Message], *, strict: bool
+    file: pathlib.Path, raw: Sequence[RawMessage], messages: Sequence[Message], *, strict: bool
 ) -> tuple[tuple[int, str], ...]:
     """Return the calls that stay without a result; ids may come again once they are answered."""
     waiting: dict[str, list[int]] = {}
@@ -294,7 +267,7 @@ def _unanswered(
             elif strict:
                 wrong = "was answered before" if result in answered else "has no call before it"
                 raise TranscriptError(
-                    str(file), said[at].line, f"{said[at].place}tool result {result!r:.80} {wrong}; take it out"
+                    str(file), raw[at].line, f"{raw[at].place}tool result {result!r:.80} {wrong}; take it out"
                 )
         for call in message.calls:
             waiting.setdefault(call.id, []).append(at)

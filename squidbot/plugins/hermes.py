@@ -41,7 +41,7 @@ from squidbot.plugins.host import REQUEST, HostRuntime
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from squidbot.plugins.host import Conversation
+    from squidbot.plugins.host import HostConversation
 
 
 # hermes's own list of messages: what tells them apart, what a reply becomes, and how a list gets shorter.
@@ -692,7 +692,7 @@ class SquidbotEngine(ContextEngine):  # type: ignore[misc]  # hermes's types are
         """Record new messages, and return a request with what fits; one that can't be bounded comes back as it is.
 
         Raises:
-            SquidbotError: it can't be done; see `Conversation.before`.
+            SquidbotError: it can't be done; see `HostConversation.before`.
             ValueError: a message is none.
         """
         warn = self._runtime.hosted.warn_once
@@ -726,7 +726,7 @@ class SquidbotEngine(ContextEngine):  # type: ignore[misc]  # hermes's types are
         apart = split(listed, self._halves) if self._halves else listed
         return self._conversation().before(apart, system=system, tools=tools)
 
-    def _conversation(self) -> Conversation:
+    def _conversation(self) -> HostConversation:
         return self._runtime.hosted.conversation(self.conversation_id, self.model, self.context_length or None)
 
 

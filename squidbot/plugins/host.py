@@ -166,7 +166,7 @@ class HostForm(NamedTuple):
         return hashlib.sha256(_IDENTITY.encode(self.key(payload)).encode()).hexdigest()
 
 
-class Conversation:
+class HostConversation:
     """One session of a host. Threads may share it: calls of one conversation follow each other."""
 
     def __init__(self, session: Session, form: HostForm) -> None:
@@ -415,7 +415,7 @@ class HostRuntime:
         self._engine: Engine | None = None
         self._pid = os.getpid()
         # By session, model, and the window that the host knows.
-        self._held: OrderedDict[tuple[str, str, int | None], Conversation] = OrderedDict()
+        self._held: OrderedDict[tuple[str, str, int | None], HostConversation] = OrderedDict()
         self._newest: OrderedDict[str, tuple[str, str, int | None]] = OrderedDict()
         self._lock = threading.RLock()
         self._warned: OrderedDict[str, None] = OrderedDict()
@@ -464,7 +464,7 @@ class HostRuntime:
 
         return self.safely("offer its tools", "", offer) or HOST_DEFAULTS
 
-    def conversation(self, session_id: str, model: str = "", window_tokens: int | None = None) -> Conversation:
+    def conversation(self, session_id: str, model: str = "", window_tokens: int | None = None) -> HostConversation:
         """Return the conversation of an id with a model, the same as long as it is held.
 
         `model` is the host's name of its model, `window_tokens` that model's window, if known. Without both you get
@@ -485,7 +485,9 @@ class HostRuntime:
                 session = self._open_session(*key)
                 if newest in self._held:  # calls of one conversation follow each other, whatever their model
                     session.lock = self._held[newest].session.lock
-                held = self._held[key] = Conversation(session, HostForm(engine.wired.codecs[self._form], *self._how))
+                held = self._held[key] = HostConversation(
+                    session, HostForm(engine.wired.codecs[self._form], *self._how)
+                )
             self._newest[session_id] = key
             _keep(self._newest, session_id, MOST_NEWEST)
             _keep(self._held, key, MOST_HELD)
@@ -693,7 +695,7 @@ def overview(shelf: SessionContext, session: Session, most_tokens: int) -> str:
     """Return how a conversation began, its notes as its next request has them, and what was said last.
 
     Notes are cut to about `most_tokens`, the oldest first. Of the newest messages system text, context and what tools
-    put out are counted only, unless `ui.show_context_messages` is set (P-05).
+    put out are counted only, unless `ui.show_context_messages` is set.
 
     Raises:
         StoreError: the store failed.

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from squidbot.core.memories import Scope
-    from squidbot.plugins.host import Conversation
+    from squidbot.plugins.host import HostConversation
     from squidbot.tools.tool import Tool as OwnTool
 
 __all__ = ["Squidbot", "SquidbotMiddleware"]
@@ -160,7 +160,7 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
         if thread and any(isinstance(message, AIMessage) for message in response.result):
             self.hosted.safely("record a reply", thread, record)
 
-    def _conversation(self, thread: str, request: ModelRequest[Any]) -> Conversation:
+    def _conversation(self, thread: str, request: ModelRequest[Any]) -> HostConversation:
         """Return the conversation with the model of a request: another may be asked in the same thread meanwhile."""
         model = request.model
         name = getattr(model, "model_name", None) or getattr(model, "model", None) or type(model).__name__

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.memories import Scope
     from squidbot.core.messages import StoredMessage
-    from squidbot.plugins.host import Conversation
+    from squidbot.plugins.host import HostConversation
     from squidbot.tools.tool import Tool as OwnTool
 
 Item = dict[str, Any]
@@ -576,7 +576,7 @@ class RunSession:
             self._conversation().said(waiting)
             self._waiting.pop(self.session_id, None)
 
-    def _conversation(self) -> Conversation:
+    def _conversation(self) -> HostConversation:
         return self._hosted.conversation(self.session_id, self._model)
 
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from pydantic_ai.run import AgentRunResult
 
     from squidbot.core.memories import Scope
-    from squidbot.plugins.host import Conversation
+    from squidbot.plugins.host import HostConversation
     from squidbot.tools.tool import Tool as OwnTool
 
 __all__ = ["Squidbot", "SquidbotCapability"]
@@ -187,7 +187,7 @@ class SquidbotCapability(AbstractCapability[Any]):
         if len(self._made_up) > 1:
             self.hosted.warn_once(NO_ID)
 
-    def _conversation(self, ctx: RunContext[Any]) -> Conversation:
+    def _conversation(self, ctx: RunContext[Any]) -> HostConversation:
         return self.hosted.conversation(str(ctx.conversation_id), ctx.model.model_name, ctx.model.context_window)
 
     def _tool(self, tool: OwnTool) -> Tool[Any]:

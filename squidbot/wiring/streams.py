@@ -1,7 +1,7 @@
-"""What has come of an answer, in a file beside the store while it comes: who is killed loses none of it.
+"""Keeps the pieces of a streamed answer in a file beside the store: a killed process loses nothing.
 
-The file is there from the first piece until the answer is recorded. Its first line says behind which message the answer
-stands: where another stands there now, or that one was forgotten, nothing of it is taken over.
+The file exists from the first piece until the answer is recorded. Its first line names the message before the answer.
+If another message stands there later, or that one was forgotten, the pieces are dropped.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from squidbot.core.ports import TranscriptStore
 
 
-# A process that dies loses nothing that was written; a machine does what was not synced.
+# A process that dies loses nothing that was written; a machine that dies loses what was not synced.
 SYNC_SECONDS: Final = 1.0
 
 
-class Heard:
-    """The file of one session. Where the store is no file there is none, and nothing is kept."""
+class PartialAnswer:
+    """The file of one session's unfinished answer. Without a store file there is none, and nothing is kept."""
 
     def __init__(self, place: str, store: TranscriptStore, session_id: str) -> None:
-        """Take the store with the file that it is in, "" for none, and the session. Nothing is opened yet."""
+        """Take the store's file ("" for none), the store and the session. Nothing is opened yet."""
         self._store = Path(place) if place else None
         self._path = _beside(place, session_id)
         self._transcripts, self._session_id = store, session_id
@@ -39,7 +39,7 @@ class Heard:
         self._synced = 0.0
 
     def add(self, text: str) -> None:
-        """Write a piece down, as it comes. The first one opens the file, unless another process has.
+        """Write a piece. The first one opens the file, unless another process holds it.
 
         Raises:
             OSError: it was not written.
@@ -58,13 +58,13 @@ class Heard:
         file, self._file = self._file, None
         if file is None or self._path is None:
             return
-        with file, suppress(OSError):  # what is left is passed over: another message stands behind that one by then
+        with file, suppress(OSError):  # a file that stays is passed over: another message stands before it by then
             file.truncate(0)
         with suppress(OSError):  # as above
             self._path.unlink()
 
     def left(self) -> str:
-        """Return what a process has left that was killed; "" for nothing, or where it still runs.
+        """Return the pieces that a killed process has left; "" for none, or while that process runs.
 
         The file is ours from then on: `end` removes it.
 
@@ -82,20 +82,20 @@ class Heard:
             return ""
         self._file = file
         head, _, text = file.read().partition(b"\n")
-        return text.decode("utf-8", "replace") if head == self._behind() else ""
+        return text.decode("utf-8", "replace") if head == self._before() else ""
 
     def _opened(self) -> BinaryIO | None:
-        """Return the file, empty but for its first line; None where there is none for this store, or it is taken."""
+        """Return the file with its first line only; None if this store has none, or another process holds it."""
         file = self._own(os.O_RDWR | os.O_CREAT) if self._store and self._store.is_file() else None
         if file is not None:
             file.truncate(0)
             file.seek(0)
-            file.write(self._behind() + b"\n")
+            file.write(self._before() + b"\n")
             self._file = file
         return file
 
     def _own(self, flags: int) -> BinaryIO | None:
-        """Return the file, locked until it is closed; None where another process has it."""
+        """Return the file, locked until it is closed; None if another process holds it."""
         if self._path is None:
             return None
         file = os.fdopen(os.open(self._path, flags, OWN_FILE), "r+b", buffering=0)
@@ -104,19 +104,19 @@ class Heard:
         file.close()
         return None
 
-    def _behind(self) -> bytes:
-        """Return behind which message the next one stands, as one line."""
+    def _before(self) -> bytes:
+        """Return a line that names the message before the answer."""
         store, session_id = self._transcripts, self._session_id
         head = store.head(session_id)[0]
         rows = store.read(session_id, head - 1, head) if head else []
-        said = hashlib.sha256("".join(row.payload for row in rows).encode("utf-8", "surrogatepass")).hexdigest()
-        return json.dumps([session_id, head, said]).encode()
+        digest = hashlib.sha256("".join(row.payload for row in rows).encode("utf-8", "surrogatepass")).hexdigest()
+        return json.dumps([session_id, head, digest]).encode()
 
 
 def drop(place: str, session_id: str) -> None:
-    """Remove what a process has left of a session that was killed: messages are forgotten that it may repeat.
+    """Remove the pieces that a killed process has left of a session: messages are forgotten that they may repeat.
 
-    `place` is the file that the store is in, "" for none. One that still runs removes its own.
+    `place` is the store's file, "" for none. A running process removes its own.
     """
     path = _beside(place, session_id)
     if path is None:
@@ -134,13 +134,10 @@ def _beside(place: str, session_id: str) -> Path | None:
     return Path(f"{place}.{name}.heard")
 
 
-# Time that passes: what the core can't do itself.
-
-
 def wait(most_seconds: float) -> float:
-    """Wait for a random part of so many seconds, and return the time in seconds, by a clock that is never set back.
+    """Sleep for a random part of some seconds, and return the time in seconds, by a clock that is never set back.
 
-    Random, so that those who wait for the same do not come again at the same time.
+    Random, so that several waiters do not return at the same time.
     """
     if most_seconds > 0:
         time.sleep(random.uniform(0, most_seconds))  # noqa: S311  # no secret

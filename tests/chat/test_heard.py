@@ -16,7 +16,7 @@ import squidbot
 from squidbot.chat.conversation import BY_DEATH, ChatSession
 from squidbot.core.errors import StoreError
 from squidbot.core.transcript.bookkeeping import CUT
-from squidbot.wiring.streams import Heard
+from squidbot.wiring.streams import PartialAnswer
 
 from .conftest import COMMAND, environment_of, folder_in
 from .scripted import Offer, Scripted
@@ -192,7 +192,7 @@ def test_answers_come_where_nothing_can_be_written(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Heard, "add", full)
+    monkeypatch.setattr(PartialAnswer, "add", full)
     for _ in range(2):
         assert one.talk.say("hello").text == "You said: hello"
     assert [said for said in one.seen.remarks if "not kept while they come" in said] == [

@@ -12,13 +12,13 @@ from squidbot.plugins.host import HostRuntime, call_tool
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from squidbot.plugins.host import Conversation
+    from squidbot.plugins.host import HostConversation
 
 BUDGET = 2_000
 FACT = "The boat is called Heron."
 
 
-def full(path: Path) -> tuple[HostRuntime, Conversation]:
+def full(path: Path) -> tuple[HostRuntime, HostConversation]:
     """Return a conversation in which a model has just called a tool, with no room left for an answer."""
     one = HostRuntime(path, host="a test", form="openai.chat", budget=BUDGET)
     talk = one.conversation("a")

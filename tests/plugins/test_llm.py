@@ -24,9 +24,9 @@ from squidbot.testing.hosts import (
     SAID,
     Model,
     OpenProgram,
-    ScriptedCall,
     ScriptedStep,
     Setting,
+    look,
     once,
     opened,
     rows,
@@ -120,7 +120,7 @@ def test_a_turn_that_llm_forgets_is_kept_and_added_once(run: OpenProgram) -> Non
 
 def test_a_tool_that_is_broken_off_by_a_person_leaves_a_valid_conversation(run: OpenProgram) -> None:
     """C3, C9: by Ctrl-C, where nothing is awaited: its call gets a result that says so, and the next run goes on."""
-    run.scripted(once(ScriptedStep(calls=(ScriptedCall("look", {"at": -1}, "c1"),))))
+    run.scripted(once(ScriptedStep(calls=(look(-1, "c1"),))))
     with pytest.raises(KeyboardInterrupt):
         run.say("Wait!")
     run.program.talks.clear()  # type: ignore[attr-defined]  # it is ours

@@ -13,10 +13,10 @@ from squidbot.testing.hosts import (
     FACT,
     FILLER,
     SAID,
-    ScriptedCall,
     ScriptedStep,
     broken_prefixes,
     home,
+    look,
     opened,
     rows,
     watched,
@@ -47,8 +47,8 @@ def look_about(run: OpenProgram, prefix: str) -> None:
     """Run a turn with two calls at once, and one behind them."""
 
     def step(number: int) -> ScriptedStep | None:
-        made = [[ScriptedCall("look", {"at": 1}, f"{prefix}1"), ScriptedCall("look", {"at": 2}, f"{prefix}2")]]
-        made += [[ScriptedCall("look", {"at": 3}, f"{prefix}3")]]
+        made = [[look(1, f"{prefix}1"), look(2, f"{prefix}2")]]
+        made += [[look(3, f"{prefix}3")]]
         return ScriptedStep(calls=tuple(made[number - 1])) if number <= 2 else ScriptedStep(SAID)
 
     run.scripted(lambda request: step(request.number))

@@ -11,7 +11,7 @@ from agents import ModelProvider, RunConfig, Runner, SQLiteSession
 from agents.run import ModelInputData
 
 from squidbot.core.errors import ConfigError
-from squidbot.plugins.host import Conversation
+from squidbot.plugins.host import HostConversation
 from squidbot.plugins.openai_agents import Squidbot
 from squidbot.testing import check_host_plugin
 from squidbot.testing.hosts import (
@@ -20,10 +20,10 @@ from squidbot.testing.hosts import (
     FILLER,
     SAID,
     Model,
-    ScriptedCall,
     ScriptedStep,
     Setting,
     listening,
+    look,
     once,
     opened,
     rows,
@@ -49,9 +49,7 @@ def test_items_come_back_byte_for_byte(tmp_path: Path) -> None:
     theirs = SQLiteSession(CHAT)
     with opened(HOST, tmp_path / "mem.db") as run, opened(HOST, tmp_path / "none.db", has_squidbot=False) as bare:
         for each in (run, bare):
-            each.model.script = lambda request: (
-                ScriptedStep(calls=(ScriptedCall("look", {"at": 1}, "c1"),)) if "Look" in request.text else None
-            )
+            each.model.script = lambda request: ScriptedStep(calls=(look(1),)) if "Look" in request.text else None
         for text in ("Hello!", "Look!", "And now?"):
             run.say(text)
             bare.program.run(text, CHAT, session=theirs)  # type: ignore[call-arg]  # of this host
@@ -214,12 +212,10 @@ def test_what_could_not_be_recorded_is_recorded_with_the_next_request(
         raise RuntimeError("a bug of ours")
 
     with opened(HOST, tmp_path / "mem.db", budget=None) as run:
-        run.model.script = lambda request: (
-            ScriptedStep(calls=(ScriptedCall("look", {"at": 1}, "c1"),)) if "Look" in request.text else None
-        )
+        run.model.script = lambda request: ScriptedStep(calls=(look(1),)) if "Look" in request.text else None
         with monkeypatch.context() as patch:
             for name in ("before", "said", "after"):
-                patch.setattr(Conversation, name, broken)
+                patch.setattr(HostConversation, name, broken)
             assert "result 1" in run.say("Look!")
         assert run.say("Hello!") == SAID
         assert [role for role, _ in run.said()] == ["user", "call", "result", "assistant", "user", "assistant"]

@@ -22,7 +22,7 @@ from agents import (
 )
 from openai.types.responses import ResponseFunctionToolCall
 
-from squidbot.testing.hosts import CHAT, FACT, SAID, Model, ScriptedCall, ScriptedStep, Setting, listening, said
+from squidbot.testing.hosts import CHAT, FACT, SAID, Model, ScriptedCall, ScriptedStep, Setting, listening, look, said
 
 from .program_openai_agents import UNTRACED, Fake, Program
 
@@ -79,7 +79,7 @@ def once(number: int, *calls: ScriptedCall) -> Any:
 
 
 WAYS = pytest.mark.parametrize("way", ["run", "stream"])
-LOOK = ScriptedCall("look", {"at": 1}, "c1")
+LOOK = look(1)
 
 
 @WAYS

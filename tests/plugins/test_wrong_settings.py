@@ -11,7 +11,7 @@ from unittest.mock import patch
 import pytest
 
 from squidbot.core.errors import ConfigError, StoreError
-from squidbot.plugins.host import Conversation
+from squidbot.plugins.host import HostConversation
 from squidbot.testing.hosts import FACT, SAID, home, listening, opened
 
 from . import program_langchain, program_llm, program_openai_agents, program_pydantic_ai
@@ -55,7 +55,7 @@ def test_a_bug_of_ours_is_said_and_stops_no_run(host: HostDriver, tmp_path: Path
     with opened(host, home(tmp_path, "one")) as run:
         assert run.say(FACT) == SAID
         run.model.budget = None
-        with patch.object(Conversation, "before", side_effect=RuntimeError("a bug of ours")), listening() as told:
+        with patch.object(HostConversation, "before", side_effect=RuntimeError("a bug of ours")), listening() as told:
             assert [run.say("Hello!"), run.say("Hello again!")] == [SAID, SAID]
         assert any("squidbot" in line for line in told.lines)
         assert told.causes

@@ -13,7 +13,7 @@ from .toy_program import HOST, Program, host_of
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from squidbot.plugins.host import Conversation
+    from squidbot.plugins.host import HostConversation
     from squidbot.testing.hosts import HostDriver
 
     Message = dict[str, Any]
@@ -105,7 +105,7 @@ class SaysItEachTime(ToySquid):
 class MixesConversations(ToySquid):
     """Keeps all of them as one."""
 
-    def talk(self, conversation_id: str) -> Conversation:
+    def talk(self, conversation_id: str) -> HostConversation:
         """Return the one."""
         del conversation_id
         return super().talk("all")
@@ -216,7 +216,7 @@ class RecordsFailures(ToySquid):
 class FindsNothing(ToySquid):
     """Has tools that answer nothing."""
 
-    def talk(self, conversation_id: str) -> Conversation:
+    def talk(self, conversation_id: str) -> HostConversation:
         """Break them."""
         for each in self.tools:
             each.hosted = None  # type: ignore[assignment]  # this is the fault

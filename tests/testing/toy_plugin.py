@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from squidbot.plugins.host import Conversation
+    from squidbot.plugins.host import HostConversation
     from squidbot.tools.tool import Tool
 
     Message = dict[str, Any]
@@ -96,7 +96,7 @@ class ToySquid:
             "recording a reply", conversation_id, lambda: self.talk(conversation_id).after(reply, used), None
         )
 
-    def talk(self, conversation_id: str) -> Conversation:
+    def talk(self, conversation_id: str) -> HostConversation:
         """Return the conversation."""
         return self.hosted.conversation(conversation_id)
 

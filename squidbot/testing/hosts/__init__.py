@@ -60,6 +60,11 @@ class ScriptedCall:
     call_id: str
 
 
+def look(at: int, call_id: str = "") -> ScriptedCall:
+    """Return a call of the tool `look`, by an id of its own or "c" and the place."""
+    return ScriptedCall("look", {"at": at}, call_id or f"c{at}")
+
+
 @dataclass(frozen=True)
 class ScriptedStep:
     """What the fake model does when it is asked.
@@ -117,7 +122,7 @@ class Request:
         messages: all that is sent as messages, system messages where they stand.
         system: system text that is sent beside them.
         tools: names, descriptions and schemas, as they are sent.
-        faults: rules of the host's own form that it breaks, as its driver found (V2, V3).
+        faults: rules of the host's own form that it breaks, as its driver found.
         is_streamed: the host asked for a stream.
         has_items: calls are items of their own, so that several of them stand side by side.
         number: which request of the program this is, from 1; `Model.hear` counts.
@@ -204,7 +209,7 @@ def _of_ends(said: Sequence[RequestMessage]) -> Iterator[str]:
 
 
 def _of_pairs(said: Sequence[RequestMessage], *, has_items: bool) -> Iterator[str]:
-    """Tell of calls without results right behind them, and of results without calls (V1)."""
+    """Tell of calls without results right behind them, and of results without calls."""
     open_calls: set[str] = set()
     is_answering = False
     for each in said:
@@ -662,7 +667,7 @@ def _before_an_answer(run: OpenProgram) -> None:
     run.say("Look!")
 
 
-_one_look = once(ScriptedStep(calls=(ScriptedCall("look", {"at": 1}, "c1"),)))
+_one_look = once(ScriptedStep(calls=(look(1),)))
 
 
 SCENES: Final[dict[str, Callable[[OpenProgram], None]]] = {

@@ -17,7 +17,7 @@ from squidbot.core.errors import StoreError
 from squidbot.core.messages import Usage
 from squidbot.core.ports import TranscriptStore
 from squidbot.plugins import host
-from squidbot.plugins.host import Conversation, HostRuntime
+from squidbot.plugins.host import HostConversation, HostRuntime
 from squidbot.testing.hosts import (
     BUDGET,
     CHAT,
@@ -30,7 +30,6 @@ from squidbot.testing.hosts import (
     TOKEN_BYTES,
     FailingSummarizer,
     Model,
-    ScriptedCall,
     ScriptedStep,
     Setting,
     ToolFailed,
@@ -39,6 +38,7 @@ from squidbot.testing.hosts import (
     home,
     killed,
     listening,
+    look,
     once,
     opened,
     reading,
@@ -115,9 +115,7 @@ def _led(host: HostDriver, path: Path, *, has_squidbot: bool) -> tuple[list[Requ
     """Lead a conversation and return the host's list, what is recorded of the user's words, and the host's history."""
     with opened(host, path, has_squidbot=has_squidbot) as run:
         run.model.script = lambda request: (
-            ScriptedStep(calls=(ScriptedCall("look", {"at": 1}, f"c{request.number}"),))
-            if "Look!" in request.text
-            else None
+            ScriptedStep(calls=(look(1, f"c{request.number}"),)) if "Look!" in request.text else None
         )
         for number in range(TURNS):
             run.say(f"{number}: {'Look!' if number % 3 == 0 else LONG}")
@@ -167,7 +165,7 @@ def entries(plugin: str) -> list[InjectedFault]:
     These are the methods of what it is made of, and the functions that its module, or one inside, has imported.
     """
     found: list[tuple[object, str]] = [(host, "call_tool")]
-    found += [(owner, name) for owner in (Conversation, HostRuntime) for name in _methods(owner)]
+    found += [(owner, name) for owner in (HostConversation, HostRuntime) for name in _methods(owner)]
     for module in [value for name, value in sys.modules.items() if f"{name}.".startswith(f"{plugin}.")]:
         found += _functions(module)
         found += [each for value in vars(module).values() if ismodule(value) for each in _functions(value)]
@@ -297,7 +295,7 @@ def _checks_summarizer(host: HostDriver, path: Path, model: FailingSummarizer) -
 
 def broken_off(host: HostDriver, folder: Path) -> None:
     """C9: a provider that fails, on the first call or behind a tool, and a run that is cancelled, lose nothing."""
-    call = (ScriptedCall("look", {"at": 1}, "c1"),)
+    call = (look(1),)
     known = [("user", "Look!"), ("call", "c1"), ("result", "c1")]
 
     def fail(run: OpenProgram, at: int) -> None:
@@ -366,7 +364,7 @@ def _look_about(run: OpenProgram, turn: int) -> None:
         if number > STEPS:
             return ScriptedStep(SAID)
         places = [first + number, *([-(first + number)] if number % 4 == 0 else [])]
-        return ScriptedStep(calls=tuple(ScriptedCall("look", {"at": abs(at)}, f"c{at}") for at in places))
+        return ScriptedStep(calls=tuple(look(abs(at), f"c{at}") for at in places))
 
     run.model.looks = lambda at: LINE.format(at=at) * (40 if at % 25 == 0 else 4)
     run.scripted(lambda request: step(request.number))
@@ -416,7 +414,7 @@ def _first_half(run: OpenProgram) -> None:
 
 
 def _one(at: int) -> ScriptedStep:
-    return ScriptedStep(calls=(ScriptedCall("look", {"at": at}, f"c{at}"),))
+    return ScriptedStep(calls=(look(at),))
 
 
 def _end(run: OpenProgram) -> str:
@@ -628,7 +626,7 @@ def bounded(host: HostDriver, folder: Path) -> None:
 
 def _looks(request: Request, count: int) -> ScriptedStep:
     at = request.number
-    return ScriptedStep(calls=tuple(ScriptedCall("look", {"at": at}, f"c{at}-{number}") for number in range(count)))
+    return ScriptedStep(calls=tuple(look(at, f"c{at}-{number}") for number in range(count)))
 
 
 def pairs(host: HostDriver, folder: Path) -> None:
@@ -642,14 +640,14 @@ def pairs(host: HostDriver, folder: Path) -> None:
     with opened(host, home(folder, "mem")) as run:
         run.say(FACT)
         run.model.looks = looks
-        calls = tuple(ScriptedCall("look", {"at": at}, f"c{at}") for at in (1, 2, 3))
+        calls = tuple(look(at) for at in (1, 2, 3))
         run.scripted(once(ScriptedStep(calls=calls)))
         run.say("Look thrice!")
         due = sorted([*(("call", each.call_id) for each in calls), *(("result", each.call_id) for each in calls)])
         found = sorted(line for line in run.said() if line[0] in ("call", "result"))
         assert found == due, f"calls at once each have one result: expected {due}, recorded {found}"
         assert "no such shelf" in run.text(), "what a tool that failed said is recorded"
-        held = (ScriptedCall("look", {"at": -1}, "h1"), ScriptedCall("look", {"at": -1}, "h2"))
+        held = (look(-1, "h1"), look(-1, "h2"))
         run.scripted(once(ScriptedStep(calls=held)))
         run.program.cancel("Wait!", CHAT)
     with opened(host, home(folder, "mem")) as run:
@@ -718,9 +716,7 @@ def _compares(host: HostDriver, folder: Path, way: str, act: Callable[[OpenProgr
     for name, say in (("run", lambda run, text: run.say(text)), (way, act)):
         with opened(host, home(folder, f"{way}-{name}")) as run:
             run.model.script = lambda request: (
-                ScriptedStep(calls=(ScriptedCall("look", {"at": 1}, "c1"), ScriptedCall("look", {"at": 2}, "c2")))
-                if request.text == "Look!"
-                else None
+                ScriptedStep(calls=(look(1), look(2))) if request.text == "Look!" else None
             )
             for text in WAYS_TURNS:
                 say(run, text)
