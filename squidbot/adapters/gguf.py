@@ -1,4 +1,4 @@
-"""The header of a model file in the format GGUF, with the standard library alone: metadata and table of tensors."""
+"""Reads the header of a GGUF model file, metadata and tensor table, with the standard library only."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ Metadata = dict[str, Value]
 
 
 def parse(cursor: HeaderCursor) -> tuple[Metadata, list[Tensor], int]:
-    """Return what one file of a model says of itself, its tensors, and where the last of them ends.
+    """Return the metadata of one file, its tensors, and where the last of them ends.
 
     A string of over 1 MiB is kept as a `LongArray` of bytes (type 0).
 
@@ -193,7 +193,7 @@ def _name(cursor: HeaderCursor, what: str, longest: int) -> str:
 
 
 def _table(cursor: HeaderCursor, count: int, alignment: int) -> tuple[list[Tensor], int]:
-    """Return the tensors, and where the last one's bytes end from the first one's on."""
+    """Return the tensors, and where the last one ends, counted from the first."""
     tensors: list[Tensor] = []
     seen: set[str] = set()
     end = 0
@@ -252,7 +252,7 @@ class HeaderCursor:
     """
 
     def __init__(self, file: FileIO, path: str, size: int) -> None:
-        """Begin at the start of a file that was opened unbuffered; `path` is what errors call it."""
+        """Start at the beginning of an unbuffered file; errors call it `path`."""
         self.place = 0
         self.size = size
         self._file = file
@@ -270,16 +270,16 @@ class HeaderCursor:
             raise self.failed(f"the metadata hold over {MOST_KEPT_BYTES} bytes in short values")
 
     def failed(self, what: str, place: int | None = None, todo: str = _AGAIN) -> ModelFileError:
-        """Return the error for a byte of the file (None: the next one): what is wrong there, and what to do."""
+        """Return the error for a byte of the file, `None` for the next one: what is wrong, and what to do."""
         return ModelFileError(f"{self._path}: byte {self.place if place is None else place}: {what}; {todo}")
 
     def beginning(self, count: int) -> bytes:
-        """Return the file's first bytes, fewer if it has fewer, and stay at the start, where it has to be."""
+        """Return the file's first bytes, or fewer if it has fewer, and stay at the start."""
         self._fill(0, "the beginning")
         return self._chunk[:count]
 
     def take(self, count: int, what: str) -> bytes:
-        """Return the next bytes, of which the caller has bounded the count; `what` says in errors what they are.
+        """Return the next bytes; the caller has bounded `count`, and `what` names them in errors.
 
         Raises:
             ModelFileError: the file ends before, or its header is too long; so for all below.
@@ -293,7 +293,7 @@ class HeaderCursor:
         return self._chunk[at : at + count]
 
     def skip(self, count: int, what: str) -> None:
-        """Pass over bytes without reading them."""
+        """Skip bytes without reading them."""
         self._within(count, what)
         self.place += count
 
@@ -308,14 +308,14 @@ class HeaderCursor:
         return int(number)
 
     def length(self, what: str) -> int:
-        """Return the length that a string begins with, held against the file."""
+        """Return the length that a string begins with, checked against the file."""
         place = self.place
         count = self.u64(what)
         self._within(count, what, place)
         return count
 
     def pass_strings(self, count: int, what: str) -> None:
-        """Pass over so many strings, each held against the file."""
+        """Skip `count` strings, each checked against the file."""
         self._strings += count
         if self._strings > MOST_STRINGS:
             raise self.failed(f"{what} brings the header to {self._strings} strings, at most {MOST_STRINGS} are read")
@@ -349,9 +349,9 @@ class HeaderCursor:
 
 
 def _walk(chunk: bytes, at: int, count: int) -> tuple[int, int, int]:
-    """Pass over strings while their lengths are in the chunk: where it came to, the last one's place, what is left.
+    """Skip strings whose lengths are in the chunk; return the position, that of the last string, and how many are left.
 
-    This is where the time goes, two thirds of a million times for a large vocabulary, so there is as little as can be.
+    The time is spent here, two thirds of a million times for a large vocabulary, so this does as little as possible.
     """
     unpack_from = _LENGTH.unpack_from
     last, before = len(chunk) - 8, at
@@ -377,7 +377,7 @@ _lock = Lock()
 
 
 def read_header(path: str | PathLike[str]) -> Header:
-    """Return what a model file says of itself, of all its parts; any part may be given.
+    """Return the header of a model file, over all its parts; any part may be given.
 
     Only metadata and the table of tensors are read, tens of milliseconds for the largest vocabularies; once more for
     files that have not changed since, nothing is. An array of over 4,096 items, and a string of over 1 MiB, is checked

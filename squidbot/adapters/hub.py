@@ -1,4 +1,4 @@
-"""Model files that were downloaded before, found by repository and name where the usual programs keep them.
+"""Finds model files that other programs have downloaded, by repository and file name.
 
 Hugging Face's hub keeps `models--org--name/snapshots/<revision>/file`, links into `blobs`; llama.cpp keeps the same,
 and kept `org_name_file` in one folder before; LM Studio keeps `org/name/file`. Nothing is ever downloaded.
@@ -27,19 +27,19 @@ _PART: Final = re.compile(r"-(?P<number>[0-9]{5})-of-(?P<count>[0-9]{5})(?=\.ggu
 _LISTED: Final = 12
 
 # A model's name in its repository, with slashes, and its file: of several parts the first.
-_Shelf = dict[str, Path]
+_Files = dict[str, Path]
 # What yields a repository's files in a folder, revision by revision.
-_Layout = Callable[[Path, str], Iterator[_Shelf]]
+_Layout = Callable[[Path, str], Iterator[_Files]]
 
 
 def find_model(repo_id: str, filename: str, environment: Mapping[str, str] = os.environ) -> Path:
-    """Return the file of a model that was downloaded before; of several parts the first.
+    """Return the downloaded file of a model; of several parts the first.
 
-    A link is returned as such, since the other parts lie beside it. Of several revisions in a hub cache the branch main
-    goes first, then the newest; of several caches the one that the environment names.
+    Links are not resolved, because the other parts lie beside them. In a hub cache the branch main goes first, then
+    the newest revision; caches that the environment names go before the usual ones.
 
     Args:
-        repo_id: "org/name", as on the hub; upper and lower case are told apart only where both are there.
+        repo_id: "org/name", as on the hub; case matters only if both spellings exist.
         filename: with or without its folder; `*` and `?` stand for anything ("*q4_k_m.gguf"), in any case if there is
             none in this; parts of a model count as one, by their name with or without the part. Projectors
             ("mmproj-...") have to be named.
@@ -59,13 +59,13 @@ def find_model(repo_id: str, filename: str, environment: Mapping[str, str] = os.
         if (folder, layout) in looked:
             continue
         looked[folder, layout] = None
-        for shelf in layout(folder, repo_id):
-            found = _matching(shelf, filename)
+        for files in layout(folder, repo_id):
+            found = _matching(files, filename)
             if len(found) > 1:
                 raise ConfigError(f'filename = "{filename}" of {repo_id} is {_listed(found)}; name one of them')
             if found:
                 return next(iter(found.values()))
-            seen |= dict.fromkeys(shelf)
+            seen |= dict.fromkeys(files)
     raise ConfigError(_missing(repo_id, filename, [folder for folder, _ in looked], seen))
 
 
@@ -87,13 +87,13 @@ def _listed(names: Mapping[str, object]) -> str:
 
 
 def _places(environment: Mapping[str, str]) -> Iterator[tuple[Path, _Layout]]:
-    """Yield folders, and how what is in each is laid out; those that the environment names go first."""
+    """Yield the folders to search, each with its layout; those that the environment names go first."""
     home = Path(environment.get("HOME") or environment.get("USERPROFILE") or Path.home())
 
     def named(variable: str, *below: str) -> list[Path]:
-        said = environment.get(variable, "")
-        whole = home / said[2:] if said.startswith("~/") else Path(said)
-        return [whole.joinpath(*below)] if said else []
+        value = environment.get(variable, "")
+        whole = home / value[2:] if value.startswith("~/") else Path(value)
+        return [whole.joinpath(*below)] if value else []
 
     hubs = [*named("HF_HUB_CACHE"), *named("HUGGINGFACE_HUB_CACHE"), *named("HF_HOME", "hub")]
     hubs += [*named("XDG_CACHE_HOME", "huggingface", "hub"), home / ".cache" / "huggingface" / "hub"]
@@ -105,35 +105,35 @@ def _places(environment: Mapping[str, str]) -> Iterator[tuple[Path, _Layout]]:
 
 
 def _lm_studio(home: Path) -> Iterator[Path]:
-    """Yield LM Studio's folders: the one that it says is its own, then those that are usual."""
+    """Yield LM Studio's folders: the configured one, then the usual ones."""
     try:
-        said = (home / ".lmstudio-home-pointer").read_text(encoding="utf-8").strip()
+        folder = (home / ".lmstudio-home-pointer").read_text(encoding="utf-8").strip()
     except (OSError, ValueError):
-        said = ""
-    if said:
-        yield Path(said)
+        folder = ""
+    if folder:
+        yield Path(folder)
     yield from (home / ".lmstudio", home / ".cache" / "lm-studio")
 
 
 # -- what is there ----------------------------------------------------------------------------------------------------
 
 
-def _hub(folder: Path, repo_id: str) -> Iterator[_Shelf]:
+def _hub(folder: Path, repo_id: str) -> Iterator[_Files]:
     """Yield the snapshots of a repository in a hub cache, main first, then the newest."""
     for repository in _named(folder, "models--" + repo_id.replace("/", "--")):
         snapshots = [path for path in _children(repository / "snapshots") if path.is_dir()]
         main = _first_line(repository / "refs" / "main")
-        yield from map(_shelf, sorted(snapshots, key=lambda path: (path.name != main, -_changed(path), path.name)))
+        yield from map(_files_in, sorted(snapshots, key=lambda path: (path.name != main, -_changed(path), path.name)))
 
 
-def _tree(folder: Path, repo_id: str) -> Iterator[_Shelf]:
+def _tree(folder: Path, repo_id: str) -> Iterator[_Files]:
     """Yield a repository in a folder of its organisation's name."""
     organisation, name = repo_id.split("/")
     for above in _named(folder, organisation):
-        yield from map(_shelf, _named(above, name))
+        yield from map(_files_in, _named(above, name))
 
 
-def _flat(folder: Path, repo_id: str) -> Iterator[_Shelf]:
+def _flat(folder: Path, repo_id: str) -> Iterator[_Files]:
     """Yield the files of a repository in llama.cpp's earlier cache, where all are in one folder."""
     start = repo_id.replace("/", "_") + "_"
     files = [path for path in _children(folder) if path.name.lower().startswith(start.lower())]
@@ -168,34 +168,34 @@ def _first_line(path: Path) -> str:
         return ""
 
 
-def _shelf(folder: Path) -> _Shelf:
+def _files_in(folder: Path) -> _Files:
     found = (Path(above, name) for above, _, names in os.walk(folder) for name in sorted(names))
     return _whole({path.relative_to(folder).as_posix(): path for path in found})
 
 
-def _whole(files: _Shelf) -> _Shelf:
-    """Return the models of which all is there: links that lead nowhere and parts without the others are left out."""
+def _whole(files: _Files) -> _Files:
+    """Return the complete models: without dangling links and incomplete sets of parts."""
     there = {name: path for name, path in files.items() if name.lower().endswith(".gguf") and path.is_file()}
     return {name: path for name, path in there.items() if _begins(name, there)}
 
 
-def _begins(name: str, there: _Shelf) -> bool:
-    """Tell whether a file is a model by itself, or the first part of one of which all parts are there."""
+def _begins(name: str, there: _Files) -> bool:
+    """Return whether a file is a whole model, or the first part of a complete one."""
     part = _PART.search(name)
     if part is None:
         return True
     parts = range(2, int(part["count"]) + 1)
     others = (f"{name[: part.start()]}-{number:05d}-of-{part['count']}{name[part.end() :]}" for number in parts)
-    return int(part["number"]) == 1 and all(other in there for other in others)
+    return int(part["number"]) == 1 and all(name_of_part in there for name_of_part in others)
 
 
 # -- which ------------------------------------------------------------------------------------------------------------
 
 
-def _matching(shelf: _Shelf, filename: str) -> _Shelf:
-    """Return what is meant: by its whole name, else without the part's number, else in any case, else "_" for "/"."""
+def _matching(files: _Files, filename: str) -> _Files:
+    """Return the matches: by whole name, else without part numbers, else ignoring case, else with "_" for "/"."""
     wanted = filename.replace("\\", "/")
-    usual = {name: path for name, path in shelf.items() if "mmproj" in wanted or "mmproj" not in name.lower()}
+    usual = {name: path for name, path in files.items() if "mmproj" in wanted or "mmproj" not in name.lower()}
 
     def as_is(text: str) -> str:
         return text

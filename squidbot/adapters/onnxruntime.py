@@ -1,4 +1,4 @@
-"""Texts as vectors: sentence models that were exported as ONNX, run by onnxruntime, with their own tokenizers."""
+"""Embeds texts with sentence models exported as ONNX, run by onnxruntime with their own tokenizers."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class OnnxEmbedder:
 
     @cached_property
     def even(self) -> float | None:
-        """By how much the nearest text stands out that is as likely as not an answer; None: not measured.
+        """How much the nearest text stands out where it answers with even odds; `None`: not measured.
 
         Raises:
             LLMError: a vector has no direction: the weights are damaged.
@@ -105,7 +105,7 @@ class OnnxEmbedder:
         # tokenizers takes no lone surrogates.
         encoded = self._tokenizer.encode(text.encode("utf-8", "replace").decode())
         states = [self._states(part.ids) for part in (encoded, *encoded.overflowing)]
-        pooled = np.concatenate([each[:1] if self._first_only else each for each in states])
+        pooled = np.concatenate([state[:1] if self._first_only else state for state in states])
         try:
             return unit(pooled.astype(np.float64).mean(axis=0).tolist())
         except ValueError as error:
@@ -116,10 +116,10 @@ class OnnxEmbedder:
         tokens = np.array([ids], np.int64)
         values = {"input_ids": tokens, "attention_mask": np.ones_like(tokens), "token_type_ids": np.zeros_like(tokens)}
         try:
-            (made,) = self._session.run([self._output], {name: values[name] for name in self._inputs})
+            (output,) = self._session.run([self._output], {name: values[name] for name in self._inputs})
         except FAILURES as error:
             raise LLMError("unusable", f"onnxruntime failed: {_line(error)} @ {self._path}") from error
-        states: np.ndarray = made if self._pools else made[0]
+        states: np.ndarray = output if self._pools else output[0]
         return states
 
 
@@ -135,7 +135,7 @@ def _network(path: Path) -> Path:
 
 
 def _window(folder: Path) -> int:
-    """Return how many tokens the model reads at once, its special tokens included."""
+    """Return the model's window in tokens, special tokens included."""
     sizes = [
         _json(folder / "config.json").get("max_position_embeddings"),
         _json(folder / "sentence_bert_config.json", {}).get("max_seq_length"),
@@ -159,7 +159,7 @@ def _tokenizer(path: Path, window: int) -> Tokenizer:
 
 
 def _check_modules(folder: Path) -> None:
-    """Refuse a model with parts behind the pooling that squidbot does not run.
+    """Refuse a model with modules behind the pooling, which squidbot does not run.
 
     Raises:
         ModelFileError: it has one, or the list of its parts can't be read.
@@ -172,9 +172,9 @@ def _check_modules(folder: Path) -> None:
 
 
 def _pooling(folder: Path) -> str:
-    """Return which token vectors make a text's vector: "mean" of all, or "cls", the first one's."""
-    said = _json(folder / "1_Pooling" / "config.json", {"pooling_mode_mean_tokens": True})
-    modes = [key for key, value in said.items() if key.startswith("pooling_mode_") and value is True]
+    """Return how token vectors become a text's vector: "mean", or "cls" for the first token's."""
+    config = _json(folder / "1_Pooling" / "config.json", {"pooling_mode_mean_tokens": True})
+    modes = [key for key, value in config.items() if key.startswith("pooling_mode_") and value is True]
     names = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
     if len(modes) != 1 or modes[0] not in names:
         raise ModelFileError(f"{' and '.join(modes) or 'no pooling'} is not run here @ {folder / '1_Pooling'}")

@@ -147,21 +147,21 @@ class LoggedTurn:
         }
 
 
-def logged_request(made: Assembly, before: Sequence[str]) -> LoggedRequest:
+def logged_request(assembly: Assembly, before: Sequence[str]) -> LoggedRequest:
     """Return a request as it is logged; `before` are the payloads of the request before."""
-    payloads, codec, used = made.payloads, made.codecs[made.form], made.report.usage
+    payloads, codec, used = assembly.payloads, assembly.codecs[assembly.form], assembly.report.usage
     pairs = zip(payloads, before, strict=False)
     same = next((place for place, (new, old) in enumerate(pairs) if new != old), min(len(payloads), len(before)))
     return LoggedRequest(
         messages=len(payloads),
         same=same,
-        lines=tuple((at, made.parts[at].role, _text(payloads[at], codec)) for at in range(same, len(payloads))),
+        lines=tuple((at, assembly.parts[at].role, _text(payloads[at], codec)) for at in range(same, len(payloads))),
         bound_tokens=used.current_tokens,
         limit_tokens=used.max_tokens,
-        certificate=made.certificate,
-        plan_id=made.plan.plan_id if made.plan else -1,
-        cause=made.event.cause if made.event else "",
-        budget=tuple(_budget(made)),
+        certificate=assembly.certificate,
+        plan_id=assembly.plan.plan_id if assembly.plan else -1,
+        cause=assembly.event.cause if assembly.event else "",
+        budget=tuple(_budget(assembly)),
     )
 
 
@@ -179,20 +179,20 @@ def action_of(parameters: object) -> str | None:
     return action if isinstance(action, str) else None
 
 
-def _budget(made: Assembly) -> Iterator[tuple[str, int]]:
+def _budget(assembly: Assembly) -> Iterator[tuple[str, int]]:
     """Yield the parts of a request with what each costs at most, between the window and what is left."""
     costs = dict.fromkeys(("system", "head", "notes", "history"), 0)
-    for part in made.parts:
+    for part in assembly.parts:
         costs[PLACES.get(part.kind, "history")] += part.cost.bound
-    yield "window", made.window.window_tokens
-    yield "reserve", made.max_output_tokens
+    yield "window", assembly.window.window_tokens
+    yield "reserve", assembly.max_output_tokens
     yield "system", costs["system"]
-    yield "tools", max(0, made.cost.bound - sum(costs.values()))
+    yield "tools", max(0, assembly.cost.bound - sum(costs.values()))
     yield "head", costs["head"]
     yield "notes", costs["notes"]
     yield "history", costs["history"]
-    yield "request", made.cost.bound
-    yield "free", made.limit.bound - made.cost.bound
+    yield "request", assembly.cost.bound
+    yield "free", assembly.limit.bound - assembly.cost.bound
 
 
 def _text(payload: str, codec: Codec) -> str:
@@ -394,13 +394,13 @@ class SessionLog:
         # The newest request, byte for byte: what follows is set beside it.
         self._before: tuple[str, ...] = ()
 
-    def asked(self, made: Assembly) -> None:
+    def asked(self, assembly: Assembly) -> None:
         """Take a request; where it opens a turn, one that has not ended is written as far as it went."""
-        incoming = made.incoming
+        incoming = assembly.incoming
         if incoming and incoming[0].turn == incoming[0].seq and self._turn.iterations:
             self._write()
-        self._turn.requests.append(logged_request(made, self._before))
-        self._before = made.payloads
+        self._turn.requests.append(logged_request(assembly, self._before))
+        self._before = assembly.payloads
 
     def recorded(self, rows: Sequence[StoredMessage], usage: Usage | None) -> None:
         """Take what was recorded, with what was reported for the newest request."""

@@ -1,4 +1,4 @@
-"""What the cosines of known embedders say of an answer, whichever runtime they are run by: measured, not guessed."""
+"""What embedders and vector indexes share: measured cosines of known models, and indexes kept on disk."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ SENTENCE: Final = "The squid is deep in the sea."
 SAME_COSINE: Final = 0.96
 
 
-class Known(NamedTuple):
-    """A model whose cosines were measured.
+class EmbedderProfile(NamedTuple):
+    """Measured cosines of a known model.
 
     Attributes:
         even: as `core.ports.Calibrated` has it.
-        dimensions: how many numbers a vector of it has.
+        dimensions: of its vectors.
         first: the first numbers of the sentence's vector, in thousandths.
     """
 
@@ -43,7 +43,7 @@ class Known(NamedTuple):
 
 # all-MiniLM-L6-v2. Fitted with the numbers of `core.memory.search.ranking` on questions that belong and others, .26 to
 # .28 where one of four kinds of texts was left out; a little above these: a guess that is told costs more.
-MINILM: Final = Known(
+MINILM: Final = EmbedderProfile(
     0.29,
     384,
     (-52, 36, 40, -11, -71, -70, -7, -41, 12, -22, -3, -140, -29, 71, 59, -29, 30, -50, -18, -61, 44, 85, -30, -45),
@@ -51,9 +51,9 @@ MINILM: Final = Known(
 
 
 def known_even(embedder: Embedder) -> float | None:
-    """Return by how much the nearest stands out that answers as likely as not; None where nobody has measured it.
+    """Return how much the nearest text stands out where it answers with even odds; `None` if not measured.
 
-    One text is embedded for it, unless the number of dimensions tells already.
+    Embeds one text, unless the number of dimensions already rules the model out.
 
     Raises:
         LLMError: no vector can be had now.
@@ -61,7 +61,7 @@ def known_even(embedder: Embedder) -> float | None:
     if embedder.dimensions != MINILM.dimensions:
         return None
     first = [vector[: len(MINILM.first)] for vector in embedder.embed([SENTENCE])]
-    same = [_cosine(each, MINILM.first) >= SAME_COSINE for each in first]
+    same = [_cosine(vector, MINILM.first) >= SAME_COSINE for vector in first]
     return MINILM.even if same == [True] else None
 
 
@@ -78,7 +78,7 @@ OUTGROWN = 4
 
 
 class UnusableError(Exception):
-    """What is kept can't be used; the text says why."""
+    """A saved index can't be used; the text says why."""
 
 
 # What packages raise, and reading what they have written, whatever has happened.
@@ -86,16 +86,15 @@ FAILURES = (UnusableError, OSError, KeyError, ValueError, RuntimeError)
 
 
 class KeptIndex(ABC):
-    """The frame of a VectorIndex that is kept on disk; threads may share one, processes each have their own.
+    """The base of a `VectorIndex` that is kept on disk. Threads may share one; each process has its own.
 
-    Whoever makes one of it says how all is taken out, what is taken over from the disk, and how it is written there;
-    and calls `begin` at the end of its own `__init__`.
+    A subclass says how to empty, load, write and search it, and calls `begin` at the end of its `__init__`.
     """
 
     kept_as: ClassVar[str]  # "file" or "folder", for people
 
     def __init__(self, path: str | Path | None, model: str, dimensions: int) -> None:
-        """Take where it is kept, None for nowhere, and whose vectors it is of."""
+        """Take its path, `None` to keep it in memory, and the model of its vectors."""
         self._path = None if path is None else Path(path)
         self._fault = ""
         self._last = 0
@@ -104,40 +103,40 @@ class KeptIndex(ABC):
         self._stamp = Stamp(model, dimensions)
 
     def begin(self) -> None:
-        """Hold what is kept, or nothing."""
+        """Load what is saved, or start empty."""
         self._empty()
         if self._path is not None:
             self._open(self._path)
 
     @property
     def fault(self) -> str:
-        """Why what was there could not be used, in one line; "" where it could, or nothing was there."""
+        """Why the saved index could not be used, in one line; "" if it could, or there was none."""
         return self._fault
 
     @property
     def last(self) -> int:
-        """The highest place that was taken in since it was empty; 0 for none."""
+        """The highest place that was added; 0 for none."""
         return self._last
 
     def stamp(self) -> Stamp:
-        """Return what it holds."""
+        """Return the stamp of its content."""
         return self._stamp
 
     def search(self, vector: Sequence[float], limit: int, view: int) -> list[Near]:
-        """Return the nearest that a view sees, best first, ties newest place first, at most `limit`.
+        """Return up to `limit` nearest entries that a view sees, best first; ties go to the newest place.
 
         Raises:
             ValueError: the vector has another number of dimensions, or no direction.
         """
         if len(vector) != self._stamp.dimensions:
             raise ValueError(f"a vector of {len(vector)} numbers, where {self._stamp.dimensions} are compared")
-        asked = unit(vector)
+        query = unit(vector)
         with self._lock:
-            found = self._found(asked, limit, view) if limit > 0 and view else []
+            found = self._found(query, limit, view) if limit > 0 and view else []
         return sorted(found, key=lambda near: (-near.cosine, -near.place))[: max(limit, 0)]
 
     def save(self) -> None:
-        """Write it to the disk, whole or not at all; nothing where it is kept nowhere, or is there as it should be.
+        """Write it to the disk, whole or not at all, if it has a path and changed.
 
         Raises:
             StoreError: the disk failed; what is there is as it was.
@@ -154,17 +153,17 @@ class KeptIndex(ABC):
             self._dirty, self._fault = False, ""
 
     def close(self) -> None:
-        """Give back what is held; a second call does nothing. It does not save."""
+        """Free its memory without saving; a second call does nothing."""
         with self._lock:
             self._empty()
 
     def _is_due(self, path: Path) -> bool:
-        """Say whether what is there is not what it should be."""
+        """Return whether the file has to be written."""
         del path
         return self._dirty
 
     def _open(self, path: Path) -> None:
-        """Hold what is there, or nothing, and say why."""
+        """Load the file, or start empty and keep the reason."""
         try:
             self._take(path)
         except FileNotFoundError:
@@ -174,7 +173,7 @@ class KeptIndex(ABC):
             self._fault = f"vectors of {self._stamp.model!a:.80} are read from the store again: {_why(error)} @ {path}"
 
     def _refuse_other(self, model: object, dimensions: object) -> None:
-        """Pass what is of this model.
+        """Check that a saved index is of this model.
 
         Raises:
             UnusableError: it is of another.
@@ -183,14 +182,14 @@ class KeptIndex(ABC):
             raise UnusableError(f"it is of {model!a:.80}, {dimensions} dimensions")
 
     def _empty(self) -> None:
-        """Hold nothing; who overrides it calls it."""
+        """Remove everything; overrides call it."""
         self._stamp = self._stamp._replace(vectors=0, digest=0)
         self._last = 0
         self._dirty = True
 
     @abstractmethod
     def _take(self, path: Path) -> None:
-        """Hold what is there, and nothing else; by then nothing is held.
+        """Load the file into the empty index.
 
         Raises:
             FileNotFoundError: nothing is there.
@@ -199,26 +198,26 @@ class KeptIndex(ABC):
 
     @abstractmethod
     def _write(self, path: Path) -> None:
-        """Write what is held, whole or not at all; raises as `_take`."""
+        """Write the index, whole or not at all; raises as `_take`."""
 
     @abstractmethod
-    def _found(self, asked: Sequence[float], limit: int, view: int) -> list[Near]:
-        """Return the nearest that a view sees, at least `limit` where there are as many, in any order."""
+    def _found(self, query: Sequence[float], limit: int, view: int) -> list[Near]:
+        """Return at least `limit` nearest entries that a view sees, if there are as many, in any order."""
 
 
 def lists_for(vectors: int) -> int:
-    """Return into how many lists vectors are put: about as many as the square root of their number."""
+    """Return the number of lists for vectors: about the square root of their number."""
     return 1 << round(math.log2(vectors) / 2)
 
 
 def misfit(entry: Entry, dimensions: int) -> StoreError:
-    """Return what is said of a vector that can't be taken in."""
+    """Return the error for a vector that can't be added."""
     return StoreError(
         f"the vector of memory {entry.memory_id!a:.80} is not {dimensions} finite numbers; nothing was taken in"
     )
 
 
 def _why(error: Exception) -> str:
-    """Return what an error says, in one line."""
-    said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return f"{said.partition(chr(10))[0]:.200}"
+    """Return the message of an error in one line."""
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return f"{text.partition(chr(10))[0]:.200}"

@@ -1,4 +1,4 @@
-"""What all chat models share: accounts at providers, failures as our errors, answers put together, and kept counts.
+"""What all chat models share: accounts at providers, failures as our errors, and answers put together.
 
 Each adapter adds its SDK or protocol, and the words its provider has for what is wrong.
 """
@@ -43,7 +43,7 @@ _BROKEN_KINDS = ("overloaded", "server_error", "api_error", "unavailable")
 
 
 class UnfitError(LLMError):
-    """The server refused a request for what was in it, which a smaller one may not have."""
+    """The server refused the content of a request; a smaller request may be fine."""
 
 
 class Patience(NamedTuple):
@@ -55,7 +55,7 @@ class Patience(NamedTuple):
 
 
 class RefusalPatterns(NamedTuple):
-    """How a provider says what is wrong.
+    """How a provider words its refusals.
 
     Attributes:
         too_long: found in its refusal, with the kind in front, of a request that does not fit its window.
@@ -124,7 +124,7 @@ class Account:
 
     @contextmanager
     def failures(self) -> Iterator[None]:
-        """Let the SDK's failures out as ours.
+        """Raise the SDK's failures as our errors.
 
         Raises:
             ContextOverflowError: the request is too long.
@@ -335,30 +335,34 @@ def _joined(before: object, piece: object) -> object:
 
 
 def unit_vector(model: str, numbers: object, dimensions: int) -> tuple[float, ...]:
-    """Return what a model made as a vector of length 1; `dimensions` is how many numbers it must have, 0: any.
+    """Return a model's output as a vector of length 1 with `dimensions` numbers, 0: any.
 
     Raises:
         LLMError: it is no list of numbers, has another length, or no direction.
     """
-    if not isinstance(numbers, list | tuple) or not numbers or not all(isinstance(one, int | float) for one in numbers):
+    if (
+        not isinstance(numbers, list | tuple)
+        or not numbers
+        or not all(isinstance(value, int | float) for value in numbers)
+    ):
         raise LLMError("unusable", f"{model} made a vector that is no list of numbers")
     if dimensions and len(numbers) != dimensions:
         raise LLMError("unusable", f"{model} made a vector of {len(numbers)}, not {dimensions}, numbers")
     try:
-        return unit([float(one) for one in numbers])
+        return unit([float(value) for value in numbers])
     except (ValueError, OverflowError) as error:
         raise LLMError("unusable", f"{model} made {error}") from error
 
 
 def number(table: object, *path: str) -> int:
-    """Return a whole number that stands in a table under keys, one below the other; 0 where there is none."""
+    """Return the whole number at a path of keys in a table; 0 if there is none."""
     for key in path:
         table = table.get(key) if isinstance(table, dict) else None
     return table if type(table) is int and table > 0 else 0
 
 
 def address(url: str, example: str) -> SplitResult:
-    """Return the parts of a server's address; a user, a query or a fragment are in none.
+    """Return the parts of a server's address, which has no user, query or fragment.
 
     Raises:
         ConfigError: it is no http or https address; the text shows `example`.
@@ -376,13 +380,13 @@ def address(url: str, example: str) -> SplitResult:
 
 
 def _shown(url: str) -> str:
-    """Return an address without what may be a password."""
+    """Return an address without a password."""
     front, at, rest = url.rpartition("@")
     return f"{front.partition('//')[0]}//***@{rest}" if at else url
 
 
 def is_here(parts: SplitResult) -> bool:
-    """Return whether an address is this machine's own."""
+    """Return whether an address is on this machine."""
     host = parts.hostname or ""
     return host in {"localhost", "::1"} or host.startswith("127.")
 

@@ -215,12 +215,12 @@ def context_of(loading: Loading, header: Header) -> ContextShape:
         ModelFileError: the window that it was trained with is asked for, and missing in the file.
     """
     sequences = loading.n_seq_max
-    asked = loading.n_ctx or header.number("context_length")
-    n_batch = min(asked, loading.n_batch)
+    wanted = loading.n_ctx or header.number("context_length")
+    n_batch = min(wanted, loading.n_batch)
     n_ubatch = min(n_batch, loading.n_ubatch or loading.n_batch)
-    if min(asked, n_batch, n_ubatch, sequences) < 1:
+    if min(wanted, n_batch, n_ubatch, sequences) < 1:
         raise ConfigError("n_ctx, n_batch, n_ubatch and n_seq_max must be 1 or more")
-    n_ctx = n_seq = pad(asked, CELLS_STEP)
+    n_ctx = n_seq = pad(wanted, CELLS_STEP)
     if not loading.kv_unified:
         n_seq = pad(n_ctx // sequences, CELLS_STEP)
         n_ctx = n_seq * sequences
@@ -378,8 +378,8 @@ def weights_bytes(header: Header, loading: Loading, cards: Sequence[Card]) -> di
     total: dict[int, int] = {}
     for tensor, device in placed(header, loading, cards):
         kind: CardKind = "cpu" if device == CPU else cards[device].kind
-        held = held_bytes(tensor_bytes(tensor), tensor.type_id, tensor.shape[0], kind)
-        total[device] = total.get(device, 0) + held
+        size = held_bytes(tensor_bytes(tensor), tensor.type_id, tensor.shape[0], kind)
+        total[device] = total.get(device, 0) + size
     return total
 
 
@@ -1009,11 +1009,11 @@ class ModelLayout(NamedTuple):
 
     def layer_bytes(self, kind: CardKind) -> list[int]:
         """Return the bytes of weights that each layer takes on a device of that kind."""
-        held: dict[Form, int] = {}
+        sizes: dict[Form, int] = {}
         for form in {form for forms in self.forms for form in forms}:
             shape, type_id = form
-            held[form] = held_bytes(tensor_bytes(Tensor("", shape, type_id)), type_id, shape[0], kind)
-        return [sum(count * held[form] for form, count in forms.items()) for forms in self.forms]
+            sizes[form] = held_bytes(tensor_bytes(Tensor("", shape, type_id)), type_id, shape[0], kind)
+        return [sum(count * sizes[form] for form, count in forms.items()) for forms in self.forms]
 
 
 def model_of(header: Header) -> ModelLayout:

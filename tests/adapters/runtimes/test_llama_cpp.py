@@ -179,7 +179,7 @@ def test_what_looks_like_a_call_is_text_when_no_tools_were_given(scripted: Path)
     """Nobody would answer it."""
     model = opened(scripted)
     pieces: list[str] = []
-    reply = model.reply(ASKED, 32, told=pieces.append)
+    reply = model.reply(ASKED, 32, on_text=pieces.append)
     assert (reply.message["content"], reply.finish) == (f"I look.\n{CALL}", "stop")
     assert pieces == ["I look.\n", CALL]
     model.close()
@@ -194,7 +194,7 @@ def test_threads_take_turns(chat: LlamaModel) -> None:
         pieces.append(piece)
         inside.set()
 
-    thread = threading.Thread(target=lambda: chat.reply(ASKED, 64, told=told))
+    thread = threading.Thread(target=lambda: chat.reply(ASKED, 64, on_text=told))
     thread.start()
     inside.wait(10)
     reply = chat.reply(ASKED, 4)
