@@ -318,9 +318,11 @@ def nvidia_visible(probed: Probed, environ: Mapping[str, str]) -> Probed:
     value = environ.get(CUDA)
     chosen = _chosen(probed.devices, value)
     reasons = [_left_out(probed.devices, chosen, CUDA, value)]
-    ordered = _all_named(value) or environ.get(CUDA_ORDER) == "PCI_BUS_ID"
-    if chosen and not ordered and _unlike(probed.devices):
-        least = _least_free(probed.devices)
+    named = value is not None and all(whole(entry) is None for entry in value.split(","))
+    alike = len({(device.name, device.total_bytes) for device in probed.devices}) < 2
+    if chosen and not named and not alike and environ.get(CUDA_ORDER) != "PCI_BUS_ID":
+        free = [device.free_bytes for device in probed.devices if device.free_bytes is not None]
+        least = min(free) if len(free) == len(probed.devices) else None
         chosen = [device._replace(free_bytes=least) for device in chosen]
         reasons.append(ORDER_UNKNOWN)
     if sum(device.uuid.startswith("MIG-") for device in chosen) > 1:
@@ -359,20 +361,6 @@ def _means(entry: str, device: Device) -> bool:
     if (number := whole(entry)) is not None:
         return device.number == number
     return len(entry) > 4 and entry.startswith(("GPU-", "MIG-")) and device.uuid.lower().startswith(entry.lower())
-
-
-def _all_named(value: str | None) -> bool:
-    return value is not None and all(whole(entry) is None for entry in value.split(","))
-
-
-def _unlike(devices: Sequence[Device]) -> bool:
-    return len({(device.name, device.total_bytes) for device in devices}) > 1
-
-
-def _least_free(devices: Sequence[Device]) -> int | None:
-    """Return the free bytes of the fullest device; `None` if one does not tell."""
-    frees = [device.free_bytes for device in devices if device.free_bytes is not None]
-    return min(frees) if len(frees) == len(devices) else None
 
 
 def _left_out(before: Sequence[Device], after: Sequence[Device], variable: str, value: str | None) -> str:
