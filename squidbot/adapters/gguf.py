@@ -424,16 +424,19 @@ def _read_all(path: Path) -> tuple[list[_Stamp | None], Header]:
             raise ModelFileError(
                 f"{part}: by its name part {number} of {count}, but split.no and split.count are {named}; {_SIBLINGS}"
             )
-    first = parts[0][0]
-    joined = tuple(tensor for part in parts for tensor in part[1])
-    if len({tensor.name for tensor in joined}) < len(joined):
+    return [part[3] for part in parts], _joined(path, parts)
+
+
+def _joined(path: Path, parts: list[tuple[Metadata, list[Tensor], int, _Stamp | None]]) -> Header:
+    first, tensors = parts[0][0], tuple(tensor for part in parts for tensor in part[1])
+    if len({tensor.name for tensor in tensors}) < len(tensors):
         raise ModelFileError(f"{path}: a tensor is in two parts; {_SIBLINGS}")
-    due = first.get("split.tensors.count", len(joined))
-    if due != len(joined):
+    due = first.get("split.tensors.count", len(tensors))
+    if due != len(tensors):
         raise ModelFileError(
-            f"{path}: the parts have {len(joined)} tensors together, {due!r:.40} were due; {_SIBLINGS}"
+            f"{path}: the parts have {len(tensors)} tensors together, {due!r:.40} were due; {_SIBLINGS}"
         )
-    return [part[3] for part in parts], Header(first, joined, sum(part[2] for part in parts), count)
+    return Header(first, tensors, sum(part[2] for part in parts), len(parts))
 
 
 def _paths(path: Path, count: int) -> list[tuple[int, Path]]:

@@ -318,11 +318,9 @@ def nvidia_visible(probed: Probed, environ: Mapping[str, str]) -> Probed:
     value = environ.get(CUDA)
     chosen = _chosen(probed.devices, value)
     reasons = [_left_out(probed.devices, chosen, CUDA, value)]
-    named = value is not None and all(whole(entry) is None for entry in value.split(","))
     alike = len({(device.name, device.total_bytes) for device in probed.devices}) < 2
-    if chosen and not named and not alike and environ.get(CUDA_ORDER) != "PCI_BUS_ID":
-        free = [device.free_bytes for device in probed.devices if device.free_bytes is not None]
-        least = min(free) if len(free) == len(probed.devices) else None
+    if chosen and not alike and not _all_named(value) and environ.get(CUDA_ORDER) != "PCI_BUS_ID":
+        least = _least_free(probed.devices)
         chosen = [device._replace(free_bytes=least) for device in chosen]
         reasons.append(ORDER_UNKNOWN)
     if sum(device.uuid.startswith("MIG-") for device in chosen) > 1:
@@ -361,6 +359,16 @@ def _means(entry: str, device: Device) -> bool:
     if (number := whole(entry)) is not None:
         return device.number == number
     return len(entry) > 4 and entry.startswith(("GPU-", "MIG-")) and device.uuid.lower().startswith(entry.lower())
+
+
+def _all_named(value: str | None) -> bool:
+    return value is not None and all(whole(entry) is None for entry in value.split(","))
+
+
+def _least_free(devices: Sequence[Device]) -> int | None:
+    """Return the free bytes of the fullest device; `None` if one does not tell."""
+    free = [device.free_bytes for device in devices if device.free_bytes is not None]
+    return min(free) if len(free) == len(devices) else None
 
 
 def _left_out(before: Sequence[Device], after: Sequence[Device], variable: str, value: str | None) -> str:
@@ -462,6 +470,7 @@ _ROCM_KEYS = (
     "GTT Total Used Memory (B)",
 )
 AMD = "0x1002"
+_NO_MEMORY = {"amdgpu": "its driver does not tell its memory", "amd_smi": "it does not tell its memory"}
 
 
 def _add_amd(machine: Machine, look: Look, device: Device, sizes: Sequence[int | None]) -> None:
@@ -472,19 +481,20 @@ def _add_amd(machine: Machine, look: Look, device: Device, sizes: Sequence[int |
     """
     vram, used, gtt, gtt_used = sizes
     if vram is None:
-        if look.source != "rocm_smi":
-            teller = "its driver" if look.source == "amdgpu" else "it"
-            look.note(f"device {device.number}: {teller} does not tell its memory")
-        return
-    unified = vram < APU_VRAM_BYTES and gtt is not None and gtt > vram
-    total = vram
-    if unified and gtt is not None:
-        total = vram + gtt
-        used = None if used is None or gtt_used is None else used + gtt_used
-    free = None if used is None else max(0, total - used)
-    if unified and free is not None and (main := machine.main_memory()) is not None:
-        free = min(free, main.available_bytes)
-    look.add(device._replace(total_bytes=total, free_bytes=free, unified=unified))
+        if reason := _NO_MEMORY.get(look.source):
+            look.note(f"device {device.number}: {reason}")
+    elif vram >= APU_VRAM_BYTES or gtt is None or gtt <= vram:
+        look.add(device._replace(total_bytes=vram, free_bytes=_rest(vram, used, 0)))
+    else:
+        free, main = _rest(vram + gtt, used, gtt_used), machine.main_memory()
+        if free is not None and main is not None:
+            free = min(free, main.available_bytes)
+        look.add(device._replace(total_bytes=vram + gtt, free_bytes=free, unified=True))
+
+
+def _rest(total: int, *used: int | None) -> int | None:
+    known = [size for size in used if size is not None]
+    return max(0, total - sum(known)) if len(known) == len(used) else None
 
 
 def _amdgpu(machine: Machine, look: Look) -> None:
@@ -501,12 +511,16 @@ def _amdgpu(machine: Machine, look: Look) -> None:
     if not folders:
         raise Unanswered("the kernel knows no AMD card")
     for number, folder in enumerate(folders):
-        unique, product = read_text(folder / "unique_id"), read_text(folder / "product_name")
-        name = product or f"AMD GPU {(read_text(folder / 'device') or '').removeprefix('0x')}".strip()
-        busy = percent(read_text(folder / "gpu_busy_percent"))
-        uuid = f"GPU-{unique}" if unique else ""
-        device = Device(number, uuid, name, "amd", 0, None, unified=False, source="amdgpu", utilisation_fraction=busy)
-        _add_amd(machine, look, device, [whole(read_text(folder / name) or "") for name in _SYS_FILES])
+        sizes = [whole(read_text(folder / name) or "") for name in _SYS_FILES]
+        _add_amd(machine, look, _amdgpu_card(number, folder), sizes)
+
+
+def _amdgpu_card(number: int, folder: Path) -> Device:
+    unique, product = read_text(folder / "unique_id"), read_text(folder / "product_name")
+    name = product or f"AMD GPU {(read_text(folder / 'device') or '').removeprefix('0x')}".strip()
+    busy = percent(read_text(folder / "gpu_busy_percent"))
+    uuid = f"GPU-{unique}" if unique else ""
+    return Device(number, uuid, name, "amd", 0, None, unified=False, source="amdgpu", utilisation_fraction=busy)
 
 
 def _amd_smi(machine: Machine, look: Look) -> None:
@@ -628,26 +642,35 @@ def has_xllamacpp() -> bool:
 
 def _ggml(machine: Machine, look: Look) -> None:
     """List all other devices, such as Vulkan's and SYCL's, as llama.cpp sees them."""
-    if machine.platform == "linux" and not any((machine.root / sign).exists() for sign in SIGNS):
+    signs = [sign for sign in SIGNS if (machine.root / sign).exists()]
+    if machine.platform == "linux" and not signs:
         raise Unanswered("there is no sign of a GPU in /dev")
     if not has_xllamacpp():
         raise Unanswered("xllamacpp is not installed")
     # -P: a file of that name in the current folder is not meant.
     printed = machine.commands.run(sys.executable, "-P", "-c", PROGRAM)
+    gpus = _ggml_rows(printed)
+    for number, row in enumerate(gpus):
+        look.add(_ggml_device(number, row))
+    if not gpus:
+        look.note("this llama.cpp sees no GPU")
+
+
+def _ggml_rows(printed: Printed) -> list[Mapping[str, object]]:
     found = found_json(printed.text)
     rows = found.get("devices") if isinstance(found, Mapping) else None
     if not isinstance(rows, list):
         raise Unanswered(f"xllamacpp gave no list: {printed.first_line()}")
-    gpus = [row for row in rows if isinstance(row, Mapping) and row.get("type") in (GPU, INTEGRATED)]
-    for number, row in enumerate(gpus):
-        total, free = as_bytes(row.get("memory_total"), 1), as_bytes(row.get("memory_free"), 1)
-        names = [str(row.get(key) or "") for key in ("description", "name")]
-        words = " ".join(names).lower()
-        vendor: Vendor = next((vendor for word, vendor in _VENDORS.items() if word in words), "other")
-        unified = row.get("type") == INTEGRATED
-        look.add(Device(number, "", names[0] or names[1], vendor, total or 0, free, unified, "ggml"))
-    if not len(look):
-        look.note("this llama.cpp sees no GPU")
+    return [row for row in rows if isinstance(row, Mapping) and row.get("type") in (GPU, INTEGRATED)]
+
+
+def _ggml_device(number: int, row: Mapping[str, object]) -> Device:
+    total, free = as_bytes(row.get("memory_total"), 1), as_bytes(row.get("memory_free"), 1)
+    names = [str(row.get(key) or "") for key in ("description", "name")]
+    words = " ".join(names).lower()
+    vendor: Vendor = next((vendor for word, vendor in _VENDORS.items() if word in words), "other")
+    unified = row.get("type") == INTEGRATED
+    return Device(number, "", names[0] or names[1], vendor, total or 0, free, unified, "ggml")
 
 
 def _torch(machine: Machine, look: Look) -> None:

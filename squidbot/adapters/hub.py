@@ -106,10 +106,15 @@ def _revisions(cache: Path, repo_id: str) -> Iterator[_Files]:
             main = ""
         snapshots = [path for path in _children(repository / "snapshots") if path.is_dir()]
         for snapshot in sorted(snapshots, key=lambda path: (path.name != main, -path.stat().st_mtime, path.name)):
-            paths = (Path(above, file) for above, _, names in os.walk(snapshot) for file in sorted(names))
-            models = {path.relative_to(snapshot).as_posix(): path for path in paths if path.suffix.lower() == ".gguf"}
-            there = {name: path for name, path in models.items() if path.is_file()}  # not a link that leads nowhere
+            there = _models_in(snapshot)
             yield {name: path for name, path in there.items() if _begins(name, there)}
+
+
+def _models_in(snapshot: Path) -> _Files:
+    """Return the model files of a snapshot, without links that lead nowhere."""
+    paths = (Path(above, file) for above, _, names in os.walk(snapshot) for file in sorted(names))
+    models = (path for path in paths if path.suffix.lower() == ".gguf" and path.is_file())
+    return {path.relative_to(snapshot).as_posix(): path for path in models}
 
 
 def _children(folder: Path) -> list[Path]:

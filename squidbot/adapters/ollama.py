@@ -624,21 +624,25 @@ def open_model(
     if window < 1:
         raise ConfigError(f"a model behind Ollama needs a window: n_ctx of {definition.alias} is {window}")
     wire = Wire(definition.url, patience or OllamaPatience())
-    try:
-        info = read_info(wire, name)
-    except RefusedError as refusal:
-        if refusal.status != 404:
-            raise
-        there = ", ".join(sorted(read_pulled(wire))[:20]) or "none"
-        raise LLMError(
-            "refused", f"{wire.url} has no model {name}; get it with `ollama pull {name}` (there are: {there})"
-        ) from refusal
+    info = _info_or_advice(wire, name)
     was_there, _ = running_window(wire, name)
     model = OllamaModel(wire, definition, info, counter or builtin_counter("classes"), keeps=was_there)
     # A server that tells no capabilities is believed to have all.
     if "completion" in info.capabilities or not info.capabilities:
         model.load()
     return model
+
+
+def _info_or_advice(wire: Wire, name: str) -> OllamaModelInfo:
+    try:
+        return read_info(wire, name)
+    except RefusedError as refusal:
+        if refusal.status != http.client.NOT_FOUND:
+            raise
+        there = ", ".join(sorted(read_pulled(wire))[:20]) or "none"
+        raise LLMError(
+            "refused", f"{wire.url} has no model {name}; get it with `ollama pull {name}` (there are: {there})"
+        ) from refusal
 
 
 class OllamaModel(ChatModel):

@@ -65,14 +65,17 @@ class OnnxEmbedder:
         self._inputs = [each.name for each in self._session.get_inputs()]
         if "input_ids" not in self._inputs or not {*self._inputs} <= {*INPUTS}:
             raise ModelFileError(f"its inputs are {self._inputs}; squidbot provides {[*INPUTS]} @ {path}")
-        ranks = {len(each.shape): each.name for each in reversed(self._session.get_outputs())}
-        # Prefer the vectors of the tokens (rank 3): the folder says how to pool them.
-        self._output = ranks.get(3) or ranks.get(2) or ""
-        if not self._output:
-            raise ModelFileError(f"none of its outputs is vectors: {[*ranks.values()]} @ {path}")
-        self._pools = 3 not in ranks
+        self._output, self._pools = self._outputs()
         self._dimensions = int(self._states(self._tokenizer.encode("").ids).shape[1])
         self._name = f"onnx-{self._dimensions}-{'own' if self._pools else pooling}-{window}:{_digest(path)}"
+
+    def _outputs(self) -> tuple[str, bool]:
+        """Return the output to read, and whether the network pools by itself: vectors of tokens (rank 3) go first."""
+        ranks = {len(output.shape): output.name for output in reversed(self._session.get_outputs())}
+        output = ranks.get(3) or ranks.get(2)
+        if not output:
+            raise ModelFileError(f"none of its outputs is vectors: {[*ranks.values()]} @ {self._path}")
+        return output, 3 not in ranks
 
     @property
     def name(self) -> str:

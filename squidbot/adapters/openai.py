@@ -445,8 +445,11 @@ class OpenAIChatModel(OpenAIModel):
             text = answer.take(chunk)
             if on_text is not None and text:
                 on_text(text)
+        return self._finished(answer)
+
+    def _finished(self, answer: ChatAnswer) -> TextReply:
         if not answer.finish:
-            raise LLMError("unreachable", f"{account.url} closed the connection before the answer ended")
+            raise LLMError("unreachable", f"{self._account.url} closed the connection before the answer ended")
         if answer.finish == "content_filter":
             raise LLMError("refused", f"{self.name} may not answer this")
         calls, text = answer.calls(), answer.message["content"]

@@ -71,18 +71,11 @@ def _get(url: str, api_key: str, until: float) -> object:
     Raises:
         _SilentError: the server is not there, or does not answer in time.
     """
-    try:
-        parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
-    except ValueError as error:
-        raise _SilentError(f"no address: {error}") from error
-    if parts.scheme not in ("http", "https") or not host:
-        raise _SilentError("no address; write one like http://127.0.0.1:8080")
-    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection, path = _connection(url, until)
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
     try:
-        with closing(kind(host, port, timeout=_left(until))) as connection:
-            connection.request("GET", parts.path, headers={**headers, "Connection": "close"})
+        with closing(connection):
+            connection.request("GET", path, headers={**headers, "Connection": "close"})
             with connection.getresponse() as answer:
                 if answer.status in _LOCKED:
                     raise _SilentError("it asks for another key")
@@ -93,6 +86,24 @@ def _get(url: str, api_key: str, until: float) -> object:
         raise _SilentError(str(error) or repr(error)) from error
     except (http.client.HTTPException, ValueError, RecursionError):
         return None  # what answers there speaks something else: the next question may suit it
+
+
+def _connection(url: str, until: float) -> tuple[http.client.HTTPConnection, str]:
+    """Return a connection that is not open yet, and the path to ask."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError as error:
+        raise _SilentError(f"no address: {error}") from error
+    if parts.scheme not in ("http", "https") or not host:
+        raise _SilentError("no address; write one like http://127.0.0.1:8080")
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    try:
+        return kind(host, port, timeout=_left(until)), parts.path
+    except TimeoutError as error:
+        raise _SilentError("it takes too long") from error
+    except http.client.InvalidURL as error:
+        raise _SilentError(str(error)) from error
 
 
 def _body(answer: http.client.HTTPResponse, until: float) -> bytes:

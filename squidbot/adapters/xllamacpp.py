@@ -110,12 +110,13 @@ class StreamedAnswer:
         if not answer.finish:
             raise LLMError("unreachable", "the runtime stopped within an answer")
         calls = [call for call in map(_whole_call, answer.calls()) if call]
-        content = answer.message.get("content") or ""
         finish = "length" if answer.finish == "length" else "tool_calls" if calls else "stop"
         reply = answer.reply(finish)
-        message = {key: value for key, value in reply.message.items() if key != "tool_calls"}
-        message["content"] = content or (None if calls else "")
-        return reply._replace(message={**message, "tool_calls": calls} if calls else message)
+        message = {**reply.message, "tool_calls": calls, "content": reply.message.get("content") or None}
+        if not calls:
+            del message["tool_calls"]
+            message["content"] = message["content"] or ""
+        return reply._replace(message=message)
 
     def _end_with(self, error: Mapping[str, object]) -> None:
         if self._answer.calls() or _UNREAD not in str(error.get("message")):
