@@ -549,7 +549,7 @@ OPTIONS = [
     ({"context_management": {"edits": []}}, "context_management has the provider leave parts of the history out"),
     ({"truncation": "auto"}, "truncation has the provider leave parts of the history out"),
     ({"max_tokens": 9}, "max_tokens can't be an option: set max_tokens of the model"),
-    ({"messages": []}, "messages can't be an option: what is said comes from the session"),
+    ({"messages": []}, "messages can't be an option: messages come from the session"),
     ({"stop": float("nan")}, "stop has a value that no request can hold: nan"),
     ({"day": {"one": date(2026, 1, 1)}}, "day has a value that no request can hold: "),
     ("high", "must be a table, not 'high'"),

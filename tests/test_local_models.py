@@ -161,7 +161,7 @@ def test_streamed_pieces_are_what_is_recorded(model: Model) -> None:
     """A listener gets the text that the transcript gets."""
     one, pieces = session(model), list[str]()
     asked = one.assemble("hello", system=SYSTEM)
-    reply = model.reply(asked.messages, RESERVE_TOKENS, told=pieces.append)
+    reply = model.reply(asked.messages, RESERVE_TOKENS, on_text=pieces.append)
     *_, stored = one.record(asked.incoming, reply.message)
     assert "".join(pieces) == one.wired.codecs["openai.chat"].text(stored.payload) != ""
 

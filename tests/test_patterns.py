@@ -67,7 +67,7 @@ class Found(NamedTuple):
 # What is written into these patterns is known when they run only; so here is what each comes to. A call that is new
 # and can't be read fails the test, and is added.
 AT_RUN_TIME: dict[str, list[str | re.Pattern[Any]]] = {
-    "adapters.common.providers.refusal": [r"\bname\b"],
+    "adapters.common.providers._refused_content": [r"\bname\b"],
     "adapters.gpus.found_json": [r"^[ \t]*[\[{]"],
     "adapters.gpus._group_limits": [r"^cache ([0-9]{1,20})$"],
     "adapters.sqlite3.index.generations": [re.compile(rb"(?:aa|bb)_(\d+)_(\d+)")],

@@ -60,8 +60,8 @@ def marked(
     breakpoint becomes the block that it stands for.
     """
     blocks = [_bare(block) for block in system]
-    said = [_without_marks(message) for message in messages]
-    counts = [len(_blocks(message)) for message in said]
+    marked_messages = [_without_marks(message) for message in messages]
+    counts = [len(_blocks(message)) for message in marked_messages]
     places = [(at, index) for at, count in enumerate(counts) for index in range(count)]
     left = MOST_BREAKPOINTS
     if blocks:
@@ -69,29 +69,29 @@ def marked(
         left -= 1
     firm = [sum(counts[:count]) for count in sorted(set(stable), reverse=True) if count > 0]
     # What the request before can't have had: the assistant's last words, and what followed.
-    last = max((at for at, message in enumerate(said) if message.get("role") == "assistant"), default=0)
+    last = max((at for at, message in enumerate(marked_messages) if message.get("role") == "assistant"), default=0)
     for end in _ends(len(places), firm, sum(counts[last:]), left):
-        _mark(said, places[max(0, end - LOOK_BACK_BLOCKS) : end], mark)
-    return blocks, said
+        _mark(marked_messages, places[max(0, end - LOOK_BACK_BLOCKS) : end], mark)
+    return blocks, marked_messages
 
 
 def _ends(blocks: int, firm: Sequence[int], new: int, left: int) -> set[int]:
-    """Return behind how many blocks breakpoints stand, `left` at most: along the end first, then where it is firm."""
+    """Return the positions of up to `left` breakpoints: along the end first, then where messages stay."""
     along = range(blocks, 0, -LOOK_BACK_BLOCKS)
     needed = min(left, new // LOOK_BACK_BLOCKS + 1) if firm else left
-    kept = [end for end in firm if end < blocks][: left - needed]
-    return {*kept, *along[: left - len(kept)]}
+    chosen = [end for end in firm if end < blocks][: left - needed]
+    return {*chosen, *along[: left - len(chosen)]}
 
 
-def _mark(said: list[dict[str, object]], places: Sequence[tuple[int, int]], mark: Mapping[str, object]) -> None:
-    """Mark the last of some blocks that can be marked; none where none can."""
+def _mark(messages: list[dict[str, object]], places: Sequence[tuple[int, int]], mark: Mapping[str, object]) -> None:
+    """Mark the last block that can be marked, if any."""
     for at, index in reversed(places):
-        blocks = _blocks(said[at])
+        blocks = _blocks(messages[at])
         block = blocks[index]
         if block.get("type") in _UNMARKED or block.get("text") == "":
             continue
         blocks[index] = {**block, "cache_control": dict(mark)}
-        said[at] = {**said[at], "content": blocks}
+        messages[at] = {**messages[at], "content": blocks}
         return
 
 
@@ -121,13 +121,13 @@ def conversation(
     mark: Mapping[str, object],
     stable: Sequence[int] | None,
 ) -> Json:
-    """Return a request; `stable` says how many messages stay as they are, None: without breakpoints."""
+    """Return a request; `stable` says how many messages stay as they are, `None`: no breakpoints."""
     first = next((at for at, message in enumerate(messages) if message.get("role") != "system"), len(messages))
     system = [block for message in messages[:first] for block in _texts(message.get("content"))]
-    said = [*map(_message, messages[first:])]
+    turns = [*map(_message, messages[first:])]
     if stable is not None:
-        system, said = marked(system, said, mark, [count - first for count in stable])
-    request: Json = {"messages": said}
+        system, turns = marked(system, turns, mark, [count - first for count in stable])
+    request: Json = {"messages": turns}
     if system:
         request["system"] = system
     if tools:
@@ -136,12 +136,12 @@ def conversation(
 
 
 def _message(message: Mapping[str, object]) -> Json:
-    """Return what a message has; what an answer has beside it is its envelope."""
+    """Return a message without the envelope that an answer has."""
     return {key: message[key] for key in ("role", "content") if key in message}
 
 
 def _texts(content: object) -> list[Json]:
-    """Return a system text as blocks; one that says nothing has none."""
+    """Return a system text as blocks, without empty ones."""
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
     return [dict(block) for block in blocks if block.get("text") != ""] if isinstance(blocks, list) else []
 
@@ -206,16 +206,16 @@ def _bound(request: Mapping[str, object]) -> Iterator[tuple[bytes, _Prefix]]:
 
 
 def _signature(block: object) -> bytes:
-    """Return a digest of a block's signature; nothing for what is no reasoning."""
+    """Return a digest of a block's signature; b"" if it is not reasoning."""
     if not isinstance(block, dict) or block.get("type") not in _SIGNED:
         return b""
     return hashlib.sha256(str(block.get(_SIGNED[block["type"]])).encode("utf-8", "surrogatepass")).digest()
 
 
 def _canonical(role: str, block: Mapping[str, object]) -> bytes:
-    """Return a block as bytes; where the cache ends is no part of what is said."""
-    said = {key: value for key, value in block.items() if key != "cache_control"}
-    return json.dumps([role, said], sort_keys=True).encode()
+    """Return a block as bytes, without its breakpoint."""
+    rest = {key: value for key, value in block.items() if key != "cache_control"}
+    return json.dumps([role, rest], sort_keys=True).encode()
 
 
 def _thinking_blocks(content: object) -> list[Json]:
@@ -223,11 +223,11 @@ def _thinking_blocks(content: object) -> list[Json]:
 
 
 def _dicts(content: object) -> list[Json]:
-    return [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
+    return [item for item in content if isinstance(item, dict)] if isinstance(content, list) else []
 
 
 class AnthropicAccount(providers.Account):
-    """Who asks Anthropic, or a server that speaks like it. Threads may share it."""
+    """An account at Anthropic or a compatible server. Threads may share it."""
 
     sdk, sdk_client = anthropic, "Anthropic"
     broken = (httpx2.HTTPError,)
@@ -330,7 +330,7 @@ class AnthropicModel(ProviderModel):
         return Served(min(known, default=None))
 
     def embedder(self) -> Embedder:
-        """Make none.
+        """Raise an error: Anthropic has no embedding models.
 
         Raises:
             LLMError: Anthropic has no models that make vectors.
@@ -342,7 +342,7 @@ class AnthropicModel(ProviderModel):
         messages: Sequence[Mapping[str, object]],
         max_output_tokens: int,
         tools: Sequence[Mapping[str, object]] = (),
-        told: Callable[[str], None] | None = None,
+        on_text: Callable[[str], None] | None = None,
         stable: Sequence[int] = (),
     ) -> Reply:
         """Return the next message of the assistant with its envelope, as it was on the wire.
@@ -359,12 +359,12 @@ class AnthropicModel(ProviderModel):
             LLMError: there is no answer.
         """
         request = {**conversation(messages, tools, self._mark, stable), "max_tokens": max_output_tokens}
-        reply = self._answer({**request, "extra_body": self._options}, told)
+        reply = self._answer({**request, "extra_body": self._options}, on_text)
         self._bindings.learn(request, reply.message)
         return reply
 
     def count_tokens(self, messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]] = ()) -> int:
-        """Return what a request takes by the provider's own count, in tokens.
+        """Return the provider's own count of a request, in tokens.
 
         Raises:
             ContextOverflowError: it does not fit.
@@ -402,10 +402,10 @@ class AnthropicModel(ProviderModel):
                 self._can_stop_thinking = False  # a model that always thinks, or never
         return self._streamed(request, None)
 
-    def _answer(self, request: Json, told: Callable[[str], None] | None) -> Reply:
+    def _answer(self, request: Json, on_text: Callable[[str], None] | None) -> Reply:
         if self._can_drop_stale and (self._drops_stale or self._bindings.has_stale(request)):
             try:
-                reply = self._without_stale(request, told)
+                reply = self._without_stale(request, on_text)
             except UnfitError as error:
                 if not _OF_BINDINGS.search(str(error)):
                     raise
@@ -415,19 +415,19 @@ class AnthropicModel(ProviderModel):
                 return reply
         thinking = {} if self._thinking is None else {"thinking": self._thinking}
         try:
-            return self._streamed({**request, **thinking}, told)[1]
+            return self._streamed({**request, **thinking}, on_text)[1]
         except StaleThinkingError as error:
             if "prefix_mismatch_behavior" not in str(error) or not self._can_drop_stale:
                 raise
         self._drops_stale = True
-        return self._without_stale(request, told)
+        return self._without_stale(request, on_text)
 
-    def _without_stale(self, request: Json, told: Callable[[str], None] | None) -> Reply:
+    def _without_stale(self, request: Json, on_text: Callable[[str], None] | None) -> Reply:
         thinking = {**(self._thinking or _ADAPTIVE), "block_binding": {"prefix_mismatch_behavior": "drop_block"}}
-        return self._streamed({**request, "thinking": thinking}, told, [_BINDING])[1]
+        return self._streamed({**request, "thinking": thinking}, on_text, [_BINDING])[1]
 
     def _streamed(
-        self, request: Mapping[str, object], told: Callable[[str], None] | None, betas: Sequence[str] = ()
+        self, request: Mapping[str, object], on_text: Callable[[str], None] | None, betas: Sequence[str] = ()
     ) -> TextReply:
         """Return the answer to a request; `betas` are named beside those of the options.
 
@@ -445,8 +445,8 @@ class AnthropicModel(ProviderModel):
             for event in account.events(stream):
                 if event.type == "text":
                     texts.append(str(event.text))
-                    if told is not None:
-                        told(texts[-1])
+                    if on_text is not None:
+                        on_text(texts[-1])
                 ended = ended or event.type == "message_stop"
             if not ended:
                 raise LLMError("unreachable", f"{account.url} closed the connection before the answer ended")
@@ -497,7 +497,7 @@ class AnthropicCounter:
         self._lock = threading.Lock()
 
     def keep(self, path: str) -> None:
-        """Keep all counts in a file, beside those that are there: no text is asked for that any process asked for."""
+        """Keep all counts in a file that processes share, so that no text is sent twice."""
         self._kept.keep(path)
 
     def count(self, text: str) -> int:
@@ -529,7 +529,7 @@ class AnthropicCounter:
             return self._kept.get(key)
 
     def _asks(self, text: str) -> bool:
-        """Have a text counted, and return whether it was."""
+        """Have the provider count a text, and return whether it did."""
         if time.monotonic() < self._rests_until:
             return False
         try:
@@ -543,7 +543,7 @@ class AnthropicCounter:
         return True
 
     def _once(self, text: str, frame_tokens: int) -> int:
-        """Return what a text takes beside so much around it, asked for once."""
+        """Return the tokens of a text without its frame; each text is sent once."""
         key = self._kept.key(text)
         known = self._kept.get(key)
         if known is None:

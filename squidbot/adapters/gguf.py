@@ -1,4 +1,4 @@
-"""The header of a model file in the format GGUF, with the standard library alone: metadata and table of tensors."""
+"""Reads the header of a GGUF model file, metadata and tensor table, with the standard library only."""
 
 from __future__ import annotations
 
@@ -10,63 +10,52 @@ from math import prod
 from pathlib import Path
 from struct import Struct, unpack
 from threading import Lock
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from squidbot.core.errors import ModelFileError
-from squidbot.core.sizing.header import Header, LongArray, Tensor, tensor_bytes
+from squidbot.core.sizing.header import Header, LongArray, Tensor, Value, tensor_bytes
 
 if TYPE_CHECKING:
     from io import FileIO
     from os import PathLike
 
-    from squidbot.core.sizing.header import Value
 
-
-# What a file looks like that is no GGUF: the usual mistakes, each with what to do about it.
-
-# As much of a file's beginning as `look` wants.
-LOOKED_AT_BYTES: Final = 512
+LOOKED_AT_BYTES: Final = 512  # of a file that is no GGUF
 
 _CONVERT: Final = "convert it with llama.cpp's convert_hf_to_gguf.py, or download the model as GGUF"
 _DOWNLOAD_AGAIN: Final = "download it again"
-_BEGINNINGS: Final = (
-    (
-        b"version https://git-lfs",
+_BEGINNINGS: Final = {
+    b"version https://git-lfs": (
         "a Git LFS pointer, which stands for the file",
         "run `git lfs pull` where it was cloned",
     ),
-    (b"PK\x03\x04", "a ZIP archive, as PyTorch checkpoints are", _CONVERT),
-    (b"\x80\x02", "a Python pickle, as old PyTorch checkpoints are", _CONVERT),
-    (b"\x89HDF", "an HDF5 file, as Keras models are", _CONVERT),
-    (b"lmgg", "a GGML file from before GGUF", _CONVERT),
-    (b"fmgg", "a GGML file from before GGUF", _CONVERT),
-    (b"tjgg", "a GGML file from before GGUF", _CONVERT),
-    (b"\x1f\x8b", "compressed with gzip", "unpack it"),
-    (b"\x28\xb5\x2f\xfd", "compressed with Zstandard", "unpack it"),
-    (b"\xfd7zXZ", "compressed with xz", "unpack it"),
-    (b"7z\xbc\xaf", "a 7-Zip archive", "unpack it"),
-)
+    b"PK\x03\x04": ("a ZIP archive, as PyTorch checkpoints are", _CONVERT),
+    b"\x80\x02": ("a Python pickle, as old PyTorch checkpoints are", _CONVERT),
+    b"\x89HDF": ("an HDF5 file, as Keras models are", _CONVERT),
+    **dict.fromkeys((b"lmgg", b"fmgg", b"tjgg"), ("a GGML file from before GGUF", _CONVERT)),
+    b"\x1f\x8b": ("compressed with gzip", "unpack it"),
+    b"\x28\xb5\x2f\xfd": ("compressed with Zstandard", "unpack it"),
+    b"\xfd7zXZ": ("compressed with xz", "unpack it"),
+    b"7z\xbc\xaf": ("a 7-Zip archive", "unpack it"),
+}
 
 
 def look(beginning: bytes) -> str:
-    """Return what a file that is no GGUF looks like, and what to do, by its first `LOOKED_AT_BYTES` bytes."""
-    for magic, what, todo in _BEGINNINGS:
+    """Return what a file that is no GGUF looks like, and what to do, by its first bytes."""
+    for magic, (what, todo) in _BEGINNINGS.items():
         if beginning.startswith(magic):
             return f"it is {what}; {todo}"
     if beginning[8:10] in {b'{"', b"{}", b"{ "}:
         return f"it is a safetensors file; {_CONVERT}"
-    return _text(beginning.lstrip(b"\xef\xbb\xbf \t\r\n").lower()) or _rest(beginning)
-
-
-def _text(text: bytes) -> str:
+    text = beginning.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     if text.startswith((b"<!doctype", b"<html", b"<?xml")):
         return f"it is a web page, which a refused download leaves behind; {_DOWNLOAD_AGAIN}, logged in if need be"
     if text.startswith((b"{", b"[")):
         return f"it is JSON, perhaps a server's error; {_DOWNLOAD_AGAIN}"
-    return ""
+    return _damaged(beginning)
 
 
-def _rest(beginning: bytes) -> str:
+def _damaged(beginning: bytes) -> str:
     if not beginning:
         return f"it is empty; {_DOWNLOAD_AGAIN}"
     if not beginning.strip(b"\0"):
@@ -76,9 +65,7 @@ def _rest(beginning: bytes) -> str:
     return f"it begins with {beginning[:8]!r}; give a file that ends in .gguf"
 
 
-# One file of a model: its metadata and its table of tensors, in the layout of llama.cpp's gguf.cpp
-# (0c1e57098).
-
+# The layout of one file is that of llama.cpp's gguf.cpp (0c1e57098).
 # Arrays of more items, and strings of more bytes, are not kept: see `LongArray`.
 LONGEST_ARRAY: Final = 4096
 _LONGEST_STRING_BYTES: Final = 1024 * 1024
@@ -94,32 +81,13 @@ _MOST_DIMENSIONS: Final = 4
 _MOST_ELEMENTS: Final = 2**63
 
 _STRING, _ARRAY = 8, 9
-_NUMBERS: Final = {
-    0: Struct("<B"),
-    1: Struct("<b"),
-    2: Struct("<H"),
-    3: Struct("<h"),
-    4: Struct("<I"),
-    5: Struct("<i"),
-    6: Struct("<f"),
-    7: Struct("<?"),
-    10: Struct("<Q"),
-    11: Struct("<q"),
-    12: Struct("<d"),
-}
-Scalar = bool | int | float | str
+# By GGUF's numbers of types.
+_NUMBERS: Final = {kind: Struct(f"<{code}") for kind, code in zip((*range(8), 10, 11, 12), "BbHhIif?Qqd", strict=True)}
+Metadata = dict[str, Value]
 
 
-class Part(NamedTuple):
-    """One file of a model: what it says of itself, its tensors, and where the last of them ends."""
-
-    metadata: dict[str, Value]
-    tensors: list[Tensor]
-    end: int
-
-
-def parse(cursor: Cursor) -> Part:
-    """Read a file's header.
+def parse(cursor: HeaderCursor) -> tuple[Metadata, list[Tensor], int]:
+    """Return the metadata of one file, its tensors, and where the last of them ends.
 
     A string of over 1 MiB is kept as a `LongArray` of bytes (type 0).
 
@@ -127,14 +95,23 @@ def parse(cursor: Cursor) -> Part:
         ModelFileError: it is no GGUF of version 2 or 3, or damaged, or holds more than a header does.
     """
     tensor_count, key_count = _opening(cursor)
-    metadata = _Metadata(cursor).read(key_count)
-    alignment = _alignment(cursor, metadata)
+    metadata: Metadata = {}
+    for _ in range(key_count):
+        place = cursor.place
+        key = _name(cursor, "a key", _LONGEST_KEY_BYTES)
+        if key in metadata:
+            raise cursor.failed(f"the key {key!r:.80} is there twice", place)
+        cursor.keep(len(key))
+        metadata[key] = _value(cursor, key)
+    alignment = metadata.get("general.alignment", 32)
+    if isinstance(alignment, bool) or not isinstance(alignment, int) or alignment.bit_count() != 1 or alignment < 1:
+        raise cursor.failed(f"general.alignment is {alignment!r:.40}, no power of two")
     tensors, offset = _table(cursor, tensor_count, alignment)
     start = -(-cursor.place // alignment) * alignment
-    return Part(metadata, tensors, start + offset if tensors else cursor.place)
+    return metadata, tensors, start + offset if tensors else cursor.place
 
 
-def _opening(cursor: Cursor) -> tuple[int, int]:
+def _opening(cursor: HeaderCursor) -> tuple[int, int]:
     beginning = cursor.beginning(LOOKED_AT_BYTES)
     if not beginning.startswith(b"GGUF"):
         raise cursor.failed("this is no GGUF file", 0, look(beginning))
@@ -153,81 +130,58 @@ def _opening(cursor: Cursor) -> tuple[int, int]:
     return counts
 
 
-class _Metadata:
-    """The keys of a file and their values, as far as they are kept."""
-
-    def __init__(self, cursor: Cursor) -> None:
-        self._cursor = cursor
-        self._kept_bytes = 0
-
-    def read(self, count: int) -> dict[str, Value]:
-        metadata: dict[str, Value] = {}
-        for _ in range(count):
-            place = self._cursor.place
-            key = _name(self._cursor, "a key", _LONGEST_KEY_BYTES)
-            if key in metadata:
-                raise self._cursor.failed(f"the key {key!r:.80} is there twice", place)
-            self._keep(len(key))
-            metadata[key] = self._value(key)
-        return metadata
-
-    def _value(self, key: str) -> Value:
-        place = self._cursor.place
-        what = f"the value of {key!r:.80}"
-        kind = self._cursor.u32(f"the type of {key!r:.80}")
-        if kind == _ARRAY:
-            return self._array(what)
-        if kind == _STRING:
-            return self._string(what)
-        number = _NUMBERS.get(kind)
-        if number is None:
-            raise self._cursor.failed(f"{what} has the type {kind}, which there is not", place)
-        value: Scalar
-        (value,) = number.unpack(self._cursor.take(number.size, what))
-        return value
-
-    def _array(self, what: str) -> Value:
-        place = self._cursor.place
-        kind = self._cursor.u32(what)
-        count = self._cursor.u64(what)
-        if kind == _STRING:
-            return self._strings(what, count)
-        number = _NUMBERS.get(kind)
-        if number is None:
-            raise self._cursor.failed(f"{what} has items of the type {kind}, which arrays have not", place)
-        if count > LONGEST_ARRAY:
-            self._cursor.skip(count * number.size, what)
-            return LongArray(kind, count)
-        self._keep(count * _ITEM_BYTES)
-        raw = self._cursor.take(count * number.size, what)
-        return tuple(value for (value,) in number.iter_unpack(raw))
-
-    def _strings(self, what: str, count: int) -> Value:
-        if count > LONGEST_ARRAY:
-            self._cursor.pass_strings(count, what)
-            return LongArray(_STRING, count)
-        place = self._cursor.place
-        texts = [self._string(what) for _ in range(count)]
-        kept = tuple(text for text in texts if isinstance(text, str))
-        if len(kept) < len(texts):
-            raise self._cursor.failed(f"{what} has items of over {_LONGEST_STRING_BYTES} bytes", place)
-        return kept
-
-    def _string(self, what: str) -> str | LongArray:
-        count = self._cursor.length(what)
-        if count > _LONGEST_STRING_BYTES:
-            self._cursor.skip(count, what)
-            return LongArray(0, count)
-        self._keep(count)
-        return self._cursor.take(count, what).decode("utf-8", "replace")
-
-    def _keep(self, count: int) -> None:
-        self._kept_bytes += count + _ITEM_BYTES
-        if self._kept_bytes > MOST_KEPT_BYTES:
-            raise self._cursor.failed(f"the metadata hold over {MOST_KEPT_BYTES} bytes in short values")
+def _value(cursor: HeaderCursor, key: str) -> Value:
+    place, what = cursor.place, f"the value of {key!r:.80}"
+    kind = cursor.u32(f"the type of {key!r:.80}")
+    if kind == _ARRAY:
+        return _array(cursor, what)
+    if kind == _STRING:
+        return _string(cursor, what)
+    number = _NUMBERS.get(kind)
+    if number is None:
+        raise cursor.failed(f"{what} has the type {kind}, which there is not", place)
+    value: bool | float
+    (value,) = number.unpack(cursor.take(number.size, what))
+    return value
 
 
-def _name(cursor: Cursor, what: str, longest: int) -> str:
+def _array(cursor: HeaderCursor, what: str) -> Value:
+    place = cursor.place
+    kind, count = cursor.u32(what), cursor.u64(what)
+    if kind == _STRING:
+        return _strings(cursor, what, count)
+    number = _NUMBERS.get(kind)
+    if number is None:
+        raise cursor.failed(f"{what} has items of the type {kind}, which arrays have not", place)
+    if count > LONGEST_ARRAY:
+        cursor.skip(count * number.size, what)
+        return LongArray(kind, count)
+    cursor.keep(count * _ITEM_BYTES)
+    return tuple(value for (value,) in number.iter_unpack(cursor.take(count * number.size, what)))
+
+
+def _strings(cursor: HeaderCursor, what: str, count: int) -> Value:
+    if count > LONGEST_ARRAY:
+        cursor.pass_strings(count, what)
+        return LongArray(_STRING, count)
+    place = cursor.place
+    values = [_string(cursor, what) for _ in range(count)]
+    texts = tuple(value for value in values if isinstance(value, str))
+    if len(texts) < len(values):
+        raise cursor.failed(f"{what} has items of over {_LONGEST_STRING_BYTES} bytes", place)
+    return texts
+
+
+def _string(cursor: HeaderCursor, what: str) -> str | LongArray:
+    count = cursor.length(what)
+    if count > _LONGEST_STRING_BYTES:
+        cursor.skip(count, what)
+        return LongArray(0, count)
+    cursor.keep(count)
+    return cursor.take(count, what).decode("utf-8", "replace")
+
+
+def _name(cursor: HeaderCursor, what: str, longest: int) -> str:
     place = cursor.place
     count = cursor.length(what)
     if not 0 < count <= longest:
@@ -238,15 +192,8 @@ def _name(cursor: Cursor, what: str, longest: int) -> str:
         raise cursor.failed(f"{what} is no UTF-8", place) from error
 
 
-def _alignment(cursor: Cursor, metadata: dict[str, Value]) -> int:
-    alignment = metadata.get("general.alignment", 32)
-    if isinstance(alignment, bool) or not isinstance(alignment, int) or alignment.bit_count() != 1 or alignment < 1:
-        raise cursor.failed(f"general.alignment is {alignment!r:.40}, no power of two")
-    return alignment
-
-
-def _table(cursor: Cursor, count: int, alignment: int) -> tuple[list[Tensor], int]:
-    """Return the tensors, and where the last one's bytes end from the first one's on."""
+def _table(cursor: HeaderCursor, count: int, alignment: int) -> tuple[list[Tensor], int]:
+    """Return the tensors, and where the last one ends, counted from the first."""
     tensors: list[Tensor] = []
     seen: set[str] = set()
     end = 0
@@ -270,7 +217,7 @@ def _table(cursor: Cursor, count: int, alignment: int) -> tuple[list[Tensor], in
     return tensors, end
 
 
-def _tensor(cursor: Cursor) -> Tensor:
+def _tensor(cursor: HeaderCursor) -> Tensor:
     called = _name(cursor, "the name of a tensor", _LONGEST_NAME_BYTES)
     place = cursor.place
     dimensions = cursor.u32(f"the dimensions of {called!r:.80}")
@@ -284,9 +231,6 @@ def _tensor(cursor: Cursor) -> Tensor:
     return Tensor(called, shape, cursor.u32(f"the type of {called!r:.80}"))
 
 
-# Reading a header forward: every length is held against the file before it is believed, and nothing
-# large is kept.
-
 # Read at once. What stays in memory of a file is this, beside what is kept of its values.
 _CHUNK_BYTES: Final = 256 * 1024
 # Read of one header; a vocabulary of 262,144 tokens with its merges takes about 16 MiB.
@@ -297,8 +241,10 @@ _AGAIN: Final = "the file is damaged, or no GGUF of today: download it again"
 _LENGTH: Final = Struct("<Q")
 
 
-class Cursor:
-    """A place in a file, which only goes forward.
+class HeaderCursor:
+    """A place in a file's header, which only moves forward.
+
+    Every length is held against the file before it is believed, and nothing large is kept.
 
     Attributes:
         place: the byte that is read next.
@@ -306,7 +252,7 @@ class Cursor:
     """
 
     def __init__(self, file: FileIO, path: str, size: int) -> None:
-        """Begin at the start of a file that was opened unbuffered; `path` is what errors call it."""
+        """Start at the beginning of an unbuffered file; errors call it `path`."""
         self.place = 0
         self.size = size
         self._file = file
@@ -315,18 +261,25 @@ class Cursor:
         self._base = 0
         self._read_bytes = 0
         self._strings = 0
+        self._kept_bytes = 0
+
+    def keep(self, count: int) -> None:
+        """Account for bytes of a value that stay in memory."""
+        self._kept_bytes += count + _ITEM_BYTES
+        if self._kept_bytes > MOST_KEPT_BYTES:
+            raise self.failed(f"the metadata hold over {MOST_KEPT_BYTES} bytes in short values")
 
     def failed(self, what: str, place: int | None = None, todo: str = _AGAIN) -> ModelFileError:
-        """Return the error for a byte of the file (None: the next one): what is wrong there, and what to do."""
+        """Return the error for a byte of the file, `None` for the next one: what is wrong, and what to do."""
         return ModelFileError(f"{self._path}: byte {self.place if place is None else place}: {what}; {todo}")
 
     def beginning(self, count: int) -> bytes:
-        """Return the file's first bytes, fewer if it has fewer, and stay at the start, where it has to be."""
+        """Return the file's first bytes, or fewer if it has fewer, and stay at the start."""
         self._fill(0, "the beginning")
         return self._chunk[:count]
 
     def take(self, count: int, what: str) -> bytes:
-        """Return the next bytes, of which the caller has bounded the count; `what` says in errors what they are.
+        """Return the next bytes; the caller has bounded `count`, and `what` names them in errors.
 
         Raises:
             ModelFileError: the file ends before, or its header is too long; so for all below.
@@ -340,7 +293,7 @@ class Cursor:
         return self._chunk[at : at + count]
 
     def skip(self, count: int, what: str) -> None:
-        """Pass over bytes without reading them."""
+        """Skip bytes without reading them."""
         self._within(count, what)
         self.place += count
 
@@ -355,14 +308,14 @@ class Cursor:
         return int(number)
 
     def length(self, what: str) -> int:
-        """Return the length that a string begins with, held against the file."""
+        """Return the length that a string begins with, checked against the file."""
         place = self.place
         count = self.u64(what)
         self._within(count, what, place)
         return count
 
     def pass_strings(self, count: int, what: str) -> None:
-        """Pass over so many strings, each held against the file."""
+        """Skip `count` strings, each checked against the file."""
         self._strings += count
         if self._strings > MOST_STRINGS:
             raise self.failed(f"{what} brings the header to {self._strings} strings, at most {MOST_STRINGS} are read")
@@ -381,8 +334,8 @@ class Cursor:
             raise self._ended(f"{what} of {count} bytes", place)
 
     def _ended(self, what: str, place: int | None = None) -> ModelFileError:
-        said = f"the file ends at byte {self.size}, within {what}"
-        return self.failed(said, place, "it is an incomplete download, or damaged: download it again")
+        ends = f"the file ends at byte {self.size}, within {what}"
+        return self.failed(ends, place, "it is an incomplete download, or damaged: download it again")
 
     def _fill(self, count: int, what: str) -> None:
         self._file.seek(self.place)
@@ -396,9 +349,9 @@ class Cursor:
 
 
 def _walk(chunk: bytes, at: int, count: int) -> tuple[int, int, int]:
-    """Pass over strings while their lengths are in the chunk: where it came to, the last one's place, what is left.
+    """Skip strings whose lengths are in the chunk; return the position, that of the last string, and how many are left.
 
-    This is where the time goes, two thirds of a million times for a large vocabulary, so there is as little as can be.
+    The time is spent here, two thirds of a million times for a large vocabulary, so this does as little as possible.
     """
     unpack_from = _LENGTH.unpack_from
     last, before = len(chunk) - 8, at
@@ -410,34 +363,21 @@ def _walk(chunk: bytes, at: int, count: int) -> tuple[int, int, int]:
     return at, before, 0
 
 
-# A model's header, from the one file or the several that it is in; remembered while they stay as they
-# are.
-
 # As llama.cpp names the parts of a model (llama_split_path).
 _PART: Final = re.compile(r"(?P<name>.+)-[0-9]{5}-of-(?P<count>[0-9]{5})(?P<end>\.[^.]*)?", re.DOTALL)
 _SIBLINGS: Final = "download all parts into one folder, with the names that they have"
 _MOST_REMEMBERED: Final = 8
 
 
-class _Stamp(NamedTuple):
-    """A file as it was read, to tell whether it still is that."""
+# A file as it was read, to tell whether it still is that: its path, size, time of change in nanoseconds, and inode.
+_Stamp = tuple[Path, int, int, int]
 
-    path: Path
-    size: int
-    changed_nanoseconds: int
-    inode: int
-
-
-def _stamped(path: Path, found: os.stat_result) -> _Stamp:
-    return _Stamp(path, found.st_size, found.st_mtime_ns, found.st_ino)
-
-
-_remembered: OrderedDict[Path, tuple[list[_Stamp], Header]] = OrderedDict()
+_remembered: OrderedDict[Path, tuple[list[_Stamp | None], Header]] = OrderedDict()
 _lock = Lock()
 
 
 def read_header(path: str | PathLike[str]) -> Header:
-    """Return what a model file says of itself, of all its parts; any part may be given.
+    """Return the header of a model file, over all its parts; any part may be given.
 
     Only metadata and the table of tensors are read, tens of milliseconds for the largest vocabularies; once more for
     files that have not changed since, nothing is. An array of over 4,096 items, and a string of over 1 MiB, is checked
@@ -449,7 +389,7 @@ def read_header(path: str | PathLike[str]) -> Header:
     path = Path(path)
     with _lock:
         known = _remembered.get(path)
-        if known is not None and all(_stamp(stamp.path) == stamp for stamp in known[0]):
+        if known is not None and all(stamp and _stamp(stamp[0]) == stamp for stamp in known[0]):
             _remembered.move_to_end(path)
             return known[1]
     stamps, header = _read_all(path)
@@ -460,33 +400,43 @@ def read_header(path: str | PathLike[str]) -> Header:
     return header
 
 
-def _stamp(path: Path) -> _Stamp | None:
+def _stamp(path: Path, found: os.stat_result | None = None) -> _Stamp | None:
     try:
-        return _stamped(path, path.stat())
+        found = found or path.stat()
     except (OSError, ValueError):
         return None
+    return path, found.st_size, found.st_mtime_ns, found.st_ino
 
 
-def _read_all(path: Path) -> tuple[list[_Stamp], Header]:
-    given, stamp = _read_part(path)
-    count = given.metadata.get("split.count", 1)
+def _read_all(path: Path) -> tuple[list[_Stamp | None], Header]:
+    metadata, tensors, size, stamp = _read_part(path)
+    count = metadata.get("split.count", 1)
     if not isinstance(count, int):
         raise ModelFileError(f"{path}: split.count is {count!r:.40}, no number; the file is damaged: download it again")
     if count <= 1:
-        return [stamp], Header(given.metadata, tuple(given.tensors), stamp.size)
+        return [stamp], Header(metadata, tuple(tensors), size)
+    given = metadata, tensors, size, stamp
     paths = _paths(path, count)
-    found = [
-        (given, stamp) if part == path else _read_part(part, f"part {number} of {count}: ") for number, part in paths
-    ]
-    for (number, part), (read, _) in zip(paths, found, strict=True):
-        said = read.metadata.get("split.no"), read.metadata.get("split.count")
-        if said != (number - 1, count):
+    parts = [given if part == path else _read_part(part, f"part {number} of {count}: ") for number, part in paths]
+    for (number, part), (keys, *_) in zip(paths, parts, strict=True):
+        named = keys.get("split.no"), keys.get("split.count")
+        if named != (number - 1, count):
             raise ModelFileError(
-                f"{part}: by its name part {number} of {count}, but split.no and split.count are {said}; {_SIBLINGS}"
+                f"{part}: by its name part {number} of {count}, but split.no and split.count are {named}; {_SIBLINGS}"
             )
-    stamps = [stamp for _, stamp in found]
-    tensors = _joined(path, [read for read, _ in found])
-    return stamps, Header(found[0][0].metadata, tensors, sum(stamp.size for stamp in stamps), count)
+    return [part[3] for part in parts], _joined(path, parts)
+
+
+def _joined(path: Path, parts: list[tuple[Metadata, list[Tensor], int, _Stamp | None]]) -> Header:
+    first, tensors = parts[0][0], tuple(tensor for part in parts for tensor in part[1])
+    if len({tensor.name for tensor in tensors}) < len(tensors):
+        raise ModelFileError(f"{path}: a tensor is in two parts; {_SIBLINGS}")
+    due = first.get("split.tensors.count", len(tensors))
+    if due != len(tensors):
+        raise ModelFileError(
+            f"{path}: the parts have {len(tensors)} tensors together, {due!r:.40} were due; {_SIBLINGS}"
+        )
+    return Header(first, tensors, sum(part[2] for part in parts), len(parts))
 
 
 def _paths(path: Path, count: int) -> list[tuple[int, Path]]:
@@ -498,25 +448,14 @@ def _paths(path: Path, count: int) -> list[tuple[int, Path]]:
     return [(number, path.with_name(f"{name}-{number:05d}-of-{count:05d}{end}")) for number in range(1, count + 1)]
 
 
-def _joined(path: Path, parts: list[Part]) -> tuple[Tensor, ...]:
-    tensors = tuple(tensor for part in parts for tensor in part.tensors)
-    if len({tensor.name for tensor in tensors}) < len(tensors):
-        raise ModelFileError(f"{path}: a tensor is in two parts; {_SIBLINGS}")
-    due = parts[0].metadata.get("split.tensors.count", len(tensors))
-    if due != len(tensors):
-        raise ModelFileError(
-            f"{path}: the parts have {len(tensors)} tensors together, {due!r:.40} were due; {_SIBLINGS}"
-        )
-    return tensors
-
-
-def _read_part(path: Path, which: str = "") -> tuple[Part, _Stamp]:
+def _read_part(path: Path, which: str = "") -> tuple[Metadata, list[Tensor], int, _Stamp | None]:
+    """Return the metadata, the tensors, the size in bytes and the stamp of one file."""
     try:
         if not stat.S_ISREG(path.stat().st_mode):  # a pipe would block
             raise ModelFileError(f"{which}{path} is a folder or a device; name the .gguf file itself")
         with path.open("rb", buffering=0) as file:
             found = os.fstat(file.fileno())
-            part = parse(Cursor(file, str(path), found.st_size))
+            metadata, tensors, end = parse(HeaderCursor(file, str(path), found.st_size))
     except FileNotFoundError as error:
         todo = _SIBLINGS if which else "check the path"
         raise ModelFileError(f"{which}{path} is not there; {todo}") from error
@@ -524,9 +463,9 @@ def _read_part(path: Path, which: str = "") -> tuple[Part, _Stamp]:
         raise ModelFileError(
             f"{which}{path!s:.400} can't be read: {error}; check the path and who may read it"
         ) from error
-    if part.end > found.st_size:
+    if end > found.st_size:
         raise ModelFileError(
-            f"{path}: byte {found.st_size}: the file ends here, but its last tensor at byte {part.end}; "
+            f"{path}: byte {found.st_size}: the file ends here, but its last tensor at byte {end}; "
             "it is an incomplete download: finish it, or download it again"
         )
-    return part, _stamped(path, found)
+    return metadata, tensors, found.st_size, _stamp(path, found)

@@ -37,7 +37,7 @@ MOST_BYTES = 1 << 20
 
 
 class Printed(NamedTuple):
-    """What a program printed on both of its outputs, and its exit code."""
+    """What a program printed to both outputs, and its exit code."""
 
     text: str
     code: int
@@ -49,7 +49,7 @@ class Printed(NamedTuple):
 
 
 class Commands:
-    """Programs on the PATH of an environment; None: this process's own."""
+    """Runs programs on the PATH of an environment: no shell, C locale, time limit, bounded output."""
 
     def __init__(self, environ: Mapping[str, str] | None = None, timeout_seconds: float = TIMEOUT_SECONDS) -> None:
         self._environ = os.environ if environ is None else environ
@@ -79,7 +79,7 @@ class Commands:
         return self._printed(path, process)
 
     def _printed(self, path: str, process: subprocess.Popen[bytes]) -> Printed:
-        """Return what a program prints, or kill it when it takes too long or says too much."""
+        """Return what a program prints, or kill it if it takes too long or prints too much."""
         output: list[bytes] = []
 
         def listen() -> None:
@@ -102,7 +102,7 @@ class Commands:
 
 
 def _end(process: subprocess.Popen[bytes], listener: threading.Thread) -> None:
-    """See that nothing is left of a program: it may have started others, which hold its output open."""
+    """Kill a program and the ones it started, which may hold its output open."""
     if process.poll() is None or listener.is_alive():
         try:
             if sys.platform == "win32":
@@ -128,29 +128,29 @@ BEGINNINGS = 64
 
 
 def whole(text: str) -> int | None:
-    """Return a whole number in decimal digits, 0 or more; None for anything else, "[N/A]" for example."""
+    """Return a whole number of 0 or more in decimal digits; `None` for anything else, such as "[N/A]"."""
     text = text.strip()
     return int(text) if _DIGITS.fullmatch(text) else None
 
 
-def amount(said: object) -> tuple[float, str] | None:
+def amount(value: object) -> tuple[float, str] | None:
     """Return (number, unit as written) of a number, a text like "24560 MB" or {"value": 24560, "unit": "MB"}."""
     unit = ""
-    if isinstance(said, Mapping):
-        unit, said = str(said.get("unit", ""))[:8], said.get("value")
-    if isinstance(said, str):
-        read = _QUANTITY.fullmatch(said.strip()[:64])
+    if isinstance(value, Mapping):
+        unit, value = str(value.get("unit", ""))[:8], value.get("value")
+    if isinstance(value, str):
+        read = _QUANTITY.fullmatch(value.strip()[:64])
         return (float(read[1]), read[2] or unit) if read else None
-    if isinstance(said, bool) or not isinstance(said, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    if isinstance(said, float) and not math.isfinite(said):
+    if isinstance(value, float) and not math.isfinite(value):
         return None
-    return (float(said), unit) if 0 <= said < 1e20 else None
+    return (float(value), unit) if 0 <= value < 1e20 else None
 
 
-def as_bytes(said: object, unit_bytes: int) -> int | None:
-    """Return an amount of memory in bytes, `unit_bytes` each where it has no unit of its own; None for no amount."""
-    read = amount(said)
+def as_bytes(value: object, unit_bytes: int) -> int | None:
+    """Return an amount of memory in bytes; without a unit it counts `unit_bytes`. `None` for no amount."""
+    read = amount(value)
     if read is None:
         return None
     number, unit = read
@@ -158,14 +158,14 @@ def as_bytes(said: object, unit_bytes: int) -> int | None:
     return None if factor is None else int(number * factor)
 
 
-def percent(said: object) -> float | None:
-    """Return a fraction, 0 to 1, of a number in percent; None for anything else."""
-    read = amount(said)
+def percent(value: object) -> float | None:
+    """Return a percentage as a fraction of 0 to 1; `None` for anything else."""
+    read = amount(value)
     return read[0] / 100 if read and read[0] <= 100 and read[1] in ("", "%") else None
 
 
 def found_json(text: str) -> object:
-    """Return the first object or list that is not empty, warnings around it left out; None if there is none.
+    """Return the first JSON object or list that is not empty, ignoring text around it; `None` if there is none.
 
     Where one begins a line it is preferred to those inside of lines.
     """
@@ -212,7 +212,7 @@ def read_text(path: Path) -> str | None:
 
 
 def _linux_memory(root: Path) -> MainMemory | None:
-    """Return MemTotal and MemAvailable of /proc/meminfo, cut to each limit that a cgroup above this process sets."""
+    """Return MemTotal and MemAvailable of /proc/meminfo, cut to the limits of this process's cgroups."""
     lines = dict(re.findall(r"^(\w+):\s+([0-9]{1,15}) kB$", read_text(root / "proc/meminfo") or "", re.MULTILINE))
     if "MemTotal" not in lines or "MemAvailable" not in lines:
         return None
@@ -223,7 +223,7 @@ def _linux_memory(root: Path) -> MainMemory | None:
 
 
 def _limits(root: Path) -> list[tuple[int, int]]:
-    """Return (limit, what is left of it) in bytes for each cgroup that this process is in and that has a limit."""
+    """Return (limit, rest) in bytes for each limited cgroup of this process."""
     found = []
     for line in (read_text(root / "proc/self/cgroup") or "").splitlines():
         number, _, rest = line.partition(":")
@@ -238,7 +238,7 @@ def _limits(root: Path) -> list[tuple[int, int]]:
 
 
 def _group_limits(top: Path, path: str, names: tuple[str, str, str]) -> list[tuple[int, int]]:
-    """Return the limits of one cgroup and all above it; a path of the host, unknown in a container, is its top."""
+    """Return the limits of a cgroup and those above it; in a container only the top is visible."""
     limit_name, used_name, cache_name = names
     parts = [part for part in path.split("/") if part not in ("", ".", "..")]
     found = []
@@ -310,7 +310,7 @@ ONE_MIG = "a program uses one MIG device: name it in CUDA_VISIBLE_DEVICES"
 
 
 def nvidia_visible(probed: Probed, environ: Mapping[str, str]) -> Probed:
-    """Return the devices that CUDA will see, numbered as CUDA will; what was left out is told by the newest reason.
+    """Return the devices that CUDA will see, in its numbering; the newest source's reason names what was hidden.
 
     NVML orders by bus, CUDA by speed unless CUDA_DEVICE_ORDER says PCI_BUS_ID. Where that matters, unlike cards that
     are not named, each device gets what is free on the fullest.
@@ -318,18 +318,18 @@ def nvidia_visible(probed: Probed, environ: Mapping[str, str]) -> Probed:
     value = environ.get(CUDA)
     chosen = _chosen(probed.devices, value)
     reasons = [_left_out(probed.devices, chosen, CUDA, value)]
-    ordered = _all_named(value) or environ.get(CUDA_ORDER) == "PCI_BUS_ID"
-    if chosen and not ordered and _unlike(probed.devices):
+    alike = len({(device.name, device.total_bytes) for device in probed.devices}) < 2
+    if chosen and not alike and not _all_named(value) and environ.get(CUDA_ORDER) != "PCI_BUS_ID":
         least = _least_free(probed.devices)
         chosen = [device._replace(free_bytes=least) for device in chosen]
         reasons.append(ORDER_UNKNOWN)
     if sum(device.uuid.startswith("MIG-") for device in chosen) > 1:
         reasons.append(ONE_MIG)
-    return _told(probed, chosen, reasons)
+    return _renumbered(probed, chosen, reasons)
 
 
 def amd_visible(probed: Probed, environ: Mapping[str, str]) -> Probed:
-    """Return the devices that ROCm will see, numbered as ROCm will; what was left out is told by the newest reason."""
+    """Return the devices that ROCm will see, in its numbering; the newest source's reason names what was hidden."""
     chosen, reasons = list(probed.devices), []
     for variable in (ROCR, HIP if HIP in environ else CUDA):
         value = environ.get(variable)
@@ -337,11 +337,11 @@ def amd_visible(probed: Probed, environ: Mapping[str, str]) -> Probed:
         chosen = _chosen(before, value)
         reasons.append(_left_out(before, chosen, variable, value))
         chosen = [device._replace(number=number) for number, device in enumerate(chosen)]
-    return _told(probed, chosen, reasons)
+    return _renumbered(probed, chosen, reasons)
 
 
 def _chosen(devices: Sequence[Device], value: str | None) -> list[Device]:
-    """Return the devices that a variable leaves, in its order; all where it is not set."""
+    """Return the devices that a variable leaves, in its order; all if it is not set."""
     if value is None:
         return list(devices)
     chosen: list[Device] = []
@@ -355,7 +355,7 @@ def _chosen(devices: Sequence[Device], value: str | None) -> list[Device]:
 
 
 def _means(entry: str, device: Device) -> bool:
-    """Return whether an entry of a variable fits a device: by its number, or by the beginning of its unique name."""
+    """Return whether an entry of a variable names a device: by number, or by the start of its UUID."""
     if (number := whole(entry)) is not None:
         return device.number == number
     return len(entry) > 4 and entry.startswith(("GPU-", "MIG-")) and device.uuid.lower().startswith(entry.lower())
@@ -365,14 +365,10 @@ def _all_named(value: str | None) -> bool:
     return value is not None and all(whole(entry) is None for entry in value.split(","))
 
 
-def _unlike(devices: Sequence[Device]) -> bool:
-    return len({(device.name, device.total_bytes) for device in devices}) > 1
-
-
 def _least_free(devices: Sequence[Device]) -> int | None:
-    """Return what is free on the fullest of devices, in bytes; None where one of them does not tell."""
-    frees = [device.free_bytes for device in devices if device.free_bytes is not None]
-    return min(frees) if len(frees) == len(devices) else None
+    """Return the free bytes of the fullest device; `None` if one does not tell."""
+    free = [device.free_bytes for device in devices if device.free_bytes is not None]
+    return min(free) if len(free) == len(devices) else None
 
 
 def _left_out(before: Sequence[Device], after: Sequence[Device], variable: str, value: str | None) -> str:
@@ -380,8 +376,8 @@ def _left_out(before: Sequence[Device], after: Sequence[Device], variable: str, 
     return shown(f"{variable}={value} leaves {len(after)} of {len(before)}") if gone else ""
 
 
-def _told(probed: Probed, chosen: Sequence[Device], reasons: Sequence[str]) -> Probed:
-    """Return what was probed with other devices, numbered from 0, and more reasons on the newest source."""
+def _renumbered(probed: Probed, chosen: Sequence[Device], reasons: Sequence[str]) -> Probed:
+    """Return other devices, numbered from 0, with more reasons on the newest source."""
     devices = tuple(device._replace(number=number) for number, device in enumerate(chosen))
     *before, newest = probed.tried or (Tried("", 0, ""),)
     reason = "; ".join(filter(None, (newest.reason, *reasons)))
@@ -397,7 +393,7 @@ _WINDOWS = (
 
 
 def has_nvml() -> bool:
-    """Return whether NVIDIA's library can be loaded, in a fraction of a millisecond if there is none."""
+    """Return whether NVIDIA's library can be loaded; takes a fraction of a millisecond if there is none."""
     for name in _WINDOWS if sys.platform == "win32" else _LIBRARIES:
         with suppress(OSError):
             ctypes.CDLL(name)
@@ -474,6 +470,7 @@ _ROCM_KEYS = (
     "GTT Total Used Memory (B)",
 )
 AMD = "0x1002"
+_NO_MEMORY = {"amdgpu": "its driver does not tell its memory", "amd_smi": "it does not tell its memory"}
 
 
 def _add_amd(machine: Machine, look: Look, device: Device, sizes: Sequence[int | None]) -> None:
@@ -484,19 +481,20 @@ def _add_amd(machine: Machine, look: Look, device: Device, sizes: Sequence[int |
     """
     vram, used, gtt, gtt_used = sizes
     if vram is None:
-        if look.source != "rocm_smi":
-            teller = "its driver" if look.source == "amdgpu" else "it"
-            look.note(f"device {device.number}: {teller} does not tell its memory")
-        return
-    unified = vram < APU_VRAM_BYTES and gtt is not None and gtt > vram
-    total = vram
-    if unified and gtt is not None:
-        total = vram + gtt
-        used = None if used is None or gtt_used is None else used + gtt_used
-    free = None if used is None else max(0, total - used)
-    if unified and free is not None and (main := machine.main_memory()) is not None:
-        free = min(free, main.available_bytes)
-    look.add(device._replace(total_bytes=total, free_bytes=free, unified=unified))
+        if reason := _NO_MEMORY.get(look.source):
+            look.note(f"device {device.number}: {reason}")
+    elif vram >= APU_VRAM_BYTES or gtt is None or gtt <= vram:
+        look.add(device._replace(total_bytes=vram, free_bytes=_rest(vram, used, 0)))
+    else:
+        free, main = _rest(vram + gtt, used, gtt_used), machine.main_memory()
+        if free is not None and main is not None:
+            free = min(free, main.available_bytes)
+        look.add(device._replace(total_bytes=vram + gtt, free_bytes=free, unified=True))
+
+
+def _rest(total: int, *used: int | None) -> int | None:
+    known = [size for size in used if size is not None]
+    return max(0, total - sum(known)) if len(known) == len(used) else None
 
 
 def _amdgpu(machine: Machine, look: Look) -> None:
@@ -513,12 +511,16 @@ def _amdgpu(machine: Machine, look: Look) -> None:
     if not folders:
         raise Unanswered("the kernel knows no AMD card")
     for number, folder in enumerate(folders):
-        unique, product = read_text(folder / "unique_id"), read_text(folder / "product_name")
-        name = product or f"AMD GPU {(read_text(folder / 'device') or '').removeprefix('0x')}".strip()
-        busy = percent(read_text(folder / "gpu_busy_percent"))
-        uuid = f"GPU-{unique}" if unique else ""
-        device = Device(number, uuid, name, "amd", 0, None, unified=False, source="amdgpu", utilisation_fraction=busy)
-        _add_amd(machine, look, device, [whole(read_text(folder / name) or "") for name in _SYS_FILES])
+        sizes = [whole(read_text(folder / name) or "") for name in _SYS_FILES]
+        _add_amd(machine, look, _amdgpu_card(number, folder), sizes)
+
+
+def _amdgpu_card(number: int, folder: Path) -> Device:
+    unique, product = read_text(folder / "unique_id"), read_text(folder / "product_name")
+    name = product or f"AMD GPU {(read_text(folder / 'device') or '').removeprefix('0x')}".strip()
+    busy = percent(read_text(folder / "gpu_busy_percent"))
+    uuid = f"GPU-{unique}" if unique else ""
+    return Device(number, uuid, name, "amd", 0, None, unified=False, source="amdgpu", utilisation_fraction=busy)
 
 
 def _amd_smi(machine: Machine, look: Look) -> None:
@@ -640,26 +642,35 @@ def has_xllamacpp() -> bool:
 
 def _ggml(machine: Machine, look: Look) -> None:
     """List all other devices, such as Vulkan's and SYCL's, as llama.cpp sees them."""
-    if machine.platform == "linux" and not any((machine.root / sign).exists() for sign in SIGNS):
+    signs = [sign for sign in SIGNS if (machine.root / sign).exists()]
+    if machine.platform == "linux" and not signs:
         raise Unanswered("there is no sign of a GPU in /dev")
     if not has_xllamacpp():
         raise Unanswered("xllamacpp is not installed")
     # -P: a file of that name in the current folder is not meant.
     printed = machine.commands.run(sys.executable, "-P", "-c", PROGRAM)
+    gpus = _ggml_rows(printed)
+    for number, row in enumerate(gpus):
+        look.add(_ggml_device(number, row))
+    if not gpus:
+        look.note("this llama.cpp sees no GPU")
+
+
+def _ggml_rows(printed: Printed) -> list[Mapping[str, object]]:
     found = found_json(printed.text)
     rows = found.get("devices") if isinstance(found, Mapping) else None
     if not isinstance(rows, list):
         raise Unanswered(f"xllamacpp gave no list: {printed.first_line()}")
-    gpus = [row for row in rows if isinstance(row, Mapping) and row.get("type") in (GPU, INTEGRATED)]
-    for number, row in enumerate(gpus):
-        total, free = as_bytes(row.get("memory_total"), 1), as_bytes(row.get("memory_free"), 1)
-        names = [str(row.get(key) or "") for key in ("description", "name")]
-        words = " ".join(names).lower()
-        vendor: Vendor = next((vendor for word, vendor in _VENDORS.items() if word in words), "other")
-        unified = row.get("type") == INTEGRATED
-        look.add(Device(number, "", names[0] or names[1], vendor, total or 0, free, unified, "ggml"))
-    if not len(look):
-        look.note("this llama.cpp sees no GPU")
+    return [row for row in rows if isinstance(row, Mapping) and row.get("type") in (GPU, INTEGRATED)]
+
+
+def _ggml_device(number: int, row: Mapping[str, object]) -> Device:
+    total, free = as_bytes(row.get("memory_total"), 1), as_bytes(row.get("memory_free"), 1)
+    names = [str(row.get(key) or "") for key in ("description", "name")]
+    words = " ".join(names).lower()
+    vendor: Vendor = next((vendor for word, vendor in _VENDORS.items() if word in words), "other")
+    unified = row.get("type") == INTEGRATED
+    return Device(number, "", names[0] or names[1], vendor, total or 0, free, unified, "ggml")
 
 
 def _torch(machine: Machine, look: Look) -> None:

@@ -69,7 +69,7 @@ class OllamaModelInfo(NamedTuple):
 
 
 def read_info(wire: Wire, model: str, *, whole: bool = False) -> OllamaModelInfo:
-    """Return what the server tells of a model; `whole`: its tensors, too, from which weights follow.
+    """Return what the server tells of a model; `whole` adds its tensors, from which weights follow.
 
     Ollama leaves arrays out of a short answer. If one of them belongs to the cache's layout, the whole is asked for.
 
@@ -102,7 +102,7 @@ def read_pulled(wire: Wire) -> tuple[str, ...]:
 
 
 def running_window(wire: Wire, model: str) -> tuple[bool, int | None]:
-    """Return whether a model is in memory, and with which window, in tokens; None where the server does not tell.
+    """Return whether a model is in memory, and its window in tokens; `None` if the server does not tell.
 
     Raises:
         LLMError: no server is there.
@@ -115,28 +115,28 @@ def running_window(wire: Wire, model: str) -> tuple[bool, int | None]:
 
 
 def named(model: str) -> str:
-    """Return a model's name so that two names of one model are equal: a name without a tag means "latest"."""
+    """Return a model's name in one spelling: without a tag it means "latest"."""
     name = model.casefold()
     return name if ":" in name.rpartition("/")[2] else f"{name}:latest"
 
 
-def _entries(told: Mapping[str, object]) -> Iterable[dict[str, object]]:
-    listed = told.get("models")
+def _entries(answer: Mapping[str, object]) -> Iterable[dict[str, object]]:
+    listed = answer.get("models")
     return [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
 
 
-def _mapping(told: Mapping[str, object], key: str) -> dict[str, object]:
-    value = told.get(key)
+def _mapping(answer: Mapping[str, object], key: str) -> dict[str, object]:
+    value = answer.get(key)
     return value if isinstance(value, dict) else {}
 
 
-def _fact_text(told: Mapping[str, object], key: str) -> str:
-    value = told.get(key)
+def _fact_text(answer: Mapping[str, object], key: str) -> str:
+    value = answer.get(key)
     return value if isinstance(value, str) else ""
 
 
 def _value(value: object) -> Value | None:
-    """Return a metadata value; None for what was left out, and for what GGUF has no form for."""
+    """Return a metadata value; `None` if it was left out, or has no form in GGUF."""
     if isinstance(value, bool | int | float | str):
         return value
     kinds = {type(item) for item in value} if isinstance(value, list) else set()
@@ -145,9 +145,9 @@ def _value(value: object) -> Value | None:
     return tuple(value) if len(value) <= MOST_ITEMS else LongArray(_ITEM_TYPES[kinds.pop()], len(value))
 
 
-def _tensors(told: object) -> tuple[Tensor, ...]:
-    """Return all tensors, or none where one of them can't be read: half of them would make wrong sums."""
-    entries = told if isinstance(told, list) else []
+def _tensors(listed: object) -> tuple[Tensor, ...]:
+    """Return all tensors, or none if one can't be read: half of them would make wrong sums."""
+    entries = listed if isinstance(listed, list) else []
     tensors = [tensor for tensor in map(_tensor, entries) if tensor is not None]
     return tuple(tensors) if len(tensors) == len(entries) else ()
 
@@ -202,7 +202,7 @@ def weigh(
 
 
 def doubt(weight: PromptSize, counted_tokens: int, told_tokens: int | None) -> str:
-    """Return why an answer can't have been made from the whole prompt, or ""; only asked where the count is low.
+    """Return why an answer can't come from the whole prompt, or ""; called only where the count is low.
 
     `counted_tokens` is what the server reports, 0 for nothing; `told_tokens` the window that it says it runs with. A
     low count alone proves nothing where the window is known to be large enough: some releases (before 0.4, and the
@@ -219,13 +219,13 @@ def doubt(weight: PromptSize, counted_tokens: int, told_tokens: int | None) -> s
 
 def _rendered(message: Mapping[str, object]) -> str:
     texts = [_prompt_text(message)]
-    texts += [said for key in ("reasoning", "reasoning_content") if isinstance(said := message.get(key), str)]
+    texts += [text for key in ("reasoning", "reasoning_content") if isinstance(text := message.get(key), str)]
     calls = message.get("tool_calls")
     for call in calls if isinstance(calls, list) else []:
-        kept = call.get("function", call.get("custom")) if isinstance(call, dict) else None
-        if isinstance(kept, dict):
-            given = kept.get("arguments", kept.get("input"))
-            texts.append(f"\n{kept.get('name')} {given if isinstance(given, str) else _written(given)}")
+        function = call.get("function", call.get("custom")) if isinstance(call, dict) else None
+        if isinstance(function, dict):
+            given = function.get("arguments", function.get("input"))
+            texts.append(f"\n{function.get('name')} {given if isinstance(given, str) else _written(given)}")
     return "".join(texts)
 
 
@@ -242,8 +242,8 @@ def _parts(message: Mapping[str, object]) -> list[object]:
 
 
 def _prompt_text(message: Mapping[str, object]) -> str:
-    said = [part.get("text") if isinstance(part, dict) else part for part in _parts(message)]
-    return "".join(text for text in said if isinstance(text, str))
+    texts = [part.get("text") if isinstance(part, dict) else part for part in _parts(message)]
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def _pictures(message: Mapping[str, object]) -> int:
@@ -251,7 +251,7 @@ def _pictures(message: Mapping[str, object]) -> int:
 
 
 def _fewest(message: Mapping[str, object]) -> int:
-    """Return the fewest tokens of what every template shows: no token holds parts of two words.
+    """Return the fewest tokens that any tokenizer makes of what every template shows: no token spans two words.
 
     Of system texts, tool results and reasoning, templates leave out some; what a model thought before its answer stands
     in the text itself with some servers.
@@ -286,7 +286,7 @@ def to_ollama(messages: Sequence[Mapping[str, object]]) -> list[dict[str, object
 
 
 def from_ollama(content: str, thinking: str, calls: Sequence[Mapping[str, object]]) -> dict[str, object]:
-    """Return the assistant's message as OpenAI writes it. A call without an id, as of servers before 2025, gets one.
+    """Return the assistant's message in OpenAI's form. A call without an id, as of servers before 2025, gets one.
 
     Raises:
         LLMError: a call names no function, or its arguments are no object.
@@ -335,14 +335,14 @@ def _thoughts_and_calls(message: Mapping[str, object], where: str, names: dict[s
 
 
 def _call(call: object, where: str, names: dict[str, str]) -> dict[str, object]:
-    kept = call.get("function", call.get("custom")) if isinstance(call, dict) else None
-    if not isinstance(call, dict) or not isinstance(kept, dict) or not isinstance(kept.get("name"), str):
+    function = call.get("function", call.get("custom")) if isinstance(call, dict) else None
+    if not isinstance(call, dict) or not isinstance(function, dict) or not isinstance(function.get("name"), str):
         raise LLMError("refused", f"{where} names no function")
-    made: dict[str, object] = {"function": {"name": kept["name"], "arguments": _object(kept)}}
+    sent: dict[str, object] = {"function": {"name": function["name"], "arguments": _object(function)}}
     if isinstance(call.get("id"), str):
-        names[call["id"]] = kept["name"]
-        made["id"] = call["id"]
-    return made
+        names[call["id"]] = function["name"]
+        sent["id"] = call["id"]
+    return sent
 
 
 def _object(function: Mapping[str, object]) -> dict[str, object]:
@@ -386,9 +386,9 @@ def _content(content: object, where: str) -> tuple[str, list[str]]:
     texts: list[str] = []
     pictures: list[str] = []
     for at, part in enumerate(content):
-        said = part.get("text") if isinstance(part, dict) else part
-        if isinstance(said, str):
-            texts.append(said)
+        text = part.get("text") if isinstance(part, dict) else part
+        if isinstance(text, str):
+            texts.append(text)
         else:
             pictures.append(_picture(part, f"{where}.content[{at}]"))
     return "".join(texts), pictures
@@ -438,15 +438,15 @@ class OllamaPatience(NamedTuple):
 
 
 class RefusedError(LLMError):
-    """The server answered, and what it said is that it won't.
+    """The server refused a request.
 
     Attributes:
         status: of HTTP; 200 where the refusal came in the midst of a stream.
-        said: in the server's words.
+        said: the server's words.
     """
 
     def __init__(self, status: int, said: str, advice: str = "") -> None:
-        """Take the status and the words; `advice` says what to do."""
+        """Take the status and the server's words; `advice` says what to do."""
         kind = "rate-limit" if status in (429, 503) else "refused"
         words = " ".join(said.split())[:MOST_SAID_CHARS] or "nothing more"
         super().__init__(kind, f"Ollama answered {status}: {words}{advice}")
@@ -455,12 +455,12 @@ class RefusedError(LLMError):
 
 
 def without_memory(refusal: RefusedError) -> bool:
-    """Return whether a refusal is that the model could not be put into memory, or fell over there."""
+    """Return whether the model could not be loaded into memory, or crashed there."""
     return _NO_MEMORY.search(refusal.said) is not None
 
 
 class Wire:
-    """A server. Each request has a connection of its own, so that threads may share this."""
+    """An Ollama server. Each request has its own connection, so threads may share this. Nothing is retried."""
 
     def __init__(self, url: str, patience: OllamaPatience) -> None:
         """Take the server's address, such as "http://127.0.0.1:11434"; "" for the usual one.
@@ -532,7 +532,7 @@ class Wire:
 
     @contextmanager
     def _failures(self, path: str) -> Iterator[None]:
-        """Let failures of the connection out as ours."""
+        """Raise failures of the connection as our errors."""
         try:
             yield
         except TimeoutError as error:
@@ -574,21 +574,21 @@ def _said(text: bytes) -> object:
         return text.decode("utf-8", "replace")
 
 
-def _words(said: object) -> str:
-    """Return what an error says; llama-server's is an object, and Ollama may pass it on as JSON in a string."""
+def _words(error: object) -> str:
+    """Return the text of an error; llama-server's is an object, which Ollama may pass on as JSON in a string."""
     for _ in range(3):
-        if isinstance(said, dict):
-            said = said.get("error", said.get("message", ""))
-        elif isinstance(said, str) and said.startswith("{"):
-            inner = _said(said.encode("utf-8", "replace"))
+        if isinstance(error, dict):
+            error = error.get("error", error.get("message", ""))
+        elif isinstance(error, str) and error.startswith("{"):
+            inner = _said(error.encode("utf-8", "replace"))
             if not isinstance(inner, dict):
                 break
-            said = inner
-    return said if isinstance(said, str) else json.dumps(said)
+            error = inner
+    return error if isinstance(error, str) else json.dumps(error)
 
 
-def _refusal(status: int, said: object, body: Mapping[str, object] | None) -> LLMError | ContextOverflowError:
-    words = _words(said)
+def _refusal(status: int, answer: object, body: Mapping[str, object] | None) -> LLMError | ContextOverflowError:
+    words = _words(answer)
     if _TOO_LONG.search(words):
         return ContextOverflowError(f"Ollama refuses the prompt: {words[:MOST_SAID_CHARS]}")
     model = (body or {}).get("model", "")
@@ -624,15 +624,7 @@ def open_model(
     if window < 1:
         raise ConfigError(f"a model behind Ollama needs a window: n_ctx of {definition.alias} is {window}")
     wire = Wire(definition.url, patience or OllamaPatience())
-    try:
-        info = read_info(wire, name)
-    except RefusedError as refusal:
-        if refusal.status != 404:
-            raise
-        there = ", ".join(sorted(read_pulled(wire))[:20]) or "none"
-        raise LLMError(
-            "refused", f"{wire.url} has no model {name}; get it with `ollama pull {name}` (there are: {there})"
-        ) from refusal
+    info = _info_or_advice(wire, name)
     was_there, _ = running_window(wire, name)
     model = OllamaModel(wire, definition, info, counter or builtin_counter("classes"), keeps=was_there)
     # A server that tells no capabilities is believed to have all.
@@ -641,11 +633,23 @@ def open_model(
     return model
 
 
+def _info_or_advice(wire: Wire, name: str) -> OllamaModelInfo:
+    try:
+        return read_info(wire, name)
+    except RefusedError as refusal:
+        if refusal.status != http.client.NOT_FOUND:
+            raise
+        there = ", ".join(sorted(read_pulled(wire))[:20]) or "none"
+        raise LLMError(
+            "refused", f"{wire.url} has no model {name}; get it with `ollama pull {name}` (there are: {there})"
+        ) from refusal
+
+
 class OllamaModel(ChatModel):
     """A `LoadedModel`. Threads may share it.
 
     A prompt that does not fit is refused before it is sent, and the server is told to refuse and not to cut. If it cuts
-    all the same, the answer becomes a ContextOverflowError, though `told` may have had its pieces.
+    all the same, the answer becomes a ContextOverflowError, though `on_text` may have had its pieces.
     """
 
     def __init__(
@@ -700,7 +704,7 @@ class OllamaModel(ChatModel):
         messages: Sequence[Mapping[str, object]],
         max_output_tokens: int,
         tools: Sequence[Mapping[str, object]] = (),
-        told: Callable[[str], None] | None = None,
+        on_text: Callable[[str], None] | None = None,
         stable: Sequence[int] = (),  # noqa: ARG002  # it keeps the newest prompt whole
     ) -> Reply:
         """Return the next message of the assistant.
@@ -709,7 +713,7 @@ class OllamaModel(ChatModel):
             ContextOverflowError: messages, tools and the room for the answer don't fit, or did not.
             LLMError: there is no answer.
         """
-        return self._answer(messages, tools, max_output_tokens, {}, told)
+        return self._answer(messages, tools, max_output_tokens, {}, on_text)
 
     def embedder(self) -> OllamaEmbedder:
         """Return what makes vectors with this model; it is asked for one, to see that it does.
@@ -737,7 +741,7 @@ class OllamaModel(ChatModel):
         tools: Sequence[Mapping[str, object]],
         most: int,
         beside: Mapping[str, object],
-        told: Callable[[str], None] | None,
+        on_text: Callable[[str], None] | None,
     ) -> Reply:
         if self._closed:
             raise LLMError("refused", f"{self.name} was closed")
@@ -747,7 +751,7 @@ class OllamaModel(ChatModel):
             body["tools"] = list(tools)
         weight = weigh(messages, tools, self.counter)
         check_room(self.name, weight.bound_tokens, most, self.window_tokens)
-        return self._accepted(self._streamed(body, told), weight)
+        return self._accepted(self._streamed(body, on_text), weight)
 
     def _accepted(self, reply: Reply, weight: PromptSize) -> Reply:
         """Return an answer that was made from the whole prompt.
@@ -768,7 +772,7 @@ class OllamaModel(ChatModel):
         # A report of less than the prompt would teach that prompts are small.
         return reply if reply.input_tokens >= weight.fewest_tokens else reply._replace(input_tokens=0, cached_tokens=0)
 
-    def _streamed(self, body: Mapping[str, object], told: Callable[[str], None] | None) -> Reply:
+    def _streamed(self, body: Mapping[str, object], on_text: Callable[[str], None] | None) -> Reply:
         content, thinking, calls = [], [], []
         with closing(self._wire.lines("/api/chat", body)) as pieces:
             for piece in pieces:
@@ -776,8 +780,8 @@ class OllamaModel(ChatModel):
                 calls.extend(_calls(message))
                 thinking.append(_text(message, "thinking"))
                 content.append(_text(message, "content"))
-                if told is not None and content[-1]:
-                    told(content[-1])
+                if on_text is not None and content[-1]:
+                    on_text(content[-1])
                 if piece.get("done") is True:
                     reason = piece.get("done_reason") or "stop"
                     if reason not in ("stop", "length"):

@@ -1,4 +1,4 @@
-"""Texts as vectors: sentence models that were exported as ONNX, run by onnxruntime, with their own tokenizers."""
+"""Embeds texts with sentence models exported as ONNX, run by onnxruntime with their own tokenizers."""
 
 from __future__ import annotations
 
@@ -65,14 +65,17 @@ class OnnxEmbedder:
         self._inputs = [each.name for each in self._session.get_inputs()]
         if "input_ids" not in self._inputs or not {*self._inputs} <= {*INPUTS}:
             raise ModelFileError(f"its inputs are {self._inputs}; squidbot provides {[*INPUTS]} @ {path}")
-        ranks = {len(each.shape): each.name for each in reversed(self._session.get_outputs())}
-        # Prefer the vectors of the tokens (rank 3): the folder says how to pool them.
-        self._output = ranks.get(3) or ranks.get(2) or ""
-        if not self._output:
-            raise ModelFileError(f"none of its outputs is vectors: {[*ranks.values()]} @ {path}")
-        self._pools = 3 not in ranks
+        self._output, self._pools = self._outputs()
         self._dimensions = int(self._states(self._tokenizer.encode("").ids).shape[1])
         self._name = f"onnx-{self._dimensions}-{'own' if self._pools else pooling}-{window}:{_digest(path)}"
+
+    def _outputs(self) -> tuple[str, bool]:
+        """Return the output to read, and whether the network pools by itself: vectors of tokens (rank 3) go first."""
+        ranks = {len(output.shape): output.name for output in reversed(self._session.get_outputs())}
+        output = ranks.get(3) or ranks.get(2)
+        if not output:
+            raise ModelFileError(f"none of its outputs is vectors: {[*ranks.values()]} @ {self._path}")
+        return output, 3 not in ranks
 
     @property
     def name(self) -> str:
@@ -86,7 +89,7 @@ class OnnxEmbedder:
 
     @cached_property
     def even(self) -> float | None:
-        """By how much the nearest text stands out that is as likely as not an answer; None: not measured.
+        """How much the nearest text stands out where it answers with even odds; `None`: not measured.
 
         Raises:
             LLMError: a vector has no direction: the weights are damaged.
@@ -105,7 +108,7 @@ class OnnxEmbedder:
         # tokenizers takes no lone surrogates.
         encoded = self._tokenizer.encode(text.encode("utf-8", "replace").decode())
         states = [self._states(part.ids) for part in (encoded, *encoded.overflowing)]
-        pooled = np.concatenate([each[:1] if self._first_only else each for each in states])
+        pooled = np.concatenate([state[:1] if self._first_only else state for state in states])
         try:
             return unit(pooled.astype(np.float64).mean(axis=0).tolist())
         except ValueError as error:
@@ -116,10 +119,10 @@ class OnnxEmbedder:
         tokens = np.array([ids], np.int64)
         values = {"input_ids": tokens, "attention_mask": np.ones_like(tokens), "token_type_ids": np.zeros_like(tokens)}
         try:
-            (made,) = self._session.run([self._output], {name: values[name] for name in self._inputs})
+            (output,) = self._session.run([self._output], {name: values[name] for name in self._inputs})
         except FAILURES as error:
             raise LLMError("unusable", f"onnxruntime failed: {_line(error)} @ {self._path}") from error
-        states: np.ndarray = made if self._pools else made[0]
+        states: np.ndarray = output if self._pools else output[0]
         return states
 
 
@@ -135,7 +138,7 @@ def _network(path: Path) -> Path:
 
 
 def _window(folder: Path) -> int:
-    """Return how many tokens the model reads at once, its special tokens included."""
+    """Return the model's window in tokens, special tokens included."""
     sizes = [
         _json(folder / "config.json").get("max_position_embeddings"),
         _json(folder / "sentence_bert_config.json", {}).get("max_seq_length"),
@@ -159,7 +162,7 @@ def _tokenizer(path: Path, window: int) -> Tokenizer:
 
 
 def _check_modules(folder: Path) -> None:
-    """Refuse a model with parts behind the pooling that squidbot does not run.
+    """Refuse a model with modules behind the pooling, which squidbot does not run.
 
     Raises:
         ModelFileError: it has one, or the list of its parts can't be read.
@@ -172,9 +175,9 @@ def _check_modules(folder: Path) -> None:
 
 
 def _pooling(folder: Path) -> str:
-    """Return which token vectors make a text's vector: "mean" of all, or "cls", the first one's."""
-    said = _json(folder / "1_Pooling" / "config.json", {"pooling_mode_mean_tokens": True})
-    modes = [key for key, value in said.items() if key.startswith("pooling_mode_") and value is True]
+    """Return how token vectors become a text's vector: "mean", or "cls" for the first token's."""
+    config = _json(folder / "1_Pooling" / "config.json", {"pooling_mode_mean_tokens": True})
+    modes = [key for key, value in config.items() if key.startswith("pooling_mode_") and value is True]
     names = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
     if len(modes) != 1 or modes[0] not in names:
         raise ModelFileError(f"{' and '.join(modes) or 'no pooling'} is not run here @ {folder / '1_Pooling'}")

@@ -1,4 +1,4 @@
-"""OpenAI's API, and that of all servers which speak like it, by OpenAI's own SDK."""
+"""OpenAI's API, and compatible servers, by OpenAI's own SDK."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _BEARING: Final = frozenset({"text", "image_url", "input_audio", "file", "input_
 
 
 def takes_breakpoints(model: str) -> bool:
-    """Return whether a model of OpenAI's has them, by its name."""
+    """Return whether a model of OpenAI's takes cache breakpoints, by its name."""
     found = _VERSION.search(model)
     return found is not None and (int(found[1]), int(found[2] or 0)) >= _SINCE
 
@@ -64,33 +64,33 @@ def marked(
     where the one before it did, too. Where a message can bear none it stands behind one before. A text becomes the part
     that it stands for, of the type `part`.
     """
-    said = list(messages)
+    marked_items = list(messages)
     most = _MOST_WRITTEN + ends
-    for count in sorted({*stable, *(_ends(said) if ends else ())})[-most:]:
-        for at in range(min(count, len(said)) - 1, -1, -1):
-            if (made := _with_mark(said[at], part)) is not None:
-                said[at] = made
+    for count in sorted({*stable, *(_ends(marked_items) if ends else ())})[-most:]:
+        for at in range(min(count, len(marked_items)) - 1, -1, -1):
+            if (with_mark := _with_mark(marked_items[at], part)) is not None:
+                marked_items[at] = with_mark
                 break
-    return said
+    return marked_items
 
 
-def _ends(said: Sequence[Mapping[str, object]]) -> tuple[int, int]:
+def _ends(items: Sequence[Mapping[str, object]]) -> tuple[int, int]:
     """Return how many messages the request before this one had, and how many this one has."""
-    before = len(said)
-    while before and _bears(said[before - 1]):
+    before = len(items)
+    while before and _bears(items[before - 1]):
         before -= 1
-    while before and not _bears(said[before - 1]):
+    while before and not _bears(items[before - 1]):
         before -= 1
-    return before, len(said)
+    return before, len(items)
 
 
 def _bears(message: Mapping[str, object]) -> bool:
-    """Return whether a message was said to the model, and not by it."""
+    """Return whether a message is input of the model, and not its own output."""
     return message.get("role", "assistant") != "assistant" or str(message.get("type", "")).endswith("_call_output")
 
 
 def _with_mark(message: Mapping[str, object], part: str) -> Mapping[str, object] | None:
-    """Return a message with a breakpoint at its end; None where it can bear none."""
+    """Return a message with a breakpoint at its end; `None` if it can't have one."""
     name = "output" if str(message.get("type", "")).endswith("_call_output") else "content"
     if not _bears(message):
         return None
@@ -106,7 +106,7 @@ def _with_mark(message: Mapping[str, object], part: str) -> Mapping[str, object]
 
 
 class OpenAIAccount(providers.Account):
-    """Who asks OpenAI, or a server that speaks like it: its address with its "/v1". Threads may share it."""
+    """An account at OpenAI or a compatible server, whose address ends in "/v1". Threads may share it."""
 
     sdk, sdk_client = openai, "OpenAI"
     client: openai.OpenAI
@@ -152,7 +152,7 @@ _DIMENSIONS = {"text-embedding-3-small": 1_536, "text-embedding-3-large": 3_072,
 
 
 class OpenAIEmbedder:
-    """Makes vectors with a model behind an API; a text that is too long is refused, never cut. Threads may share it.
+    """Embeds texts with a model behind an API; texts that are too long are refused, never cut. Threads may share it.
 
     Servers that take fewer texts at once than OpenAI are asked with fewer, once they have refused more.
     """
@@ -181,7 +181,7 @@ class OpenAIEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """How many numbers a vector has; of a model that is not known here a text is sent to learn it.
+        """How many numbers a vector has; for an unknown model a text is sent to find out.
 
         Raises:
             LLMError: it can't be learned.
@@ -318,7 +318,7 @@ class OpenAIModel(ProviderModel):
         return Served(self.window_tokens)
 
     def embedder(self) -> OpenAIEmbedder:
-        """Return what makes vectors with this model; nothing is asked before there is a text."""
+        """Return an embedder with this model; nothing is sent before there is a text."""
         return OpenAIEmbedder(self.name, account=self._account)
 
     def reply(
@@ -326,10 +326,10 @@ class OpenAIModel(ProviderModel):
         messages: Sequence[Mapping[str, object]],
         max_output_tokens: int,
         tools: Sequence[Mapping[str, object]] = (),
-        told: Callable[[str], None] | None = None,
+        on_text: Callable[[str], None] | None = None,
         stable: Sequence[int] = (),
     ) -> Reply:
-        """Return the next message of the assistant, or its response; what became of reasoning is told in it.
+        """Return the next message of the assistant, or its response.
 
         Newer models' cache is told to keep a prefix up to where `stable` says; older ones keep what prompts share.
 
@@ -340,15 +340,15 @@ class OpenAIModel(ProviderModel):
         request: Json = {**self._options, self._conversation: list(messages)}
         if tools:
             request["tools"] = list(tools)
-        said = self._with_marks(messages, stable) if self._marks else None
-        if said is not None:
+        with_marks = self._with_marks(messages, stable) if self._marks else None
+        if with_marks is not None:
             try:
-                return self._answer({**request, self._conversation: said}, max_output_tokens, told)[1]
+                return self._answer({**request, self._conversation: with_marks}, max_output_tokens, on_text)[1]
             except UnfitError as error:
                 if MARK not in str(error):
                     raise
                 self._marks = False
-        return self._answer(request, max_output_tokens, told)[1]
+        return self._answer(request, max_output_tokens, on_text)[1]
 
     def _with_marks(self, messages: Sequence[Mapping[str, object]], stable: Sequence[int]) -> list[object]:
         given = self._options.get("prompt_cache_options")
@@ -364,7 +364,7 @@ class OpenAIModel(ProviderModel):
         """Return the keys of a request that limit reasoning."""
 
     @abstractmethod
-    def _answer(self, request: Mapping[str, object], most: int, told: Callable[[str], None] | None) -> TextReply:
+    def _answer(self, request: Mapping[str, object], most: int, on_text: Callable[[str], None] | None) -> TextReply:
         """Return the answer to a request, of at most `most` tokens.
 
         Raises:
@@ -423,11 +423,11 @@ class OpenAIChatModel(OpenAIModel):
     def _thinking(self, effort: str) -> Json:
         return {"reasoning_effort": effort}
 
-    def _answer(self, request: Mapping[str, object], most: int, told: Callable[[str], None] | None) -> TextReply:
+    def _answer(self, request: Mapping[str, object], most: int, on_text: Callable[[str], None] | None) -> TextReply:
         while True:
             usage: Json = {"stream_options": {"include_usage": True}} if self._asks_usage else {}
             try:
-                return self._streamed({**request, **usage, self._room: most}, told)
+                return self._streamed({**request, **usage, self._room: most}, on_text)
             except UnfitError as error:
                 if self._room in str(error) and self._room != "max_tokens":
                     self._room = "max_tokens"
@@ -436,17 +436,20 @@ class OpenAIChatModel(OpenAIModel):
                 else:
                     raise
 
-    def _streamed(self, request: Json, told: Callable[[str], None] | None) -> TextReply:
+    def _streamed(self, request: Json, on_text: Callable[[str], None] | None) -> TextReply:
         account, answer = self._account, ChatAnswer()
         completions, body = account.client.chat.completions, writable(request)
         # The SDK looks at what it has names for, piece by piece, for longer than all else takes; it asks for messages.
         opened = lambda: completions.create(model=self.name, stream=True, messages=[], extra_body=body)  # noqa: E731
         for chunk in self._events(opened):
             text = answer.take(chunk)
-            if told is not None and text:
-                told(text)
+            if on_text is not None and text:
+                on_text(text)
+        return self._finished(answer)
+
+    def _finished(self, answer: ChatAnswer) -> TextReply:
         if not answer.finish:
-            raise LLMError("unreachable", f"{account.url} closed the connection before the answer ended")
+            raise LLMError("unreachable", f"{self._account.url} closed the connection before the answer ended")
         if answer.finish == "content_filter":
             raise LLMError("refused", f"{self.name} may not answer this")
         calls, text = answer.calls(), answer.message["content"]
@@ -479,7 +482,7 @@ class OpenAIResponsesModel(OpenAIModel):
     def _thinking(self, effort: str) -> Json:
         return {"reasoning": {"effort": effort}}
 
-    def _answer(self, request: Mapping[str, object], most: int, told: Callable[[str], None] | None) -> TextReply:
+    def _answer(self, request: Mapping[str, object], most: int, on_text: Callable[[str], None] | None) -> TextReply:
         # All of it goes beside what the SDK has names for: that it looks at once for every type that an item can have,
         # for a quarter of a second in a request of a hundred items.
         body = writable({**request, **_STATELESS, "max_output_tokens": max(most, LEAST_OUTPUT_TOKENS)})
@@ -497,8 +500,8 @@ class OpenAIResponsesModel(OpenAIModel):
                 last = event
             elif kind == "response.output_text.delta" and (text := str(event.get("delta") or "")):
                 texts.append(text)
-                if told is not None:
-                    told(text)
+                if on_text is not None:
+                    on_text(text)
         return "".join(texts), self._whole(last, items)
 
     def _whole(self, last: Json, items: list[object]) -> Reply:

@@ -1,6 +1,6 @@
 """NVIDIA's devices by nvidia-ml-py, NVIDIA's own Python interface to NVML.
 
-Its module is called pynvml; a package of that name is deprecated, and not what to install.
+Its module is called pynvml; the deprecated package of that name is something else.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class PynvmlProbe:
         return looked(self.name, self._look)
 
     def _look(self, look: Look) -> None:
-        """List all cards; a card in MIG mode is replaced by its MIG devices, which are what a program can use."""
+        """Add all cards; a card in MIG mode is replaced by its MIG devices, which programs use."""
         try:
             pynvml.nvmlInit()
         except pynvml.NVMLError as error:
@@ -68,7 +68,7 @@ class PynvmlProbe:
                 pynvml.nvmlShutdown()
 
     def _card(self, look: Look, number: int, index: int) -> int:
-        """Add a card, or its MIG devices; return how many numbers they take, those that can't be read included."""
+        """Add a card or its MIG devices, and return how many numbers they take, unreadable ones included."""
         try:
             card = pynvml.nvmlDeviceGetHandleByIndex(index)
         except pynvml.NVMLError as error:
@@ -112,15 +112,15 @@ class PynvmlProbe:
         except pynvml.NVMLError as error:
             look.note(f"device {number}: {_reason(error)}")
             return
-        uuid = _told(pynvml.nvmlDeviceGetUUID, handle) or ""
-        name = _told(pynvml.nvmlDeviceGetName, handle) or "NVIDIA GPU"
-        rates = _told(pynvml.nvmlDeviceGetUtilizationRates, handle)
+        uuid = _value_of(pynvml.nvmlDeviceGetUUID, handle) or ""
+        name = _value_of(pynvml.nvmlDeviceGetName, handle) or "NVIDIA GPU"
+        rates = _value_of(pynvml.nvmlDeviceGetUtilizationRates, handle)
         busy = rates.gpu / 100 if rates else None
         look.add(Device(number, uuid, name, "nvidia", total, free, unified, self.name, busy))
 
 
-def _told(ask: Callable[[Any], Any], handle: Any) -> Any:  # noqa: ANN401  # as NVML has it
-    """Return what NVML says of a device, None if it does not."""
+def _value_of(ask: Callable[[Any], Any], handle: Any) -> Any:  # noqa: ANN401  # as NVML has it
+    """Return a value of a device; `None` if NVML has none."""
     try:
         return ask(handle)
     except (pynvml.NVMLError, ValueError):  # ValueError: a name that is no UTF-8

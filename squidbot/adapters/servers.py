@@ -15,6 +15,7 @@ from __future__ import annotations
 import http.client
 import json
 import time
+from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
@@ -45,120 +46,119 @@ class ServedWindow(NamedTuple):
 
 
 class _SilentError(Exception):
-    """Nobody answers at all: no further question is of use."""
+    """The server does not answer at all: further questions are useless."""
 
 
 def served_window(url: str, model: str, *, api_key: str = "", seconds: float = PATIENCE_SECONDS) -> ServedWindow:
-    """Return the window that the server at `url` gives a model; "/v1" behind the address is passed over.
+    """Return the window that the server at `url` gives a model; "/v1" behind the address is ignored.
 
-    `model` "" means the only one there is. Nothing is loaded by it. Never raises; takes at most about `seconds`.
+    `model` "" means the only one there is. Loads nothing, never raises, and takes about `seconds` at most.
     """
-    root = url.rstrip("/").removesuffix("/v1")
-    asking = _Asking(root, api_key, time.monotonic() + seconds)
+    root, until = url.rstrip("/").removesuffix("/v1"), time.monotonic() + seconds
     try:
         for path, read in _KINDS:
-            found = read(asking.get(path), model)
-            if found is not None:
-                return found
+            window = read(_get(f"{root}{path}", api_key, until), model)
+            if window is not None:
+                return window
     except _SilentError as error:
         return ServedWindow(None, "", f"no answer from {url}: {error}")
     return ServedWindow(None, "", f"{url} is no server of a kind that tells its window")
 
 
-class _Asking(NamedTuple):
-    """Questions to one server, until a moment of the clock that only goes forward."""
+def _get(url: str, api_key: str, until: float) -> object:
+    """Return the JSON of an answer by `until` (monotonic seconds); `None` where there is none, or it is no JSON.
 
-    root: str
-    api_key: str
-    until: float
-
-    def get(self, path: str) -> object:
-        """Return the JSON of an answer; None where there is none under this path, or it is no JSON.
-
-        Raises:
-            _SilentError: the server is not there, or does not answer in time.
-        """
-        try:
-            return json.loads(self._read(path))
-        except TimeoutError as error:
-            raise _SilentError("it takes too long") from error
-        except (OSError, http.client.InvalidURL) as error:
-            raise _SilentError(str(error) or repr(error)) from error
-        except (http.client.HTTPException, ValueError, RecursionError):
-            return None  # what answers there speaks something else: the next question may suit it
-
-    def _read(self, path: str) -> bytes:
-        try:
-            parts = urlsplit(f"{self.root}{path}")
-            host, port = parts.hostname or "", parts.port
-        except ValueError as error:
-            raise _SilentError(f"no address: {error}") from error
-        if parts.scheme not in ("http", "https") or not host:
-            raise _SilentError("no address; write one like http://127.0.0.1:8080")
-        kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        connection = kind(host, port, timeout=self._left())
-        try:
-            headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
-            connection.request("GET", parts.path, headers={**headers, "Connection": "close"})
+    Raises:
+        _SilentError: the server is not there, or does not answer in time.
+    """
+    connection, path = _connection(url, until)
+    headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+    try:
+        with closing(connection):
+            connection.request("GET", path, headers={**headers, "Connection": "close"})
             with connection.getresponse() as answer:
                 if answer.status in _LOCKED:
                     raise _SilentError("it asks for another key")
-                return b"" if answer.status != http.client.OK else self._body(answer)
-        finally:
-            connection.close()
-
-    def _body(self, answer: http.client.HTTPResponse) -> bytes:
-        text = bytearray()
-        while piece := answer.read1(65_536):
-            text += piece
-            if len(text) > MOST_BYTES:
-                raise http.client.HTTPException("an answer without an end")
-            self._left()
-        return bytes(text)
-
-    def _left(self) -> float:
-        left = self.until - time.monotonic()
-        if left <= 0:
-            raise TimeoutError
-        return left
+                return json.loads(_body(answer, until) if answer.status == http.client.OK else b"")
+    except TimeoutError as error:
+        raise _SilentError("it takes too long") from error
+    except (OSError, http.client.InvalidURL) as error:
+        raise _SilentError(str(error) or repr(error)) from error
+    except (http.client.HTTPException, ValueError, RecursionError):
+        return None  # what answers there speaks something else: the next question may suit it
 
 
-def _ollama(told: object, model: str) -> ServedWindow | None:
-    listed = _list(told, "models")
+def _connection(url: str, until: float) -> tuple[http.client.HTTPConnection, str]:
+    """Return a connection that is not open yet, and the path to ask."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port
+    except ValueError as error:
+        raise _SilentError(f"no address: {error}") from error
+    if parts.scheme not in ("http", "https") or not host:
+        raise _SilentError("no address; write one like http://127.0.0.1:8080")
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    try:
+        return kind(host, port, timeout=_left(until)), parts.path
+    except TimeoutError as error:
+        raise _SilentError("it takes too long") from error
+    except http.client.InvalidURL as error:
+        raise _SilentError(str(error)) from error
+
+
+def _body(answer: http.client.HTTPResponse, until: float) -> bytes:
+    text = bytearray()
+    while piece := answer.read1(65_536):
+        text += piece
+        if len(text) > MOST_BYTES:
+            raise http.client.HTTPException("an answer without an end")
+        _left(until)
+    return bytes(text)
+
+
+def _left(until: float) -> float:
+    left = until - time.monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
+
+
+def _ollama(answer: object, model: str) -> ServedWindow | None:
+    listed = _list(answer, "models")
     if listed is None:
         return None
-    entry = _one(listed, model, ("name", "model"))
+    entry = _entry(listed, model, ("name", "model"))
     if entry is None:
         return ServedWindow(None, "ollama", f"{model or 'a model'} is not in memory; Ollama decides when it loads it")
-    return _said(entry.get("context_length"), "ollama", "this release of Ollama does not tell the window; 0.34 does")
+    return _tokens(entry.get("context_length"), "ollama", "this release of Ollama does not tell the window; 0.34 does")
 
 
-def _llama_server(told: object, _model: str) -> ServedWindow | None:
-    settings = told.get("default_generation_settings") if isinstance(told, dict) else None
+def _llama_server(answer: object, _model: str) -> ServedWindow | None:
+    settings = answer.get("default_generation_settings") if isinstance(answer, dict) else None
     if not isinstance(settings, dict):
         return None
-    return _said(settings.get("n_ctx"), "llama-server", "llama-server tells no n_ctx; a router has none of its own")
+    return _tokens(settings.get("n_ctx"), "llama-server", "llama-server tells no n_ctx; a router has none of its own")
 
 
-def _lm_studio(told: object, model: str) -> ServedWindow | None:
-    listed = _list(told, "data")
+def _lm_studio(answer: object, model: str) -> ServedWindow | None:
+    listed = _list(answer, "data")
     if listed is None:
         return None
-    entry = _one(listed, model, ("id",))
+    entry = _entry(listed, model, ("id",))
     if entry is None:
         return ServedWindow(None, "lm-studio", f"LM Studio has no model {model!r:.80}")
-    return _said(entry.get("loaded_context_length"), "lm-studio", f"{entry.get('id')} is not in LM Studio's memory")
+    return _tokens(entry.get("loaded_context_length"), "lm-studio", f"{entry.get('id')} is not in LM Studio's memory")
 
 
-def _vllm(told: object, model: str) -> ServedWindow | None:
-    listed = _list(told, "data")
+def _vllm(answer: object, model: str) -> ServedWindow | None:
+    listed = _list(answer, "data")
     if listed is None:
         return None
-    entry = _one(listed, model, ("id", "root"))
+    entry = _entry(listed, model, ("id", "root"))
     if entry is None:
         return ServedWindow(None, "openai", f"the server has no model {model!r:.80}")
     if "max_model_len" in entry:
-        return _said(entry["max_model_len"], "vllm", "max_model_len is no number of tokens")
+        return _tokens(entry["max_model_len"], "vllm", "max_model_len is no number of tokens")
     return ServedWindow(None, "openai", "the server does not tell its window; set it beside the model")
 
 
@@ -170,12 +170,12 @@ _KINDS: tuple[tuple[str, Callable[[object, str], ServedWindow | None]], ...] = (
 )
 
 
-def _list(told: object, key: str) -> list[dict[str, object]] | None:
-    listed = told.get(key) if isinstance(told, dict) else None
+def _list(answer: object, key: str) -> list[dict[str, object]] | None:
+    listed = answer.get(key) if isinstance(answer, dict) else None
     return [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else None
 
 
-def _one(listed: list[dict[str, object]], model: str, keys: tuple[str, ...]) -> dict[str, object] | None:
+def _entry(listed: list[dict[str, object]], model: str, keys: tuple[str, ...]) -> dict[str, object] | None:
     """Return the entry of a model, also where only one of the two names has the tag "latest"; of "" the only entry."""
     if not model:
         return listed[0] if len(listed) == 1 else None
@@ -183,7 +183,7 @@ def _one(listed: list[dict[str, object]], model: str, keys: tuple[str, ...]) -> 
     return next((entry for entry in listed if any(entry.get(key) in names for key in keys)), None)
 
 
-def _said(tokens: object, server: str, otherwise: str) -> ServedWindow:
+def _tokens(tokens: object, server: str, otherwise: str) -> ServedWindow:
     if type(tokens) is int and tokens > 0:
         return ServedWindow(tokens, server, "")
     return ServedWindow(None, server, otherwise)

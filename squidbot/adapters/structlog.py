@@ -47,10 +47,10 @@ WARNINGS = frozenset(
 
 
 class StructlogObserver:
-    """Logs events as the host has configured structlog; where it has not, to standard error: output stays clean."""
+    """Logs events as the host has configured structlog, or else to standard error."""
 
     def __init__(self, logger: structlog.typing.FilteringBoundLogger | None = None) -> None:
-        """Log to `logger`, or to the one that the host's configuration gives for the name "squidbot"."""
+        """Log to `logger`, or to structlog's logger "squidbot"."""
         self._log = logger
 
     def notify(self, event: Event) -> None:
@@ -73,8 +73,8 @@ class StructlogObserver:
 
 def _fields(event: Event) -> dict[str, object]:
     scope = " ".join(f"{name}={part}" for name, part in event.scope._asdict().items() if part)
-    said = {"session": event.session_id, "cause": event.cause, "lease": event.window_id, "model": event.model}
-    fields: dict[str, object] = {**said, "scope": scope}
+    texts = {"session": event.session_id, "cause": event.cause, "lease": event.window_id, "model": event.model}
+    fields: dict[str, object] = {**texts, "scope": scope}
     fields = {name: value for name, value in fields.items() if value}
     if event.plan_id >= 0:
         fields["plan"] = event.plan_id

@@ -1,4 +1,4 @@
-"""Exact token counts from a local tiktoken rank file, tiktoken's own cache included; never goes to the network."""
+"""Exact token counts from a local tiktoken rank file or tiktoken's own cache; never downloads anything."""
 
 from __future__ import annotations
 
@@ -98,9 +98,9 @@ def _pattern(path: Path, pattern: str | None) -> str:
 
 
 def cached(encoding: str) -> Path | None:
-    """Return the file of a published vocabulary in tiktoken's cache; None where it is not, or is not what it should be.
+    """Return the file of a published vocabulary in tiktoken's cache; `None` if it is missing or has other bytes.
 
-    Its bytes are those that were published: the usual cache is a folder that all users of a machine may write to.
+    The bytes are checked because all users of a machine may write to the usual cache.
     """
     named = next((os.environ[name] for name in _CACHE_VARIABLES if name in os.environ), None)
     if named == "":

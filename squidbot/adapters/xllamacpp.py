@@ -1,4 +1,4 @@
-"""A model by xllamacpp: llama.cpp's own server in this process, from a wheel; it chats, counts and embeds."""
+"""A model by xllamacpp: llama.cpp's server inside this process. It chats, counts and embeds."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ UNAVAILABLE, SERVER_ERROR = 503, 500
 _UNREAD = "does not match the expected"
 
 
-def spelled(body: Mapping[str, object]) -> bytes:
-    """Return a request as JSON in UTF-8; a lone surrogate is sent as the replacement character.
+def to_json(body: Mapping[str, object]) -> bytes:
+    """Return a request as JSON in UTF-8; lone surrogates become U+FFFD.
 
     Raises:
         LLMError: the request holds what JSON can't.
@@ -63,7 +63,7 @@ def spelled(body: Mapping[str, object]) -> bytes:
 
 
 def failure(error: Mapping[str, object]) -> Exception:
-    """Return the error of ours for one of llama.cpp's server."""
+    """Return an error of llama.cpp's server as ours."""
     message = str(error.get("message") or error)
     if error.get("type") == "exceed_context_size_error":
         return ContextOverflowError(message)
@@ -76,9 +76,9 @@ def failure(error: Mapping[str, object]) -> Exception:
 class StreamedAnswer:
     """An answer that comes in pieces. The runtime calls `take` with each, in the thread that asked."""
 
-    def __init__(self, told: Callable[[str], None] | None, limits: Usage) -> None:
-        """Start empty; `told` gets each piece of the text. `limits`: the prompt's tokens, and the answer's limit."""
-        self._told = told
+    def __init__(self, on_text: Callable[[str], None] | None, limits: Usage) -> None:
+        """Start empty; `on_text` gets each piece of the text. `limits`: the prompt's tokens, and the answer's limit."""
+        self._told = on_text
         self._limits = limits
         self._answer = ChatAnswer()
         self._failure: BaseException | None = None
@@ -102,7 +102,7 @@ class StreamedAnswer:
 
         Raises:
             ContextOverflowError, LLMError: the runtime said that there is none.
-            BaseException: what `told` raised.
+            BaseException: what `on_text` raised.
         """
         if self._failure is not None:
             raise self._failure
@@ -110,12 +110,13 @@ class StreamedAnswer:
         if not answer.finish:
             raise LLMError("unreachable", "the runtime stopped within an answer")
         calls = [call for call in map(_whole_call, answer.calls()) if call]
-        content = answer.message.get("content") or ""
         finish = "length" if answer.finish == "length" else "tool_calls" if calls else "stop"
         reply = answer.reply(finish)
-        message = {key: value for key, value in reply.message.items() if key != "tool_calls"}
-        message["content"] = content or (None if calls else "")
-        return reply._replace(message={**message, "tool_calls": calls} if calls else message)
+        message = {**reply.message, "tool_calls": calls, "content": reply.message.get("content") or None}
+        if not calls:
+            del message["tool_calls"]
+            message["content"] = message["content"] or ""
+        return reply._replace(message=message)
 
     def _end_with(self, error: Mapping[str, object]) -> None:
         if self._answer.calls() or _UNREAD not in str(error.get("message")):
@@ -153,13 +154,13 @@ _ONE_AT_A_TIME = Lock()
 
 
 def loading_verbosity() -> int:
-    """Return the level to load with: with buffers where it can be lowered again, else errors alone."""
+    """Return the log level to load with: with buffer sizes if it can be lowered again, else errors only."""
     return ERRORS if _level_setter() is None else BUFFERS
 
 
 @contextmanager
-def overheard() -> Iterator[list[str]]:
-    """Return the lines that llama.cpp writes while the block runs, from their level on; filled when it ends."""
+def captured_log() -> Iterator[list[str]]:
+    """Collect the lines that llama.cpp logs while the block runs; the list is filled when it ends."""
     lines: list[str] = []
     # To be appended to: reading moves the place where its thread would write next, which both share.
     with _ONE_AT_A_TIME, tempfile.TemporaryFile("a+b") as file:
@@ -176,14 +177,14 @@ def overheard() -> Iterator[list[str]]:
         finally:
             if (setter := _level_setter()) is not None:
                 setter(SILENT)
-            text = _all_said(file)
+            text = _whole_log(file)
             os.dup2(own, STDERR)
             os.close(own)
             _sort(text, lines)
 
 
 def reason(lines: Sequence[str]) -> str:
-    """Return the first error among lines: those behind it only say what came of it. Without one the last line."""
+    """Return the first error among lines, whose followers are only its consequences; without one the last line."""
     errors = [line for line in lines if line.startswith("E ")]
     return errors[0][2:].strip() if errors else lines[-1][2:].strip() if lines else "nothing"
 
@@ -193,8 +194,8 @@ def _level_setter() -> ctypes._NamedFuncPointer | None:
     return getattr(library, _LEVEL_SETTER, None)
 
 
-def _all_said(file: IO[bytes]) -> str:
-    """Return the text of a file that another thread may still be writing to the end."""
+def _whole_log(file: IO[bytes]) -> str:
+    """Return the text of a log file to its end, which another thread may still be writing."""
     end = time.monotonic() + PATIENCE_SECONDS
     before, text = b"", b" "
     while time.monotonic() < end and not (before == text and any(words in text for words in _LAST)):
@@ -206,14 +207,14 @@ def _all_said(file: IO[bytes]) -> str:
 
 
 def _sort(text: str, lines: list[str]) -> None:
-    """Add llama.cpp's lines to `lines`; write the others where they were to go."""
+    """Add llama.cpp's lines to `lines`, and write all others to standard error."""
     ours = False
     for line in text.splitlines():
-        if said := _LINE.match(_COLOURS.sub("", line)):
-            lines.append(said[1].strip())
+        if match := _LINE.match(_COLOURS.sub("", line)):
+            lines.append(match[1].strip())
         elif not ours and sys.stderr is not None:
             sys.stderr.write(f"{line}\n")
-        ours = said is not None or ours
+        ours = match is not None or ours
 
 
 # Counting answers within milliseconds, a text of megabytes within seconds; generating has no limit.
@@ -227,8 +228,8 @@ class Runtime:
         sizes: what its buffers take; None where its log does not say.
     """
 
-    def __init__(self, made: Callable[[str, int], xllamacpp.CommonParams], path: str) -> None:
-        """Load it: `made` returns its parameters for a key to its port and a level of its log.
+    def __init__(self, params_for: Callable[[str, int], xllamacpp.CommonParams], path: str) -> None:
+        """Load it: `params_for` returns its parameters, given its port's key and its log level.
 
         Raises:
             ModelLoadError: it can't be loaded; the text has what llama.cpp said.
@@ -238,8 +239,8 @@ class Runtime:
         self._key = token_hex(16)
         lines: list[str] = []
         try:
-            with overheard() as lines:
-                self._server: xllamacpp.Server | None = xllamacpp.Server(made(self._key, loading_verbosity()))
+            with captured_log() as lines:
+                self._server: xllamacpp.Server | None = xllamacpp.Server(params_for(self._key, loading_verbosity()))
         except (RuntimeError, ValueError) as error:
             raise ModelLoadError(f"llama.cpp can't load {path}: {reason(lines)}") from error
         buffers = read_buffers(lines)
@@ -258,7 +259,7 @@ class Runtime:
 
     @property
     def server(self) -> xllamacpp.Server:
-        """What answers in this process, without the port.
+        """The server object in this process.
 
         Raises:
             LLMError: it was closed.
@@ -268,12 +269,12 @@ class Runtime:
         return server
 
     def ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:  # noqa: ANN401  # JSON
-        """Return the answer to what can be asked by its port only.
+        """Return the JSON answer to a request through its port.
 
         Raises:
             ContextOverflowError, LLMError: it says so, was closed, or can't be reached.
         """
-        sent = None if body is None else spelled(body)
+        sent = None if body is None else to_json(body)
         headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
         with self._lock:
             try:
@@ -290,7 +291,7 @@ class Runtime:
         return answer
 
     def close(self) -> None:
-        """Give back its memory, when all who wait for an answer have it; a second call does nothing."""
+        """Free its memory after pending answers; a second call does nothing."""
         with self._lock:
             # An open line would keep its threads for some seconds.
             self._port.close()
@@ -315,7 +316,7 @@ EMBEDDED_TOKENS = 2048
 
 
 def for_chat(path: str, loading: Loading, threads: int, key: str, verbosity: int) -> xllamacpp.CommonParams:
-    """Return the parameters of a server that chats; it asks for `key` at its port, which is on this machine only."""
+    """Return the parameters of a chat server; its local port asks for `key`."""
     params = _quiet(path, threads, key, verbosity)
     params.n_ctx = loading.n_ctx
     params.n_batch = loading.n_batch
@@ -335,7 +336,7 @@ def for_chat(path: str, loading: Loading, threads: int, key: str, verbosity: int
 def for_vectors(  # noqa: PLR0913, PLR0917  # what one load depends on; key and level come last
     path: str, loading: Loading, threads: int, pooling: xllamacpp.llama_pooling_type, key: str, verbosity: int
 ) -> xllamacpp.CommonParams:
-    """Return the parameters of a server that embeds: in main memory only, so that no device has to hold it, too."""
+    """Return the parameters of an embedding server, which uses main memory only."""
     params = _quiet(path, threads, key, verbosity)
     params.embedding = True
     params.pooling_type = pooling
@@ -384,12 +385,12 @@ def _flash(*, on: bool) -> xllamacpp.llama_flash_attn_type:
 # Counts that are remembered, oldest forgotten first: a long conversation is counted anew after each restart, and
 # hardly ever twice within one. An entry takes about 150 bytes.
 REMEMBERED = 8192
-# Every special token that the models at hand have is spelled with one of these.
+# Every special token that the models at hand have is to_json with one of these.
 SPECIAL_MARKS = "<[|\uff5c"
 
 
 class VocabularyCounter(ExactCounter):
-    """Counts as the model's own runtime does. Where a text spells special tokens, it counts what is more.
+    """Counts as the model's own runtime does; for a text that spells special tokens, the larger count.
 
     In a chat the runtime reads them as the tokens they name; elsewhere they are characters.
     """
@@ -422,15 +423,15 @@ class VocabularyCounter(ExactCounter):
         return known
 
     def _tokens(self, text: str, *, special: bool) -> int:
-        asked = {"content": text, "add_special": False, "parse_special": special}
-        return len(self._runtime.ask("POST", "/tokenize", asked)["tokens"])
+        body = {"content": text, "add_special": False, "parse_special": special}
+        return len(self._runtime.ask("POST", "/tokenize", body)["tokens"])
 
 
 _POOLING = xllamacpp.llama_pooling_type
 
 
 class XllamacppEmbedder:
-    """Embeds with a model's file, loaded once more into main memory: devices hold the chat alone.
+    """Embeds with a model's file, loaded once more into main memory.
 
     A model that says how its vectors are made is taken at its word; of others the mean of all tokens is taken. Texts
     are read one after the other.
@@ -467,14 +468,14 @@ class XllamacppEmbedder:
         return [self._vector(text) for text in texts]
 
     def close(self) -> None:
-        """Give back its memory; a second call does nothing."""
+        """Free its memory; a second call does nothing."""
         self._runtime.close()
 
     def _vector(self, text: str) -> tuple[float, ...]:
         with self._lock:
             try:
-                asked = spelled({"input": text, "encoding_format": "float"})
-                answer = json.loads(self._runtime.server.handle_embeddings(asked))
+                body = to_json({"input": text, "encoding_format": "float"})
+                answer = json.loads(self._runtime.server.handle_embeddings(body))
             except (RuntimeError, ValueError) as error:
                 raise LLMError("refused", f"no vector: {error}") from error
         if "error" in answer:
@@ -492,7 +493,7 @@ def _loaded(definition: Definition, threads: int, pooling: xllamacpp.llama_pooli
 def open_model(
     definition: Definition, *, extra: Mapping[str, object] | None = None, threads: int = 0
 ) -> XllamacppModel:
-    """Load a model and return it. All Python threads stand still meanwhile: the package holds Python's lock.
+    """Load a model and return it. All Python threads stop meanwhile: the package holds the GIL.
 
     llama.cpp ends the process where some settings contradict each other: check them first, with the file's header.
     `extra` is added to each request for an answer, by the names of llama.cpp's server: "temperature", "seed", ...
@@ -545,7 +546,7 @@ class XllamacppModel(ChatModel):
         messages: Sequence[Mapping[str, object]],
         max_output_tokens: int,
         tools: Sequence[Mapping[str, object]] = (),
-        told: Callable[[str], None] | None = None,
+        on_text: Callable[[str], None] | None = None,
         stable: Sequence[int] = (),  # noqa: ARG002  # it keeps the newest prompt whole
     ) -> Reply:
         """Return the next message of the assistant; a prompt that does not fit is not sent: it is counted first.
@@ -559,11 +560,11 @@ class XllamacppModel(ChatModel):
         tokens = self.prompt_tokens(messages, tools)
         check_room(self.name, tokens, max_output_tokens, self.window_tokens)
         body = {**self._body(messages, tools), "max_tokens": max_output_tokens, "stream": True}
-        answer = StreamedAnswer(told, Usage(tokens, max_output_tokens))
+        answer = StreamedAnswer(on_text, Usage(tokens, max_output_tokens))
         try:
             # In pieces even without `told`: between two of them the user can interrupt it.
             self._runtime.server.handle_chat_completions(
-                spelled({**body, "stream_options": {"include_usage": True}}), answer.take
+                to_json({**body, "stream_options": {"include_usage": True}}), answer.take
             )
         except (RuntimeError, ValueError) as error:
             raise LLMError("refused", str(error)) from error
@@ -585,7 +586,7 @@ class XllamacppModel(ChatModel):
             return self._embedder
 
     def close(self) -> None:
-        """Give back all memory; a second call does nothing."""
+        """Free all memory; a second call does nothing."""
         with self._lock:
             if self._embedder is not None:
                 self._embedder.close()

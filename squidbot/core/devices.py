@@ -1,4 +1,4 @@
-"""What a look at the machine found: the devices that a model could be put on, and who said so."""
+"""Devices that a model could be put on, as sources report them."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class Device(NamedTuple):
     """One device as it is now.
 
     Attributes:
-        number: from 0, in the order in which the model's runtime will see them.
-        uuid: the vendor's own name for this very device; "" where unknown.
-        name: what it is called, for people.
-        vendor: who made it.
-        total_bytes: its memory, or of unified memory what a GPU may have.
-        free_bytes: what nobody uses at this moment, other programs and the desktop counted; at most the total; None
-            where it does not tell.
+        number: from 0, in the order of the model's runtime.
+        uuid: the vendor's unique name of the device; "" where unknown.
+        name: to show to people.
+        vendor: its manufacturer.
+        total_bytes: its memory; with unified memory, what a GPU may use of it.
+        free_bytes: what no program uses at this moment, the desktop included; at most the total; `None` where
+            unknown.
         unified: whether it shares main memory.
-        source: the probe that says so.
+        source: the probe that reported it.
         utilisation_fraction: how busy it is, 0 to 1; None where unknown.
-        pressure: None where the system does not tell.
+        pressure: of memory, as the system reports it; `None` where unknown.
     """
 
     number: int
@@ -44,7 +44,7 @@ class Device(NamedTuple):
 
 
 class Tried(NamedTuple):
-    """One source that was asked: how many devices it found, and in a sentence why not more; "" where all went well."""
+    """One source that was asked: how many devices it found, and why not more, or ""."""
 
     source: str
     found: int
@@ -52,30 +52,30 @@ class Tried(NamedTuple):
 
 
 class Probed(NamedTuple):
-    """What a probe saw: the devices by number, and each source that was asked, in order."""
+    """The devices by number, and each source that was asked, in order."""
 
     devices: tuple[Device, ...]
     tried: tuple[Tried, ...]
 
 
 class MainMemory(NamedTuple):
-    """Main memory as this process may use it, in bytes: all of it, and what can still be taken without swapping."""
+    """Main memory that this process may use, in bytes: all of it, and what is available without swapping."""
 
     total_bytes: int
     available_bytes: int
 
 
 def shown(text: str) -> str:
-    """Return what somebody else wrote as one printable line of at most 200 characters."""
+    """Return a foreign text as one printable line of at most 200 characters."""
     words = " ".join(text[: 8 * SHOWN_CHARS].split())
     line = "".join(char if char.isprintable() else "?" for char in words)
     return line if len(line) <= SHOWN_CHARS else line[: SHOWN_CHARS - 3] + "..."
 
 
 def sound(device: Device) -> Device | None:
-    """Return a device as the values above promise it, whatever a driver or program said; None where it has no memory.
+    """Return a device with sane values, whatever its source reported; `None` where it has no memory.
 
-    Free memory is at most the total (Intel's driver on Windows has said more), and None where it was negative; a
+    Free memory is at most the total (Intel's driver on Windows reports more), and `None` if it was negative; a
     utilisation outside of 0 to 1 is None; texts are one printable line.
     """
     total, free, busy = device.total_bytes, device.free_bytes, device.utilisation_fraction

@@ -310,14 +310,14 @@ class Chat(LLM, Protocol):
         messages: Sequence[Mapping[str, object]],
         max_output_tokens: int,
         tools: Sequence[Mapping[str, object]] = (),
-        told: Callable[[str], None] | None = None,
+        on_text: Callable[[str], None] | None = None,
         stable: Sequence[int] = (),
     ) -> Reply:
         """Return the next message of the assistant, which may call `tools`, of at most `max_output_tokens`.
 
-        `told` gets the pieces of its text as they come; what it raises ends the answer and goes to the caller. `stable`
-        says how many messages, from the first, stay longest as they are (see `Assembly.stable`): who keeps prefixes
-        on demand keeps one up to there. It changes nothing of the answer.
+        `on_text` gets the pieces of its text as they come; what it raises ends the answer and goes to the caller.
+        `stable` says how many messages, from the first, stay longest as they are (see `Assembly.stable`): a provider
+        that caches prefixes on demand caches one up to there. It does not change the answer.
 
         Raises:
             ContextOverflowError: messages, tools and the room for the answer don't fit the model's window.

@@ -74,11 +74,11 @@ def write_gguf(  # noqa: PLR0913  # a file has that many sides, and each has its
         parts: how many files.
     """
     path = Path(path)
-    said = dict(metadata)
+    keys = dict(metadata)
     if alignment != 32:
-        said.setdefault("general.alignment", alignment)
+        keys.setdefault("general.alignment", alignment)
     if parts == 1:
-        _write(path, _head(version, said, tensors), tensors, data, alignment)
+        _write(path, _head(version, keys, tensors), tensors, data, alignment)
         return [path]
     paths = [part_path(path, number, parts) for number in range(parts)]
     for number, part in enumerate(paths):
@@ -88,9 +88,9 @@ def write_gguf(  # noqa: PLR0913  # a file has that many sides, and each has its
             "split.tensors.count": Typed("i32", len(tensors)),
         }
         first, last = (len(tensors) * edge // parts for edge in (number, number + 1))
-        own = said if number == 0 else {key: said[key] for key in ("general.alignment",) if key in said}
-        held = tensors[first:last]
-        _write(part, _head(version, {**own, **split}, held), held, data, alignment)
+        own = keys if number == 0 else {key: keys[key] for key in ("general.alignment",) if key in keys}
+        own_tensors = tensors[first:last]
+        _write(part, _head(version, {**own, **split}, own_tensors), own_tensors, data, alignment)
     return paths
 
 

@@ -248,8 +248,8 @@ def _checks_back(chat: Chat, most: int) -> None:
     message = _checks_reply(chat, ASKED, (), most).message
     if not _text_and_calls(chat.form, message)[0]:
         return  # nothing was said; whether that comes back is the codec's affair
-    said = _dicts(message.get("output")) if chat.form == "openai.responses" else [dict(message)]
-    _checks_reply(chat, [*ASKED, *said, {"role": "user", "content": "And what is high?"}], (), most)
+    answered = _dicts(message.get("output")) if chat.form == "openai.responses" else [dict(message)]
+    _checks_reply(chat, [*ASKED, *answered, {"role": "user", "content": "And what is high?"}], (), most)
 
 
 def _checks_listener(chat: Chat, most: int) -> None:
@@ -257,7 +257,7 @@ def _checks_listener(chat: Chat, most: int) -> None:
         raise _StoppedError
 
     try:
-        reply = chat.reply(ASKED, most, told=stops)
+        reply = chat.reply(ASKED, most, on_text=stops)
     except _StoppedError:
         pass
     else:
@@ -326,11 +326,11 @@ def _checks_name(factory: Callable[[], LLM]) -> None:
 
 
 def _checks_answer(llm: LLM, answer_tokens: int) -> None:
-    made = llm.complete(SYSTEM, PROMPT, answer_tokens)
-    assert isinstance(made, Completion), f"complete returns a Completion: got {made!r:.80}"
-    assert isinstance(made.text, str), f"its text is a str: got {made.text!r:.80}"
-    assert made.text.strip(), "an answer of nothing is an LLMError, and never returned"
-    for name, tokens in (("input_tokens", made.input_tokens), ("output_tokens", made.output_tokens)):
+    completion = llm.complete(SYSTEM, PROMPT, answer_tokens)
+    assert isinstance(completion, Completion), f"complete returns a Completion: got {completion!r:.80}"
+    assert isinstance(completion.text, str), f"its text is a str: got {completion.text!r:.80}"
+    assert completion.text.strip(), "an answer of nothing is an LLMError, and never returned"
+    for name, tokens in (("input_tokens", completion.input_tokens), ("output_tokens", completion.output_tokens)):
         assert isinstance(tokens, int), f"{name} is an int: got {tokens!r}"
         assert tokens >= 0, f"{name} is 0 or more: got {tokens!r}"
 
@@ -338,10 +338,12 @@ def _checks_answer(llm: LLM, answer_tokens: int) -> None:
 def _checks_llm_texts(llm: LLM, answer_tokens: int) -> None:
     for text in ODD_TEXTS:
         try:
-            made = llm.complete(text, f"{text}\n{PROMPT}", answer_tokens)
+            completion = llm.complete(text, f"{text}\n{PROMPT}", answer_tokens)
         except (LLMError, ContextOverflowError):
             continue  # what a provider refuses is its own affair, so long as it is told in our words
-        assert isinstance(made, Completion), f"a prompt with {text!a} gets a Completion, or an LLMError: got {made!r}"
+        assert isinstance(completion, Completion), (
+            f"a prompt with {text!a} gets a Completion, or an LLMError: got {completion!r}"
+        )
 
 
 def check_token_counter(counter: TokenCounter) -> None:
@@ -456,7 +458,7 @@ def _checks_same(vector: Sequence[float], other: Sequence[float], what: str) -> 
 
 
 def _distance(vector: Sequence[float], other: Sequence[float]) -> float:
-    return max(abs(one - two) for one, two in zip(vector, other, strict=True))
+    return max(abs(a - b) for a, b in zip(vector, other, strict=True))
 
 
 def _checks_odd(embedder: Embedder) -> None:
@@ -500,9 +502,11 @@ def _checks_window(model: LoadedModel, most: int) -> None:
     assert model.served.window_tokens == window, "the window is what the runtime said it set up"
     if window is None:
         return
-    asked = model.reply(ASKED, most).input_tokens
-    assert asked + most <= window, f"this check needs a window of more than {asked + most}: it is {window}"
+    input_tokens = model.reply(ASKED, most).input_tokens
+    assert input_tokens + most <= window, (
+        f"this check needs a window of more than {input_tokens + most}: it is {window}"
+    )
     long: tuple[Json, ...] = ({"role": "user", "content": "word " * (window * 4)},)
     what = "messages and an answer that are more than the window are a ContextOverflowError"
-    for messages, tokens in ((ASKED, window - asked + 1), (long, most)):
+    for messages, tokens in ((ASKED, window - input_tokens + 1), (long, most)):
         _raises(partial(model.reply, messages, tokens), _OVERFLOW, what)

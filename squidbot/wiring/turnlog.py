@@ -35,7 +35,7 @@ PLACES = {
 }
 
 
-class LoggedRequest(NamedTuple):
+class RequestEntry(NamedTuple):
     """One request.
 
     Attributes:
@@ -73,7 +73,7 @@ class LoggedRequest(NamedTuple):
 
 
 @dataclass(slots=True)
-class LoggedCall:
+class CallEntry:
     """One call of a tool; `iteration` counts the model's answers in its turn from 1, `result` is `None` at first."""
 
     call_id: str
@@ -95,7 +95,7 @@ class LoggedCall:
 
 
 @dataclass(slots=True)
-class LoggedTurn:
+class TurnEntry:
     """One turn, as far as it has gone.
 
     Attributes:
@@ -106,8 +106,8 @@ class LoggedTurn:
 
     first_seq: int = -1
     time: float | None = None
-    requests: list[LoggedRequest] = field(default_factory=list)
-    calls: list[LoggedCall] = field(default_factory=list)
+    requests: list[RequestEntry] = field(default_factory=list)
+    calls: list[CallEntry] = field(default_factory=list)
     iterations: int = 0
     answer: str | None = None
     ended: bool = False
@@ -130,7 +130,7 @@ class LoggedTurn:
         except (KeyError, ValueError):
             self.answer, self.ended = row.payload, not row.call_ids
             return
-        self.calls += [LoggedCall(call.id, call.name, call.arguments, self.iterations) for call in message.calls]
+        self.calls += [CallEntry(call.id, call.name, call.arguments, self.iterations) for call in message.calls]
         self.answer, self.ended = message.text, not message.calls
 
     def to_json(self, session_id: str, model: str) -> dict[str, object]:
@@ -147,21 +147,21 @@ class LoggedTurn:
         }
 
 
-def logged_request(made: Assembly, before: Sequence[str]) -> LoggedRequest:
+def logged_request(assembly: Assembly, before: Sequence[str]) -> RequestEntry:
     """Return a request as it is logged; `before` are the payloads of the request before."""
-    payloads, codec, used = made.payloads, made.codecs[made.form], made.report.usage
+    payloads, codec, used = assembly.payloads, assembly.codecs[assembly.form], assembly.report.usage
     pairs = zip(payloads, before, strict=False)
     same = next((place for place, (new, old) in enumerate(pairs) if new != old), min(len(payloads), len(before)))
-    return LoggedRequest(
+    return RequestEntry(
         messages=len(payloads),
         same=same,
-        lines=tuple((at, made.parts[at].role, _text(payloads[at], codec)) for at in range(same, len(payloads))),
+        lines=tuple((at, assembly.parts[at].role, _text(payloads[at], codec)) for at in range(same, len(payloads))),
         bound_tokens=used.current_tokens,
         limit_tokens=used.max_tokens,
-        certificate=made.certificate,
-        plan_id=made.plan.plan_id if made.plan else -1,
-        cause=made.event.cause if made.event else "",
-        budget=tuple(_budget(made)),
+        certificate=assembly.certificate,
+        plan_id=assembly.plan.plan_id if assembly.plan else -1,
+        cause=assembly.event.cause if assembly.event else "",
+        budget=tuple(_budget(assembly)),
     )
 
 
@@ -179,20 +179,20 @@ def action_of(parameters: object) -> str | None:
     return action if isinstance(action, str) else None
 
 
-def _budget(made: Assembly) -> Iterator[tuple[str, int]]:
+def _budget(assembly: Assembly) -> Iterator[tuple[str, int]]:
     """Yield the parts of a request with what each costs at most, between the window and what is left."""
     costs = dict.fromkeys(("system", "head", "notes", "history"), 0)
-    for part in made.parts:
+    for part in assembly.parts:
         costs[PLACES.get(part.kind, "history")] += part.cost.bound
-    yield "window", made.window.window_tokens
-    yield "reserve", made.max_output_tokens
+    yield "window", assembly.window.window_tokens
+    yield "reserve", assembly.max_output_tokens
     yield "system", costs["system"]
-    yield "tools", max(0, made.cost.bound - sum(costs.values()))
+    yield "tools", max(0, assembly.cost.bound - sum(costs.values()))
     yield "head", costs["head"]
     yield "notes", costs["notes"]
     yield "history", costs["history"]
-    yield "request", made.cost.bound
-    yield "free", made.limit.bound - made.cost.bound
+    yield "request", assembly.cost.bound
+    yield "free", assembly.limit.bound - assembly.cost.bound
 
 
 def _text(payload: str, codec: Codec) -> str:
@@ -235,7 +235,7 @@ ABOUT = {
 ANYTHING = "x1y2z3w4v5"
 
 
-def text_of(turn: LoggedTurn, session_id: str, model: str, redactor: Redactor) -> str:
+def text_of(turn: TurnEntry, session_id: str, model: str, redactor: Redactor) -> str:
     """Return a turn as it is written: its requests, its tool calls, the response, its budget, all of it as JSON.
 
     A mark stands in the place of each secret.
@@ -279,7 +279,7 @@ def _read(text: str) -> tuple[str, int, str]:
         return "", -1, text
 
 
-def _request(number: int, request: LoggedRequest) -> Iterator[str]:
+def _request(number: int, request: RequestEntry) -> Iterator[str]:
     plan = f", plan {request.plan_id}" if request.plan_id >= 0 else ""
     cause = f", changed: {request.cause}" if request.cause else ""
     used = f"{request.bound_tokens:,} of {request.limit_tokens:,} tokens ({request.certificate})"
@@ -292,7 +292,7 @@ def _request(number: int, request: LoggedRequest) -> Iterator[str]:
         yield f"  #{place} [{role}] {text}"
 
 
-def _call(number: int, call: LoggedCall, redactor: Redactor) -> Iterator[str]:
+def _call(number: int, call: CallEntry, redactor: Redactor) -> Iterator[str]:
     parameters = _cleaned(parameters_of(call.arguments), redactor)
     yield f"[{number}] Tool: {call.tool}"
     if (action := action_of(parameters)) is not None:
@@ -390,17 +390,17 @@ class SessionLog:
         self._session_id = session_id
         self._model = model
         self._codecs = codecs
-        self._turn = LoggedTurn()
+        self._turn = TurnEntry()
         # The newest request, byte for byte: what follows is set beside it.
         self._before: tuple[str, ...] = ()
 
-    def asked(self, made: Assembly) -> None:
+    def asked(self, assembly: Assembly) -> None:
         """Take a request; where it opens a turn, one that has not ended is written as far as it went."""
-        incoming = made.incoming
+        incoming = assembly.incoming
         if incoming and incoming[0].turn == incoming[0].seq and self._turn.iterations:
             self._write()
-        self._turn.requests.append(logged_request(made, self._before))
-        self._before = made.payloads
+        self._turn.requests.append(logged_request(assembly, self._before))
+        self._before = assembly.payloads
 
     def recorded(self, rows: Sequence[StoredMessage], usage: Usage | None) -> None:
         """Take what was recorded, with what was reported for the newest request."""
@@ -414,5 +414,5 @@ class SessionLog:
             self._write()
 
     def _write(self) -> None:
-        turn, self._turn = self._turn, LoggedTurn()
+        turn, self._turn = self._turn, TurnEntry()
         self._log.append(self._session_id, text_of(turn, self._session_id, self._model, self._log.redactor))

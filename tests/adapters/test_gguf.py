@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from squidbot.adapters import gguf
-from squidbot.adapters.gguf import Cursor, read_header
+from squidbot.adapters.gguf import HeaderCursor, read_header
 from squidbot.core.errors import ModelFileError
 from squidbot.core.sizing.header import TENSOR_TYPES, Header, LongArray, Tensor, type_id
 from squidbot.testing import offline_chat_model, write_gguf
@@ -213,7 +213,7 @@ def test_read_header_refuses_a_file_that_is_cut_while_it_is_read(tmp_path: Path)
     path = tmp_path / "m.gguf"
     path.write_bytes(bytes(100))
     with path.open("rb", buffering=0) as file:
-        cursor = Cursor(file, str(path), 200)
+        cursor = HeaderCursor(file, str(path), 200)
         assert cursor.take(90, "zeros") == bytes(90)
         with pytest.raises(ModelFileError, match=r"byte 90: the file ends at byte 200, within zeros"):
             cursor.take(20, "zeros")

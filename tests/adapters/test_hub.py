@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,6 +12,9 @@ from squidbot.adapters.hub import find_model
 from squidbot.core.errors import ConfigError
 from squidbot.core.sizing.header import Tensor
 from squidbot.testing import write_gguf
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 REPO, OLD, NEW = "Org/Tiny-GGUF", "a" * 40, "b" * 40
 
@@ -38,13 +41,6 @@ class Home:
             (repository / "refs").mkdir(exist_ok=True)
             (repository / "refs" / "main").write_text(revision)
         return snapshot
-
-    def file(self, path: str) -> Path:
-        """Put a file below the home folder."""
-        whole = self.folder / path
-        whole.parent.mkdir(parents=True, exist_ok=True)
-        whole.write_text("x")
-        return whole
 
     def find(self, filename: str, repo_id: str = REPO, **variables: str) -> Path:
         """Look with these variables beside HOME."""
@@ -96,34 +92,6 @@ def test_find_model_looks_where_the_environment_says(home: Home, variable: str, 
     named, usual = home.hub("both.gguf", cache=cache), home.hub("both.gguf", revision=OLD)
     expected = usual if cache.startswith(".cache") or variable == "LLAMA_CACHE" else named
     assert home.find("both.gguf", **{variable: value.format(home.folder)}) == expected / "both.gguf"
-
-
-@pytest.mark.parametrize(
-    ("path", "variables"),
-    [
-        (".cache/llama.cpp/Org_Tiny-GGUF_tiny-q8_0.gguf", {}),
-        ("l/Org_Tiny-GGUF_tiny-q8_0.gguf", {"LLAMA_CACHE": "~/l"}),
-        ("x/llama.cpp/Org_Tiny-GGUF_tiny-q8_0.gguf", {"XDG_CACHE_HOME": "~/x"}),
-        ("w/llama.cpp/Org_Tiny-GGUF_tiny-q8_0.gguf", {"LOCALAPPDATA": "~/w"}),
-        (".lmstudio/models/Org/Tiny-GGUF/tiny-q8_0.gguf", {}),
-        (".cache/lm-studio/models/Org/Tiny-GGUF/tiny-q8_0.gguf", {}),
-        (".lmstudio/models/org/tiny-gguf/tiny-q8_0.gguf", {}),
-        ("moved/models/Org/Tiny-GGUF/tiny-q8_0.gguf", {"pointer": "moved"}),
-    ],
-)
-def test_find_model_knows_the_caches_of_other_programs(home: Home, path: str, variables: dict[str, str]) -> None:
-    """llama.cpp's earlier one, flat; LM Studio's, a tree, wherever its pointer says that it is."""
-    whole = home.file(path)
-    home.file(str(Path(path).parent / "Other_Tiny-GGUF_tiny-q8_0.gguf"))
-    if "pointer" in variables:
-        (home.folder / ".lmstudio-home-pointer").write_text(f"{home.folder / variables['pointer']}\n")
-    assert home.find("tiny-q8_0.gguf", **variables) == whole
-
-
-def test_find_model_finds_what_was_in_a_folder_of_its_repository(home: Home) -> None:
-    """llama.cpp's earlier cache had "_" for the slashes."""
-    whole = home.file(".cache/llama.cpp/Org_Tiny-GGUF_Q8_0_tiny-q8_0.gguf")
-    assert home.find("Q8_0/tiny-q8_0.gguf") == whole
 
 
 # -- which ------------------------------------------------------------------------------------------------------------
@@ -187,7 +155,7 @@ def test_find_model_says_where_it_looked_and_what_would_download(home: Home) -> 
         home.find("tiny.gguf", HF_HOME=str(home.folder / "hf"))
     text = str(caught.value)
     assert text.startswith("tiny.gguf of Org/Tiny-GGUF was not found, nothing of Org/Tiny-GGUF is there; looked in ")
-    folders = ("hf/hub", ".cache/huggingface/hub", ".cache/llama.cpp", ".lmstudio/models", ".cache/lm-studio/models")
+    folders = ("hf/hub", ".cache/huggingface/hub")
     assert all(str(home.folder / folder) in text for folder in folders)
     assert text.endswith("Nothing is downloaded by itself; this does it: hf download Org/Tiny-GGUF tiny.gguf")
 
@@ -205,8 +173,6 @@ def test_find_model_never_takes_what_is_not_whole(home: Home) -> None:
     snapshot = home.hub("a.gguf", "b-00001-of-00002.gguf", "c-00002-of-00002.gguf")
     blob = (snapshot / "a.gguf").resolve()
     blob.rename(f"{blob}.incomplete")
-    home.file(".cache/llama.cpp/Org_Tiny-GGUF_a.gguf.downloadInProgress")
-    home.file(".lmstudio/models/Org/Tiny-GGUF/downloading_a.gguf.part")
     for filename in ("a.gguf", "*a.gguf*", "b*.gguf", "c*", "*"):
         with pytest.raises(ConfigError, match="was not found, nothing of Org/Tiny-GGUF is there"):
             home.find(filename)

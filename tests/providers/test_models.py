@@ -169,7 +169,7 @@ def test_an_answer_that_broke_off_goes_on_with_the_part_that_was_told(providers:
         pieces: list[str] = []
         providers.faults = [Fault(cut_after=6)]
         with pytest.raises(LLMError, match=r"broke off|not reached|closed the connection"):
-            model.reply(made.messages, 100, told=pieces.append)
+            model.reply(made.messages, 100, on_text=pieces.append)
         assert pieces
         session.record(made.incoming, {"role": "assistant", "content": "".join(pieces)})
         assert model.reply(session.assemble("And?").messages, 100).finish == "stop"

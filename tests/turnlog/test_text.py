@@ -8,17 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.redaction import Redactor
-from squidbot.wiring.turnlog import LoggedCall, LoggedRequest, LoggedTurn, text_of
+from squidbot.wiring.turnlog import CallEntry, RequestEntry, TurnEntry, text_of
 
 BUDGET = (("window", 100), ("reserve", 10), ("request", 20))
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
 KEY = "sk-abcdefghijklmnopqrstuvwx1234"
 
 
-def turn(said: str = "Hello", arguments: str = "{}", result: str | None = "done", answer: str = "Yes.") -> LoggedTurn:
+def turn(said: str = "Hello", arguments: str = "{}", result: str | None = "done", answer: str = "Yes.") -> TurnEntry:
     """Return a turn with one call of a tool."""
-    asked = LoggedRequest(1, 0, ((0, "user", said),), 20, 90, "measured", -1, "", BUDGET)
-    return LoggedTurn(3, 0.0, [asked], [LoggedCall("c", "look", arguments, 1, result)], 1, answer, ended=True)
+    asked = RequestEntry(1, 0, ((0, "user", said),), 20, 90, "measured", -1, "", BUDGET)
+    return TurnEntry(3, 0.0, [asked], [CallEntry("c", "look", arguments, 1, result)], 1, answer, ended=True)
 
 
 def test_secrets_are_marked_wherever_they_stand() -> None:

@@ -48,20 +48,20 @@ _LINE: Final = re.compile(r"([0-9a-f]{32}) ([0-9]{1,9})")
 
 
 class KeptCounts:
-    """Counts by digest, of what one counter has counted. Threads may share it.
+    """Counts of texts by digest. Threads may share it.
 
-    A disk that fails, or a damaged line, costs no more than that a text is counted once again.
+    A failing disk or a damaged line only means that a text is counted again.
     """
 
     def __init__(self, counter: str) -> None:
-        """Take who counts: one that counts otherwise has another name. Kept in memory until `keep` names a file."""
+        """Take the counter's name, which differs for other counts. Kept in memory until `keep` names a file."""
         self._counter = counter
         self._known: dict[str, int] = {}
         self._path: Path | None = None
         self._lock = threading.Lock()
 
     def keep(self, path: str | os.PathLike[str]) -> None:
-        """Take what a file has, and add to it from now on; it need not be there yet."""
+        """Read a file, if it exists, and append to it from now on."""
         with self._lock:
             self._path = Path(path)
             with suppress(OSError):  # none yet; or unreadable, and then each text is asked for once more
@@ -72,17 +72,17 @@ class KeptCounts:
                     self._shorten(self._path)
 
     def key(self, text: str) -> str:
-        """Return what a text is known by."""
+        """Return the key of a text."""
         named = f"{self._counter}\0{text}".encode("utf-8", "surrogatepass")
         return hashlib.sha256(named).hexdigest()[:DIGEST_CHARS]
 
     def get(self, key: str) -> int | None:
-        """Return the count of a text by its key; None where it was not counted yet."""
+        """Return the count of a text by its key; `None` if it was not counted yet."""
         with self._lock:
             return self._known.get(key)
 
     def put(self, key: str, count: int) -> None:
-        """Take the count of a text, and add it to the file, if there is one."""
+        """Add the count of a text, also to the file, if there is one."""
         with self._lock:
             if len(self._known) >= MOST_TEXTS:
                 self._known.pop(next(iter(self._known)))
@@ -101,7 +101,7 @@ class KeptCounts:
             os.close(number)
 
     def _shorten(self, path: Path) -> None:
-        """Write the newest alone. What another process adds meanwhile is asked for once more."""
+        """Write only the newest. What another process adds meanwhile is counted again."""
         new = path.with_name(f"{path.name}.new")
         with open_own(new, "w") as file:
             file.write("".join(f"{key} {count}\n" for key, count in self._known.items()).encode("ascii"))

@@ -1,4 +1,4 @@
-"""What the cosines of known embedders say of an answer, whichever runtime they are run by: measured, not guessed."""
+"""What embedders and vector indexes share: measured cosines of known models, and indexes kept on disk."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class MeasuredModel(NamedTuple):
 
     Attributes:
         even: as `core.ports.Calibrated` has it.
-        dimensions: how many numbers a vector of it has.
+        dimensions: of its vectors.
         first: the first numbers of the sentence's vector, in thousandths.
     """
 
@@ -45,9 +45,9 @@ MINILM: Final = MeasuredModel(
 
 
 def known_even(embedder: Embedder) -> float | None:
-    """Return by how much the nearest stands out that answers as likely as not; None where nobody has measured it.
+    """Return how much the nearest text stands out where it answers with even odds; `None` if not measured.
 
-    One text is embedded for it, unless the number of dimensions tells already.
+    Embeds one text, unless the number of dimensions already rules the model out.
 
     Raises:
         LLMError: no vector can be had now.
@@ -55,7 +55,7 @@ def known_even(embedder: Embedder) -> float | None:
     if embedder.dimensions != MINILM.dimensions:
         return None
     first = [vector[: len(MINILM.first)] for vector in embedder.embed([SENTENCE])]
-    same = [_cosine(each, MINILM.first) >= SAME_COSINE for each in first]
+    same = [_cosine(vector, MINILM.first) >= SAME_COSINE for vector in first]
     return MINILM.even if same == [True] else None
 
 

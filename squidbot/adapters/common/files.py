@@ -1,4 +1,4 @@
-"""Files that one process writes at a time, names that last, and files and folders that are their owner's alone."""
+"""Private files and folders, locks between processes, and atomic, durable replacement."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if sys.platform == "win32":
     import msvcrt
 
     def lock(file: BinaryIO) -> None:
-        """Wait until no other process has locked a file, and lock it until it is closed, or the process dies."""
+        """Lock a file until it is closed or the process dies; waits for other processes."""
         msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
 
     def lock_at_once(file: BinaryIO) -> bool:
-        """Lock a file as `lock` does, and return whether no other process had."""
+        """Lock a file without waiting, and return whether that was possible."""
         try:
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
         except OSError:
@@ -35,11 +35,11 @@ else:
     import fcntl
 
     def lock(file: BinaryIO) -> None:
-        """Wait until no other process has locked a file, and lock it until it is closed, or the process dies."""
+        """Lock a file until it is closed or the process dies; waits for other processes."""
         fcntl.flock(file, fcntl.LOCK_EX)
 
     def lock_at_once(file: BinaryIO) -> bool:
-        """Lock a file as `lock` does, and return whether no other process had."""
+        """Lock a file without waiting, and return whether that was possible."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -48,7 +48,7 @@ else:
 
 
 def open_own(path: str | os.PathLike[str], mode: str) -> BinaryIO:
-    """Open a file of bytes as `open` does; one that it makes is its owner's alone, one that is there stays as it is.
+    """Open a binary file as `open` does; a new file is private to its owner.
 
     Raises:
         OSError: it can't be opened.
@@ -58,7 +58,7 @@ def open_own(path: str | os.PathLike[str], mode: str) -> BinaryIO:
 
 
 def make_file(path: str | os.PathLike[str]) -> None:
-    """Make an empty file that is its owner's alone; one that is there stays as it is, and is not even opened.
+    """Create an empty private file; an existing one is left alone, and not even opened.
 
     Raises:
         OSError: it can't be made.
@@ -68,7 +68,7 @@ def make_file(path: str | os.PathLike[str]) -> None:
 
 
 def append(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write behind what is in a file, which is made where it is missing, while nobody `replace`s it.
+    """Append to a file, created if missing; waits for a `replace` in progress.
 
     Raises:
         OSError: it can't be written.
@@ -82,10 +82,10 @@ def append(path: str | os.PathLike[str], data: bytes) -> None:
 
 
 def replace(path: str | os.PathLike[str], change: Callable[[bytes], bytes]) -> bool:
-    """Put other bytes in the place of a file's, whole or not at all, and return whether they are others; durable.
+    """Replace the content of an existing file atomically and durably, and return whether it changed.
 
-    Its rights stay. What it had is overwritten, unless the file has another name, too: that is a copy of its owner's.
-    It must be there. `append` waits meanwhile.
+    Permissions stay. The old bytes are overwritten, unless the file has another name, which is its owner's copy.
+    `append` waits meanwhile.
 
     Raises:
         OSError: it can't be read, or not be written; then it is as it was.
@@ -97,11 +97,11 @@ def replace(path: str | os.PathLike[str], change: Callable[[bytes], bytes]) -> b
             if not has_name(old, place):
                 continue
             data = old.read()
-            made = change(data)
-            if made == data:
+            changed = change(data)
+            if changed == data:
                 return False
             try:
-                _write_beside(part, old, made)
+                _write_beside(part, old, changed)
                 part.replace(place)
             finally:
                 part.unlink(missing_ok=True)
@@ -119,7 +119,7 @@ def _write_beside(part: Path, old: BinaryIO, data: bytes) -> None:
 
 
 def remove(path: str | os.PathLike[str]) -> None:
-    """Remove a file, and overwrite what it had as `replace` does; nothing is done where there is none.
+    """Remove a file if it exists, and overwrite its old bytes as `replace` does.
 
     Raises:
         OSError: it can't be removed.
@@ -131,7 +131,7 @@ def remove(path: str | os.PathLike[str]) -> None:
 
 
 def _overwrite(old: BinaryIO) -> None:
-    """Overwrite the bytes of a file that has no name any more."""
+    """Overwrite the bytes of a file that has no name left."""
     status = os.fstat(old.fileno())
     if not status.st_nlink:
         old.seek(0)
@@ -149,7 +149,7 @@ def has_name(file: BinaryIO, path: str | os.PathLike[str]) -> bool:
 
 
 def make_folder(path: str | os.PathLike[str]) -> None:
-    """Make a folder, and those above it, where they are missing; what is made is its owner's alone.
+    """Create a folder and its parents if missing; new ones are private to their owner.
 
     Raises:
         OSError: it can't be made, or a file has its name.
@@ -166,7 +166,7 @@ def _made_own(path: str, flags: int) -> int:
 
 
 def sync(path: str | os.PathLike[str]) -> None:
-    """Make durable what is in a file, or which names are in a folder, where folders can be opened.
+    """Make a file's content, or the names in a folder, durable.
 
     Raises:
         OSError: the disk failed, or the file can't be opened.

@@ -1,4 +1,4 @@
-"""What llama.cpp's log says of its buffers; its words are those of 0.3.36 (commit 0c1e57098)."""
+"""Buffer sizes in llama.cpp's log, in the words of 0.3.36 (commit 0c1e57098)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BUFFER = re.compile(r": +(\S+) +(model|KV|RS|compute) buffer size = *([\d.]+) M
 
 
 class Buffers(NamedTuple):
-    """Sizes in bytes by the name of the buffer type ("CUDA0"), right to within 0.005 MiB a line of the log."""
+    """Sizes in bytes by buffer type ("CUDA0"), each line of the log right to within 0.005 MiB."""
 
     weights_bytes: dict[str, int]
     kv_bytes: dict[str, int]
@@ -23,7 +23,7 @@ class Buffers(NamedTuple):
 
 
 def read_buffers(lines: Iterable[str]) -> Buffers:
-    """Return what lines of one load say of buffers; all others are passed over."""
+    """Return the buffer sizes in the log of one load; other lines are ignored."""
     sizes: dict[str, dict[str, int]] = {"model": {}, "KV": {}, "RS": {}, "compute": {}}
     for line in lines:
         if found := _BUFFER.search(line):
@@ -34,5 +34,5 @@ def read_buffers(lines: Iterable[str]) -> Buffers:
 
 
 def mib_bytes(mib: str) -> int:
-    """Return how many bytes a number of MiB is, as the log writes it."""
+    """Return a number of MiB, as the log writes it, in bytes."""
     return round(float(mib) * MIB_BYTES)

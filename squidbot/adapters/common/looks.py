@@ -1,4 +1,4 @@
-"""One look of one source of GPUs: devices found, and reasons for those that were not; failures become reasons."""
+"""One look at one source of GPUs: the devices found, and reasons for those that were not."""
 
 from __future__ import annotations
 
@@ -9,19 +9,16 @@ if TYPE_CHECKING:
 
 from squidbot.core.devices import Device, Probed, Tried, shown, sound
 
-# One look of one source: devices found so far, reasons for those that were not; failures become
-# reasons.
-
 # A list that is longer is no list of GPUs.
 MOST_DEVICES = 256
 
 
 class Unanswered(Exception):  # noqa: N818  # it never leaves a probe
-    """A source has nothing to say; the text is the reason."""
+    """A source has no devices; the text is the reason."""
 
 
 class Look:
-    """What a source has found so far."""
+    """The devices that a source has found so far, and reasons why not more."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -32,27 +29,27 @@ class Look:
         return len(self._devices)
 
     def add(self, device: Device) -> None:
-        """Take a device as its source describes it; one without memory is a reason instead."""
-        kept = sound(device)
-        if kept is None:
+        """Add a device as its source describes it; one without memory becomes a reason instead."""
+        known = sound(device)
+        if known is None:
             self.note(f"device {device.number}: it says that it has {device.total_bytes:.3g} bytes")
         elif len(self._devices) < MOST_DEVICES:
-            self._devices.append(kept)
+            self._devices.append(known)
 
     def note(self, reason: str) -> None:
-        """Take a reason why there are not more; at most 8 are kept."""
+        """Add a reason; at most 8 are kept."""
         if len(self._reasons) < 8:
             self._reasons.append(shown(reason))
 
     def done(self) -> Probed:
-        """Return what was found, by number; of devices with one number the first."""
+        """Return the devices by number; of several with one number the first."""
         devices = list({device.number: device for device in reversed(self._devices)}.values())
         devices.sort(key=lambda device: device.number)
         return Probed(tuple(devices), (Tried(self.source, len(devices), "; ".join(self._reasons)),))
 
 
 def looked(source: str, look_at: Callable[[Look], None]) -> Probed:
-    """Return what a source finds; whatever it raises is a reason, and what it had found until then is kept."""
+    """Return what a source finds; whatever it raises becomes a reason, and devices found before stay."""
     look = Look(source)
     try:
         look_at(look)

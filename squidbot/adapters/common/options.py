@@ -1,6 +1,6 @@
-"""Options of a model in the settings: they go into requests as they are, but for what would break a conversation.
+"""Options of a model in the settings, which go into requests as they are.
 
-What a provider would keep, cut or add by itself is refused, and so is what requests say anyway.
+Refused are options that have the provider keep, cut or add messages, and those that squidbot sets itself.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["for_jobs", "places", "what_is_wrong"]
 
-# What requests say anyway, and where a user says it.
+# What squidbot sets itself, and what to use instead.
 _OURS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("messages", "input", "system", "instructions"), "what is said comes from the session"),
+    **dict.fromkeys(("messages", "input", "system", "instructions"), "messages come from the session"),
     **dict.fromkeys(("tools", "functions"), "tools come with each request"),
     **dict.fromkeys(
         ("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict"), "set max_tokens of the model"
@@ -26,11 +26,11 @@ _OURS: Final[Mapping[str, str]] = {
     "model": "set the key model",
     "num_ctx": "set context_window of the model",
     "num_gpu": "set n_gpu_layers of the model",
-    **dict.fromkeys(("stream", "stream_options", "include"), "squidbot says it itself"),
+    **dict.fromkeys(("stream", "stream_options", "include"), "squidbot sets it itself"),
     **dict.fromkeys(("extra_headers", "extra_body", "extra_query", "timeout"), "it is no part of a request"),
     "n": "one answer is asked for",
 }
-# What shapes the answers of a conversation, and would spoil that of a job: its thinking, its form, its end.
+# What shapes the answers of conversations, and would spoil those of jobs.
 _NOT_OF_JOBS: Final = frozenset(
     {"thinking", "output_config", "output_format", "response_format", "text", "verbosity", "stop", "stop_sequences"}
     | {"tool_choice", "parallel_tool_calls", "function_call", "modalities", "audio", "prediction", "think"}
@@ -38,7 +38,7 @@ _NOT_OF_JOBS: Final = frozenset(
 
 
 def what_is_wrong(options: Mapping[str, object]) -> str:
-    """Return what can't be among the options of a model, and what to do; "" where nothing is wrong."""
+    """Return which option is not allowed, and what to do instead; "" if all are fine."""
     try:
         refuse_server_state(options)
     except InvalidRequestError as error:
@@ -52,12 +52,12 @@ def what_is_wrong(options: Mapping[str, object]) -> str:
 
 
 def for_jobs(options: Mapping[str, object]) -> dict[str, object]:
-    """Return those that hold for a job, too: a summary, facts read out."""
+    """Return the options that also apply to jobs such as summaries."""
     return {name: value for name, value in options.items() if name not in _NOT_OF_JOBS}
 
 
 def places(options: Mapping[str, object], alias: str) -> dict[str, str]:
-    """Return where each option stands in the settings, by its name."""
+    """Return the place of each option in the settings, by its name."""
     return {name: f"models.{alias}.options.{name}" for name in options}
 
 

@@ -1,7 +1,6 @@
-"""What squidbot is called where distributions are installed, its extras, and what installs one.
+"""The name of the distribution, its extras, and how to install one.
 
-There is no release yet, and the name `squidbot` belongs to somebody else's distribution: so no line that a user meets
-names one that an index could be asked for, only the clone that he has.
+There is no release yet, and `squidbot` on the package index belongs to somebody else: so every hint names the clone.
 """
 
 from __future__ import annotations
@@ -33,22 +32,22 @@ EXTRAS: Final[tuple[Extra, ...]] = get_args(Extra)
 
 
 def command(extra: Extra) -> str:
-    """Return where to run what, to install squidbot with an extra."""
+    """Return the command that installs an extra, and where to run it."""
     return f"in your clone: pip install '.[{extra}]'"
 
 
 def missing(extra: Extra) -> str:
-    """Return that an extra is missing, and what installs it."""
+    """Return the message that an extra is missing."""
     return f"the extra {extra} is missing; {command(extra)}"
 
 
 def how_to_get(encoding: str) -> str:
-    """Return what brings one of OpenAI's vocabularies onto this machine, by tiktoken itself."""
+    """Return the command by which tiktoken downloads one of OpenAI's vocabularies."""
     ask = f"import tiktoken; tiktoken.get_encoding('{encoding}')"
     return f'this brings it: pip install tiktoken && python -c "{ask}"'
 
 
 def extra_of(name: str) -> Extra | None:
-    """Return the extra for what settings and imports call `name`; None where we have none."""
+    """Return the extra for an adapter's name in settings and imports; `None` if there is none."""
     spelled = name.replace("_", "-")
     return next((extra for extra in EXTRAS if extra == spelled), None)

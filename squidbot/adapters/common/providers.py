@@ -1,4 +1,4 @@
-"""What all chat models share: accounts at providers, failures as our errors, answers put together, and kept counts.
+"""What all chat models share: accounts at providers, failures as our errors, and answers put together.
 
 Each adapter adds its SDK or protocol, and the words its provider has for what is wrong.
 """
@@ -43,7 +43,7 @@ _BROKEN_KINDS = ("overloaded", "server_error", "api_error", "unavailable")
 
 
 class UnfitError(LLMError):
-    """The server refused a request for what was in it, which a smaller one may not have."""
+    """The server refused the content of a request; a smaller request may be fine."""
 
 
 class Patience(NamedTuple):
@@ -55,7 +55,7 @@ class Patience(NamedTuple):
 
 
 class RefusalPatterns(NamedTuple):
-    """How a provider says what is wrong.
+    """How a provider words its refusals.
 
     Attributes:
         too_long: found in its refusal, with the kind in front, of a request that does not fit its window.
@@ -124,7 +124,7 @@ class Account:
 
     @contextmanager
     def failures(self) -> Iterator[None]:
-        """Let the SDK's failures out as ours.
+        """Raise the SDK's failures as our errors.
 
         Raises:
             ContextOverflowError: the request is too long.
@@ -166,27 +166,28 @@ class Account:
 
         `status` is that of HTTP, below 400 where a stream ended with it; `kind` has the provider's names for it.
         """
-        url, shown = self.url, f" ({status})" if status >= 400 else ""
+        shown = f" ({status})" if status >= 400 else ""
         if status in _KEY_STATUSES:
-            refusal = "refused", f"does not take the key in {self._key_name} ({status})"
-        elif (status == _TOO_MANY or any(name in kind for name in _BUSY_KINDS)) and "insufficient_quota" not in kind:
-            refusal = "rate-limit", "is asked too often"
-        elif status < _FAILS and self.words.too_long.search(f"{kind} {message}"):
+            return LLMError("refused", f"{self.url} does not take the key in {self._key_name} ({status}): {message}")
+        if _is_busy(status, kind):
+            return LLMError("rate-limit", f"{self.url} is asked too often: {message}")
+        if status < _FAILS and self.words.too_long.search(f"{kind} {message}"):
             if window := self.words.window.search(message):
                 self.refused_window_tokens = int(window[1])
-            return ContextOverflowError(f"{url} refuses a request: {message}")
-        elif status >= _FAILS or any(name in kind for name in _BROKEN_KINDS):
-            refusal = "unreachable", f"fails{shown}"
-        elif self.words.stale and self.words.stale.search(message):
-            return StaleThinkingError("refused", f"{url} refuses reasoning that comes back: {message}")
-        elif status < 400:
-            refusal = "unusable", "answers something else"
-        else:
-            named = [place for name, place in self.places.items() if re.search(rf"\b{re.escape(name)}\b", message)]
-            advice = f"; see {', '.join(named)} in the settings" if named else ""
-            error = UnfitError if status in _UNFIT_STATUSES else LLMError
-            return error("refused", f"{url} refuses{shown}: {message}{advice}")
-        return LLMError(refusal[0], f"{url} {refusal[1]}: {message}")
+            return ContextOverflowError(f"{self.url} refuses a request: {message}")
+        if status >= _FAILS or any(name in kind for name in _BROKEN_KINDS):
+            return LLMError("unreachable", f"{self.url} fails{shown}: {message}")
+        return self._refused_content(status, shown, message)
+
+    def _refused_content(self, status: int, shown: str, message: str) -> LLMError:
+        if self.words.stale and self.words.stale.search(message):
+            return StaleThinkingError("refused", f"{self.url} refuses reasoning that comes back: {message}")
+        if status < 400:
+            return LLMError("unusable", f"{self.url} answers something else: {message}")
+        named = [place for name, place in self.places.items() if re.search(rf"\b{re.escape(name)}\b", message)]
+        advice = f"; see {', '.join(named)} in the settings" if named else ""
+        error = UnfitError if status in _UNFIT_STATUSES else LLMError
+        return error("refused", f"{self.url} refuses{shown}: {message}{advice}")
 
     def message(self, error: BaseException) -> str:
         """Return the message of an SDK's error in one line, without the key."""
@@ -194,6 +195,11 @@ class Account:
         text = getattr(error, "api_message", None) or (body.get("message") if isinstance(body, dict) else None)
         line = " ".join(str(text or error).split())[:MOST_SAID_CHARS]
         return line.replace(self._key, "***") if self._key else line
+
+
+def _is_busy(status: int, kind: str) -> bool:
+    """Return whether requests come too fast; a used-up quota is something else."""
+    return (status == _TOO_MANY or any(name in kind for name in _BUSY_KINDS)) and "insufficient_quota" not in kind
 
 
 class ChatModel(ABC):
@@ -265,7 +271,7 @@ def check_room(model: str, tokens: int, max_output_tokens: int, window_tokens: i
     if tokens + max_output_tokens > window_tokens:
         raise ContextOverflowError(
             f"the request takes up to {tokens} tokens, with {max_output_tokens} for the answer more than "
-            f"the window of {window_tokens} of {model}"
+            f"the window of {window_tokens} of {model}; shorten it, or ask for a shorter answer"
         )
 
 
@@ -284,14 +290,12 @@ class ChatAnswer:
         choices = chunk.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else {}
         self.finish = str(choice.get("finish_reason") or self.finish)
-        delta = choice.get("delta") or {}
-        for key, value in delta.items():
-            if key == "tool_calls":
-                for place, call in enumerate(value if isinstance(value, list) else []):
-                    self._add_call(place, call)
-            elif key != "role":
-                self.message[key] = _joined(self.message.get(key), value)
-        text = delta.get("content")
+        delta = dict(choice.get("delta") or {})
+        calls, text = delta.pop("tool_calls", None), delta.get("content")
+        for place, call in enumerate(calls if isinstance(calls, list) else []):
+            self._add_call(place, call)
+        delta.pop("role", None)
+        self.message |= {key: _joined(self.message.get(key), value) for key, value in delta.items()}
         return text if isinstance(text, str) else ""
 
     def calls(self) -> list[dict[str, Any]]:
@@ -311,16 +315,18 @@ class ChatAnswer:
         call = self._calls.setdefault(at if isinstance(at, int) else len(self._calls) + place, {})
         for key, value in piece.items():
             if isinstance(value, dict):
-                # Arguments come bit by bit, the name at once.
-                before = call.get(key)
-                function = dict(before) if isinstance(before, dict) else {}
-                for name, part in value.items():
-                    if part is not None:
-                        bits = name in {"arguments", "input"}
-                        function[name] = f"{function.get(name) or ''}{part}" if bits else part
-                call[key] = function
+                call[key] = _grown(call.get(key), value)
             elif key != "index" and value is not None:
                 call[key] = value
+
+
+def _grown(function: object, piece: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a called function with one more piece of it: arguments come bit by bit, the name at once."""
+    grown = dict(function) if isinstance(function, dict) else {}
+    for key, value in piece.items():
+        if value is not None:
+            grown[key] = f"{grown.get(key) or ''}{value}" if key in {"arguments", "input"} else value
+    return grown
 
 
 def _joined(before: object, piece: object) -> object:
@@ -335,30 +341,34 @@ def _joined(before: object, piece: object) -> object:
 
 
 def unit_vector(model: str, numbers: object, dimensions: int) -> tuple[float, ...]:
-    """Return what a model made as a vector of length 1; `dimensions` is how many numbers it must have, 0: any.
+    """Return a model's output as a vector of length 1 with `dimensions` numbers, 0: any.
 
     Raises:
         LLMError: it is no list of numbers, has another length, or no direction.
     """
-    if not isinstance(numbers, list | tuple) or not numbers or not all(isinstance(one, int | float) for one in numbers):
+    if (
+        not isinstance(numbers, list | tuple)
+        or not numbers
+        or not all(isinstance(value, int | float) for value in numbers)
+    ):
         raise LLMError("unusable", f"{model} made a vector that is no list of numbers")
     if dimensions and len(numbers) != dimensions:
         raise LLMError("unusable", f"{model} made a vector of {len(numbers)}, not {dimensions}, numbers")
     try:
-        return unit([float(one) for one in numbers])
+        return unit([float(value) for value in numbers])
     except (ValueError, OverflowError) as error:
         raise LLMError("unusable", f"{model} made {error}") from error
 
 
 def number(table: object, *path: str) -> int:
-    """Return a whole number that stands in a table under keys, one below the other; 0 where there is none."""
+    """Return the whole number at a path of keys in a table; 0 if there is none."""
     for key in path:
         table = table.get(key) if isinstance(table, dict) else None
     return table if type(table) is int and table > 0 else 0
 
 
 def address(url: str, example: str) -> SplitResult:
-    """Return the parts of a server's address; a user, a query or a fragment are in none.
+    """Return the parts of a server's address, which has no user, query or fragment.
 
     Raises:
         ConfigError: it is no http or https address; the text shows `example`.
@@ -376,13 +386,13 @@ def address(url: str, example: str) -> SplitResult:
 
 
 def _shown(url: str) -> str:
-    """Return an address without what may be a password."""
+    """Return an address without a password."""
     front, at, rest = url.rpartition("@")
     return f"{front.partition('//')[0]}//***@{rest}" if at else url
 
 
 def is_here(parts: SplitResult) -> bool:
-    """Return whether an address is this machine's own."""
+    """Return whether an address is on this machine."""
     host = parts.hostname or ""
     return host in {"localhost", "::1"} or host.startswith("127.")
 

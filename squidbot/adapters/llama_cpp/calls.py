@@ -1,4 +1,4 @@
-"""Tool calls in what a model wrote: in the forms that models were taught."""
+"""Tool calls in the text of a model, in the forms that models are trained on."""
 
 from __future__ import annotations
 
@@ -66,22 +66,22 @@ def _named(value: object, names: Collection[str]) -> tuple[str, str] | None:
 
 
 class ToolCallFilter:
-    """Tells a text as it comes, and holds back what may become a tool call until that is decided."""
+    """Passes text on as it comes, but holds back what may become a tool call until that is decided."""
 
-    def __init__(self, told: Callable[[str], None], *, may_call: bool) -> None:
-        """Tell pieces to `told`; without `may_call` each at once."""
-        self._told = told
+    def __init__(self, on_text: Callable[[str], None], *, may_call: bool) -> None:
+        """Pass pieces to `on_text`; without `may_call` each at once."""
+        self._told = on_text
         self._may_call = may_call
         self._text = ""
         self._shown = 0
 
     def add(self, piece: str) -> None:
-        """Take a further piece of the text, and tell what is surely no call."""
+        """Take a piece of the text, and pass on what is surely no call."""
         self._text += piece
         self._tell(self._sure() if self._may_call else len(self._text))
 
     def end(self, text: str) -> None:
-        """Tell the rest of what turned out to be the text."""
+        """Pass on the rest of what turned out to be the text."""
         self._text = text
         self._tell(len(text))
 
@@ -91,7 +91,7 @@ class ToolCallFilter:
             self._told(piece)
 
     def _sure(self) -> int:
-        """Return how many characters are text whatever comes."""
+        """Return how many characters are text, whatever follows."""
         text = self._text
         if text.lstrip()[:1] in {"", "{", "["}:
             return 0

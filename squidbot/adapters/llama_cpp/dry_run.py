@@ -29,11 +29,11 @@ __all__ = ["main"]
 NO_MODEL = 3
 
 
-def main(asked: TextIO, answers: TextIO) -> int:
+def main(requests: TextIO, answers: TextIO) -> int:
     """Answer what is asked; return the exit status: 0, or `NO_MODEL`."""
     log = Log(_show)
     log.listen()
-    request = json.load(asked)
+    request = json.load(requests)
     loadings = [Loading(**{**given, "tensor_split": tuple(given["tensor_split"])}) for given in request["loadings"]]
     llama_cpp.llama_backend_init()
     model = llama_cpp.llama_model_load_from_file(os.fsencode(request["path"]), model_params(loadings[0], dry=True))

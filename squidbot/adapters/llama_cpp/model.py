@@ -1,4 +1,4 @@
-"""A loaded model: chats by the template in its file, counts by its vocabulary, embeds."""
+"""A model by llama-cpp-python: chats with the template in its file, counts with its vocabulary, embeds."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 def load(definition: Definition) -> tuple[llama_cpp.Llama, Served]:
-    """Return a model that is ready, and what its runtime says that it set up.
+    """Load a model into this process, and return it with what its runtime set up.
 
     Raises:
         ModelLoadError: it can't be loaded like this; the text has what llama.cpp said last. Nothing stays in memory.
@@ -70,8 +70,8 @@ def load(definition: Definition) -> tuple[llama_cpp.Llama, Served]:
         ) as error:  # ValueError mostly; its arguments are ours, so whatever it is, it is no fault of use
             with contextlib.suppress(AttributeError):  # it failed before there was anything to close
                 llama.close()
-            said = last_words(LOG.since(mark)) or str(error)
-            raise ModelLoadError(f"llama.cpp can't load {definition.path}; the last it said: {said}") from error
+            reason = last_words(LOG.since(mark)) or str(error)
+            raise ModelLoadError(f"llama.cpp can't load {definition.path}; the last it said: {reason}") from error
         llama.verbose = False
         read = read_buffers(LOG.since(mark))
     window = int(llama_cpp.llama_n_ctx_seq(llama.ctx))
@@ -79,7 +79,7 @@ def load(definition: Definition) -> tuple[llama_cpp.Llama, Served]:
 
 
 def _arguments(loading: Loading) -> Mapping[str, object]:
-    """Return all that decides on memory: llama-cpp-python's own defaults take several times as much."""
+    """Return every parameter that affects memory: llama-cpp-python's defaults take several times as much."""
     return {
         "n_ctx": loading.n_ctx,
         "n_batch": loading.n_batch,
@@ -97,7 +97,7 @@ def _arguments(loading: Loading) -> Mapping[str, object]:
 
 
 class _Quiet(io.TextIOBase):
-    """Standard error without what one thread writes there."""
+    """Standard error without the writes of one thread."""
 
     def __init__(self, other: TextIO) -> None:
         self._other = other
@@ -130,7 +130,7 @@ Message = dict[str, Any]
 
 
 class ChatTemplate:
-    """The template of one model. A template is a program that came with the file: it runs in Jinja's sandbox."""
+    """The chat template of a model. It is a program from the file, so it runs in Jinja's sandbox."""
 
     def __init__(self, metadata: Mapping[str, str], *, begin: str, end: str) -> None:
         """Take the file's metadata as texts, and the texts of its first and last token; "" where it has none.
@@ -155,14 +155,14 @@ class ChatTemplate:
         Raises:
             LLMError: the template refuses these messages, or one has something that is no text.
         """
-        said = [_plain(message) for message in messages]
+        plain = [_plain(message) for message in messages]
         if not self._knows_tools:
-            said = _told_of_tools(said, tools)
+            plain = _with_tools_as_text(plain, tools)
         formatter = self._with_tools if tools else self._plain
         try:
-            return _rendered(formatter, said, tools)
+            return _rendered(formatter, plain, tools)
         except Exception as error:  # a template can raise anything
-            merged = _system_merged(said)
+            merged = _system_merged(plain)
             if merged is None:
                 raise _refused(error) from error
         try:
@@ -180,7 +180,7 @@ def _refused(error: Exception) -> LLMError:
 
 
 def _plain(message: Mapping[str, object]) -> Message:
-    """Return a message with its content as one text, and the arguments of its calls as objects, as templates take them.
+    """Return a message as templates take it: its content as one text, the arguments of its calls as objects.
 
     Raises:
         LLMError: a part of it is no text.
@@ -212,15 +212,15 @@ def _template_call(call: Mapping[str, Any]) -> Message:
     return {**call, "function": {**function, "arguments": arguments}} if isinstance(arguments, dict) else {**call}
 
 
-def _told_of_tools(messages: list[Message], tools: Sequence[Mapping[str, object]]) -> list[Message]:
-    """Return messages in which tools, calls and their results are text."""
-    said = [_as_text(message) for message in messages]
+def _with_tools_as_text(messages: list[Message], tools: Sequence[Mapping[str, object]]) -> list[Message]:
+    """Return messages with tools, calls and results written out as text."""
+    plain = [_as_text(message) for message in messages]
     if not tools:
-        return said
-    told = _TOOLS.format(tools="\n".join(json.dumps(tool, ensure_ascii=False) for tool in tools))
-    if said and said[0]["role"] == "system":
-        return [{**said[0], "content": f"{said[0]['content']}\n\n{told}"}, *said[1:]]
-    return [{"role": "system", "content": told}, *said]
+        return plain
+    description = _TOOLS.format(tools="\n".join(json.dumps(tool, ensure_ascii=False) for tool in tools))
+    if plain and plain[0]["role"] == "system":
+        return [{**plain[0], "content": f"{plain[0]['content']}\n\n{description}"}, *plain[1:]]
+    return [{"role": "system", "content": description}, *plain]
 
 
 def _as_text(message: Message) -> Message:
@@ -234,7 +234,7 @@ def _as_text(message: Message) -> Message:
 
 
 def _system_merged(messages: list[Message]) -> list[Message] | None:
-    """Return messages for a template that refuses a system text: it opens the first user message; None: there is none.
+    """Return messages with the system text in the first user message, for templates without one; `None` if impossible.
 
     Gemma's templates do.
     """
@@ -275,7 +275,7 @@ _NO_VOCABULARY = 0
 
 
 class Vocabulary(ExactCounter):
-    """A TokenCounter by a model file's own vocabulary. Threads may share it, and it outlives the model.
+    """Counts with a model file's own vocabulary. Threads may share it, and it outlives the model.
 
     What looks like a control token in a text ("<|im_end|>") counts as that token, because llama-cpp-python reads it as
     one wherever it stands in a chat. The space that some vocabularies put before a text is counted with every text.
@@ -352,7 +352,7 @@ MOST_TOKENS = 2048
 
 
 class LlamaEmbedder:
-    """An Embedder over a loaded model; threads may share it, and wait for each other.
+    """An `Embedder` over a loaded model. Threads may share it, and wait for each other.
 
     A vector is the mean of those of all tokens, unless the model's file says how it pools.
     """
@@ -419,8 +419,8 @@ class LlamaEmbedder:
             memory = llama_cpp.llama_get_memory(self._context)
             if memory:
                 llama_cpp.llama_memory_clear(memory, True)  # noqa: FBT003  # C
-            held = (llama_cpp.llama_token * len(tokens))(*tokens)  # a batch keeps only a pointer
-            batch = llama_cpp.llama_batch_get_one(held, len(tokens))
+            buffer = (llama_cpp.llama_token * len(tokens))(*tokens)  # a batch keeps only a pointer
+            batch = llama_cpp.llama_batch_get_one(buffer, len(tokens))
             failed = llama_cpp.llama_decode(self._context, batch)
             found = None if failed else llama_cpp.llama_get_embeddings_seq(self._context, 0)
             if not found:
@@ -441,7 +441,7 @@ _THOUGHT = re.compile(r"^\s*<think>.*?</think>\s*", re.DOTALL)
 
 
 def open_model(definition: Definition, *, trial: bool = False) -> LlamaModel:
-    """Load a model with the window that its definition says, and return it ready.
+    """Load a model with the window of its definition.
 
     llama.cpp ends the process where it should refuse. What `core.sizing.validity` finds must not come here; with
     `trial` the same is planned in a child first, which takes a second, and finds what no header tells.
@@ -461,7 +461,7 @@ def open_model(definition: Definition, *, trial: bool = False) -> LlamaModel:
 class LlamaModel(ChatModel):
     """A `LoadedModel` over llama-cpp-python. Threads may share it: one answer is made after the other.
 
-    `told` runs inside of an answer: it must not ask this model. The counter waits for nothing.
+    `on_text` runs inside of an answer: it must not ask this model. The counter waits for nothing.
     """
 
     def __init__(self, definition: Definition, vocabulary: Vocabulary, llama: llama_cpp.Llama, served: Served) -> None:
@@ -483,7 +483,7 @@ class LlamaModel(ChatModel):
     def prompt_tokens(
         self, messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]] = ()
     ) -> int:
-        """Return how many tokens the model reads for these messages, all that its template adds included.
+        """Return the tokens of messages, with everything that the template adds.
 
         Raises:
             LLMError: the template refuses the messages.
@@ -495,7 +495,7 @@ class LlamaModel(ChatModel):
         messages: Sequence[Mapping[str, object]],
         max_output_tokens: int,
         tools: Sequence[Mapping[str, object]] = (),
-        told: Callable[[str], None] | None = None,
+        on_text: Callable[[str], None] | None = None,
         stable: Sequence[int] = (),  # noqa: ARG002  # it keeps the newest prompt whole
     ) -> Reply:
         """Return the next message; calls are read from what the model writes, in the forms that models were taught.
@@ -504,8 +504,8 @@ class LlamaModel(ChatModel):
             ContextOverflowError: messages, tools and the room for the answer are more than the window.
             LLMError: the template refuses the messages, the model is closed, or llama.cpp failed.
         """
-        shown = None if told is None else ToolCallFilter(told, may_call=bool(tools))
-        text, ended, tokens = self._generate(messages, max_output_tokens, tools, told=shown.add if shown else None)
+        shown = None if on_text is None else ToolCallFilter(on_text, may_call=bool(tools))
+        text, ended, tokens = self._generate(messages, max_output_tokens, tools, on_text=shown.add if shown else None)
         text, calls = read_calls(text, _names(tools)) if tools else (text, ())
         if shown is not None:
             shown.end(text)
@@ -513,7 +513,7 @@ class LlamaModel(ChatModel):
         return Reply(assistant_message(text, calls), finish, *tokens)
 
     def embedder(self) -> Embedder:
-        """Return what makes vectors with this model; its context is made at the first call, and takes memory then.
+        """Return an embedder with this model; its context is created, and takes memory, at the first call.
 
         Raises:
             LLMError: the model is closed, or llama.cpp makes no such context.
@@ -525,7 +525,7 @@ class LlamaModel(ChatModel):
             return self._embedder
 
     def close(self) -> None:
-        """Free model and contexts, as soon as the answer that is being made is there; a second call does nothing."""
+        """Free the model and its contexts, after an answer in progress; a second call does nothing."""
         with self._lock:
             if self._embedder is not None:
                 self._embedder.close()
@@ -555,7 +555,7 @@ class LlamaModel(ChatModel):
         tools: Sequence[Mapping[str, object]],
         *,
         temperature: float = 0.2,
-        told: Callable[[str], None] | None = None,
+        on_text: Callable[[str], None] | None = None,
     ) -> tuple[str, bool, tuple[int, int, int]]:
         """Return the text, whether the model ended it, and the tokens of the input, the output and the cached input.
 
@@ -570,8 +570,8 @@ class LlamaModel(ChatModel):
         def add(text: str) -> None:
             if text:
                 texts.append(text)
-                if told is not None:
-                    told(text)
+                if on_text is not None:
+                    on_text(text)
 
         with self._lock:
             llama = self._open()

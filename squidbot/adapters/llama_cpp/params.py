@@ -1,4 +1,4 @@
-"""How a model is loaded, as llama.cpp's structures. Nothing that decides on memory is left to a default."""
+"""Loading parameters as llama.cpp's structures, without defaults for anything that affects memory; its log."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ALL_LAYERS = 2**31 - 1
 
 
 def model_params(loading: Loading, *, dry: bool) -> llama_cpp.llama_model_params:
-    """Return how the weights are loaded; `dry`: not at all, their places are only worked out."""
+    """Return the parameters of a model; with `dry` no weights are loaded."""
     params = llama_cpp.llama_model_default_params()
     params.n_gpu_layers = ALL_LAYERS if loading.n_gpu_layers < 0 else loading.n_gpu_layers
     if loading.tensor_split:
@@ -36,7 +36,7 @@ def model_params(loading: Loading, *, dry: bool) -> llama_cpp.llama_model_params
 
 
 def context_params(loading: Loading) -> llama_cpp.llama_context_params:
-    """Return how a context is made."""
+    """Return the parameters of a context."""
     params = llama_cpp.llama_context_default_params()
     params.n_ctx = loading.n_ctx
     params.n_batch = loading.n_batch
@@ -63,25 +63,25 @@ DEBUG, CONTINUED = 1, 5
 
 
 class Log:
-    """What llama.cpp says in this process, line by line, the newest `MOST_LINES`.
+    """llama.cpp's log in this process: the newest `MOST_LINES` lines.
 
     Its log is one for the whole process: of models that load at the same time the lines are mixed. Debug lines are
     left out.
     """
 
-    def __init__(self, told: Callable[[str], None] | None = None) -> None:
-        """Start empty; `told` gets each whole line, too."""
+    def __init__(self, on_line: Callable[[str], None] | None = None) -> None:
+        """Start empty; `on_line` gets each whole line, too."""
         self._lines: deque[str] = deque(maxlen=MOST_LINES)
         self._begun = ""
         self._level = 0
         self._total = 0
-        self._told = told
+        self._told = on_line
         self._lock = threading.Lock()
         # ctypes keeps no callback alive: the log does.
         self._callback = llama_cpp.llama_log_callback(self._heard)
 
     def listen(self) -> None:
-        """Get all that llama.cpp says from now on."""
+        """Receive llama.cpp's log from now on."""
         llama_cpp.llama_log_set(self._callback, None)
 
     def mark(self) -> int:

@@ -47,7 +47,7 @@ class CacheLine(NamedTuple):
 
 
 def read_caches(lines: Iterable[str]) -> tuple[CacheLine, ...]:
-    """Return the caches that lines of one load speak of, in their order."""
+    """Return the caches in the log of one load, in their order."""
     found = filter(None, map(_CACHE.search, lines))
     return tuple(
         CacheLine(first == "R", int(cells), int(layers), mib_bytes(mib))
@@ -56,7 +56,7 @@ def read_caches(lines: Iterable[str]) -> tuple[CacheLine, ...]:
 
 
 def last_words(lines: Sequence[str]) -> str:
-    """Return the line that says most of a failure: where it died, else the last reason, else ""."""
+    """Return the line that explains a failure best: where llama.cpp died, else the last reason, else ""."""
     texts = [line.strip() for line in lines if line.strip()]
     deaths = [text for text in texts if _DEATH.search(text)]
     reasons = [text for text in texts if not _NO_REASON.search(text)]
@@ -127,7 +127,7 @@ def verify(
     timeout_seconds: float = TIMEOUT_SECONDS,
     python: str = sys.executable,
 ) -> DryRun:
-    """Return what llama.cpp says that a model takes with each of some settings, without allocating any of it.
+    """Return what a model takes with each setting, by llama.cpp's own plan, without allocating anything.
 
     The settings share `n_gpu_layers` and `tensor_split`, which decide on the weights. llama.cpp aborts where others
     raise an error: that is the `failure` of its setting, and the others are asked in another child.
@@ -155,7 +155,7 @@ def verify(
 
 
 def _child(path: str, loadings: Sequence[Loading], timeout_seconds: float, python: str) -> DryRun:
-    """Return what one child said: at least one setting, the last one perhaps a failure."""
+    """Return the results of one child: at least one setting, the last one perhaps a failure."""
     request = json.dumps({"path": path, "loadings": [asdict(loading) for loading in loadings]})
     try:
         done = subprocess.run(  # noqa: S603  # this Python, and a module of ours
@@ -205,5 +205,5 @@ def _setting(loading: Loading, answer: Mapping[str, Any]) -> DryRunSetting:
 
 
 def _agree(exact_bytes: int, caches: Sequence[CacheLine]) -> bool:
-    """Whether what was read from the map is what the log says, but for rounding."""
+    """Return whether exact sums agree with the log, but for rounding."""
     return abs(exact_bytes - sum(cache.size_bytes for cache in caches)) <= ROUNDING_BYTES * max(1, len(caches))

@@ -1,4 +1,4 @@
-"""The largest window of a model that fits, and what would fit where none does."""
+"""The largest window of a model that fits memory, and alternatives where none does."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
     "with_layers_that_fit",
 ]
 
-# Windows are multiples of it (sizing by free memory: V6).
+# Windows are multiples of this.
 WINDOW_STEP = 1024
 # A batch of half the usual: the compute buffer is about half as large, and prompts are read more slowly.
 SMALL_BATCH = 256
@@ -37,20 +37,20 @@ SMALL_BATCH = 256
 # Types of the cache that take less, more exact first.
 _SMALLER: tuple[Literal["q8_0", "q4_0"], ...] = ("q8_0", "q4_0")
 
-# Why a window is no larger: free memory of a GPU, or of the machine; else the first of these that
-# is smallest: what the model was trained with, its cap in the settings, that of all windows.
+# What limits a window: free memory of a GPU or of the machine; else the smallest of the trained window, the model's cap
+# in the settings, and the cap of all windows.
 Bound = Literal["vram", "memory", "native-limit", "model-cap", "window.max"]
-# What is loaded otherwise.
+# What an alternative changes.
 Change = Literal["window", "flash_attn", "swa_full", "q8_0", "q4_0", "n_ubatch", "n_gpu_layers", "cpu"]
 
 
 class Bounds(NamedTuple):
-    """Between which windows one is looked for, in tokens.
+    """The range of windows to search, in tokens.
 
     Attributes:
-        least_tokens: a smaller one is of no use (`window.min`).
-        most_tokens: a larger one is not wanted (`window.max`).
-        cap_tokens: the same for this model; None: no cap.
+        least_tokens: the smallest useful window (`window.min`).
+        most_tokens: the largest wanted window (`window.max`).
+        cap_tokens: the largest for this model; `None`: no cap.
     """
 
     least_tokens: int = 2048
@@ -62,15 +62,15 @@ DEFAULT_BOUNDS = Bounds()
 
 
 class Fit(NamedTuple):
-    """The largest window that fits, or that none does.
+    """The largest window that fits, or why none does.
 
     Attributes:
         window_tokens: None: none fits.
-        bound_by: why it is no larger; None where none fits.
+        bound_by: what keeps it from being larger; `None` where none fits.
         sizing: with that window; where none fits, with the smallest.
         reason: why none fits, in a sentence with numbers; "" where one does.
-        n_gpu_layers: where none fits, the most layers on GPUs with which the smallest does; None: not even without, or
-            there is no GPU.
+        n_gpu_layers: where none fits, the most layers on GPUs with which the smallest window fits; `None`: not even
+            with none, or there is no GPU.
     """
 
     window_tokens: int | None
@@ -81,7 +81,7 @@ class Fit(NamedTuple):
 
 
 class Alternative(NamedTuple):
-    """Something else that fits.
+    """A change of the settings that makes a window fit.
 
     Attributes:
         change: what is different: a smaller window, flash attention on, sliding layers that keep what they see, the
@@ -102,7 +102,7 @@ def fit(
     bounds: Bounds = DEFAULT_BOUNDS,
     reserved: ReservedMemory = DEFAULT_RESERVED,
 ) -> Fit:
-    """Return the largest window with which a model fits on every device; that none does is a result, too.
+    """Return the largest window with which a model fits on every device; that none fits is a result, too.
 
     It is the greatest multiple of 1,024 within the bounds and what the model was trained with. Where there is no
     multiple between them, or the model was trained with less than the least, the upper bound itself is tried.
@@ -144,10 +144,10 @@ def alternatives(
     bounds: Bounds = DEFAULT_BOUNDS,
     reserved: ReservedMemory = DEFAULT_RESERVED,
 ) -> tuple[Alternative, ...]:
-    """Return what would fit better than what `fit` finds for the same: each changes one thing.
+    """Return changes that allow a larger window than `fit` finds; each changes one thing.
 
-    Where nothing fits, all that does; else what gives a larger window. Parameters and exceptions are those of `fit`.
-    For one window that was asked for, it is both the least and the most of the bounds.
+    Where no window fits, all changes that make one fit. Parameters and exceptions are those of `fit`. For one
+    requested window, make it both bounds.
     """
     case = _Case(model, loading, tuple(cards), bounds, reserved)
     now = _fit(case)
@@ -163,7 +163,7 @@ def alternatives(
 
 
 def windows_between(model: ModelLayout, bounds: Bounds) -> Sequence[int]:
-    """Return the windows of a model that come into question, in rising order; at least one.
+    """Return the windows to try, in rising order; at least one.
 
     Raises:
         ConfigError: a bound is below 1.
@@ -175,17 +175,17 @@ def windows_between(model: ModelLayout, bounds: Bounds) -> Sequence[int]:
 
 
 def limit_of(model: ModelLayout, bounds: Bounds) -> tuple[int, Bound]:
-    """Return the largest window of a model that is wanted, in tokens, and who says so."""
+    """Return the largest window that is wanted, in tokens, and what limits it."""
     limits: list[tuple[int, Bound]] = [(bounds.most_tokens, "window.max")]
     if bounds.cap_tokens is not None:
         limits.insert(0, (bounds.cap_tokens, "model-cap"))
     if model.trained_tokens:
         limits.insert(0, (model.trained_tokens, "native-limit"))
-    return min(limits, key=lambda each: each[0])
+    return min(limits, key=lambda limit: limit[0])
 
 
 class _Case(NamedTuple):
-    """All that a window depends on."""
+    """Everything that the search for a window depends on."""
 
     model: ModelLayout
     loading: Loading
@@ -198,11 +198,11 @@ class _Case(NamedTuple):
         return windows_between(self.model, self.bounds)
 
     def limit(self) -> tuple[int, Bound]:
-        """Return the largest window that is wanted, and who says so."""
+        """Return the largest window that is wanted, and what limits it."""
         return limit_of(self.model, self.bounds)
 
     def measured(self) -> SizingCalculator:
-        """Return what says how much memory a window takes."""
+        """Return a calculator of the memory of windows."""
         return SizingCalculator(self.model, self.loading, self.cards, self.reserved)
 
     def sizing(self, measured: SizingCalculator, window: int) -> Sizing:
@@ -234,7 +234,7 @@ def _search(case: _Case) -> tuple[int, Sizing] | None:
 
 
 def _largest(numbers: Sequence[int], take: Callable[[int], Sizing]) -> tuple[int, Sizing] | None:
-    """Return the last of rising numbers with what it takes, where that fits: the more, the more they take."""
+    """Return the largest of rising numbers that fits, with its sizing; a larger number never takes less."""
     sizing = take(numbers[-1])
     if sizing.fits:
         return numbers[-1], sizing
@@ -251,16 +251,15 @@ def _largest(numbers: Sequence[int], take: Callable[[int], Sizing]) -> tuple[int
 
 def _why(sizing: Sizing) -> str:
     """Return why a window does not fit."""
-    unknown = next((held.compute.reason for held in sizing.devices if held.compute.kind == "unknown"), "")
+    unknown = next((device.compute.reason for device in sizing.devices if device.compute.kind == "unknown"), "")
     if unknown:
         return unknown
-    held = sizing.tightest
-    where = f"device {held.number}" if held.number != CPU else "main memory"
-    margin = f" and the margin {_mib(held.margin_bytes)}" if held.margin_bytes else ""
-    return (
-        f"{sizing.window_tokens:,} tokens take {_mib(held.total_bytes)} of {where} (weights {_mib(held.weights_bytes)})"
-        f"{margin}; {_mib(held.free_bytes or 0)} are free: {_mib(-(held.left_bytes or 0))} too few"
-    )
+    device = sizing.tightest
+    where = f"device {device.number}" if device.number != CPU else "main memory"
+    margin = f" and the margin {_mib(device.margin_bytes)}" if device.margin_bytes else ""
+    takes = f"{sizing.window_tokens:,} tokens take {_mib(device.total_bytes)} of {where}"
+    free = f"{_mib(device.free_bytes or 0)} are free: {_mib(-(device.left_bytes or 0))} too few"
+    return f"{takes} (weights {_mib(device.weights_bytes)}){margin}; {free}"
 
 
 def _mib(size_bytes: int) -> str:
@@ -269,8 +268,8 @@ def _mib(size_bytes: int) -> str:
 
 def _most_layers(case: _Case, measured: SizingCalculator, sizing: Sizing) -> int | None:
     """Return with how many layers on GPUs the smallest window fits: the most, below what was asked for."""
-    gpus, all_layers, asked = len(sizing.devices) - 1, case.model.blocks + 1, sizing.loading.n_gpu_layers
-    fewer = range(all_layers if asked < 0 else min(asked, all_layers))
+    gpus, all_layers, wanted = len(sizing.devices) - 1, case.model.blocks + 1, sizing.loading.n_gpu_layers
+    fewer = range(all_layers if wanted < 0 else min(wanted, all_layers))
     if not gpus or not fewer:
         return None
 
@@ -284,7 +283,7 @@ def _most_layers(case: _Case, measured: SizingCalculator, sizing: Sizing) -> int
 
 
 def _changes(case: _Case) -> Iterator[tuple[Change, _Case]]:
-    """Yield what can be loaded otherwise on the same devices, that which costs least first."""
+    """Yield changes on the same devices, the cheapest first."""
     loading = case.loading
     if not loading.flash_attn:
         yield "flash_attn", case._replace(loading=replace(loading, flash_attn=True))
@@ -297,7 +296,7 @@ def _changes(case: _Case) -> Iterator[tuple[Change, _Case]]:
 
 
 def _elsewhere(case: _Case, now: Fit) -> Iterator[tuple[Change, _Case]]:
-    """Yield where else it can lie: fewer layers on GPUs, with the smallest window, and none."""
+    """Yield other placements: fewer layers on GPUs with the smallest window, and no GPU."""
     if now.n_gpu_layers is not None:
         least = case.windows()[0]
         loading = replace(case.loading, n_gpu_layers=now.n_gpu_layers)

@@ -1,4 +1,4 @@
-"""What a model file says of itself, as values: metadata and the table of tensors."""
+"""A model file's header as values, and what follows from it for each layer: cache types, windows, recurrent state."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Tensor(NamedTuple):
 
 
 class LongArray(NamedTuple):
-    """An array that was not kept, because it is long: the GGUF type of its items, and how many there are."""
+    """A long array, of which only the GGUF type of its items and their number are kept."""
 
     type_id: int
     length: int
@@ -35,7 +35,7 @@ Value = bool | int | float | str | tuple[bool | int | float | str, ...] | LongAr
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The header of a model, of all its parts.
+    """The header of a model, over all its parts.
 
     Attributes:
         metadata: by full key, such as "general.architecture" or "llama.block_count".
@@ -55,7 +55,7 @@ class Header:
 
     @property
     def architecture(self) -> str:
-        """The name by which llama.cpp knows the layout.
+        """llama.cpp's name for the layout.
 
         Raises:
             ModelFileError: the file names none.
@@ -100,8 +100,8 @@ class Header:
 
     def _whole(self, key: str, value: Value | None) -> int:
         if not isinstance(value, int) or value < 0:
-            said = "is missing" if value is None else f"must be a whole number of 0 or more, not {value!r:.40}"
-            raise ModelFileError(f"{self.architecture}.{key} {said}")
+            problem = "is missing" if value is None else f"must be a whole number of 0 or more, not {value!r:.40}"
+            raise ModelFileError(f"{self.architecture}.{key} {problem}")
         return int(value)
 
 
@@ -110,7 +110,7 @@ class Header:
 
 
 class TensorType(NamedTuple):
-    """One type: its elements are stored in blocks of so many elements, each block in so many bytes."""
+    """A tensor type: how many elements a block has, and how many bytes."""
 
     name: str
     block: int
@@ -192,7 +192,7 @@ CACHE_TYPES = {name: type_id(name) for name in ("f16", "bf16", "q8_0", "q5_1", "
 
 
 def cache_type(name: str, key: str = "type_k") -> int:
-    """Return the id of the type that a cache of that name is made of.
+    """Return the id of the tensor type of a cache type.
 
     Raises:
         ConfigError: there is none. The text has `key`, and the names there are.
@@ -219,14 +219,14 @@ PATTERN_KEY, WINDOW_KEY = "attention.sliding_window_pattern", "attention.sliding
 
 
 class Sliding(NamedTuple):
-    """How an architecture's layers slide.
+    """Which layers of an architecture have a sliding window.
 
     Attributes:
         period: each period-th layer sees everything; 0: the file's array says which do; 1: all slide.
         dense_first: the first layer of a period is the one, else the last.
-        optional: only if the file has a window of more than 0.
-        window: tokens where the file says nothing; None: it has to.
-        fixed: the window is that, whatever the file says.
+        optional: only if the file names a window above 0.
+        window: tokens where the file names none; `None`: it must.
+        fixed: the window is `window`, whatever the file says.
     """
 
     period: int
@@ -291,7 +291,7 @@ KNOWN = PLAIN | NO_CACHE | RECURRENT | frozenset(SLIDING)
 
 
 def windows(header: Header, layers: int) -> tuple[int, ...]:
-    """Return the window of each layer in tokens; 0 where it sees everything.
+    """Return the sliding window of each layer in tokens; 0 where it sees everything.
 
     Raises:
         ModelFileError: a key that the architecture needs is missing or no number.
@@ -305,18 +305,18 @@ def windows(header: Header, layers: int) -> tuple[int, ...]:
 
 def _window(header: Header, rule: Sliding) -> int:
     """Return the window in tokens; 0: nothing slides."""
-    said = header.number(WINDOW_KEY, 0 if rule.optional else rule.window)
-    return rule.window if said and rule.fixed and rule.window is not None else said
+    window = header.number(WINDOW_KEY, 0 if rule.optional else rule.window)
+    return rule.window if window and rule.fixed and rule.window is not None else window
 
 
 def _slides(header: Header, rule: Sliding, layers: int) -> tuple[bool, ...]:
-    said = header.value(PATTERN_KEY)
+    pattern = header.value(PATTERN_KEY)
     if rule.period == 1:
         return (True,) * layers
-    if isinstance(said, tuple):
-        return tuple(bool(item) for item in said[:layers]) + (False,) * (layers - len(said))
+    if isinstance(pattern, tuple):
+        return tuple(bool(item) for item in pattern[:layers]) + (False,) * (layers - len(pattern))
     if rule.period == 0:
-        raise ModelFileError(f"{header.architecture}.{PATTERN_KEY} must be an array, not {said!r:.40}")
+        raise ModelFileError(f"{header.architecture}.{PATTERN_KEY} must be an array, not {pattern!r:.40}")
     period = header.number(PATTERN_KEY, rule.period)
     if period == 0:
         return (True,) * layers
@@ -326,7 +326,7 @@ def _slides(header: Header, rule: Sliding, layers: int) -> tuple[bool, ...]:
 
 
 def cached_layers(header: Header, blocks: int) -> int:
-    """Return how many layers, from the first one on, keep keys and values of their own; the rest share theirs.
+    """Return how many layers, from the first on, have a cache of their own; the others share one.
 
     Args:
         header: the model's.
@@ -343,7 +343,7 @@ def cached_layers(header: Header, blocks: int) -> int:
 
 
 def recurrent(header: Header, kv_heads: tuple[int, ...]) -> tuple[bool, ...]:
-    """Return of each layer whether it is recurrent, from the heads that each would cache.
+    """Return for each layer whether it is recurrent, given the heads that it would cache.
 
     Raises:
         ModelFileError: a key that the architecture needs is no number.
@@ -362,8 +362,8 @@ def recurrent(header: Header, kv_heads: tuple[int, ...]) -> tuple[bool, ...]:
 
 
 def _by_interval(header: Header, layers: int) -> tuple[bool, ...]:
-    said = header.value("attention.recurrent_layers")
-    if said is not None:
+    listed = header.value("attention.recurrent_layers")
+    if listed is not None:
         return tuple(map(bool, header.numbers("attention.recurrent_layers", layers)))
     interval = header.number("full_attention_interval", 4)
     if interval == 0:
@@ -372,7 +372,7 @@ def _by_interval(header: Header, layers: int) -> tuple[bool, ...]:
 
 
 def state(header: Header, heads: int) -> tuple[int, int]:
-    """Return the f32 elements of a recurrent layer's convolution and state, of one sequence (n_r, n_s).
+    """Return the f32 elements of a recurrent layer's convolution and state for one sequence (n_r, n_s).
 
     Args:
         header: the model's.
@@ -402,9 +402,9 @@ CardKind = Literal["cuda", "hip", "metal", "vulkan", "sycl", "cpu"]
 
 
 class Card(NamedTuple):
-    """One device to put a model on: which rules it allocates by, and its free bytes; "cpu" is main memory.
+    """A device to put a model on: whose rules it allocates by, and its free bytes; "cpu" is main memory.
 
-    What a `unified` one takes is taken from main memory.
+    A `unified` device shares main memory.
     """
 
     kind: CardKind
@@ -415,10 +415,10 @@ class Card(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Loading:
-    """The parameters of llama.cpp that decide how much memory a model takes, by its own names.
+    """llama.cpp's parameters that decide how much memory a model takes, by its own names.
 
     Attributes:
-        n_ctx: the window that is asked for, in tokens; 0: as trained.
+        n_ctx: the requested window in tokens; 0: as trained.
         n_batch, n_ubatch: tokens of a logical and of a physical batch.
         n_seq_max: how many sequences the cache serves.
         kv_unified: one cache for all sequences, else one for each.
@@ -447,19 +447,19 @@ class Loading:
 
 
 class Definition(NamedTuple):
-    """A model, as an adapter is asked to open it.
+    """What an adapter needs to open a model.
 
     Attributes:
         alias: its name in the settings.
-        path: its file, absolute, the first one of several; "" where a server has it.
+        path: its file, absolute, of several parts the first; "" where a server has it.
         loading: how; `n_ctx` is always set.
-        model: what its server calls it; "" where it is a file.
+        model: its name on the server; "" where it is a file.
         url: its server's; "" for the adapter's usual one.
-        api: which way its server is asked, where there are several; "" for the adapter's usual one.
+        api: which API of its server to use; "" for the adapter's usual one.
         key_env: the variable of the environment that holds the server's key; "" for the adapter's usual one.
-        options: what goes into each request as it is, beside what requests say anyway.
+        options: go into each request as they are.
         max_output_tokens: the longest answer; None where unknown.
-        checked: whether its file is known to load in this way; where it is not, a runtime may end the process over it.
+        checked: whether its file is known to load like this; if not, a runtime may abort the process.
     """
 
     alias: str
@@ -475,7 +475,7 @@ class Definition(NamedTuple):
 
 
 class Served(NamedTuple):
-    """What a runtime really set up, read back from it; None where it does not tell.
+    """What a runtime really set up, as it reports; `None` where it does not.
 
     Attributes:
         window_tokens: of one sequence.
@@ -496,14 +496,14 @@ BLOCKS_MAX = 512
 
 
 class Layer(NamedTuple):
-    """One layer, as its cache sees it.
+    """What one layer keeps.
 
     Attributes:
         number: from 0.
         heads: query heads (`attention.head_count`).
         kv_heads: heads that are cached; 0: no attention cache here.
         key_length, value_length: elements of one cached head; of MLA the latent (`value_length` 0: no V is kept).
-        window: tokens that a sliding layer keeps in sight; 0: all.
+        window: the sliding window in tokens; 0: it sees everything.
         recurrent: whether it keeps state that does not grow with the window.
         conv_elements, state_elements: f32 elements of that state, of one sequence (n_r, n_s).
     """
@@ -520,7 +520,7 @@ class Layer(NamedTuple):
 
 
 def blocks_of(header: Header) -> tuple[int, int]:
-    """Return the blocks of a file, and how many of them, at its end, only predict further tokens.
+    """Return the number of blocks, and how many of them, at the end, only predict further tokens.
 
     llama.cpp loads the latter for a draft context alone: here they are neither loaded nor cached.
 
@@ -537,7 +537,7 @@ def blocks_of(header: Header) -> tuple[int, int]:
 
 
 def is_mla(header: Header) -> bool:
-    """Return whether a model keeps the latent of all its heads instead of keys and values.
+    """Return whether a model caches one latent for all heads instead of keys and values.
 
     Raises:
         ModelFileError: a key is no number.
@@ -547,7 +547,7 @@ def is_mla(header: Header) -> bool:
 
 
 def layers_of(header: Header) -> tuple[Layer, ...]:
-    """Return what each layer keeps, in order, blocks that only predict further tokens left out.
+    """Return what each layer keeps, in order, without blocks that only predict further tokens.
 
     Source of the rules: llama.cpp 0c1e57098, compared with its dry run for every architecture that is known here.
 
@@ -582,7 +582,7 @@ def layers_of(header: Header) -> tuple[Layer, ...]:
 
 
 def widest_value(header: Header) -> int:
-    """Return the elements of V of a token in the widest layer, cached or not: without flash attention all take that.
+    """Return the width of V in the widest layer, cached or not: without flash attention every layer takes that.
 
     Raises:
         ModelFileError: a key that is needed is missing or out of its range.
@@ -595,7 +595,7 @@ def widest_value(header: Header) -> int:
 
 
 def _heads(header: Header, blocks: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the query heads of each block, and the heads that it would cache: as many, where the file says nothing."""
+    """Return for each block its query heads and its cached heads, by default as many."""
     heads = header.numbers("attention.head_count", blocks, 0)
     if header.value("attention.head_count_kv") is None:
         return heads, heads
@@ -603,7 +603,7 @@ def _heads(header: Header, blocks: int) -> tuple[tuple[int, ...], tuple[int, ...
 
 
 def _lengths(header: Header, heads: int) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return the elements of a key and of a value, first of full layers, then of sliding ones."""
+    """Return the lengths of key and value, first of full layers, then of sliding ones."""
     if heads == 0 and header.architecture != "plamo2":  # llama.cpp then reads no lengths: there is no attention
         return (0, 0), (0, 0)
     even = header.number("embedding_length") // heads if heads else 0
@@ -616,7 +616,7 @@ def _lengths(header: Header, heads: int) -> tuple[tuple[int, int], tuple[int, in
 
 
 def _caches(header: Header, kv_heads: tuple[int, ...], cached: int) -> tuple[bool, ...]:
-    """Return of each layer whether it has an attention cache of its own."""
+    """Return for each layer whether it has an attention cache of its own."""
     name = header.architecture
     if name in NO_CACHE:
         return (False,) * len(kv_heads)
@@ -625,13 +625,13 @@ def _caches(header: Header, kv_heads: tuple[int, ...], cached: int) -> tuple[boo
     without = recurrent(header, kv_heads)
     if name == "nemotron_h":
         widths = header.numbers("feed_forward_length", len(kv_heads), 0)
-        without = tuple(one or width > 0 for one, width in zip(without, widths, strict=True))
-    return tuple(not one and number < cached for number, one in enumerate(without))
+        without = tuple(heads or width > 0 for heads, width in zip(without, widths, strict=True))
+    return tuple(not heads and number < cached for number, heads in enumerate(without))
 
 
 def _states(header: Header, kv_heads: tuple[int, ...], heads: int) -> tuple[tuple[int, int] | None, ...]:
-    """Return the state of each layer; None where it has none."""
+    """Return the recurrent state of each layer, or `None`."""
     if header.architecture not in RECURRENT:
         return (None,) * len(kv_heads)
     elements = state(header, heads)
-    return tuple(elements if one else None for one in recurrent(header, kv_heads))
+    return tuple(elements if heads else None for heads in recurrent(header, kv_heads))

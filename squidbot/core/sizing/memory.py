@@ -215,12 +215,12 @@ def context_of(loading: Loading, header: Header) -> ContextShape:
         ModelFileError: the window that it was trained with is asked for, and missing in the file.
     """
     sequences = loading.n_seq_max
-    asked = loading.n_ctx or header.number("context_length")
-    n_batch = min(asked, loading.n_batch)
+    wanted = loading.n_ctx or header.number("context_length")
+    n_batch = min(wanted, loading.n_batch)
     n_ubatch = min(n_batch, loading.n_ubatch or loading.n_batch)
-    if min(asked, n_batch, n_ubatch, sequences) < 1:
+    if min(wanted, n_batch, n_ubatch, sequences) < 1:
         raise ConfigError("n_ctx, n_batch, n_ubatch and n_seq_max must be 1 or more")
-    n_ctx = n_seq = pad(asked, CELLS_STEP)
+    n_ctx = n_seq = pad(wanted, CELLS_STEP)
     if not loading.kv_unified:
         n_seq = pad(n_ctx // sequences, CELLS_STEP)
         n_ctx = n_seq * sequences
@@ -378,8 +378,8 @@ def weights_bytes(header: Header, loading: Loading, cards: Sequence[Card]) -> di
     total: dict[int, int] = {}
     for tensor, device in placed(header, loading, cards):
         kind: CardKind = "cpu" if device == CPU else cards[device].kind
-        held = held_bytes(tensor_bytes(tensor), tensor.type_id, tensor.shape[0], kind)
-        total[device] = total.get(device, 0) + held
+        size = held_bytes(tensor_bytes(tensor), tensor.type_id, tensor.shape[0], kind)
+        total[device] = total.get(device, 0) + size
     return total
 
 
@@ -883,6 +883,7 @@ class SizingCalculator:
         self._tensors = context_tensors(model.header, replace(loading, n_ctx=CELLS_STEP))
         kinds: set[CardKind] = {"cpu", *(card.kind for card in cards)}
         self._layer_bytes = {kind: model.layer_bytes(kind) for kind in kinds}
+        self._largest = [max(map(tensor_bytes, tensors), default=0) for tensors in model.tensors]
         # One caching layer for each sliding window: those of the same window have the same number of cells.
         self._windows = {layer.window: layer for layer in model.layers if layer.kv_heads}
         self._place(loading)
@@ -898,7 +899,7 @@ class SizingCalculator:
             weight = self._layer_bytes[self._kind(device)][layer.number]
             self._weights[device] = self._weights.get(device, 0) + weight
         # With layers in main memory, its largest tensor is copied to a GPU for one operation.
-        in_main = [model.largest_bytes[layer.number] for layer in model.layers if self._places[layer.number] == CPU]
+        in_main = (size for size, place in zip(self._largest, self._places, strict=False) if place == CPU)
         self._copied_bytes = max(in_main, default=0) + (model.output_bytes if self._places[-1] == CPU else 0)
         # By device, how many context tensors of each kind there are; those of attention get their rows later.
         self._context: dict[int, Counter[ContextTensor]] = {}
@@ -979,41 +980,39 @@ class SizingCalculator:
         return beside_of(terms, role) if number == CPU and self._gpus else compute_of(terms, role)
 
 
-# The shape and the type of a tensor, from which its bytes follow.
-Form = tuple[tuple[int, ...], int]
-
-
 class ModelLayout(NamedTuple):
     """A model, as far as its memory goes.
 
     Attributes:
         header: all of it; outside: the same without the tensors of layers.
-        layers: what each keeps, in order; blocks that only predict further tokens are left out.
+        layers: what each keeps, in order, without blocks that only predict further tokens.
+        tensors: those of each layer.
         blocks: all of the file; the output counts as one more behind them.
         shape: what the compute buffer depends on.
         trained_tokens: the window it was trained with; 0 where the file does not say.
-        forms: of each layer, how many tensors there are of each shape and type.
-        largest_bytes: of each layer, its largest tensor.
         output_bytes: the matrix that makes logits.
     """
 
     header: Header
     outside: Header
     layers: tuple[Layer, ...]
+    tensors: tuple[list[Tensor], ...]
     blocks: int
     shape: Shape
     trained_tokens: int
-    forms: tuple[dict[Form, int], ...]
-    largest_bytes: tuple[int, ...]
     output_bytes: int
 
     def layer_bytes(self, kind: CardKind) -> list[int]:
         """Return the bytes of weights that each layer takes on a device of that kind."""
-        held: dict[Form, int] = {}
-        for form in {form for forms in self.forms for form in forms}:
-            shape, type_id = form
-            held[form] = held_bytes(tensor_bytes(Tensor("", shape, type_id)), type_id, shape[0], kind)
-        return [sum(count * held[form] for form, count in forms.items()) for forms in self.forms]
+        sizes: dict[tuple[tuple[int, ...], int], int] = {}  # most tensors are like that of another layer
+        found = [0] * len(self.tensors)
+        for number, tensors in enumerate(self.tensors):
+            for _, shape, kind_id in tensors:
+                if (shape, kind_id) not in sizes:
+                    size = tensor_bytes(Tensor("", shape, kind_id))
+                    sizes[shape, kind_id] = held_bytes(size, kind_id, shape[0], kind)
+                found[number] += sizes[shape, kind_id]
+        return found
 
 
 def model_of(header: Header) -> ModelLayout:
@@ -1025,34 +1024,21 @@ def model_of(header: Header) -> ModelLayout:
     """
     layers = layers_of(header)
     blocks, _ = blocks_of(header)
-    forms, largest, outside = _sorted(header, len(layers))
+    tensors: tuple[list[Tensor], ...] = tuple([] for _ in layers)
+    outside: list[Tensor] = []
+    for tensor in header.tensors:
+        place, _, rest = tensor.name.partition(".")
+        number = rest.partition(".")[0] if place == "blk" else ""
+        inside = number.isdecimal() and int(number) < len(layers)
+        (tensors[int(number)] if inside else outside).append(tensor)
     matrix = header.tensor("output.weight") or header.tensor("token_embd.weight")
     return ModelLayout(
         header,
         Header(header.metadata, tuple(outside), header.file_bytes, header.parts),
         layers,
+        tensors,
         blocks,
         shape_of(header, layers),
         header.number("context_length", 0),
-        forms,
-        largest,
         tensor_bytes(matrix) if matrix else 0,
     )
-
-
-def _sorted(header: Header, layers: int) -> tuple[tuple[dict[Form, int], ...], tuple[int, ...], list[Tensor]]:
-    """Return the forms and the largest tensor of each layer, and the tensors that are in none of them."""
-    forms: tuple[dict[Form, int], ...] = tuple({} for _ in range(layers))
-    outside: list[Tensor] = []
-    sizes: dict[Form, int] = {}
-    for tensor in header.tensors:
-        place, _, rest = tensor.name.partition(".")
-        number = rest.partition(".")[0] if place == "blk" else ""
-        if not number.isdecimal() or int(number) >= layers:
-            outside.append(tensor)
-        else:
-            form, own = (tensor.shape, tensor.type_id), forms[int(number)]
-            if form not in sizes:
-                sizes[form] = tensor_bytes(tensor)
-            own[form] = own.get(form, 0) + 1
-    return forms, tuple(max((sizes[form] for form in own), default=0) for own in forms), outside

@@ -1,4 +1,4 @@
-"""How full the GPUs under a session's model are, and who is told: events only, never another window."""
+"""How full the GPUs under an open model are: reported as events, never by another window."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from squidbot.core.devices import Device, Pressure
 
 
-# The same is told of a device again after so long (decisions.md section 8).
+# The same is reported of a device again after this time.
 COOLDOWN_SECONDS = 30.0
 
 
 class Level(IntEnum):
-    """How full a device is, lowest first; which shares these are `level` says."""
+    """How full a device is, lowest first; `level` has the borders."""
 
     NORMAL = 0
     WARNING = 1
@@ -32,14 +32,14 @@ _EVENTS: Mapping[Level, str] = {
     Level.CRITICAL: events.MEMORY_CRITICAL,
     Level.EMERGENCY: events.MEMORY_EMERGENCY,
 }
-# Apple's own word for how hard its memory is pressed, which all programs share.
+# Apple's report of the pressure on the memory that all programs share.
 _PRESSED: Mapping[Pressure | None, Level] = {"warning": Level.WARNING, "critical": Level.CRITICAL}
 
 
 def level(used_bytes: int, total_bytes: int) -> Level:
-    """Return how full a device with `total_bytes`, more than 0, is: its borders are 70, 85 and 95 % (O-13).
+    """Return how full a device with `total_bytes`, more than 0, is; the borders are 70, 85 and 95 %.
 
-    70 % is a warning already, 85 % critical; 95 % is critical still, and any byte more an emergency.
+    At 70 % it is a warning, at 85 % critical, and above 95 % an emergency.
     """
     used = 100 * used_bytes
     if used > 95 * total_bytes:
@@ -57,7 +57,7 @@ def fullness(device: Device) -> str:
 
 
 class Notice(NamedTuple):
-    """One thing to tell of a device.
+    """Something to report of a device.
 
     Attributes:
         name: one of the four memory events' names.
@@ -73,7 +73,7 @@ class Notice(NamedTuple):
 
 
 class _Watched(NamedTuple):
-    """One device since its model was loaded.
+    """The history of one device since its model was loaded.
 
     `opened` is its level right after that, and `opened_tight` whether free memory was under half the margin then;
     `level` is the one that was told last, or to which it has fallen since, never below `opened`, and `tight` likewise;
@@ -87,13 +87,13 @@ class _Watched(NamedTuple):
     told: Mapping[str, float]
 
     def rested(self, name: str, now: float) -> bool:
-        """Return whether a name was not told within the cooldown; a clock that was set back does not silence it."""
+        """Return whether a name may be reported again; a clock that was set back does not silence it."""
         last = self.told.get(name)
         return last is None or not 0 <= now - last < COOLDOWN_SECONDS
 
 
 class Watch(NamedTuple):
-    """The devices under a model since it was loaded: a value; each look gives the next.
+    """The devices under a model since it was loaded, as a value; each look returns the next.
 
     Attributes:
         margin_bytes: the free memory that sizing left (`window.vram_margin_mib`).
@@ -105,16 +105,15 @@ class Watch(NamedTuple):
 
     @classmethod
     def opened(cls, devices: Iterable[Device], margin_bytes: int) -> Watch:
-        """Return the watch at the opening of a window, right after loading: how full they are now is its own doing."""
+        """Return the watch right after loading: how full the devices are now is the model's own doing."""
         return cls(margin_bytes, {}).look(devices, 0.0)[1]
 
     def look(self, devices: Iterable[Device], now: float) -> tuple[tuple[Notice, ...], Watch]:
-        """Return what is to be told of a new reading at `now`, in seconds, by device, and the watch from then on.
+        """Return what to report of a new reading at `now`, in seconds, and the next watch.
 
-        Told is a level above the one right after loading, `low-memory` first where it leaves NORMAL, and free memory
-        that falls under half the margin; not the same of one device within 30 seconds, but then, if it lasts. A
-        device that was never seen before is as its first reading finds it; one that does not tell what is free, or is
-        not in the reading, stays as it was.
+        Reported are a level above the one right after loading, with `low-memory` first where it leaves NORMAL, and
+        free memory below half the margin; the same of one device only every 30 seconds, as long as it lasts. A new
+        device starts with its first reading; one without a figure, or missing in the reading, keeps its state.
         """
         known = dict(self.devices)
         notices: list[Notice] = []
@@ -134,7 +133,7 @@ class Watch(NamedTuple):
         return 2 * free_bytes < self.margin_bytes
 
     def _seen(self, before: _Watched, device: Device, free_bytes: int, now: float) -> tuple[tuple[str, ...], _Watched]:
-        """Return the names to tell of a device now, and what is known of it then."""
+        """Return the event names that are due for a device, and its next state."""
         found, tight = _level_of(device, free_bytes), self._tight(free_bytes)
         due: tuple[str, ...] = ()
         if found > before.level:
@@ -143,15 +142,15 @@ class Watch(NamedTuple):
             due = (_EVENTS[found],)
         names = tuple(name for name in due if before.rested(name, now))
         if due and not names:
-            # Not told yet: it is due until it is told, or over.
+            # It stays due until it is reported, or over.
             return (), before
-        told = {**before.told, **dict.fromkeys(names, now)}
+        notified = {**before.told, **dict.fromkeys(names, now)}
         tight = tight or before.opened_tight
-        return names, before._replace(level=max(found, before.opened), tight=tight, told=told)
+        return names, before._replace(level=max(found, before.opened), tight=tight, told=notified)
 
 
 def _level_of(device: Device, free_bytes: int) -> Level:
-    """Return a device's level: by what is used of it, and by what its system says of the memory that all share."""
+    """Return a device's level, by its used memory and by the pressure that its system reports."""
     return max(level(device.total_bytes - free_bytes, device.total_bytes), _PRESSED.get(device.pressure, Level.NORMAL))
 
 

@@ -250,7 +250,7 @@ def test_reply_tells_pieces_as_they_come_and_counts_tokens() -> None:
         model = opened(server)
         pieces: list[str] = []
         asked = [message("system", "Be brief."), user("What colour has the sky at noon, and why?")]
-        reply = model.reply(asked, 50, told=pieces.append)
+        reply = model.reply(asked, 50, on_text=pieces.append)
     assert pieces == ["It ", "is blue."]
     assert reply.message["content"] == "It is blue."
     assert (reply.input_tokens, reply.output_tokens, reply.cached_tokens) == (22, 3, 7)
@@ -274,7 +274,7 @@ def test_reply_ends_when_who_is_told_raises() -> None:
         model = opened(server)
         server.answer = endless
         with pytest.raises(KeyboardInterrupt):
-            model.reply([user("Go on.")], 50, told=stop)
+            model.reply([user("Go on.")], 50, on_text=stop)
         assert gone.wait(10.0)
 
 

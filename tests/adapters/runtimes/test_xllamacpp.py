@@ -31,8 +31,8 @@ from squidbot.adapters.xllamacpp import (  # noqa: E402
     Runtime,
     StreamedAnswer,
     XllamacppModel,
+    captured_log,
     for_vectors,
-    overheard,
     reason,
 )
 from squidbot.adapters.xllamacpp import open_model as open_on_all_cores  # noqa: E402
@@ -158,7 +158,7 @@ def test_served_is_what_was_asked_for(model: XllamacppModel) -> None:
 def test_reply_tells_its_pieces_as_they_come(model: XllamacppModel) -> None:
     """The pieces are the text, the prompt is counted as it was said before, and the limit is kept."""
     pieces: list[str] = []
-    reply = model.reply(HELLO, 12, told=pieces.append)
+    reply = model.reply(HELLO, 12, on_text=pieces.append)
     assert len(pieces) > 1
     assert "".join(pieces) == reply.message["content"]
     assert (reply.finish, reply.output_tokens) in {("length", 12), ("stop", reply.output_tokens)}
@@ -184,7 +184,7 @@ def test_reply_ends_with_what_the_listener_raises(model: XllamacppModel) -> None
             raise raised
 
         with pytest.raises(type(raised), match="mine"):
-            model.reply(HELLO, 64, told=told)
+            model.reply(HELLO, 64, on_text=told)
         assert len(heard) == 1
     assert model.reply(HELLO, 4).output_tokens <= 4
 
@@ -355,7 +355,7 @@ def test_nothing_is_printed_when_a_model_is_used(path: Path, tmp_path: Path, cap
 
 def test_what_others_print_while_a_model_loads_is_passed_on(capfd: pytest.CaptureFixture[str]) -> None:
     """llama.cpp's lines are kept without time and level; what another part of the process wrote is not lost."""
-    with overheard() as lines:
+    with captured_log() as lines:
         os.write(2, b"a warning of another library\n0.00.006.468 I load: x\nexiting due to an end\n")
     assert lines == ["I load: x"]
     assert capfd.readouterr().err == "a warning of another library\n"
@@ -363,7 +363,7 @@ def test_what_others_print_while_a_model_loads_is_passed_on(capfd: pytest.Captur
 
 def test_lines_are_known_in_colours_too(capfd: pytest.CaptureFixture[str]) -> None:
     """llama.cpp colours them where standard error was a terminal when it looked: they were printed, and sizes lost."""
-    with overheard() as lines:
+    with captured_log() as lines:
         os.write(2, b"\x1b[34m0.00.006.468\x1b[0m \x1b[32mI \x1b[0mload:  CPU model buffer size =  0.08 MiB\n")
         os.write(2, b"0.00.006.469 I exiting due to\n")
     assert lines == ["I load:  CPU model buffer size =  0.08 MiB", "I exiting due to"]
