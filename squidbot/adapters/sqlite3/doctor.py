@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory, gettempdir
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from zlib import crc32
 
+from squidbot.adapters.common.transcripts import shown_id
 from squidbot.adapters.sqlite3 import files, index, rows
 from squidbot.adapters.sqlite3.files import FOREIGN, PAGE_BYTES, store_error
 from squidbot.adapters.sqlite3.index import OF_MESSAGES, WORDS, DamagedIndexError, index_errors
@@ -224,7 +225,7 @@ def _look(
                 try:
                     sessions.append(_session_health(connection, no, rows.plain(session_id), problems))
                 except FOREIGN as error:
-                    problems.append(f"session {rows.named(rows.plain(session_id))}: {error}")
+                    problems.append(f"session {shown_id(rows.plain(session_id))}: {error}")
             memories = memory_rows.damaged(name, connection)
             if proves_words and not (problems or memories[1]) and all(session.whole for session in sessions):
                 found = (rows.find(connection, session.session_id) for session in sessions)
@@ -258,7 +259,7 @@ def _session_health(connection: sqlite3.Connection, no: int, session_id: str, pr
         if not is_there:
             summaries.append(name.decode("utf-8", "replace"))
     if connection.execute(KEYS, (session.first_key + session.messages, (no + 1 << SEQ_BITS) - 1)).fetchone():
-        problems.append(f"session {session.named} has more messages than its row says")
+        problems.append(f"session {session.shown} has more messages than its row says")
     return SessionHealth(session_id, session.messages, damaged, tuple(records), tuple(summaries))
 
 
@@ -700,7 +701,7 @@ class Salvage:
 
     def _take_mark(self, _rowid: int, values: Cells) -> None:
         if rows.checksum(*values[:3]) == values[3]:
-            self._connection.execute(memory_rows.MARKS_TABLE)
+            self._make_memories()
             self._insert("memory_marks", values)
 
     def _make_memories(self) -> None:
