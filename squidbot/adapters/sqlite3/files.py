@@ -7,7 +7,7 @@ import sqlite3
 import stat
 import threading
 import time
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -21,6 +21,7 @@ from squidbot.core.errors import DamagedStoreError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from types import TracebackType
 
     from squidbot.adapters.sqlite3.index import SearchIndex
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Erasure, StoredMessage
 
 
-# Who may use the connection, and what SQLite's errors mean to the one who must act.
+# What SQLite's errors mean to the one who must act.
 
 Value = TypeVar("Value")
 UNTOUCHED = "; nothing was written"
@@ -74,74 +75,6 @@ def store_error(path: str, error: BaseException, note: str = "") -> StoreError:
     usual = UNREACHABLE if isinstance(error, OSError) else OTHER
     kind, meaning, advice = MEANINGS.get(code & 0xFF, usual)
     return kind(f"{path}: {meaning} ({error}){note}; {advice}")
-
-
-class Access:
-    """Hands out the one connection to one thread at a time; a writing access is one transaction.
-
-    Use it with `with`. Leaving it commits a writing access, or undoes it after any exception. Every sqlite3.Error,
-    and what Python raises for a value that SQLite can't hold, leaves as a StoreError with its cause.
-    """
-
-    __slots__ = ("_busy_seconds", "_connection", "_lock", "_note", "_path", "_pid", "_writes")
-
-    def __init__(
-        self, path: str, connection: sqlite3.Connection, lock: threading.Lock, busy_seconds: float, *, writes: bool
-    ) -> None:
-        """Take what is shared. `busy_seconds`: the longest wait for another thread."""
-        self._path = path
-        self._connection = connection
-        self._lock = lock
-        self._busy_seconds = busy_seconds
-        self._writes = writes
-        self._note = UNTOUCHED if writes else ""
-        self._pid = os.getpid()
-
-    def __enter__(self) -> sqlite3.Connection:
-        """Wait for the connection and, to write, for the file's lock.
-
-        Raises:
-            StoreError: the wait passed `busy_seconds`, or this process is a fork of the one that opened the store.
-        """
-        if os.getpid() != self._pid:  # SQLite: a connection carried over a fork destroys the file
-            raise StoreError(f"{self._path}: opened before a fork; open the store again in this process{self._note}")
-        if not self._lock.acquire(timeout=self._busy_seconds):
-            raise StoreError(f"{self._path}: another thread is busy with the store{self._note}; try again")
-        if self._writes:
-            try:
-                self._connection.execute("BEGIN IMMEDIATE")
-            except BaseException as error:
-                self._lock.release()
-                if isinstance(error, FOREIGN):
-                    raise store_error(self._path, error, self._note) from error
-                raise
-        return self._connection
-
-    def __exit__(
-        self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        """Commit or undo, let the next one in, and name the error.
-
-        Raises:
-            StoreError: SQLite failed in between or at the commit; a write left nothing behind.
-        """
-        try:
-            if self._writes:
-                self._end(keep=error is None)
-        except FOREIGN as failed:
-            raise store_error(self._path, failed, self._note) from failed
-        finally:
-            self._lock.release()
-        if isinstance(error, FOREIGN):
-            raise store_error(self._path, error, self._note) from error
-
-    def _end(self, *, keep: bool) -> None:
-        try:
-            if keep:
-                self._connection.execute("COMMIT")
-        finally:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
 
 
 PAGE_BYTES = 4096
@@ -686,8 +619,6 @@ class OpenedFile:
             self._connection = open_only_reading(self._path, busy_seconds)
         else:
             self._connection = open_file(self._path, busy_seconds, may_create=create)
-        self._reading = Access(self._path, self._connection, self._lock, busy_seconds, writes=False)
-        self._writing = Access(self._path, self._connection, self._lock, busy_seconds, writes=True)
 
     def __enter__(self) -> Self:
         return self
@@ -702,6 +633,44 @@ class OpenedFile:
         if os.getpid() == self._pid:  # in a fork the connection is still the parent's
             with self._lock:
                 self._connection.close()
+
+    @property
+    def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
+        """The connection, for one thread at a time. See `_access`."""
+        return self._access(writes=False)
+
+    @property
+    def _writing(self) -> AbstractContextManager[sqlite3.Connection]:
+        """The connection in one transaction: committed at the end, undone after any exception. See `_access`."""
+        return self._access(writes=True)
+
+    @contextmanager
+    def _access(self, *, writes: bool) -> Iterator[sqlite3.Connection]:
+        """Give the connection; errors of SQLite, and values that it can't hold, leave as a StoreError with its cause.
+
+        Raises:
+            StoreError: SQLite failed, and a write left nothing behind; or the wait for another thread or program passed
+                `busy_seconds`, or this process is a fork of the one that opened the store.
+        """
+        note = UNTOUCHED if writes else ""
+        if os.getpid() != self._pid:  # SQLite: a connection carried over a fork destroys the file
+            raise StoreError(f"{self._path}: opened before a fork; open the store again in this process{note}")
+        if not self._lock.acquire(timeout=self._busy_seconds):
+            raise StoreError(f"{self._path}: another thread is busy with the store{note}; try again")
+        try:
+            if writes:
+                self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                if writes:
+                    self._connection.execute("COMMIT")
+            finally:
+                if writes and self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+        except FOREIGN as error:
+            raise store_error(self._path, error, note) from error
+        finally:
+            self._lock.release()
 
     def _written(self, act: Callable[[sqlite3.Connection, bool], Value]) -> Value:
         """Write in one transaction, the search index with it.

@@ -518,7 +518,7 @@ class SqliteMemoryStore(OpenedFile):
         Raises:
             StoreError: the disk failed.
         """
-        return SqliteVectors(self._reading, model, dimension)
+        return SqliteVectors(lambda: self._reading, model, dimension)
 
     def without_vectors(self, model: str, after: str = "", limit: int = 100) -> list[Memory]:
         """Return memories that a model's vectors are still to be made of, in the order of their coming, behind `after`.

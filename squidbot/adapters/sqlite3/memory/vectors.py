@@ -22,9 +22,9 @@ from squidbot.core.vectors import VectorEntry, VectorStamp, packed
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
-    from squidbot.adapters.sqlite3.files import Access
     from squidbot.core.memories import Memory, View
     from squidbot.core.vectors import QueryMeaning
 
@@ -224,8 +224,10 @@ def keys_at(connection: sqlite3.Connection, meant: QueryMeaning) -> list[int]:
 class SqliteVectors:
     """`core.vectors.values.Vectors` of one model in a store's file; threads and processes may share it."""
 
-    def __init__(self, reading: Access, model: str, dimensions: int) -> None:
-        """Take a store's access to its file."""
+    def __init__(
+        self, reading: Callable[[], AbstractContextManager[sqlite3.Connection]], model: str, dimensions: int
+    ) -> None:
+        """Take what gives a store's connection."""
         self._reading = reading
         self._model = model
         self._dimensions = dimensions
@@ -237,7 +239,7 @@ class SqliteVectors:
             StoreError: the disk failed.
         """
         empty = VectorStamp(self._model, self._dimensions)
-        with self._reading as connection:
+        with self._reading() as connection:
             number = _number(connection, self._model, self._dimensions)
             found = None if number is None else connection.execute(STAMP, (number,)).fetchone()
         return empty._replace(vectors=found[0], digest=found[1]) if found else empty
@@ -252,14 +254,14 @@ class SqliteVectors:
         Raises:
             DamagedStoreError: one does not match its checksum.
         """
-        with self._reading as connection:
+        with self._reading() as connection:
             keys = self._keys(connection)
             rows = connection.execute(BEHIND, (MEMORY_KEYS, place, *keys, max(limit, 0)))
             return [self._entry(row) for row in rows]
 
     def places(self) -> Sequence[int]:
         """Return the places of all entries, ascending."""
-        with self._reading as connection:
+        with self._reading() as connection:
             return array("q", (place for (place,) in connection.execute(PLACES, self._keys(connection))))
 
     def picked(self, places: Sequence[int]) -> list[VectorEntry]:
@@ -268,7 +270,7 @@ class SqliteVectors:
         Raises:
             DamagedStoreError: one does not match its checksum.
         """
-        with self._reading as connection:
+        with self._reading() as connection:
             cells = (MEMORY_KEYS, json_text(list(places)), *self._keys(connection))
             return [self._entry(row) for row in connection.execute(PICKED_PLACES, cells)]
 
@@ -278,7 +280,7 @@ class SqliteVectors:
         Raises:
             StoreError: the disk failed.
         """
-        with self._reading as connection:
+        with self._reading() as connection:
             found = {place for (place,) in connection.execute(HOLDING, (MEMORY_KEYS, json_text(list(places))))}
         return [place for place in places if place in found]
 
