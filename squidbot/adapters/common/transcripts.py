@@ -90,7 +90,14 @@ def refuse_misfit(
             raise StoreError(
                 f"record {record.number} of kind {record.kind!r} is not in session {name}; nothing was changed"
             )
-    there = {row.seq: row for row in pick(sorted({row.seq for row in erasure.unnoticed}))}
-    for row in erasure.unnoticed:
+    _refuse_changes(erasure.unnoticed, pick)
+
+
+def _refuse_changes(
+    unnoticed: Sequence[StoredMessage], pick: Callable[[Sequence[int]], Sequence[StoredMessage]]
+) -> None:
+    """Pass rows that change nothing but notices; what search knows of them stays."""
+    there = {row.seq: row for row in pick(sorted({row.seq for row in unnoticed}))}
+    for row in unnoticed:
         if row.seq not in there or not Erasure.is_unnoticed(there[row.seq], row):
             raise StoreError(f"more than its notice would change of message {row.seq}; nothing was changed")

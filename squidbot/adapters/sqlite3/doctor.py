@@ -221,11 +221,7 @@ def _look(
             problems += _structure(connection)
             if files.is_unscrubbed(connection):
                 problems.append("what was forgotten is not overwritten yet: open the store while nobody reads it")
-            for no, session_id in connection.execute(SESSION_NUMBERS).fetchall():
-                try:
-                    sessions.append(_session_health(connection, no, rows.plain(session_id), problems))
-                except FOREIGN as error:
-                    problems.append(f"session {shown_id(rows.plain(session_id))}: {error}")
+            sessions += _sessions(connection, problems)
             memories = memory_rows.damaged(name, connection)
             if proves_words and not (problems or memories[1]) and all(session.whole for session in sessions):
                 found = (rows.find(connection, session.session_id) for session in sessions)
@@ -241,6 +237,14 @@ def _structure(connection: sqlite3.Connection) -> list[str]:
     found = connection.execute(f"PRAGMA integrity_check({MOST_PROBLEMS})").fetchall()
     lines = [rows.plain(line) if isinstance(line, bytes) else str(line) for (line,) in found]
     return [] if lines == ["ok"] else [line.replace("\n", "; ") for line in lines]
+
+
+def _sessions(connection: sqlite3.Connection, problems: list[str]) -> Iterator[SessionHealth]:
+    for no, session_id in connection.execute(SESSION_NUMBERS).fetchall():
+        try:
+            yield _session_health(connection, no, rows.plain(session_id), problems)
+        except FOREIGN as error:
+            problems.append(f"session {shown_id(rows.plain(session_id))}: {error}")
 
 
 def _session_health(connection: sqlite3.Connection, no: int, session_id: str, problems: list[str]) -> SessionHealth:
@@ -716,16 +720,14 @@ class Salvage:
 
     def finish_session(self, no: int) -> SessionHealth:
         """Fill the places of what a session has lost, write its own row, and say what was lost."""
-        names = [name for name in self._names.get(no, ()) if crc32(name) in self._hashes.get(no, ())]
-        stored, name, text = self._sessions.get(no, (0, names[0] if len(names) == 1 else b"", b"{}"))
+        stored, name, text = self._sessions.get(no) or (0, self._proved_name(no), b"{}")
         keys = self._connection.execute(KEYS, (no << SEQ_BITS, (no + 1 << SEQ_BITS) - 1))
         seqs = {key - (no << SEQ_BITS) for (key,) in keys}
-        numbers: dict[str, set[int]] = {kind: set() for kind in json.loads(rows.plain(text))}
+        stored_counts = json.loads(rows.plain(text))
+        numbers: dict[str, set[int]] = {kind: set() for kind in stored_counts}
         for kind, number in self._connection.execute(RECORD_NUMBERS, (no,)):
             numbers.setdefault(rows.plain(kind), set()).add(number)
-        counts = {kind: max(found, default=-1) + 1 for kind, found in numbers.items()}
-        for kind, count in json.loads(rows.plain(text)).items():
-            counts[kind] = max(counts[kind], count)
+        counts = {kind: max(stored_counts.get(kind, 0), max(found, default=-1) + 1) for kind, found in numbers.items()}
         messages = max(stored, max(seqs, default=-1) + 1)
         health = SessionHealth(
             rows.plain(name) or f"lost-session-{no}",
@@ -736,6 +738,11 @@ class Salvage:
         )
         self._fill(no, health, counts)
         return health
+
+    def _proved_name(self, no: int) -> bytes:
+        """Return the id of a session whose row is lost, by the two indexes; b"" where they have none, or several."""
+        names = [name for name in self._names.get(no, ()) if crc32(name) in self._hashes.get(no, ())]
+        return names[0] if len(names) == 1 else b""
 
     def _fill(self, no: int, health: SessionHealth, counts: dict[str, int]) -> None:
         for seq in health.damaged:

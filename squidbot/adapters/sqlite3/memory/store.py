@@ -6,7 +6,7 @@ import shutil
 import time
 from contextlib import closing, suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -184,14 +184,7 @@ def _search(  # noqa: PLR0913, PLR0917  # as `MemoryStore.search` has it
     Raises:
         DamagedIndexError: the index has to be made anew.
     """
-
-    def seen(keys: Iterable[int]) -> dict[int, Passage]:
-        return {
-            key: passage_of(memory)
-            for key, memory in rows.picked(connection, list(keys))
-            if View(memory.scope, view.isolation).key == view.key and (past or not memory.superseded_by)
-        }
-
+    seen = partial(_seen, connection, view, past=past)
     query = Query.of(text, now)
     with index_errors():
         lists = index.lists(connection, view, past=past)
@@ -210,6 +203,15 @@ def _search(  # noqa: PLR0913, PLR0917  # as `MemoryStore.search` has it
     query = Query.of(text, now, {passage.speaker for passage in found.values()})
     with index_errors():
         return score(query, [Candidate(each, prepared(each)) for each in found.values()], statistics, meaning)[:limit]
+
+
+def _seen(connection: sqlite3.Connection, view: View, keys: Iterable[int], *, past: bool) -> dict[int, Passage]:
+    """Return the passages of memories by key, of those that a view sees."""
+    return {
+        key: passage_of(memory)
+        for key, memory in rows.picked(connection, list(keys))
+        if View(memory.scope, view.isolation).key == view.key and (past or not memory.superseded_by)
+    }
 
 
 def _meaning(connection: sqlite3.Connection, meant: QueryMeaning, found: Mapping[int, Passage]) -> Meaning:
