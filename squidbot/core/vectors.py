@@ -110,8 +110,8 @@ class QueryMeaning(NamedTuple):
 def mark_of(place: int, memory_id: str, digest: bytes) -> int:
     """Return the mark of a vector, 63 bits: of its place, its memory, and the digest of the text it was made from."""
     name = memory_id.encode("utf-8", "surrogatepass")
-    said = b"%d %d %b%b" % (place, len(name), name, digest)
-    return int.from_bytes(blake2b(said, digest_size=8).digest(), "big") >> 1
+    data = b"%d %d %b%b" % (place, len(name), name, digest)
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big") >> 1
 
 
 def unit(vector: Sequence[float]) -> tuple[float, ...]:

@@ -67,8 +67,8 @@ def store_error(path: str, error: BaseException, note: str = "") -> StoreError:
     if isinstance(error, DamagedRowError):
         return DamagedStoreError(f"{path}: {error} is missing or does not match its checksum{note}; {error.advice}")
     if isinstance(error, MemoryError):  # Python's name for SQLITE_NOMEM: noise reads as the length of a huge block
-        said = "SQLite asks for more memory than there is, as it does of a damaged file"
-        return DamagedStoreError(f"{path}: {said}{note}; {DAMAGED[2]}")
+        text = "SQLite asks for more memory than there is, as it does of a damaged file"
+        return DamagedStoreError(f"{path}: {text}{note}; {DAMAGED[2]}")
     # The low byte is the primary code, the rest its detail. Where SQLite's message quotes a damaged schema, Python
     # raises UnicodeDecodeError in its place.
     code = sqlite3.SQLITE_CORRUPT if isinstance(error, UnicodeDecodeError) else getattr(error, "sqlite_errorcode", 0)

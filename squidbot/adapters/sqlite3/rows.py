@@ -282,8 +282,8 @@ def decode_summary(session: int, session_id: str, row: SummaryRow) -> Summary:
     except (struct.error, TypeError) as error:
         raise DamagedRowError(f"the summary of {first}..{last}") from error
     level, counter, source_digest, made_by = map(plain, texts[:-1])
-    said, cost = plain_small(texts[-1]), Cost(estimate, bound)
-    return Summary(plain(summary_id), session_id, first, last, level, said, cost, counter, source_digest, made_by)
+    text, cost = plain_small(texts[-1]), Cost(estimate, bound)
+    return Summary(plain(summary_id), session_id, first, last, level, text, cost, counter, source_digest, made_by)
 
 
 # A session's row: found by its id, added, grown. Each statement runs on a connection that the caller

@@ -48,8 +48,8 @@ class DamagedMemoryError(DamagedRowError):
 @lru_cache(4096)
 def view_digest(view: View) -> int:
     """Return what stands for a view in columns and in the index: 63 bits, the same for ever."""
-    said = json_text(view.key).encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(said, digest_size=8).digest(), "big") >> 1
+    data = json_text(view.key).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big") >> 1
 
 
 @lru_cache(4096)

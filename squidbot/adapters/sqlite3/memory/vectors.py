@@ -138,8 +138,8 @@ def newest_without(connection: sqlite3.Connection, model: str, limit: int) -> li
 def waiting(connection: sqlite3.Connection, model: str) -> int:
     """Return of how many memories, but for cards of files, there is no vector of a model."""
     first = _first(connection, model)
-    made = connection.execute(COUNT_VECTORS, (first >> MEMORY_BITS,)).fetchone()[0]
-    without = int(connection.execute(COUNT).fetchone()[0]) - int(made)
+    stored = connection.execute(COUNT_VECTORS, (first >> MEMORY_BITS,)).fetchone()[0]
+    without = int(connection.execute(COUNT).fetchone()[0]) - int(stored)
     if without > 0 and has_cards(connection):
         without -= int(connection.execute(BARE_CARDS, (first,)).fetchone()[0])
     return without
