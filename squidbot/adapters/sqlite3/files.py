@@ -594,10 +594,10 @@ def _empty_log(path: str, connection: sqlite3.Connection) -> None:
         raise StoreError(f"{path}: {READER}; {LATER}; try again when it has ended")
 
 
-# `OpenedFile`: one file that a store has open, for its threads in turn, until it is closed.
+# `StoreFile`: one file that a store has open, for its threads in turn, until it is closed.
 
 
-class OpenedFile:
+class StoreFile:
     """What stores in one SQLite file have in common: the connection, who may use it when, and what overwrites bytes."""
 
     def __init__(

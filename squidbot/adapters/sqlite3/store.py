@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from squidbot.adapters.common.transcripts import refuse_gap, refuse_other_writer
 from squidbot.adapters.sqlite3 import files, index, rows
-from squidbot.adapters.sqlite3.files import LOG_BYTES, OpenedFile, copy, shrink_log
+from squidbot.adapters.sqlite3.files import LOG_BYTES, StoreFile, copy, shrink_log
 from squidbot.adapters.sqlite3.index import OF_MESSAGES, DamagedIndexError
 from squidbot.adapters.sqlite3.rows import plain
 from squidbot.core.errors import StoreError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MOST_CATCHES = 3
 
 
-class SqliteStore(OpenedFile):
+class SqliteStore(StoreFile):
     """TranscriptStore, SummaryStore and Claims in one SQLite file, created if it is missing.
 
     An append is one transaction with one sync of the disk (write-ahead log, synchronous = FULL). Any number of

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.adapters.common.memories import added, replaced, without_messages
 from squidbot.adapters.sqlite3 import files
-from squidbot.adapters.sqlite3.files import FOREIGN, OpenedFile, open_only_reading, store_error
+from squidbot.adapters.sqlite3.files import FOREIGN, StoreFile, open_only_reading, store_error
 from squidbot.adapters.sqlite3.index import DamagedIndexError, index_errors
 from squidbot.adapters.sqlite3.memory import index, rows, vectors
 from squidbot.adapters.sqlite3.memory.index import OF_MEMORIES, candidates
@@ -254,7 +254,7 @@ def remove_beside(path: str) -> None:
 CACHE = "PRAGMA cache_size = -16384"
 
 
-class SqliteMemoryStore(OpenedFile):
+class SqliteMemoryStore(StoreFile):
     """MemoryStore in one SQLite file, created if it is missing: a file of its own, or one that holds sessions.
 
     An `add` is one transaction with one sync of the disk (write-ahead log, synchronous = FULL). Any number of processes
