@@ -147,14 +147,14 @@ def _value(node: yaml.Node, place: str) -> Plain:
 
 
 def _mapping(node: yaml.MappingNode, place: str) -> dict[str, Plain]:
-    made: dict[str, Plain] = {}
+    mapping: dict[str, Plain] = {}
     for key, value in node.value:
         if not isinstance(key, yaml.ScalarNode):
             raise _refused(key, place, "a key has to be a text")
-        if key.value in made:
+        if key.value in mapping:
             raise _refused(key, place, f"the key {key.value:.60} stands twice")
-        made[key.value] = _value(value, place)
-    return made
+        mapping[key.value] = _value(value, place)
+    return mapping
 
 
 def _refused(node: yaml.Node, place: str, why: str) -> ConfigError:

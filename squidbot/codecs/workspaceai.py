@@ -1,14 +1,14 @@
-"""The files of WorkspaceAI, form 3.0: one for each model, with what was said as exchanges (W-04).
+"""The files of WorkspaceAI, form 3.0: one for each model, with what was said as exchanges; and its older files.
 
-An exchange is what the user said, what was answered, one time, and figures. Such files are brought in and written out;
-the store is where conversations are kept (C26).
+An exchange is what the user said, what was answered, one time, and figures. Such files are imported and exported; the
+store is where conversations are kept.
 """
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
@@ -17,7 +17,7 @@ from squidbot.codecs import jsontext
 from squidbot.codecs.fields import PayloadError, kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
 
 VERSION: Final = "3.0"
@@ -40,6 +40,7 @@ _FIGURES: Final[Mapping[str, tuple[type, ...]]] = {
     "date_range": (str,),
 }
 _HEAD: Final = ("version", "model", "created", "last_updated", "total_exchanges", "total_tokens", "context_window")
+_TEXTS: Final = ("model", "created", "last_updated")
 _LISTS: Final = ("current_conversation", "recent_conversations", "summarized_conversations")
 
 
@@ -64,15 +65,15 @@ class Exchange:
         return _digest(when, self.user, self.assistant)
 
     def to_json(self) -> dict[str, object]:
-        """Return it as a file has it, figures that it has none of counted (W-08)."""
+        """Return it as a file has it; figures that it does not have are counted."""
         user, assistant = (
             {"content": text, "tokens": self.details.get(f"{side}_tokens", tokens_of(text))}
             for side, text in (("user", self.user), ("assistant", self.assistant))
         )
         when = {} if self.time is None else {"timestamp": stamp(self.time)}
-        made = {**when, "total_tokens": tokens_of(self.user) + tokens_of(self.assistant), **self.details}
-        head = {key: made[key] for key in _DETAILS if key in made}
-        return {"user": user, "assistant": assistant, "metadata": head}
+        details = {**when, "total_tokens": tokens_of(self.user) + tokens_of(self.assistant), **self.details}
+        metadata = {key: details[key] for key in _DETAILS if key in details}
+        return {"user": user, "assistant": assistant, "metadata": metadata}
 
 
 class ConversationSummary(NamedTuple):
@@ -110,24 +111,25 @@ class ModelFile:
     @property
     def digests(self) -> Counter[str]:
         """How often each of its exchanges and summaries stands in it, by digest."""
-        return Counter([*(one.digest for one in self.exchanges), *(one.digest for one in self.summaries)])
+        return Counter([*(each.digest for each in self.exchanges), *(each.digest for each in self.summaries)])
 
     def to_json(self) -> dict[str, object]:
         """Return it as values that JSON holds."""
-        exchanges = [one.to_json() for one in self.exchanges]
-        said = sum(tokens_of(one.user) + tokens_of(one.assistant) for one in self.exchanges)
-        head: dict[str, object] = {"version": VERSION, "model": self.model, "created": self.created}
-        head |= {"last_updated": self.last_updated, "total_exchanges": len(exchanges), "total_tokens": said}
-        made: dict[str, object] = {"metadata": {**head, "context_window": self.window_tokens}}
-        made["current_conversation"] = exchanges
+        exchanges = self.exchanges
+        metadata: dict[str, object] = {"version": VERSION, "model": self.model, "created": self.created}
+        metadata |= {"last_updated": self.last_updated, "total_exchanges": len(exchanges)}
+        metadata["total_tokens"] = sum(tokens_of(each.user) + tokens_of(each.assistant) for each in exchanges)
+        metadata["context_window"] = self.window_tokens
+        value: dict[str, object] = {"metadata": metadata}
+        value["current_conversation"] = [exchange.to_json() for exchange in exchanges]
         for shelf in SHELVES:
-            on_it = [one for one in self.summaries if one.shelf == shelf]
-            made[f"{shelf}_conversations"] = [{"summary": one.summary, **one.details} for one in on_it]
-        return made
+            summaries = [summary for summary in self.summaries if summary.shelf == shelf]
+            value[f"{shelf}_conversations"] = [{"summary": each.summary, **each.details} for each in summaries]
+        return value
 
 
 def tokens_of(text: str) -> int:
-    """Return what these files count for a text: a token for three characters, at least one (W-08)."""
+    """Return what these files count for a text: a token for three characters, at least one."""
     return max(1, len(text) // 3)
 
 
@@ -165,47 +167,43 @@ def read(value: object, left: Omissions) -> ModelFile:
     left.update(f"key {key}" for key in whole if key not in {"metadata", *_LISTS})
     left.update(f"key metadata.{key}" for key in head if key not in _HEAD)
     window = head.get("context_window")
-    return ModelFile(
-        _text(head.get("model", ""), "metadata.model"),
-        tuple(_exchange(one, f"current_conversation.{at}", left) for at, one in _items(whole, "current_conversation")),
-        tuple(_summaries_in(whole, left)),
-        _text(head.get("created", ""), "metadata.created"),
-        _text(head.get("last_updated", ""), "metadata.last_updated"),
-        window if isinstance(window, int) and not isinstance(window, bool) else None,
+    model, created, updated = (_text(head.get(key, ""), f"metadata.{key}") for key in _TEXTS)
+    exchanges = (
+        _exchange(item, f"current_conversation.{at}", left)
+        for at, item in enumerate(_list(whole["current_conversation"], "current_conversation"))
     )
+    summaries = (
+        _summary(item, shelf, f"{shelf}_conversations.{at}", left)
+        for shelf in SHELVES
+        for at, item in enumerate(_list(whole.get(f"{shelf}_conversations", []), f"{shelf}_conversations"))
+    )
+    window_tokens = window if isinstance(window, int) and not isinstance(window, bool) else None
+    return ModelFile(model, tuple(exchanges), tuple(summaries), created, updated, window_tokens)
 
 
-def _summaries_in(whole: Mapping[str, object], left: Omissions) -> Iterator[ConversationSummary]:
-    for shelf in SHELVES:
-        key = f"{shelf}_conversations"
-        for at, one in _items(whole, key) if key in whole else ():
-            given = _object(one, f"{key}.{at}")
-            details = _known(given, _FIGURES, f"{key}.{at}", left, besides=("summary",))
-            yield ConversationSummary(shelf, _text(given.get("summary"), f"{key}.{at}.summary"), details)
+def _summary(value: object, shelf: Shelf, place: str, left: Omissions) -> ConversationSummary:
+    given = _object(value, place)
+    details = _known(given, _FIGURES, place, left, besides=("summary",))
+    return ConversationSummary(shelf, _text(given.get("summary"), f"{place}.summary"), details)
 
 
 def _exchange(value: object, place: str, left: Omissions) -> Exchange:
     whole = _object(value, place)
     left.update(f"key {key} of an exchange" for key in whole if key not in {"user", "assistant", "metadata"})
     details = _known(_object(whole.get("metadata", {}), f"{place}.metadata"), _DETAILS, f"{place}.metadata", left)
-    said = []
+    texts = []
     for side in ("user", "assistant"):
-        one = _object(whole.get(side), f"{place}.{side}")
-        said.append(_text(one.get("content"), f"{place}.{side}.content"))
-        counted = _known(one, {"tokens": (int,)}, f"{place}.{side}", left, besides=("content",))
+        part = _object(whole.get(side), f"{place}.{side}")
+        texts.append(_text(part.get("content"), f"{place}.{side}.content"))
+        counted = _known(part, {"tokens": (int,)}, f"{place}.{side}", left, besides=("content",))
         details |= {f"{side}_{key}": number for key, number in counted.items()}
-    made = Exchange(said[0], said[1], None, details)
-    return _timed(made, left)
-
-
-def _timed(made: Exchange, left: Omissions) -> Exchange:
-    """Return an exchange with the time that its metadata say; what is no time is left out."""
-    given = made.details.get("timestamp")
+    time = None
     try:
-        return replace(made, time=jsontext.seconds(given or None))
+        time = jsontext.seconds(details.get("timestamp") or None)
     except ValueError:
         left["times that are none"] += 1
-        return replace(made, details={key: value for key, value in made.details.items() if key != "timestamp"})
+        del details["timestamp"]
+    return Exchange(texts[0], texts[1], time, details)
 
 
 def _known(
@@ -216,39 +214,38 @@ def _known(
     besides: Iterable[str] = (),
 ) -> dict[str, object]:
     """Return what of a mapping is known and as it has to be; the rest is counted by its key."""
-    made: dict[str, object] = {}
+    known: dict[str, object] = {}
     for key, value in given.items():
         if isinstance(value, wanted.get(key, ())) and not isinstance(value, bool):
-            made[key] = value
+            known[key] = value
         elif key not in besides:
             left[f"key {place.rstrip('0123456789').rpartition('.')[2] or 'summary'}.{key}"] += 1
-    return made
+    return known
 
 
-def _items(whole: Mapping[str, object], key: str) -> Iterator[tuple[int, object]]:
-    value = whole[key]
+def _list(value: object, place: str) -> list[object]:
     if not isinstance(value, list):
-        raise PayloadError(f"{key} is {kind(value)}; it is a list")
-    yield from enumerate(value)
+        raise PayloadError(f"{place} is {kind(value)}; it is a list")
+    return value
 
 
-def _object(value: object, place: str) -> Mapping[str, object]:
+def _object(value: object, place: str, expected: str = "it is an object") -> Mapping[str, object]:
     if not isinstance(value, dict):
-        raise PayloadError(f"{place} is {kind(value)}; it is an object")
+        raise PayloadError(f"{place} is {kind(value)}; {expected}")
     return value
 
 
-def _text(value: object, place: str) -> str:
+def _text(value: object, place: str, expected: str = "it is a string") -> str:
     if not isinstance(value, str):
-        raise PayloadError(f"{place} is {kind(value)}; it is a string")
+        raise PayloadError(f"{place} is {kind(value)}; {expected}")
     return value
 
 
-def _digest(*said: object) -> str:
-    return sha256(jsontext.write(list(said)).encode()).hexdigest()[:16]
+def _digest(*values: object) -> str:
+    return sha256(jsontext.write(list(values)).encode()).hexdigest()[:16]
 
 
-# Older files of WorkspaceAI, brought to form 3.0 version by version (W-17).
+# Older files of WorkspaceAI, brought to form 3.0 version by version.
 
 # The model of exchanges that name none.
 DEFAULT_MODEL: Final = "qwen2.5:7b"
@@ -263,14 +260,14 @@ def version_of(value: object) -> str:
         ValueError: it says another one.
     """
     head = value.get("metadata") if isinstance(value, dict) else None
-    said = head.get("version", "1.0") if isinstance(head, dict) else "1.0"
-    if said not in VERSIONS:
-        raise PayloadError(f"metadata.version is {said!r:.40}; known: {', '.join(VERSIONS)}")
-    return str(said)
+    version = head.get("version", "1.0") if isinstance(head, dict) else "1.0"
+    if version not in VERSIONS:
+        raise PayloadError(f"metadata.version is {version!r:.40}; known: {', '.join(VERSIONS)}")
+    return str(version)
 
 
 def files_of(value: object, left: Omissions, version: str = "") -> list[ModelFile]:
-    """Return what a file of any version is in form 3.0: one for each model, those first that speak first.
+    """Return what a file of any version is in form 3.0: one for each model, in the order in which they first speak.
 
     `version` goes before what the file says. What is not taken is counted in `left`.
 
@@ -281,7 +278,7 @@ def files_of(value: object, left: Omissions, version: str = "") -> list[ModelFil
     if version == "1.0":
         value = to_version_2(value, left)
     if version != VERSION:
-        return [read(one, left) for one in to_version_3(value).values()]
+        return [read(file, left) for file in to_version_3(value).values()]
     return [read(value, left)]
 
 
@@ -296,24 +293,13 @@ def to_version_2(value: object, left: Omissions) -> Value:
     if not isinstance(given, list):
         missing = "current_conversation is missing" if given is None else f"current_conversation is {kind(given)}"
         raise PayloadError(f"{missing}; a file of version 1.0 has a list of exchanges there, or is one")
-    known = {"current_conversation", "metadata", *(f"{shelf}_conversations" for shelf in SHELVES)}
-    left.update(f"key {key}" for key in whole if key not in known)
-    made: Value = {"metadata": {"version": "2.0", "migrated_from": "1.0"}}
-    made["current_conversation"] = [
-        _older_exchange(one, f"current_conversation.{at}", left) for at, one in enumerate(given)
-    ]
-    return {**made, **_summaries(whole)}
-
-
-def _summaries(whole: Mapping[str, object]) -> Value:
-    """Return the summaries of a file of version 1.0 in version 2.0, where a string alone is a summary."""
-    made: Value = {}
-    for key in (f"{shelf}_conversations" for shelf in SHELVES):
-        held = whole.get(key, [])
-        if not isinstance(held, list):
-            raise PayloadError(f"{key} is {kind(held)}; it is a list")
-        made[key] = [{"summary": one} if isinstance(one, str) else one for one in held]
-    return made
+    left.update(f"key {key}" for key in whole if key not in {"metadata", *_LISTS})
+    exchanges = [_older_exchange(item, f"current_conversation.{at}", left) for at, item in enumerate(given)]
+    second: Value = {"metadata": {"version": "2.0", "migrated_from": "1.0"}, "current_conversation": exchanges}
+    for key in _LISTS[1:]:
+        items = _list(whole.get(key, []), key)
+        second[key] = [{"summary": item} if isinstance(item, str) else item for item in items]
+    return second
 
 
 def to_version_3(value: object) -> dict[str, Value]:
@@ -327,19 +313,18 @@ def to_version_3(value: object) -> dict[str, Value]:
     if not isinstance(value, dict) or not isinstance(value.get("current_conversation"), list):
         raise PayloadError("current_conversation is missing, or no list; a file of version 2.0 has it")
     by_model: dict[str, list[object]] = {}
-    for one in value["current_conversation"]:
-        by_model.setdefault(_model_of(one), []).append(one)
-    shortened = {key: value[key] for key in (f"{shelf}_conversations" for shelf in SHELVES) if value.get(key)}
+    for exchange in value["current_conversation"]:
+        by_model.setdefault(_model_of(exchange), []).append(exchange)
+    summaries = {key: value[key] for key in _LISTS[1:] if value.get(key)}
     owner = next(iter(by_model)) if len(by_model) == 1 else DEFAULT_MODEL
-    if shortened or not by_model:
+    if summaries or not by_model:
         by_model.setdefault(owner, [])
-    made = {model: _version_3(model, exchanges) for model, exchanges in by_model.items()}
-    made.get(owner, {}).update(shortened)
-    return made
-
-
-def _version_3(model: str, exchanges: list[object]) -> Value:
-    return {"metadata": {"version": VERSION, "model": model}, "current_conversation": exchanges}
+    files: dict[str, Value] = {
+        model: {"metadata": {"version": VERSION, "model": model}, "current_conversation": exchanges}
+        for model, exchanges in by_model.items()
+    }
+    files.get(owner, {}).update(summaries)
+    return files
 
 
 def _model_of(exchange: object) -> str:
@@ -349,29 +334,20 @@ def _model_of(exchange: object) -> str:
 
 
 def _older_exchange(value: object, place: str, left: Omissions) -> Value:
-    """Return an exchange of version 1.0 in version 2.0; a string alone is what the user said."""
-    whole: Mapping[str, object] = {"user": value} if isinstance(value, str) else _older_object(value, place)
+    """Return an exchange of version 1.0 in version 2.0; a string alone is the user's text."""
+    expected = "an exchange is an object, or a string"
+    whole: Mapping[str, object] = {"user": value} if isinstance(value, str) else _object(value, place, expected)
     known = {"user", "assistant", "timestamp", "metadata"}
     left.update(f"key {key} of an exchange" for key in whole if key not in known)
-    user, assistant = (_said(whole.get(side, ""), f"{place}.{side}") for side in ("user", "assistant"))
-    head = dict(_older_object(whole.get("metadata", {}), f"{place}.metadata"))
+    sides: Value = {}
+    total = 0
+    for side in ("user", "assistant"):
+        part = whole.get(side, "")
+        content = part.get("content", "") if isinstance(part, dict) else part
+        text = _text(content, f"{place}.{side}", "it is a string, or an object with one as content")
+        sides[side] = {"content": text, "tokens": tokens_of(text)}
+        total += tokens_of(text)
+    head = dict(_object(whole.get("metadata", {}), f"{place}.metadata", expected))
     if isinstance(whole.get("timestamp"), str | int | float) and "timestamp" not in head:
         head["timestamp"] = whole["timestamp"]
-    return {
-        "user": {"content": user, "tokens": tokens_of(user)},
-        "assistant": {"content": assistant, "tokens": tokens_of(assistant)},
-        "metadata": {"mode": "unknown", "total_tokens": tokens_of(user) + tokens_of(assistant), **head},
-    }
-
-
-def _said(value: object, place: str) -> str:
-    content = value.get("content", "") if isinstance(value, dict) else value
-    if not isinstance(content, str):
-        raise PayloadError(f"{place} is {kind(content)}; it is a string, or an object with one as content")
-    return content
-
-
-def _older_object(value: object, place: str) -> Mapping[str, object]:
-    if not isinstance(value, dict):
-        raise PayloadError(f"{place} is {kind(value)}; an exchange is an object, or a string")
-    return value
+    return {**sides, "metadata": {"mode": "unknown", "total_tokens": total, **head}}

@@ -31,13 +31,13 @@ dot: Callable[[Sequence[float], Sequence[float]], float] = getattr(math, "sumpro
 
 
 class VectorStamp(NamedTuple):
-    """What a set of vectors is: two with the same stamp hold the same ones.
+    """Identifies a set of vectors: two sets with the same stamp hold the same vectors.
 
     Attributes:
-        model: who made the vectors; those of two models are never compared.
+        model: the model that made the vectors; vectors of two models are never compared.
         dimensions: how many numbers each has.
         vectors: how many there are.
-        digest: the marks of all of them, by exclusive or: whatever their order, and with one more or less at no cost.
+        digest: the exclusive or of all marks: order does not matter, and adding or removing one is cheap.
     """
 
     model: str
@@ -60,10 +60,10 @@ class VectorEntry(NamedTuple):
     """One memory's vector.
 
     Attributes:
-        place: a number from 1 on that grows with each vector that the truth gets, and is never used again.
-        mark: what tells it from any other: see `mark_of`.
-        memory_id: whose vector it is.
-        views: numbers of the views that see it, four at most, as the truth makes them.
+        place: a number from 1 on; each new vector in the store gets the next, and none is used again.
+        mark: identifies it: see `mark_of`.
+        memory_id: the memory that it is of.
+        views: the numbers of the views that see it, four at most, as `StoredVectors.view` makes them.
         vector: its numbers, 32-bit floats, little-endian; of length 1.
         holds: False where the memory has been superseded; an index does not keep it.
     """
@@ -77,7 +77,7 @@ class VectorEntry(NamedTuple):
 
 
 class IndexHit(NamedTuple):
-    """What an index found: the place of an entry, and its cosine to what was asked for, -1 to 1, higher is closer."""
+    """A hit of an index: the place of an entry, and its cosine to the query, -1 to 1, higher is closer."""
 
     place: int
     cosine: float
@@ -89,15 +89,15 @@ def dots(vector: Sequence[float], others: Sequence[bytes]) -> list[float]:
 
 
 class QueryMeaning(NamedTuple):
-    """What a query means, for a search in which vectors have a say.
+    """The vector of a query, for a search by words and vectors.
 
     Attributes:
-        model: who made the query's vector; it is compared with those of the same model alone.
+        model: the model that made it; it is compared with vectors of the same model only.
         vector: the query's, of length 1.
-        nearest: the places of the vectors that are nearest, as an index found them: their memories are looked at
-            whatever their words are.
+        nearest: the places of the nearest vectors, as an index found them: their memories are candidates whatever
+            their words are.
         even: how far the nearest stands out that is as likely as not an answer (`ports.Calibrated`); None if unknown.
-        dots: what compares it with many others: `dots`, or faster.
+        dots: the function that compares it with many others.
     """
 
     model: str
@@ -110,8 +110,8 @@ class QueryMeaning(NamedTuple):
 def mark_of(place: int, memory_id: str, digest: bytes) -> int:
     """Return the mark of a vector, 63 bits: of its place, its memory, and the digest of the text it was made from."""
     name = memory_id.encode("utf-8", "surrogatepass")
-    said = b"%d %d %b%b" % (place, len(name), name, digest)
-    return int.from_bytes(blake2b(said, digest_size=8).digest(), "big") >> 1
+    data = b"%d %d %b%b" % (place, len(name), name, digest)
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big") >> 1
 
 
 def unit(vector: Sequence[float]) -> tuple[float, ...]:
@@ -185,10 +185,10 @@ class StoredVectors(Protocol):
 
 
 class VectorIndex(Protocol):
-    """What finds the nearest of many vectors, of one model: a view of the truth, which may be made anew from it.
+    """Finds the nearest of many vectors of one model. It can be rebuilt from `StoredVectors` at any time.
 
-    One that is kept in a file opens empty where the file is missing, cut, damaged, or of another model: what it holds
-    is whole, or nothing. Threads may share one.
+    An index that is kept in a file opens empty where the file is missing, cut, damaged, or of another model: it is
+    whole, or empty. Threads may share one.
     """
 
     @property
@@ -206,17 +206,17 @@ class VectorIndex(Protocol):
         """Return the places of what it holds, ascending."""
 
     def add(self, entries: Sequence[VectorEntry]) -> None:
-        """Take entries in, all or nothing, and find them from then on. A place that is there stays as it is.
+        """Add entries, all or nothing. A place that is there stays as it is.
 
         Raises:
-            StoreError: nothing was taken in: a vector has another number of dimensions, or a number that is not finite.
+            StoreError: nothing was added: a vector has another number of dimensions, or a number that is not finite.
         """
 
     def remove(self, places: Sequence[int]) -> int:
-        """Take entries out, find them no longer from then on, and return how many were there."""
+        """Remove entries, and return how many were there."""
 
     def clear(self, expected: int = 0) -> None:
-        """Take all out. `expected`: how many are about to be taken in, for what is laid out by their number."""
+        """Remove all. `expected`: how many are about to be added, for an index that is laid out by their number."""
 
     def search(self, vector: Sequence[float], limit: int, view: int) -> list[IndexHit]:
         """Return the nearest that a view sees, best first, ties newest place first, at most `limit`.
@@ -242,14 +242,14 @@ class VectorIndex(Protocol):
         """
 
     def close(self) -> None:
-        """Give back what is held; a second call does nothing. It does not save."""
+        """Free all resources; a second call does nothing. It does not save."""
 
 
 @runtime_checkable
 class VectorStore(MemoryStore, Protocol):
     """A MemoryStore that keeps vectors of its memories, too, those of each model apart.
 
-    What is forgotten has no vector from then on, and neither has a file beside the store's own.
+    A forgotten memory has no vector any more, neither in the store nor in an index beside it.
     """
 
     def search(  # noqa: PLR0913  # as `MemoryStore` has it, and what the query means
@@ -307,7 +307,7 @@ class VectorStore(MemoryStore, Protocol):
         """Remove a model and its vectors, for good; nothing for an unknown one."""
 
 
-# An index kept up with its truth, and searched: it may be wrong in any way, a hit may not.
+# Searching: the index may be wrong in any way, a hit may not.
 
 # How many vectors are read at once: 8 MB at 1,024 dimensions.
 READ_ENTRIES = 2_000
@@ -323,14 +323,14 @@ SAVED_ENTRIES = 1_000
 
 
 class VectorSearch:
-    """Searches the vectors of one model, in the truth's own words.
+    """Searches the vectors of one model by an index that it keeps up to date.
 
-    The index's stamp is compared before each search, so that what any process put into the truth, or took out, counts
-    at once; each hit is then confirmed by the truth, and ranked by its exact cosine.
+    It compares stamps before each search, so vectors that any process stored or removed count at once. Each hit is
+    then confirmed by the store, and ranked by its exact cosine.
     """
 
     def __init__(self, index: VectorIndex, truth: StoredVectors) -> None:
-        """Set an index beside its truth.
+        """Take an index and the stored vectors that it is of.
 
         Raises:
             ConfigError: they are of two models, or of different dimensions.
@@ -350,7 +350,7 @@ class VectorSearch:
 
     @property
     def fault(self) -> str:
-        """Why the index was not as it was left, in one line; "" where it was."""
+        """Why the index's file could not be used, in one line; "" where it could."""
         return self._index.fault
 
     @property
@@ -359,17 +359,17 @@ class VectorSearch:
         return self._index.stamp().vectors
 
     def behind(self) -> int:
-        """Return how many vectors of the truth the index has less; 0 where it is up with it, or has too many."""
+        """Return how many stored vectors the index lacks; 0 where it is up to date, or has too many."""
         return max(0, self._truth.stamp().vectors - self._index.stamp().vectors)
 
     def refresh(self, tick: Callable[[int, int], None] | None = None) -> bool:
-        """Bring the index to what the truth holds, save it where much has changed, and return whether it is there.
+        """Bring the index up to date, save it where much has changed, and return whether it is up to date.
 
-        It is not where others changed the truth all the while. `tick` gets how many are in, of how many. What was
-        taken out of the truth is not in the index's file when this returns.
+        It is not where others changed the vectors all the while. `tick` gets how many are in, of how many. Removed
+        vectors are not in the index's file when this returns.
 
         Raises:
-            DamagedStoreError: a vector of the truth does not match its checksum, or its stamp is not of its vectors.
+            DamagedStoreError: a stored vector does not match its checksum, or the stamp is not of the stored vectors.
             StoreError: the disk failed.
         """
         done = self._catch_up(tick)
@@ -379,7 +379,7 @@ class VectorSearch:
         return done
 
     def save(self) -> None:
-        """Bring the index to what the truth holds, and write it to its file.
+        """Bring the index up to date, and write it to its file.
 
         Raises:
             DamagedStoreError: as for `refresh`.
@@ -389,7 +389,7 @@ class VectorSearch:
         self._save()
 
     def close(self) -> None:
-        """Give back what the index holds; it does not save."""
+        """Close the index; it does not save."""
         self._index.close()
 
     def places(self, vector: Sequence[float], view: View, *, limit: int, past: bool = False) -> list[int]:
@@ -434,7 +434,7 @@ class VectorSearch:
             wanted *= 4
 
     def _ready(self, vector: Sequence[float], view: View) -> tuple[tuple[float, ...], int]:
-        """Return what an index is asked for a vector and a view, once it has what it lacked, if that is little."""
+        """Return the vector made one long, and the view's number; bring the index up to date where it lacks little."""
         asked, seen = unit(vector), self._truth.view(view)
         if self.behind() <= SEARCH_ENTRIES:
             self._catch_up(None)
@@ -443,7 +443,7 @@ class VectorSearch:
     def _confirmed(
         self, vector: Sequence[float], found: Sequence[IndexHit], view: int, *, past: bool
     ) -> list[tuple[str, float]]:
-        """Return what of the found is still there, is seen by the view, and holds unless history is wanted, too."""
+        """Return the hits that are still stored, that the view sees, and that hold unless history is wanted, too."""
         entries = self._truth.picked([near.place for near in found])
         seen = [each for each in entries if view in each.views and (past or each.holds)]
         cosines = self.dots(vector, [each.vector for each in seen])
@@ -455,10 +455,10 @@ class VectorSearch:
         self._saved, self._has_gone = self._index.stamp().vectors, False
 
     def _catch_up(self, tick: Callable[[int, int], None] | None) -> bool:
-        """Bring the index to what the truth holds, and return whether it is there.
+        """Bring the index up to date, and return whether it is.
 
         Raises:
-            DamagedStoreError: it can't be: the truth's stamp is not of its vectors.
+            DamagedStoreError: it can't be: the stamp is not of the stored vectors.
         """
         due = self._truth.stamp()
         if due == self._index.stamp():
@@ -491,7 +491,7 @@ class VectorSearch:
                 tick(self._index.stamp().vectors, count)
 
     def _reconcile(self, count: int, tick: Callable[[int, int], None] | None) -> None:
-        """Take out what the truth has no more, and in what came before the newest and was missed."""
+        """Remove what is not stored any more, and add what came before the newest and was missed."""
         due, ours = {*self._truth.places()}, {*self._index.places()}
         if self._index.remove(sorted(ours - due)):
             self._has_gone = True

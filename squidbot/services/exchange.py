@@ -793,11 +793,11 @@ def read_notes(memories: Memories, journal: Journal, folder: str | Path, loaded:
         raise SquidbotError(f"{folder}: there is neither {DECLARATIVE} nor {SUMMARY}")
     facts, summaries = (_notes(place) for place in places)
     now = time.time()
-    added = sum(_is_new(memories, note, now) for note in facts)
-    told = list(_entries(journal, summaries, loaded, now))
-    for entry in told:
+    count = sum(_is_new(memories, note, now) for note in facts)
+    entries = list(_entries(journal, summaries, loaded, now))
+    for entry in entries:
         journal.append(entry)
-    return NoteCounts(added, len(told), len(facts) - added + len(summaries) - len(told))
+    return NoteCounts(count, len(entries), len(facts) - count + len(summaries) - len(entries))
 
 
 def _notes_written(notes: Iterable[Note], name: str) -> str:

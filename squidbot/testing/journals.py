@@ -25,7 +25,7 @@ SECRETS = ("sk-" + "a1B2" * 6, "AKIA" + "Q7" * 8, "hunter2-hunter2")
 
 
 def check_journal(factory: Callable[[], Journal]) -> None:
-    """Check the promises of `ports.Journal`; the factory's journals have the rules of J-03: 200 entries a day.
+    """Check the promises of `ports.Journal`; the factory's journals take 200 entries a day.
 
     Promised: an entry comes back equal in every field, whatever is in its texts; it lies under the day of its own
     time in UTC; the newest come first, across days; the 201st of a day is refused, and leaves nothing; no secret is

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NOW = 1_800_000_000.0
-HAS_TABLE = "SELECT count(*) FROM sqlite_master WHERE name = 'claims'"
 
 
 def test_sqlite_store_keeps_the_promises_of_claims(tmp_path: Path) -> None:
@@ -72,22 +69,6 @@ def test_one_of_several_processes_gets_a_claim_when_they_ask_at_once(tmp_path: P
     with SqliteStore(path) as store:
         assert not store.claim("s", "work", "late", NOW + 59.0, 60.0)
         assert store.claim("s", "work", "late", NOW + 60.0, 60.0)
-
-
-def test_file_is_laid_out_as_ever_when_nobody_has_claimed(tmp_path: Path) -> None:
-    """The table is made when it is first wanted, and the layout keeps its number: older squidbots open the file."""
-    path = tmp_path / "s.db"
-    with SqliteStore(path) as store:
-        store.append("s", 0, [made_message(0)])
-        store.release("s", "work", "a")
-        with closing(sqlite3.connect(path)) as other:
-            assert other.execute(HAS_TABLE).fetchone() == (0,)
-            version = other.execute("PRAGMA user_version").fetchone()
-            store.claim("s", "work", "a", NOW, 60.0)
-            assert other.execute(HAS_TABLE).fetchone() == (1,)
-            assert other.execute("PRAGMA user_version").fetchone() == version
-        assert store.head("s") == (1, 0)
-        assert store.sessions() == [("s", 1)]
 
 
 def test_doctor_finds_nothing_wrong_with_claims_and_copies_none(tmp_path: Path) -> None:

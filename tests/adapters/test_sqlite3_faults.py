@@ -327,7 +327,7 @@ def test_a_file_is_refused_and_left_alone_when_it_is_no_whole_store(kind: str, t
     elif kind == "header":
         overwrite(path, 0, bytes(100))
     elif "version" in kind:
-        overwrite(path, 60, (2 if kind == "version" else 0).to_bytes(4, "big"))
+        overwrite(path, 60, (3 if kind == "version" else 0).to_bytes(4, "big"))
     before = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
     expected = StoreError if kind == "version" else DamagedStoreError
     with pytest.raises(expected, match=r"s\.db: .*(put a backup|name another file|update squidbot)") as caught:

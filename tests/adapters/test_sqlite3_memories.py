@@ -81,7 +81,7 @@ def test_file_without_a_store_is_refused_when_none_may_be_made(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("statement", "error", "says"),
     [
-        ("UPDATE memory_layout SET version = 2", StoreError, "layout 2, this squidbot knows 1; update squidbot"),
+        ("UPDATE memory_layout SET version = 3", StoreError, "layout 3, this squidbot knows 2; update squidbot"),
         ("UPDATE memory_layout SET version = 'x'", DamagedStoreError, "no layout that a squidbot wrote"),
         ("DELETE FROM memory_layout", DamagedStoreError, "no layout that a squidbot wrote"),
     ],

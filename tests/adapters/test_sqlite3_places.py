@@ -120,22 +120,6 @@ def test_entries_say_who_sees_them_and_whether_they_hold(store: SqliteMemoryStor
     assert truth.stamp() == before
 
 
-def test_places_are_made_for_vectors_that_were_there_before(store: SqliteMemoryStore, path: Path) -> None:
-    """A file whose places are missing, or half there, gets them when they are first wanted, once."""
-    for damage in (
-        "DROP TABLE memory_vector_places",
-        "DROP TRIGGER memory_vector_removed",
-        "DROP TABLE memory_vector_stamps; DROP TRIGGER memory_vector_added",
-    ):
-        _put(store, 3, 4)
-        store.vectors_of("m", DIMENSIONS)
-        with sqlite3.connect(path) as connection:
-            connection.executescript(damage)
-        connection.close()
-        _whole(store.vectors_of("m", DIMENSIONS))
-        assert store.vectors_of("m", DIMENSIONS).stamp().vectors == 2
-
-
 def test_nearest_follows_the_store(store: SqliteMemoryStore) -> None:
     """What is put, superseded or forgotten counts at the next search; Bob's is never Ann's."""
     truth = store.vectors_of("m", DIMENSIONS)

@@ -46,13 +46,19 @@ def added(
                 changed[old.memory_id] = old
         elif not is_same(stored, memory):
             raise StoreError(f"memory {memory.memory_id!a:.80} is there, and another one; nothing was written")
-    for memory_id, sources in (said or {}).items():
-        known = now(memory_id)
+    changed |= _with_sources(now, said or {})
+    return changed | replaced(now, places or {})
+
+
+def _with_sources(find: Callable[[str], Memory | None], said: Said) -> dict[str, Memory]:
+    changed = {}
+    for memory_id, sources in said.items():
+        known = find(memory_id)
         if known is None:
             raise NotFoundError(f"memory {memory_id!a:.80} is not there, or no more; nothing was changed")
         if (more := said_too(known, sources)) is not known:
             changed[memory_id] = more
-    return changed | replaced(now, places or {})
+    return changed
 
 
 def _superseded(memory: Memory, old: Memory | None) -> Memory:

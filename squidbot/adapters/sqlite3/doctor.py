@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory, gettempdir
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from zlib import crc32
 
+from squidbot.adapters.common.transcripts import shown_id
 from squidbot.adapters.sqlite3 import files, index, rows
 from squidbot.adapters.sqlite3.files import FOREIGN, PAGE_BYTES, store_error
 from squidbot.adapters.sqlite3.index import OF_MESSAGES, WORDS, DamagedIndexError, index_errors
@@ -220,11 +221,7 @@ def _look(
             problems += _structure(connection)
             if files.is_unscrubbed(connection):
                 problems.append("what was forgotten is not overwritten yet: open the store while nobody reads it")
-            for no, session_id in connection.execute(SESSION_NUMBERS).fetchall():
-                try:
-                    sessions.append(_session_health(connection, no, rows.plain(session_id), problems))
-                except FOREIGN as error:
-                    problems.append(f"session {rows.named(rows.plain(session_id))}: {error}")
+            sessions += _sessions(connection, problems)
             memories = memory_rows.damaged(name, connection)
             if proves_words and not (problems or memories[1]) and all(session.whole for session in sessions):
                 found = (rows.find(connection, session.session_id) for session in sessions)
@@ -240,6 +237,14 @@ def _structure(connection: sqlite3.Connection) -> list[str]:
     found = connection.execute(f"PRAGMA integrity_check({MOST_PROBLEMS})").fetchall()
     lines = [rows.plain(line) if isinstance(line, bytes) else str(line) for (line,) in found]
     return [] if lines == ["ok"] else [line.replace("\n", "; ") for line in lines]
+
+
+def _sessions(connection: sqlite3.Connection, problems: list[str]) -> Iterator[SessionHealth]:
+    for no, session_id in connection.execute(SESSION_NUMBERS).fetchall():
+        try:
+            yield _session_health(connection, no, rows.plain(session_id), problems)
+        except FOREIGN as error:
+            problems.append(f"session {shown_id(rows.plain(session_id))}: {error}")
 
 
 def _session_health(connection: sqlite3.Connection, no: int, session_id: str, problems: list[str]) -> SessionHealth:
@@ -258,7 +263,7 @@ def _session_health(connection: sqlite3.Connection, no: int, session_id: str, pr
         if not is_there:
             summaries.append(name.decode("utf-8", "replace"))
     if connection.execute(KEYS, (session.first_key + session.messages, (no + 1 << SEQ_BITS) - 1)).fetchone():
-        problems.append(f"session {session.named} has more messages than its row says")
+        problems.append(f"session {session.shown} has more messages than its row says")
     return SessionHealth(session_id, session.messages, damaged, tuple(records), tuple(summaries))
 
 
@@ -700,7 +705,7 @@ class Salvage:
 
     def _take_mark(self, _rowid: int, values: Cells) -> None:
         if rows.checksum(*values[:3]) == values[3]:
-            self._connection.execute(memory_rows.MARKS_TABLE)
+            self._make_memories()
             self._insert("memory_marks", values)
 
     def _make_memories(self) -> None:
@@ -715,16 +720,14 @@ class Salvage:
 
     def finish_session(self, no: int) -> SessionHealth:
         """Fill the places of what a session has lost, write its own row, and say what was lost."""
-        names = [name for name in self._names.get(no, ()) if crc32(name) in self._hashes.get(no, ())]
-        stored, name, text = self._sessions.get(no, (0, names[0] if len(names) == 1 else b"", b"{}"))
+        stored, name, text = self._sessions.get(no) or (0, self._proved_name(no), b"{}")
         keys = self._connection.execute(KEYS, (no << SEQ_BITS, (no + 1 << SEQ_BITS) - 1))
         seqs = {key - (no << SEQ_BITS) for (key,) in keys}
-        numbers: dict[str, set[int]] = {kind: set() for kind in json.loads(rows.plain(text))}
+        stored_counts = json.loads(rows.plain(text))
+        numbers: dict[str, set[int]] = {kind: set() for kind in stored_counts}
         for kind, number in self._connection.execute(RECORD_NUMBERS, (no,)):
             numbers.setdefault(rows.plain(kind), set()).add(number)
-        counts = {kind: max(found, default=-1) + 1 for kind, found in numbers.items()}
-        for kind, count in json.loads(rows.plain(text)).items():
-            counts[kind] = max(counts[kind], count)
+        counts = {kind: max(stored_counts.get(kind, 0), max(found, default=-1) + 1) for kind, found in numbers.items()}
         messages = max(stored, max(seqs, default=-1) + 1)
         health = SessionHealth(
             rows.plain(name) or f"lost-session-{no}",
@@ -735,6 +738,11 @@ class Salvage:
         )
         self._fill(no, health, counts)
         return health
+
+    def _proved_name(self, no: int) -> bytes:
+        """Return the id of a session whose row is lost, by the two indexes; b"" where they have none, or several."""
+        names = [name for name in self._names.get(no, ()) if crc32(name) in self._hashes.get(no, ())]
+        return names[0] if len(names) == 1 else b""
 
     def _fill(self, no: int, health: SessionHealth, counts: dict[str, int]) -> None:
         for seq in health.damaged:

@@ -7,27 +7,29 @@ import sqlite3
 import stat
 import threading
 import time
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from squidbot.adapters.common.files import make_file, open_own, sync
+from squidbot.adapters.common.transcripts import refuse_misfit
 from squidbot.adapters.sqlite3 import index, rows
 from squidbot.adapters.sqlite3.index import DamagedIndexError
 from squidbot.adapters.sqlite3.rows import DamagedRowError, stored_text
 from squidbot.core.errors import DamagedStoreError, StoreError
-from squidbot.core.messages import Category, Erasure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from types import TracebackType
 
     from squidbot.adapters.sqlite3.index import SearchIndex
     from squidbot.adapters.sqlite3.rows import SessionRow
-    from squidbot.core.messages import StoredMessage
+    from squidbot.core.messages import Erasure, StoredMessage
 
 
-# Who may use the connection, and what SQLite's errors mean to the one who must act.
+# What SQLite's errors mean to the one who must act.
 
 Value = TypeVar("Value")
 UNTOUCHED = "; nothing was written"
@@ -65,8 +67,8 @@ def store_error(path: str, error: BaseException, note: str = "") -> StoreError:
     if isinstance(error, DamagedRowError):
         return DamagedStoreError(f"{path}: {error} is missing or does not match its checksum{note}; {error.advice}")
     if isinstance(error, MemoryError):  # Python's name for SQLITE_NOMEM: noise reads as the length of a huge block
-        said = "SQLite asks for more memory than there is, as it does of a damaged file"
-        return DamagedStoreError(f"{path}: {said}{note}; {DAMAGED[2]}")
+        text = "SQLite asks for more memory than there is, as it does of a damaged file"
+        return DamagedStoreError(f"{path}: {text}{note}; {DAMAGED[2]}")
     # The low byte is the primary code, the rest its detail. Where SQLite's message quotes a damaged schema, Python
     # raises UnicodeDecodeError in its place.
     code = sqlite3.SQLITE_CORRUPT if isinstance(error, UnicodeDecodeError) else getattr(error, "sqlite_errorcode", 0)
@@ -75,77 +77,9 @@ def store_error(path: str, error: BaseException, note: str = "") -> StoreError:
     return kind(f"{path}: {meaning} ({error}){note}; {advice}")
 
 
-class Access:
-    """Hands out the one connection to one thread at a time; a writing access is one transaction.
-
-    Use it with `with`. Leaving it commits a writing access, or undoes it after any exception. Every sqlite3.Error,
-    and what Python raises for a value that SQLite can't hold, leaves as a StoreError with its cause.
-    """
-
-    __slots__ = ("_busy_seconds", "_connection", "_lock", "_note", "_path", "_pid", "_writes")
-
-    def __init__(
-        self, path: str, connection: sqlite3.Connection, lock: threading.Lock, busy_seconds: float, *, writes: bool
-    ) -> None:
-        """Take what is shared. `busy_seconds`: the longest wait for another thread."""
-        self._path = path
-        self._connection = connection
-        self._lock = lock
-        self._busy_seconds = busy_seconds
-        self._writes = writes
-        self._note = UNTOUCHED if writes else ""
-        self._pid = os.getpid()
-
-    def __enter__(self) -> sqlite3.Connection:
-        """Wait for the connection and, to write, for the file's lock.
-
-        Raises:
-            StoreError: the wait passed `busy_seconds`, or this process is a fork of the one that opened the store.
-        """
-        if os.getpid() != self._pid:  # SQLite: a connection carried over a fork destroys the file
-            raise StoreError(f"{self._path}: opened before a fork; open the store again in this process{self._note}")
-        if not self._lock.acquire(timeout=self._busy_seconds):
-            raise StoreError(f"{self._path}: another thread is busy with the store{self._note}; try again")
-        if self._writes:
-            try:
-                self._connection.execute("BEGIN IMMEDIATE")
-            except BaseException as error:
-                self._lock.release()
-                if isinstance(error, FOREIGN):
-                    raise store_error(self._path, error, self._note) from error
-                raise
-        return self._connection
-
-    def __exit__(
-        self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
-    ) -> None:
-        """Commit or undo, let the next one in, and name the error.
-
-        Raises:
-            StoreError: SQLite failed in between or at the commit; a write left nothing behind.
-        """
-        try:
-            if self._writes:
-                self._end(keep=error is None)
-        except FOREIGN as failed:
-            raise store_error(self._path, failed, self._note) from failed
-        finally:
-            self._lock.release()
-        if isinstance(error, FOREIGN):
-            raise store_error(self._path, error, self._note) from error
-
-    def _end(self, *, keep: bool) -> None:
-        try:
-            if keep:
-                self._connection.execute("COMMIT")
-        finally:
-            if self._connection.in_transaction:
-                self._connection.execute("ROLLBACK")
-
-
 PAGE_BYTES = 4096
 APPLICATION_ID = 0x53514454  # "SQDT" in the file's header: it tells our files from any other SQLite file
-VERSION = 1
+VERSION = 2
 
 # A session's rows lie side by side in the primary key, and counts lie before bodies: SQLite follows a long body's
 # overflow pages only when the body itself is asked for.
@@ -197,6 +131,16 @@ SCHEMA = (
     UNIQUE(session, id)
 )""",
     "CREATE INDEX summaries_by_range ON summaries(session, first_seq, last_seq)",
+    # Four cells in an index: `doctor` tells the rows of tables by that.
+    """CREATE TABLE claims(
+    session NOT NULL,           -- its id, as in `sessions`
+    kind NOT NULL,
+    holder NOT NULL,
+    until REAL NOT NULL,        -- seconds since 1970
+    PRIMARY KEY(session, kind)
+) WITHOUT ROWID""",
+    # A random number for each change that is not scrubbed yet: one of them never takes away the mark of another.
+    "CREATE TABLE unscrubbed(mark INTEGER PRIMARY KEY)",
     """CREATE VIEW transcript AS SELECT sessions.id AS session, key & 4294967295 AS seq, turn,
     json_extract(form, '$[0]') AS role, datetime(time, 'unixepoch') AS time, bound, estimate,
     json_extract(form, '$[2]') AS codec, call_ids, result_ids, frozen, payload
@@ -489,57 +433,19 @@ def _use_wal(path: str, connection: sqlite3.Connection, busy_seconds: float) -> 
         raise StoreError(f"{path}: this file system can't hold a write-ahead log; put the store on a local disk")
 
 
-# Who works on what, of all processes that share the file. A table beside the layout, made when it is
-# first wanted.
+# Who works on what, of all processes that share the file.
 
-# Four cells in an index: what is salvaged from damaged files are rows of five, six and more, and of two.
-TABLE = """CREATE TABLE IF NOT EXISTS claims(
-    session NOT NULL,           -- its id, as in `sessions`
-    kind NOT NULL,
-    holder NOT NULL,
-    until REAL NOT NULL,        -- seconds since 1970
-    PRIMARY KEY(session, kind)
-) WITHOUT ROWID"""
-HAS_TABLE = "SELECT 1 FROM sqlite_master WHERE name = 'claims'"
-OTHERS = "SELECT 1 FROM claims WHERE session = ? AND kind = ? AND holder <> ? AND until > ?"
-TAKE = "REPLACE INTO claims(session, kind, holder, until) VALUES(?, ?, ?, ?)"
-END = "DELETE FROM claims WHERE session = ? AND kind = ? AND holder = ?"
+OTHER_CLAIM = "SELECT 1 FROM claims WHERE session = ? AND kind = ? AND holder <> ? AND until > ?"
+TAKE_CLAIM = "REPLACE INTO claims(session, kind, holder, until) VALUES(?, ?, ?, ?)"
+END_CLAIM = "DELETE FROM claims WHERE session = ? AND kind = ? AND holder = ?"
 
 
-def claim(  # noqa: PLR0913, PLR0917  # as the port has it
-    connection: sqlite3.Connection, session_id: str, kind: str, holder: str, now: float, ttl_seconds: float
-) -> bool:
-    """Do what `ports.Claims.claim` says, within a transaction.
+def claim_cells(connection: sqlite3.Connection, *texts: str) -> tuple[str | bytes | None, ...]:
+    """Return session, kind and holder as cells.
 
     Raises:
         StoreError: the id is refused.
     """
-    place = _cells(connection, session_id, kind, holder)
-    connection.execute(TABLE)
-    if connection.execute(OTHERS, (*place, now)).fetchone():
-        return False
-    connection.execute(TAKE, (*place, now + ttl_seconds))
-    return True
-
-
-def release(connection: sqlite3.Connection, session_id: str, kind: str, holder: str) -> None:
-    """Do what `ports.Claims.release` says, within a transaction.
-
-    Raises:
-        StoreError: the id is refused.
-    """
-    place = _cells(connection, session_id, kind, holder)
-    if connection.execute(HAS_TABLE).fetchone():
-        connection.execute(END, place)
-
-
-def leave(connection: sqlite3.Connection, session_id: str) -> None:
-    """Take away all claims on a session, within a transaction: it is removed."""
-    if connection.execute(HAS_TABLE).fetchone():
-        connection.execute("DELETE FROM claims WHERE session = ?", (stored_text(session_id)[0],))
-
-
-def _cells(connection: sqlite3.Connection, *texts: str) -> tuple[str | bytes | None, ...]:
     rows.find(connection, texts[0])  # refuses what is no id
     return tuple(stored_text(text)[0] for text in texts)
 
@@ -562,10 +468,7 @@ REMOVE_SESSION = (
 # How many messages of a session are read at once, to be taken out of the index.
 PAGE_ROWS = 1_000
 
-# A random number for each change that is not scrubbed yet: one of them never takes away the mark of another.
-MARKS = "CREATE TABLE IF NOT EXISTS unscrubbed(mark INTEGER PRIMARY KEY)"
 ADD_MARK = "INSERT INTO unscrubbed(mark) VALUES(abs(random() >> 1))"
-HAS_MARKS = "SELECT 1 FROM sqlite_master WHERE name = 'unscrubbed'"
 ALL_MARKS = "SELECT mark FROM unscrubbed"
 REMOVE_MARK = "DELETE FROM unscrubbed WHERE mark = ?"
 
@@ -581,12 +484,12 @@ def forget(connection: sqlite3.Connection, session: SessionRow, erasure: Erasure
         StoreError: the erasure does not fit the session; the transaction must be undone.
         DamagedIndexError: the same, to be done again with a new index.
     """
-    _refuse_misfit(session, erasure)
+    counts, pick = session.record_counts, partial(rows.picked, connection, session)
+    refuse_misfit(session.session_id, erasure, session.messages, counts, pick)
     seqs = [tombstone.seq for tombstone in erasure.tombstones]
     is_indexed = bool(seqs) and indexed
     if is_indexed:
         _unindex(connection, session, rows.each_picked(connection, session, seqs))
-    _refuse_changes(connection, session, erasure.unnoticed)
     changed = (*erasure.unnoticed, *erasure.tombstones)
     cells = [rows.encode(session.first_key + row.seq, row) for row in changed]
     connection.executemany(REPLACE_MESSAGE, cells)
@@ -611,7 +514,7 @@ def drop(connection: sqlite3.Connection, session: SessionRow, *, indexed: bool) 
     if indexed:
         _unindex(connection, session, _all_of(connection, session))
     index.leave(connection, session)
-    leave(connection, session.session_id)
+    connection.execute("DELETE FROM claims WHERE session = ?", (stored_text(session.session_id)[0],))
     connection.execute(REMOVE_MESSAGES, (session.first_key, session.first_key + (1 << rows.SEQ_BITS) - 1))
     for statement in REMOVE_SESSION:
         connection.execute(statement, (session.no,))
@@ -635,45 +538,6 @@ def _unindex(connection: sqlite3.Connection, session: SessionRow, messages: Iter
         raise DamagedIndexError(str(error)) from error
 
 
-def _refuse_misfit(session: SessionRow, erasure: Erasure) -> None:
-    """Pass an erasure that fits a session.
-
-    Raises:
-        StoreError: it was made for another state of the session.
-    """
-    counts = session.record_counts
-    stored = session.messages, sum(counts.values())
-    if erasure.expected != stored:
-        raise StoreError(
-            f"another writer came first: session {session.named} has {stored[0]} messages and {stored[1]} records, "
-            f"not {erasure.expected[0]} and {erasure.expected[1]}; nothing was changed"
-        )
-    for tombstone in erasure.tombstones:
-        if not 0 <= tombstone.seq < session.messages:
-            raise StoreError(f"message {tombstone.seq} is not in session {session.named}; nothing was changed")
-        if tombstone.category is not Category.FORGOTTEN:
-            raise StoreError(f"what takes the place of message {tombstone.seq} is no tombstone; nothing was changed")
-    for record in erasure.replaced:
-        if not 0 <= record.number < counts.get(record.kind, 0):
-            raise StoreError(
-                f"record {record.number} of kind {record.kind!r} is not in session {session.named}; nothing was changed"
-            )
-
-
-def _refuse_changes(connection: sqlite3.Connection, session: SessionRow, unnoticed: Sequence[StoredMessage]) -> None:
-    """Pass rows that change nothing but notices; what search knows of them stays.
-
-    Raises:
-        StoreError: another thing would change, or the row is not there.
-        rows.DamagedRowError: a stored row does not match its checksum.
-    """
-    seqs = sorted({row.seq for row in unnoticed})
-    there = {row.seq: row for row in rows.picked(connection, session, seqs)} if seqs else {}
-    for row in unnoticed:
-        if row.seq not in there or not Erasure.is_unnoticed(there[row.seq], row):
-            raise StoreError(f"more than its notice would change of message {row.seq}; nothing was changed")
-
-
 def remove_summaries(connection: sqlite3.Connection, session: SessionRow, summary_ids: Sequence[str]) -> None:
     """Remove summaries, within a transaction; unknown ids are passed over."""
     cells = [(session.no, rows.stored_text(name)[0]) for name in summary_ids]
@@ -685,13 +549,12 @@ def remove_summaries(connection: sqlite3.Connection, session: SessionRow, summar
 
 def mark(connection: sqlite3.Connection) -> None:
     """Say, within the transaction of a change, that bytes of what was forgotten are to be overwritten."""
-    connection.execute(MARKS)
     connection.execute(ADD_MARK)
 
 
 def is_unscrubbed(connection: sqlite3.Connection) -> bool:
     """Say whether words that were forgotten may still stand in the bytes of the file or of its log."""
-    return connection.execute(HAS_MARKS).fetchone() is not None
+    return connection.execute(ALL_MARKS).fetchone() is not None
 
 
 def scrub(path: str, busy_seconds: float) -> None:
@@ -713,9 +576,7 @@ def scrub(path: str, busy_seconds: float) -> None:
 
 
 def _scrub(path: str, connection: sqlite3.Connection) -> None:
-    connection.execute("BEGIN")
-    marks = _marks(connection)
-    connection.execute("ROLLBACK")
+    marks = connection.execute(ALL_MARKS).fetchall()
     if not marks:  # another program was faster
         return
     _empty_log(path, connection)  # before the work: a reader that is in the way is found at once
@@ -724,15 +585,8 @@ def _scrub(path: str, connection: sqlite3.Connection) -> None:
     if index.are_several(connection):
         raise StoreError(f"{path}: {DAMAGED_INDEX}; {LATER}; `squidbot store doctor` makes a copy without them")
     connection.execute("BEGIN IMMEDIATE")
-    if left := _marks(connection):
-        connection.executemany(REMOVE_MARK, marks)
-        if set(left) <= set(marks):
-            connection.execute("DROP TABLE unscrubbed")
+    connection.executemany(REMOVE_MARK, marks)
     connection.execute("COMMIT")
-
-
-def _marks(connection: sqlite3.Connection) -> list[tuple[int]]:
-    return connection.execute(ALL_MARKS).fetchall() if is_unscrubbed(connection) else []
 
 
 def _empty_log(path: str, connection: sqlite3.Connection) -> None:
@@ -740,10 +594,10 @@ def _empty_log(path: str, connection: sqlite3.Connection) -> None:
         raise StoreError(f"{path}: {READER}; {LATER}; try again when it has ended")
 
 
-# `OpenedFile`: one file that a store has open, for its threads in turn, until it is closed.
+# `StoreFile`: one file that a store has open, for its threads in turn, until it is closed.
 
 
-class OpenedFile:
+class StoreFile:
     """What stores in one SQLite file have in common: the connection, who may use it when, and what overwrites bytes."""
 
     def __init__(
@@ -765,8 +619,6 @@ class OpenedFile:
             self._connection = open_only_reading(self._path, busy_seconds)
         else:
             self._connection = open_file(self._path, busy_seconds, may_create=create)
-        self._reading = Access(self._path, self._connection, self._lock, busy_seconds, writes=False)
-        self._writing = Access(self._path, self._connection, self._lock, busy_seconds, writes=True)
 
     def __enter__(self) -> Self:
         return self
@@ -781,6 +633,44 @@ class OpenedFile:
         if os.getpid() == self._pid:  # in a fork the connection is still the parent's
             with self._lock:
                 self._connection.close()
+
+    @property
+    def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
+        """The connection, for one thread at a time. See `_access`."""
+        return self._access(writes=False)
+
+    @property
+    def _writing(self) -> AbstractContextManager[sqlite3.Connection]:
+        """The connection in one transaction: committed at the end, undone after any exception. See `_access`."""
+        return self._access(writes=True)
+
+    @contextmanager
+    def _access(self, *, writes: bool) -> Iterator[sqlite3.Connection]:
+        """Give the connection; errors of SQLite, and values that it can't hold, leave as a StoreError with its cause.
+
+        Raises:
+            StoreError: SQLite failed, and a write left nothing behind; or the wait for another thread or program passed
+                `busy_seconds`, or this process is a fork of the one that opened the store.
+        """
+        note = UNTOUCHED if writes else ""
+        if os.getpid() != self._pid:  # SQLite: a connection carried over a fork destroys the file
+            raise StoreError(f"{self._path}: opened before a fork; open the store again in this process{note}")
+        if not self._lock.acquire(timeout=self._busy_seconds):
+            raise StoreError(f"{self._path}: another thread is busy with the store{note}; try again")
+        try:
+            if writes:
+                self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                if writes:
+                    self._connection.execute("COMMIT")
+            finally:
+                if writes and self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+        except FOREIGN as error:
+            raise store_error(self._path, error, note) from error
+        finally:
+            self._lock.release()
 
     def _written(self, act: Callable[[sqlite3.Connection, bool], Value]) -> Value:
         """Write in one transaction, the search index with it.

@@ -380,7 +380,7 @@ def _indexed(connection: sqlite3.Connection, name: str, session: SessionRow) -> 
         return 0
     indexed, check = found
     if rows.session_checksum(session.no, indexed, b"", b"") != check or not 0 <= indexed <= session.messages:
-        raise DamagedIndexError(f"the index's row of session {session.named}")
+        raise DamagedIndexError(f"the index's row of session {session.shown}")
     return int(indexed)
 
 

@@ -11,6 +11,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from zlib import compress, crc32, decompress
 
+from squidbot.adapters.common.transcripts import grown_counts, shown_id
 from squidbot.core.errors import StoreError
 from squidbot.core.messages import Category, Cost, Opening, Record, StoredMessage, Summary
 
@@ -281,8 +282,8 @@ def decode_summary(session: int, session_id: str, row: SummaryRow) -> Summary:
     except (struct.error, TypeError) as error:
         raise DamagedRowError(f"the summary of {first}..{last}") from error
     level, counter, source_digest, made_by = map(plain, texts[:-1])
-    said, cost = plain_small(texts[-1]), Cost(estimate, bound)
-    return Summary(plain(summary_id), session_id, first, last, level, said, cost, counter, source_digest, made_by)
+    text, cost = plain_small(texts[-1]), Cost(estimate, bound)
+    return Summary(plain(summary_id), session_id, first, last, level, text, cost, counter, source_digest, made_by)
 
 
 # A session's row: found by its id, added, grown. Each statement runs on a connection that the caller
@@ -320,15 +321,9 @@ class SessionRow(NamedTuple):
         return self.no << SEQ_BITS
 
     @property
-    def named(self) -> str:
-        """Its id as errors show it: printable, and not 1,024 characters long."""
-        return named(self.session_id)
-
-
-def named(session_id: str) -> str:
-    """Return an id as errors show it: printable, and not 1,024 characters long."""
-    shown = ascii(session_id)
-    return shown if len(shown) <= 80 else f"{shown[:60]}... ({len(session_id)} characters)"
+    def shown(self) -> str:
+        """Its id as errors show it."""
+        return shown_id(self.session_id)
 
 
 def find(connection: sqlite3.Connection, session_id: str) -> SessionRow:
@@ -339,17 +334,17 @@ def find(connection: sqlite3.Connection, session_id: str) -> SessionRow:
         DamagedRowError: the row does not match its checksum.
     """
     if not isinstance(session_id, str) or not 1 <= len(session_id) <= 1024:
-        raise StoreError(f"session id {named(session_id)}: must be 1 to 1024 characters; nothing was written")
+        raise StoreError(f"session id {shown_id(session_id)}: must be 1 to 1024 characters; nothing was written")
     cell, data = stored_text(session_id)
     row = connection.execute(FIND, (cell,)).fetchone()
     if row is None and (data,) not in connection.execute(FIND_BY_HASH, (crc32(data),)).fetchall():
         return SessionRow(session_id, 0, 0, b"{}")
     # An index that lost the id must not look like a new conversation, nor one that began between the looks like that.
     if (row := row or connection.execute(FIND, (cell,)).fetchone()) is None:
-        raise DamagedRowError(f"the index entry of session {named(session_id)}")
+        raise DamagedRowError(f"the index entry of session {shown_id(session_id)}")
     no, stored, check, noted = row
     if session_checksum(no, stored, data, noted) != check:
-        raise DamagedRowError(f"the row of session {named(session_id)}")
+        raise DamagedRowError(f"the row of session {shown_id(session_id)}")
     return SessionRow(session_id, no, stored, noted)
 
 
@@ -422,14 +417,7 @@ def append(
     connection.executemany(INSERT, [encode(first_key + message.seq, message) for message in messages])
     grown = session._replace(messages=session.messages + len(messages))
     if records:
-        counts = session.record_counts
-        for record in records:
-            number = counts.get(record.kind, 0)
-            if record.number != number:
-                raise StoreError(
-                    f"record {record.number} of kind {record.kind!r} is not the next one, {number}; nothing was written"
-                )
-            counts[record.kind] = number + 1
+        counts = grown_counts(session.record_counts, records)
         connection.executemany(INSERT_RECORD, [encode_record(session.no, record) for record in records])
         grown = grown._replace(records=stored_text(json_text(counts))[1])
     save(connection, grown)
@@ -459,11 +447,11 @@ def _decoded(session: SessionRow, found: Sequence[MessageRow], wanted: Sequence[
     try:
         decoded = decode(found, session.first_key)
     except DamagedRowError as error:
-        raise DamagedRowError(f"{error} of session {session.named}") from error
+        raise DamagedRowError(f"{error} of session {session.shown}") from error
     if len(decoded) != len(wanted):
         there = {message.seq for message in decoded}
         missing = next(seq for seq in wanted if seq not in there)
-        raise DamagedRowError(f"message {missing} of session {session.named}")
+        raise DamagedRowError(f"message {missing} of session {session.shown}")
     return decoded
 
 
@@ -505,11 +493,11 @@ def first_past(connection: sqlite3.Connection, session: SessionRow, budget_token
             if spent > budget_tokens:
                 return seq
     except TypeError as error:
-        raise DamagedRowError(f"message {seq} of session {session.named}") from error
+        raise DamagedRowError(f"message {seq} of session {session.shown}") from error
     finally:
         cursor.close()
     if seq:
-        raise DamagedRowError(f"message {seq - 1} of session {session.named}")
+        raise DamagedRowError(f"message {seq - 1} of session {session.shown}")
     return 0
 
 
@@ -578,7 +566,7 @@ def _records(
     for number in range(first_number, stored):
         place = number - first_number
         if place >= len(found) or found[place].number != number:
-            raise DamagedRowError(f"record {number} of kind {kind!r} of session {session.named}")
+            raise DamagedRowError(f"record {number} of kind {kind!r} of session {session.shown}")
     return found
 
 
@@ -614,7 +602,7 @@ def add_summary(connection: sqlite3.Connection, summary: Summary) -> None:
         return
     if present:
         raise StoreError(
-            f"summary {summary.summary_id!r} of session {session.named} is there with another text; nothing was written"
+            f"summary {summary.summary_id!r} of session {session.shown} is there with another text; nothing was written"
         )
     session = add(connection, session)
     connection.execute(INSERT_SUMMARY, encode_summary(session.no, summary))

@@ -6,8 +6,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from squidbot.adapters.common.transcripts import refuse_gap, refuse_other_writer
 from squidbot.adapters.sqlite3 import files, index, rows
-from squidbot.adapters.sqlite3.files import LOG_BYTES, OpenedFile, copy, shrink_log
+from squidbot.adapters.sqlite3.files import LOG_BYTES, StoreFile, copy, shrink_log
 from squidbot.adapters.sqlite3.index import OF_MESSAGES, DamagedIndexError
 from squidbot.adapters.sqlite3.rows import plain
 from squidbot.core.errors import StoreError
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 MOST_CATCHES = 3
 
 
-class SqliteStore(OpenedFile):
+class SqliteStore(StoreFile):
     """TranscriptStore, SummaryStore and Claims in one SQLite file, created if it is missing.
 
     An append is one transaction with one sync of the disk (write-ahead log, synchronous = FULL). Any number of
@@ -82,9 +83,7 @@ class SqliteStore(OpenedFile):
             StoreError: nothing was written: another writer came first, a seq or a record's number is not the next
                 one, a value can't be stored.
         """
-        for seq, message in enumerate(messages, expected_seq):
-            if message.seq != seq:
-                raise StoreError(f"message {message.seq} stands where {seq} must; nothing was written")
+        refuse_gap(messages, expected_seq)
         if sum(len(message.payload) for message in messages) <= LOG_BYTES:
             self._append(session_id, expected_seq, messages, records)
             return
@@ -118,11 +117,7 @@ class SqliteStore(OpenedFile):
     ) -> None:
         with self._writing as connection:
             session = rows.find(connection, session_id)
-            if session.messages != expected_seq:
-                raise StoreError(
-                    f"another writer came first: session {session.named} has {session.messages} messages, "
-                    f"not {expected_seq}; nothing was written: read what is new, then append behind it"
-                )
+            refuse_other_writer(session_id, session.messages, expected_seq)
             if messages or records:
                 grown = rows.append(connection, rows.add(connection, session), messages, records)
                 if indexes:
@@ -293,12 +288,16 @@ class SqliteStore(OpenedFile):
         It lasts from `now`, in seconds since 1970, for `ttl_seconds`, unless it is renewed or released.
         """
         with self._writing as connection:
-            return files.claim(connection, session_id, kind, holder, now, ttl_seconds)
+            place = files.claim_cells(connection, session_id, kind, holder)
+            if connection.execute(files.OTHER_CLAIM, (*place, now)).fetchone():
+                return False
+            connection.execute(files.TAKE_CLAIM, (*place, now + ttl_seconds))
+            return True
 
     def release(self, session_id: str, kind: str, holder: str) -> None:
         """End a claim of that holder; nothing is done where another has it, or nobody."""
         with self._writing as connection:
-            files.release(connection, session_id, kind, holder)
+            connection.execute(files.END_CLAIM, files.claim_cells(connection, session_id, kind, holder))
 
     def read_intact(self, session_id: str, first_seq: int, last_seq: int) -> tuple[list[StoredMessage], list[int]]:
         """Return what `read` would, without the damaged messages, and their seqs. For a damaged file only."""

@@ -1,8 +1,8 @@
-"""A journal in a folder: a file of JSON lines for each day in UTC (J-01), which anybody can read and copy.
+"""A journal in a folder: a file of JSON lines for each day in UTC, which anybody can read and copy.
 
-Beside them the newest day stands as Markdown for people, made anew with each entry. A file only grows, but for what is
-forgotten. What a process left of a line when it died stays where it is: the next line begins on a new one, and whoever
-reads is told of it.
+Beside them the newest day stands as Markdown for people, written anew with each entry. A file only grows, except that
+forgotten entries are removed. What a process left of a line when it died stays where it is: the next line begins on a
+new one, and readers get it as a fault.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import threading
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from squidbot.adapters.common.files import lock, make_file, make_folder, open_own, remove, replace, sync
 from squidbot.core.errors import DamagedStoreError, JournalFullError, StoreError
@@ -31,14 +31,13 @@ from squidbot.core.journal import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from io import FileIO
 
     from squidbot.core.journal import JournalEntry
 
 __all__ = ["PAGE", "Daybook", "State"]
 
 _NAME: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})\.jsonl", re.ASCII)
-# The newest day's entries for people (J-06).
+# The newest day's entries for people.
 PAGE: Final = "daily_summary.md"
 # Hidden: whoever indexes the folder passes it over.
 _LOCK: Final = ".journal.lock"
@@ -47,19 +46,11 @@ _LOCK: Final = ".journal.lock"
 State: TypeAlias = "tuple[str, int, int] | None"
 
 
-class _Page(NamedTuple):
-    """What a file holds: entries as they were appended, what is none of them, and whether its last line is ended."""
-
-    entries: list[JournalEntry]
-    faults: list[str]
-    is_ended: bool
-
-
 class Daybook:
     """Journal in a folder; any number of processes and threads may use it, readers without a right to write, too."""
 
     def __init__(self, folder: str | os.PathLike[str], rules: JournalRules | None = None) -> None:
-        """Name a folder, which is made with the first entry; `rules` say what is kept (None: as J-03 has it)."""
+        """Name a folder, which is made with the first entry; `rules` say what is kept (None: the defaults)."""
         self.folder = Path(folder)
         self.rules = rules or JournalRules()
         self._turn = threading.Lock()
@@ -76,14 +67,15 @@ class Daybook:
         line = to_line(kept).encode() + b"\n"
         try:
             with self._turn, self._writing():
-                page = self._page(path, _bytes_of(path))
-                if len(page.entries) >= self.rules.most_entries_per_day:
+                data = _bytes_of(path)
+                entries, faults = _entries(path, data)
+                if len(entries) >= self.rules.most_entries_per_day:
                     raise JournalFullError(kept.day, self.rules.most_entries_per_day)
-                _write(path, line if page.is_ended else b"\n" + line)
-                self._tell(kept.day, (*page.entries, kept), page.faults)
+                _append(path, line if data.endswith(b"\n") or not data else b"\n" + line)
+                self._write_page(kept.day, (*entries, kept), faults)
         except OSError as error:
-            raise self._failed(path, error, "nothing was written") from error
-        return AppendedEntry(kept, len(page.entries) + 1, cuts, tuple(page.faults))
+            raise _failed(path, error, "nothing was written") from error
+        return AppendedEntry(kept, len(entries) + 1, cuts, tuple(faults))
 
     def rewrite(self, change: Callable[[JournalEntry], JournalEntry | None], tells: Callable[[str], bool]) -> list[str]:
         """Put other entries in the places of those that change, None for none; return the days whose files did.
@@ -105,13 +97,13 @@ class Daybook:
                         changed.append(day)
                         if not path.stat().st_size:
                             path.unlink()
-                self._tell_anew()
+                self._rewrite_page()
         except OSError as error:
-            raise self._failed(self.folder, error, "it may still tell what was forgotten") from error
+            raise _failed(self.folder, error, "it may still tell what was forgotten") from error
         return changed
 
-    def _tell_anew(self) -> None:
-        """Make the page of the newest day as its file has it now.
+    def _rewrite_page(self) -> None:
+        """Write the page of the newest day as its file has it now.
 
         Raises:
             OSError: it can't be made.
@@ -122,7 +114,7 @@ class Daybook:
             remove(place)
         elif place.exists():
             path = self.folder / f"{days[-1]}.jsonl"
-            page = day_as_markdown(days[-1], self._page(path, _bytes_of(path)).entries)
+            page = day_as_markdown(days[-1], _entries(path, _bytes_of(path))[0])
             replace(place, lambda _: page.encode("utf-8", "backslashreplace"))
 
     def latest(self, limit: int = 1, *, tag: str = "", agent_id: str = "") -> JournalPage:
@@ -139,9 +131,9 @@ class Daybook:
             page = self.of_day(day)
             faults += page.faults
             entries += (
-                one
-                for one in reversed(page.entries)
-                if (not tag or tag in one.tags) and (not agent_id or agent_id == one.agent_id)
+                entry
+                for entry in reversed(page.entries)
+                if (not tag or tag in entry.tags) and (not agent_id or agent_id == entry.agent_id)
             )
         return JournalPage(tuple(entries[: max(0, limit)]), tuple(faults))
 
@@ -154,10 +146,10 @@ class Daybook:
         """
         path = self.folder / f"{valid_day(day)}.jsonl"
         try:
-            page = self._page(path, self._settled(path))
+            entries, faults = _entries(path, self._settled(path))
         except OSError as error:
-            raise self._failed(path, error, "nothing was read") from error
-        return JournalPage(tuple(page.entries), tuple(page.faults))
+            raise _failed(path, error, "nothing was read") from error
+        return JournalPage(tuple(entries), tuple(faults))
 
     def days(self) -> list[str]:
         """Return the days that have a file, oldest first.
@@ -166,11 +158,11 @@ class Daybook:
             StoreError: the disk failed.
         """
         try:
-            names = [one.name for one in self.folder.iterdir()]
+            names = [path.name for path in self.folder.iterdir()]
         except FileNotFoundError:
             return []
         except OSError as error:
-            raise self._failed(self.folder, error, "nothing was read") from error
+            raise _failed(self.folder, error, "nothing was read") from error
         return sorted(found[1] for name in names if (found := _NAME.fullmatch(name)) and _is_day(found[1]))
 
     def state(self) -> State:
@@ -186,7 +178,7 @@ class Daybook:
         try:
             found = path.stat()
         except OSError as error:
-            raise self._failed(path, error, "nothing was read") from error
+            raise _failed(path, error, "nothing was read") from error
         return days[-1], found.st_size, found.st_mtime_ns
 
     @contextmanager
@@ -197,16 +189,16 @@ class Daybook:
             lock(file)  # given back when the file is closed, and when the process dies
             yield
 
-    def _tell(self, day: str, entries: Sequence[JournalEntry], faults: list[str]) -> None:
-        """Make the page of the newest day anew, whole or not at all; an entry is kept whatever becomes of it."""
-        place, made = self.folder / PAGE, self.folder / f".{PAGE}.new"
+    def _write_page(self, day: str, entries: Sequence[JournalEntry], faults: list[str]) -> None:
+        """Write the page of the newest day anew, whole or not at all; an entry is kept whatever becomes of it."""
+        place, new = self.folder / PAGE, self.folder / f".{PAGE}.new"
         try:
             if max(self.days()) == day:
-                with open_own(made, "w") as file:
+                with open_own(new, "w") as file:
                     file.write(day_as_markdown(day, entries).encode("utf-8", "backslashreplace"))
-                made.replace(place)
+                new.replace(place)
         except OSError as error:
-            faults.append(f"{place}: {error.strerror}; the entry is kept, and this page is not made anew")
+            faults.append(f"{place}: {error.strerror}; the entry is kept, and this page is not up to date")
 
     def _settled(self, path: Path) -> bytes:
         """Return what is in a file; a line that is being written now is waited for, where that can be known."""
@@ -217,20 +209,24 @@ class Daybook:
         with self._turn, self._writing():
             return _bytes_of(path)
 
-    def _page(self, path: Path, data: bytes) -> _Page:
-        page = _Page([], [], is_ended=data.endswith(b"\n") or not data)
-        for number, line in enumerate(data.split(b"\n"), 1):
-            if not line.strip():
-                continue
-            try:
-                page.entries.append(from_line(line.decode()))
-            except (DamagedStoreError, UnicodeDecodeError) as error:
-                why = "no UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
-                page.faults.append(f"{path}:{number}: {why}; {len(line):,} bytes, left as they are")
-        return page
 
-    def _failed(self, path: Path, error: OSError, what: str) -> StoreError:
-        return StoreError(f"{path}: {error.strerror}; {what}: check the disk and the path")
+def _failed(path: Path, error: OSError, what: str) -> StoreError:
+    return StoreError(f"{path}: {error.strerror}; {what}: check the disk and the path")
+
+
+def _entries(path: Path, data: bytes) -> tuple[list[JournalEntry], list[str]]:
+    """Return the entries of a file, as they were appended, and its faults: lines that are no entries."""
+    entries: list[JournalEntry] = []
+    faults: list[str] = []
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            entries.append(from_line(line.decode()))
+        except (DamagedStoreError, UnicodeDecodeError) as error:
+            why = "no UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+            faults.append(f"{path}:{number}: {why}; {len(line):,} bytes, left as they are")
+    return entries, faults
 
 
 def _rewritten(
@@ -244,14 +240,14 @@ def _rewritten(
             if not tells(line.decode("utf-8", "replace")):
                 yield line
             continue
-        made = change(entry)
-        if made == entry:
+        changed = change(entry)
+        if changed == entry:
             yield line
-        elif made is not None:
-            yield to_line(made).encode() + b"\n"
+        elif changed is not None:
+            yield to_line(changed).encode() + b"\n"
 
 
-def _write(path: Path, line: bytes) -> None:
+def _append(path: Path, line: bytes) -> None:
     """Append a line in one write, durable on return; what could be written of it in part is taken back.
 
     Raises:
@@ -262,23 +258,14 @@ def _write(path: Path, line: bytes) -> None:
     with path.open("ab", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
         try:
-            _put(file, line)
+            if file.write(line) != len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))  # noqa: TRY301  # it is taken back as any other
+            os.fsync(file.fileno())
         except OSError:
             file.truncate(size)
             raise
     if is_new:
         sync(path.parent)
-
-
-def _put(file: FileIO, line: bytes) -> None:
-    """Write a line at once, and sync it.
-
-    Raises:
-        OSError: the disk failed, or took a part of it only.
-    """
-    if file.write(line) != len(line):
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    os.fsync(file.fileno())
 
 
 def _bytes_of(path: Path) -> bytes:

@@ -1,7 +1,7 @@
-"""A folder with a file for each model, under the model's name (W-03), written whole or not at all (W-06).
+"""A folder with a file for each model, under the model's name, written whole or not at all.
 
-Names of models that are spelled alike as files belong to the first; the others' have a digest behind them, and an index
-beside the files says which is whose (C27). What is damaged is set aside and never lost (W-05).
+Models whose names are spelled alike as files: the first has the name, the others a digest behind it, and an index
+beside the files says which is whose. A damaged file is set aside and never lost.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MOST_NAME_CHARS: Final = 120
 
 
 def name_of(model: str) -> str:
-    """Return a model's name as that of a file, without ".json" (W-03): `qwen2.5:7b` -> `qwen2-5-7b`.
+    """Return a model's name as that of a file, without ".json": `qwen2.5:7b` -> `qwen2-5-7b`.
 
     ":", "." and spaces, and all else that no file should have in its name, become "-"; letters are small. No name is
     "unknown", and one that would be too long, that of a device, or would begin with "-", has a digest.

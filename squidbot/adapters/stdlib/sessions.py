@@ -6,8 +6,9 @@ import threading
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from squidbot.adapters.common.transcripts import grown_counts, refuse_gap, refuse_misfit, refuse_other_writer, shown_id
 from squidbot.core.errors import StoreError
-from squidbot.core.messages import Category, Erasure, Opening
+from squidbot.core.messages import Erasure, Opening
 from squidbot.core.recall.search import UNSEARCHED, best, payload_terms, read_query
 
 if TYPE_CHECKING:
@@ -19,14 +20,18 @@ if TYPE_CHECKING:
 __all__ = ["InMemoryStore"]
 
 
-class _Session(NamedTuple):
+class SessionData(NamedTuple):
     messages: list[StoredMessage]
     records: dict[str, list[Record]]
     summaries: dict[str, Summary]
-    terms: _Index
+    terms: TermIndex
+
+    @property
+    def record_counts(self) -> dict[str, int]:
+        return {kind: len(records) for kind, records in self.records.items()}
 
 
-class _Index:
+class TermIndex:
     """The seqs of one session's messages by their terms, made when it is searched: `ranking.Postings`."""
 
     def __init__(self) -> None:
@@ -72,9 +77,9 @@ class InMemoryStore:
     """
 
     def __init__(self) -> None:
-        self._sessions: dict[str, _Session] = {}
+        self._sessions: dict[str, SessionData] = {}
         self._claims: dict[tuple[str, str], tuple[str, float]] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def head(self, session_id: str) -> tuple[int, int]:
         """Return (messages, records of all kinds) of a session; (0, 0) for an unknown one."""
@@ -102,20 +107,15 @@ class InMemoryStore:
             StoreError: nothing was written: another writer came first, a seq or a record's number is not the next
                 one.
         """
-        for seq, message in enumerate(messages, expected_seq):
-            if message.seq != seq:
-                raise StoreError(f"message {message.seq} stands where {seq} must; nothing was written")
+        refuse_gap(messages, expected_seq)
         with self._lock:
             session = self._find(session_id)
-            if len(session.messages) != expected_seq:
-                raise StoreError(
-                    f"another writer came first: session {session_id!a:.80} has {len(session.messages)} messages, "
-                    f"not {expected_seq}; nothing was written: read what is new, then append behind it"
-                )
-            kinds = _extended(session.records, records)
+            refuse_other_writer(session_id, len(session.messages), expected_seq)
+            grown_counts(session.record_counts, records)
             if messages or records:
                 session.messages.extend(messages)
-                session.records.update(kinds)
+                for record in records:
+                    session.records.setdefault(record.kind, []).append(record)
                 self._sessions[session_id] = session
 
     def read(self, session_id: str, first_seq: int, last_seq: int) -> list[StoredMessage]:
@@ -173,17 +173,19 @@ class InMemoryStore:
         """
         with self._lock:
             session = self._find(session_id)
-            _refuse_misfit(erasure, session.messages, session.records)
+            messages, counts = session.messages[:], session.record_counts
+            refuse_misfit(session_id, erasure, len(messages), counts, lambda seqs: self.pick(session_id, seqs))
+            grown_counts(counts, erasure.appended)
             kinds = {kind: records[:] for kind, records in session.records.items()}
             for record in erasure.replaced:
                 kinds[record.kind][record.number] = record
-            kinds |= _extended(kinds, erasure.appended)
-            messages = session.messages[:]
+            for record in erasure.appended:
+                kinds.setdefault(record.kind, []).append(record)
             for row in (*erasure.unnoticed, *erasure.tombstones):
                 messages[row.seq] = row
             if erasure != Erasure(erasure.expected, ()):
                 summaries = _without(session.summaries, erasure.summaries)
-                self._sessions[session_id] = _Session(messages, kinds, summaries, _Index())
+                self._sessions[session_id] = SessionData(messages, kinds, summaries, TermIndex())
 
     def drop(self, session_id: str) -> None:
         """Remove a session with all that it has; an unknown one is passed over."""
@@ -256,55 +258,12 @@ class InMemoryStore:
             bodies = {name: [one.body for one in each.records.get(kind, ())] for name, each in self._sessions.items()}
         return [name for name, each in bodies.items() if any(word in body for body in each for word in words)]
 
-    def _find(self, session_id: str) -> _Session:
+    def _find(self, session_id: str) -> SessionData:
         if not isinstance(session_id, str) or not 1 <= len(session_id) <= 1024:
-            raise StoreError(f"session id {session_id!a:.80}: must be 1 to 1024 characters; nothing was written")
-        return self._sessions.get(session_id) or _Session([], {}, {}, _Index())
+            raise StoreError(f"session id {shown_id(session_id)}: must be 1 to 1024 characters; nothing was written")
+        return self._sessions.get(session_id) or SessionData([], {}, {}, TermIndex())
 
 
 def _without(summaries: dict[str, Summary], summary_ids: Sequence[str]) -> dict[str, Summary]:
     gone = set(summary_ids)
     return {name: summary for name, summary in summaries.items() if name not in gone}
-
-
-def _refuse_misfit(erasure: Erasure, rows: Sequence[StoredMessage], kinds: dict[str, list[Record]]) -> None:
-    """Pass an erasure that fits a session of these messages and records.
-
-    Raises:
-        StoreError: it was made for another state of the session.
-    """
-    messages = len(rows)
-    stored = messages, sum(map(len, kinds.values()))
-    if erasure.expected != stored:
-        raise StoreError(
-            f"another writer came first: the session has {stored[0]} messages and {stored[1]} records, not "
-            f"{erasure.expected[0]} and {erasure.expected[1]}; nothing was changed"
-        )
-    for tombstone in erasure.tombstones:
-        if not 0 <= tombstone.seq < messages:
-            raise StoreError(f"message {tombstone.seq} is not there; nothing was changed")
-        if tombstone.category is not Category.FORGOTTEN:
-            raise StoreError(f"what takes the place of message {tombstone.seq} is no tombstone; nothing was changed")
-    for row in erasure.unnoticed:
-        if not 0 <= row.seq < messages or not Erasure.is_unnoticed(rows[row.seq], row):
-            raise StoreError(f"more than its notice would change of message {row.seq}; nothing was changed")
-    for record in erasure.replaced:
-        if not 0 <= record.number < len(kinds.get(record.kind, ())):
-            raise StoreError(f"record {record.number} of kind {record.kind!r} is not there; nothing was changed")
-
-
-def _extended(kinds: dict[str, list[Record]], records: Sequence[Record]) -> dict[str, list[Record]]:
-    """Return the lists that grow by `records`, as new lists.
-
-    Raises:
-        StoreError: a record's number is not the next one of its kind.
-    """
-    grown: dict[str, list[Record]] = {}
-    for record in records:
-        known = grown.setdefault(record.kind, kinds.get(record.kind, [])[:])
-        if record.number != len(known):
-            raise StoreError(
-                f"record {record.number} of kind {record.kind!r} is not the next one, {len(known)}; nothing was written"
-            )
-        known.append(record)
-    return grown

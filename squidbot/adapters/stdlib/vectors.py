@@ -253,5 +253,5 @@ def _text_digest(memory: Memory) -> bytes:
 
 
 def _digest(view: View) -> int:
-    said = repr(tuple(view.key)).encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(said, digest_size=8).digest(), "big") >> 1
+    data = repr(tuple(view.key)).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big") >> 1

@@ -48,8 +48,8 @@ class DamagedMemoryError(DamagedRowError):
 @lru_cache(4096)
 def view_digest(view: View) -> int:
     """Return what stands for a view in columns and in the index: 63 bits, the same for ever."""
-    said = json_text(view.key).encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(said, digest_size=8).digest(), "big") >> 1
+    data = json_text(view.key).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big") >> 1
 
 
 @lru_cache(4096)
@@ -342,7 +342,43 @@ def graves(connection: sqlite3.Connection, memory_ids: Iterable[str]) -> dict[st
 
 # The tables of memories, made in a store's file when memories are first wanted there.
 
-MEMORY_LAYOUT = 1
+MEMORY_LAYOUT = 2
+
+# key = model << 40 | memory: a trillion memories, and eight million models in SQLite's 63 bits.
+MEMORY_BITS = 40
+# The order in which vectors came, and a stamp of all vectors of a model, by which an index is known to be whole.
+# SQLite has no exclusive or; of numbers below 2**63 it is what either has, less what both have.
+XOR = "digest = (digest | {0}.mark) - (digest & {0}.mark)"
+NO = f"({{0}}.key >> {MEMORY_BITS})"
+VECTOR_TABLES = (
+    """CREATE TABLE memory_vector_places(
+    place INTEGER PRIMARY KEY AUTOINCREMENT,
+    key INTEGER NOT NULL UNIQUE,  -- that of the vector
+    mark INTEGER NOT NULL         -- 63 bits by chance
+)""",
+    """CREATE TABLE memory_vector_stamps(
+    no INTEGER PRIMARY KEY,       -- of the model
+    vectors INTEGER NOT NULL,
+    digest INTEGER NOT NULL       -- the marks of all, by exclusive or
+)""",
+    # Not "OR IGNORE": within the trigger of a REPLACE that would be a REPLACE, too.
+    f"""CREATE TRIGGER memory_vector_place_added AFTER INSERT ON memory_vector_places BEGIN
+    INSERT INTO memory_vector_stamps SELECT {NO.format("new")}, 0, 0
+        WHERE NOT EXISTS (SELECT 1 FROM memory_vector_stamps WHERE no = {NO.format("new")});
+    UPDATE memory_vector_stamps SET vectors = vectors + 1, {XOR.format("new")} WHERE no = {NO.format("new")};
+END""",  # noqa: S608  # our own constants, here and below
+    f"""CREATE TRIGGER memory_vector_place_removed AFTER DELETE ON memory_vector_places BEGIN
+    UPDATE memory_vector_stamps SET vectors = vectors - 1, {XOR.format("old")} WHERE no = {NO.format("old")};
+END""",  # noqa: S608
+    # A vector in the place of another: SQLite tells no trigger that the old one goes.
+    """CREATE TRIGGER memory_vector_added AFTER INSERT ON memory_vectors BEGIN
+    DELETE FROM memory_vector_places WHERE key = new.key;
+    INSERT INTO memory_vector_places(key, mark) VALUES(new.key, random() & 0x7fffffffffffffff);
+END""",
+    """CREATE TRIGGER memory_vector_removed AFTER DELETE ON memory_vectors BEGIN
+    DELETE FROM memory_vector_places WHERE key = old.key;
+END""",
+)
 
 # Whose a memory is stands in it once, as text; `owner`, `bot`, `agent` and `model` are the same as 63 bits of a digest
 # of `View.key` under each policy, so that no listing or search of a view touches a row of another.
@@ -395,6 +431,15 @@ TABLES = (
     checksum INTEGER NOT NULL,
     vector BLOB NOT NULL        -- 32-bit floats, little-endian
 )""",
+    *VECTOR_TABLES,
+    # Four cells in an index: `doctor` tells the rows of tables by that.
+    """CREATE TABLE memory_marks(
+    session NOT NULL,           -- its id; BLOB where it holds lone surrogates
+    reader NOT NULL,
+    mark TEXT NOT NULL,         -- JSON: next seq, version, stamp
+    checksum INTEGER NOT NULL,  -- CRC-32 of all other cells
+    PRIMARY KEY(session, reader)
+) WITHOUT ROWID""",
 )
 # A category may be rare, or nowhere, and to look for it through a view of 1,000,000 takes more than a second. From so
 # many memories on an index has those that hold by their category, for the policies under which these are asked for: it
@@ -506,16 +551,8 @@ def damaged(path: str, connection: sqlite3.Connection) -> tuple[int, tuple[int, 
     return number, tuple(lost)
 
 
-# How far sessions were read for facts. A table beside the layout, made when it is first wanted.
+# How far sessions were read for facts.
 
-# Four cells in an index: `doctor` tells the rows of tables by that.
-MARKS_TABLE = """CREATE TABLE IF NOT EXISTS memory_marks(
-    session NOT NULL,           -- its id; BLOB where it holds lone surrogates
-    reader NOT NULL,
-    mark TEXT NOT NULL,         -- JSON: next seq, version, stamp
-    checksum INTEGER NOT NULL,  -- CRC-32 of all other cells
-    PRIMARY KEY(session, reader)
-) WITHOUT ROWID"""
 READ_MARK = "SELECT mark, checksum FROM memory_marks WHERE session = ? AND reader = ?"
 PUT_MARK = "REPLACE INTO memory_marks(session, reader, mark, checksum) VALUES(?, ?, ?, ?)"
 
@@ -526,8 +563,6 @@ def mark(connection: sqlite3.Connection, session_id: str, reader: str) -> Mark |
     Raises:
         DamagedMemoryError: it does not match its checksum.
     """
-    if connection.execute(HAS_TABLE, ("memory_marks",)).fetchone() is None:
-        return None
     (session, session_data), (name, name_data) = stored_text(session_id), stored_text(reader)
     row = connection.execute(READ_MARK, (session, name)).fetchone()
     if row is None:
@@ -546,7 +581,6 @@ def put_mark(connection: sqlite3.Connection, new: Mark, was: Mark | None) -> Non
     """
     if mark(connection, new.session_id, new.reader) != was:
         raise StoreError(f"session {new.session_id!a:.80} was read by another meanwhile; nothing was written")
-    connection.execute(MARKS_TABLE)
     (session, session_data), (name, name_data) = stored_text(new.session_id), stored_text(new.reader)
     text, data = stored_text(json_text((new.next_seq, new.version, new.stamp)))
     connection.execute(PUT_MARK, (session, name, text, checksum(session_data, name_data, data)))

@@ -6,14 +6,14 @@ import shutil
 import time
 from contextlib import closing, suppress
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.adapters.common.memories import added, replaced, without_messages
 from squidbot.adapters.sqlite3 import files
-from squidbot.adapters.sqlite3.files import FOREIGN, OpenedFile, open_only_reading, store_error
+from squidbot.adapters.sqlite3.files import FOREIGN, StoreFile, open_only_reading, store_error
 from squidbot.adapters.sqlite3.index import DamagedIndexError, index_errors
 from squidbot.adapters.sqlite3.memory import index, rows, vectors
 from squidbot.adapters.sqlite3.memory.index import OF_MEMORIES, candidates
@@ -184,14 +184,7 @@ def _search(  # noqa: PLR0913, PLR0917  # as `MemoryStore.search` has it
     Raises:
         DamagedIndexError: the index has to be made anew.
     """
-
-    def seen(keys: Iterable[int]) -> dict[int, Passage]:
-        return {
-            key: passage_of(memory)
-            for key, memory in rows.picked(connection, list(keys))
-            if View(memory.scope, view.isolation).key == view.key and (past or not memory.superseded_by)
-        }
-
+    seen = partial(_seen, connection, view, past=past)
     query = Query.of(text, now)
     with index_errors():
         lists = index.lists(connection, view, past=past)
@@ -211,6 +204,15 @@ def _search(  # noqa: PLR0913, PLR0917  # as `MemoryStore.search` has it
     with index_errors():
         ranked = score(query, [PreparedPassage(each, prepared(each)) for each in found.values()], statistics, meaning)
     return ranked[:limit]
+
+
+def _seen(connection: sqlite3.Connection, view: View, keys: Iterable[int], *, past: bool) -> dict[int, Passage]:
+    """Return the passages of memories by key, of those that a view sees."""
+    return {
+        key: passage_of(memory)
+        for key, memory in rows.picked(connection, list(keys))
+        if View(memory.scope, view.isolation).key == view.key and (past or not memory.superseded_by)
+    }
 
 
 def _meaning(connection: sqlite3.Connection, meant: QueryMeaning, found: Mapping[int, Passage]) -> Meaning:
@@ -253,7 +255,7 @@ def remove_beside(path: str) -> None:
 CACHE = "PRAGMA cache_size = -16384"
 
 
-class SqliteMemoryStore(OpenedFile):
+class SqliteMemoryStore(StoreFile):
     """MemoryStore in one SQLite file, created if it is missing: a file of its own, or one that holds sessions.
 
     An `add` is one transaction with one sync of the disk (write-ahead log, synchronous = FULL). Any number of processes
@@ -519,7 +521,7 @@ class SqliteMemoryStore(OpenedFile):
         Raises:
             StoreError: the disk failed.
         """
-        return SqliteVectors(self._reading, self._writing, model, dimension)
+        return SqliteVectors(lambda: self._reading, model, dimension)
 
     def without_vectors(self, model: str, after: str = "", limit: int = 100) -> list[Memory]:
         """Return memories that a model's vectors are still to be made of, in the order of their coming, behind `after`.

@@ -10,6 +10,7 @@ from squidbot.adapters.sqlite3.memory import rows
 from squidbot.adapters.sqlite3.memory.rows import (
     CARDS_INDEX,
     IS_CARD,
+    MEMORY_BITS,
     DamagedMemoryError,
     has_cards,
     text_digest,
@@ -21,15 +22,13 @@ from squidbot.core.vectors import VectorEntry, VectorStamp, packed
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
-    from squidbot.adapters.sqlite3.files import Access
     from squidbot.core.memories import Memory, View
     from squidbot.core.vectors import QueryMeaning
 
 
-# key = model << 40 | memory: a trillion memories, and eight million models in SQLite's 63 bits.
-MEMORY_BITS = 40
 MEMORY_KEYS = (1 << MEMORY_BITS) - 1
 FLOAT_BYTES = 4
 
@@ -43,10 +42,7 @@ REMOVE = "DELETE FROM memory_vectors WHERE key = ?"
 KEPT = "SELECT digest, checksum, vector FROM memory_vectors WHERE key = ?"
 LAST = "SELECT max(key) FROM memory_vectors WHERE key > ? AND key < ?"
 COUNT = "SELECT count(*) FROM memories"
-COUNT_VECTORS = "SELECT count(*) FROM memory_vectors WHERE key > ? AND key < ?"
-# Where an index is kept of them they are counted already: to count 1,000,000 takes more than a second.
-COUNTED = "SELECT 1 FROM sqlite_master WHERE name = 'memory_vector_stamps'"
-COUNTED_VECTORS = "SELECT coalesce(sum(vectors), 0) FROM memory_vector_stamps WHERE no = ?"
+COUNT_VECTORS = "SELECT coalesce(sum(vectors), 0) FROM memory_vector_stamps WHERE no = ?"
 PICKED = f"SELECT key, digest, checksum, vector FROM memory_vectors WHERE key {IN_LIST}"  # noqa: S608  # our own
 WITHOUT = (
     f"SELECT key FROM memories WHERE key > ? AND NOT ({IS_CARD}) "  # noqa: S608  # our own constants
@@ -142,10 +138,8 @@ def newest_without(connection: sqlite3.Connection, model: str, limit: int) -> li
 def waiting(connection: sqlite3.Connection, model: str) -> int:
     """Return of how many memories, but for cards of files, there is no vector of a model."""
     first = _first(connection, model)
-    counted: tuple[str, tuple[int, ...]] = COUNT_VECTORS, (first, first + (1 << MEMORY_BITS) if first else 0)
-    if connection.execute(COUNTED).fetchone():
-        counted = COUNTED_VECTORS, (first >> MEMORY_BITS,)
-    without = int(connection.execute(COUNT).fetchone()[0]) - int(connection.execute(*counted).fetchone()[0])
+    stored = connection.execute(COUNT_VECTORS, (first >> MEMORY_BITS,)).fetchone()[0]
+    without = int(connection.execute(COUNT).fetchone()[0]) - int(stored)
     if without > 0 and has_cards(connection):
         without -= int(connection.execute(BARE_CARDS, (first,)).fetchone()[0])
     return without
@@ -202,43 +196,6 @@ def _checksum(key: int, digest: bytes, data: bytes) -> int:
 # The vectors of one model as the truth that an index is a view of: in the order in which they came,
 # with a stamp.
 
-HAS_PLACES = "SELECT count(*) FROM sqlite_master WHERE name GLOB 'memory_vector_*' AND name NOT GLOB '*_index'"
-# SQLite has no exclusive or; of numbers below 2**63 it is what either has, less what both have.
-XOR = "digest = (digest | {0}.mark) - (digest & {0}.mark)"
-NO = f"({{0}}.key >> {MEMORY_BITS})"
-TABLES = (
-    """CREATE TABLE memory_vector_places(
-    place INTEGER PRIMARY KEY AUTOINCREMENT,
-    key INTEGER NOT NULL UNIQUE,  -- that of the vector
-    mark INTEGER NOT NULL         -- 63 bits by chance
-)""",
-    """CREATE TABLE memory_vector_stamps(
-    no INTEGER PRIMARY KEY,       -- of the model
-    vectors INTEGER NOT NULL,
-    digest INTEGER NOT NULL       -- the marks of all, by exclusive or
-)""",
-    # Not "OR IGNORE": within the trigger of a REPLACE that would be a REPLACE, too.
-    f"""CREATE TRIGGER memory_vector_place_added AFTER INSERT ON memory_vector_places BEGIN
-    INSERT INTO memory_vector_stamps SELECT {NO.format("new")}, 0, 0
-        WHERE NOT EXISTS (SELECT 1 FROM memory_vector_stamps WHERE no = {NO.format("new")});
-    UPDATE memory_vector_stamps SET vectors = vectors + 1, {XOR.format("new")} WHERE no = {NO.format("new")};
-END""",  # noqa: S608  # our own constants, here and below
-    f"""CREATE TRIGGER memory_vector_place_removed AFTER DELETE ON memory_vector_places BEGIN
-    UPDATE memory_vector_stamps SET vectors = vectors - 1, {XOR.format("old")} WHERE no = {NO.format("old")};
-END""",  # noqa: S608
-    # A vector in the place of another: SQLite tells no trigger that the old one goes.
-    """CREATE TRIGGER memory_vector_added AFTER INSERT ON memory_vectors BEGIN
-    DELETE FROM memory_vector_places WHERE key = new.key;
-    INSERT INTO memory_vector_places(key, mark) VALUES(new.key, random() & 0x7fffffffffffffff);
-END""",
-    """CREATE TRIGGER memory_vector_removed AFTER DELETE ON memory_vectors BEGIN
-    DELETE FROM memory_vector_places WHERE key = old.key;
-END""",
-    "INSERT INTO memory_vector_places(key, mark) SELECT key, random() & 0x7fffffffffffffff FROM memory_vectors",
-)
-# Two tables, four triggers.
-PARTS = 6
-
 MODEL_BY_SIZE = "SELECT no FROM memory_models WHERE name = ? AND dimension = ?"
 STAMP = "SELECT vectors, digest FROM memory_vector_stamps WHERE no = ?"
 # SQLite would go through all of a model's vectors, and sort: CROSS keeps the order of the tables, + the index out.
@@ -267,20 +224,13 @@ def keys_at(connection: sqlite3.Connection, meant: QueryMeaning) -> list[int]:
 class SqliteVectors:
     """`core.vectors.values.Vectors` of one model in a store's file; threads and processes may share it."""
 
-    def __init__(self, reading: Access, writing: Access, model: str, dimensions: int) -> None:
-        """Take a store's access to its file, and have the places made where they are missing.
-
-        Raises:
-            StoreError: the disk failed.
-        """
+    def __init__(
+        self, reading: Callable[[], AbstractContextManager[sqlite3.Connection]], model: str, dimensions: int
+    ) -> None:
+        """Take what gives a store's connection."""
         self._reading = reading
         self._model = model
         self._dimensions = dimensions
-        with reading as connection:
-            is_made = _is_made(connection)
-        if not is_made:
-            with writing as connection:
-                _make(connection)
 
     def stamp(self) -> VectorStamp:
         """Return what there is now.
@@ -289,7 +239,7 @@ class SqliteVectors:
             StoreError: the disk failed.
         """
         empty = VectorStamp(self._model, self._dimensions)
-        with self._reading as connection:
+        with self._reading() as connection:
             number = _number(connection, self._model, self._dimensions)
             found = None if number is None else connection.execute(STAMP, (number,)).fetchone()
         return empty._replace(vectors=found[0], digest=found[1]) if found else empty
@@ -304,14 +254,14 @@ class SqliteVectors:
         Raises:
             DamagedStoreError: one does not match its checksum.
         """
-        with self._reading as connection:
+        with self._reading() as connection:
             keys = self._keys(connection)
             rows = connection.execute(BEHIND, (MEMORY_KEYS, place, *keys, max(limit, 0)))
             return [self._entry(row) for row in rows]
 
     def places(self) -> Sequence[int]:
         """Return the places of all entries, ascending."""
-        with self._reading as connection:
+        with self._reading() as connection:
             return array("q", (place for (place,) in connection.execute(PLACES, self._keys(connection))))
 
     def picked(self, places: Sequence[int]) -> list[VectorEntry]:
@@ -320,7 +270,7 @@ class SqliteVectors:
         Raises:
             DamagedStoreError: one does not match its checksum.
         """
-        with self._reading as connection:
+        with self._reading() as connection:
             cells = (MEMORY_KEYS, json_text(list(places)), *self._keys(connection))
             return [self._entry(row) for row in connection.execute(PICKED_PLACES, cells)]
 
@@ -330,7 +280,7 @@ class SqliteVectors:
         Raises:
             StoreError: the disk failed.
         """
-        with self._reading as connection:
+        with self._reading() as connection:
             found = {place for (place,) in connection.execute(HOLDING, (MEMORY_KEYS, json_text(list(places))))}
         return [place for place in places if place in found]
 
@@ -352,18 +302,3 @@ def _keys(connection: sqlite3.Connection, model: str, dimensions: int) -> tuple[
     """Return the first and the last key that a vector of a model may have; none has 0."""
     number = _number(connection, model, dimensions)
     return (0, 0) if number is None else (number << MEMORY_BITS, ((number + 1) << MEMORY_BITS) - 1)
-
-
-def _is_made(connection: sqlite3.Connection) -> bool:
-    return bool(connection.execute(HAS_PLACES).fetchone()[0] == PARTS)
-
-
-def _make(connection: sqlite3.Connection) -> None:
-    """Make the places, within a transaction, unless another process was faster."""
-    if not _is_made(connection):
-        for kind, name in connection.execute(
-            "SELECT type, name FROM sqlite_master WHERE name GLOB 'memory_vector_*' AND type IN ('table', 'trigger')"
-        ).fetchall():
-            connection.execute(f"DROP {kind.decode()} IF EXISTS {name.decode()}")
-        for statement in TABLES:
-            connection.execute(statement)

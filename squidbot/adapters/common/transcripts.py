@@ -1,0 +1,103 @@
+"""What a transcript store refuses, whatever it is kept in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from squidbot.core.errors import StoreError
+from squidbot.core.messages import Category, Erasure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from squidbot.core.messages import Record, StoredMessage
+
+__all__ = ["grown_counts", "refuse_gap", "refuse_misfit", "refuse_other_writer", "shown_id"]
+
+
+def shown_id(session_id: object) -> str:
+    """Return an id as errors show it: printable, and not 1,024 characters long."""
+    shown = ascii(session_id)
+    return shown if len(shown) <= 80 else f"{shown[:60]}... ({len(str(session_id))} characters)"
+
+
+def refuse_gap(messages: Sequence[StoredMessage], expected_seq: int) -> None:
+    """Pass messages whose seqs follow each other, from `expected_seq` on.
+
+    Raises:
+        StoreError: one does not.
+    """
+    for seq, message in enumerate(messages, expected_seq):
+        if message.seq != seq:
+            raise StoreError(f"message {message.seq} stands where {seq} must; nothing was written")
+
+
+def refuse_other_writer(session_id: str, stored: int, expected_seq: int) -> None:
+    """Pass a session that has as many messages as its writer expects.
+
+    Raises:
+        StoreError: it has another number.
+    """
+    if stored != expected_seq:
+        raise StoreError(
+            f"another writer came first: session {shown_id(session_id)} has {stored} messages, not {expected_seq}; "
+            "nothing was written: read what is new, then append behind it"
+        )
+
+
+def grown_counts(counts: Mapping[str, int], records: Sequence[Record]) -> dict[str, int]:
+    """Return how many records of each kind there are with these behind the others.
+
+    Raises:
+        StoreError: a record's number is not the next one of its kind.
+    """
+    grown = dict(counts)
+    for record in records:
+        number = grown.get(record.kind, 0)
+        if record.number != number:
+            raise StoreError(
+                f"record {record.number} of kind {record.kind!r} is not the next one, {number}; nothing was written"
+            )
+        grown[record.kind] = number + 1
+    return grown
+
+
+def refuse_misfit(
+    session_id: str,
+    erasure: Erasure,
+    messages: int,
+    counts: Mapping[str, int],
+    pick: Callable[[Sequence[int]], Sequence[StoredMessage]],
+) -> None:
+    """Pass an erasure that fits a session with so many messages and records; `pick` returns stored messages by seq.
+
+    Raises:
+        StoreError: it was made for another state of the session, or changes more than it may.
+    """
+    name, stored = shown_id(session_id), (messages, sum(counts.values()))
+    if erasure.expected != stored:
+        raise StoreError(
+            f"another writer came first: session {name} has {stored[0]} messages and {stored[1]} records, "
+            f"not {erasure.expected[0]} and {erasure.expected[1]}; nothing was changed"
+        )
+    for tombstone in erasure.tombstones:
+        if not 0 <= tombstone.seq < messages:
+            raise StoreError(f"message {tombstone.seq} is not in session {name}; nothing was changed")
+        if tombstone.category is not Category.FORGOTTEN:
+            raise StoreError(f"what takes the place of message {tombstone.seq} is no tombstone; nothing was changed")
+    for record in erasure.replaced:
+        if not 0 <= record.number < counts.get(record.kind, 0):
+            raise StoreError(
+                f"record {record.number} of kind {record.kind!r} is not in session {name}; nothing was changed"
+            )
+    _refuse_changes(erasure.unnoticed, pick)
+
+
+def _refuse_changes(
+    unnoticed: Sequence[StoredMessage], pick: Callable[[Sequence[int]], Sequence[StoredMessage]]
+) -> None:
+    """Pass rows that change nothing but notices; what search knows of them stays."""
+    there = {row.seq: row for row in pick(sorted({row.seq for row in unnoticed}))}
+    for row in unnoticed:
+        if row.seq not in there or not Erasure.is_unnoticed(there[row.seq], row):
+            raise StoreError(f"more than its notice would change of message {row.seq}; nothing was changed")
