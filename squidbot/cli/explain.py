@@ -70,6 +70,11 @@ class Explanation(NamedTuple):
     budget: list[tuple[str, int, str]]
     values: dict[str, Any]
 
+    @property
+    def shown_budget(self) -> list[tuple[str, int, str]]:
+        """The lines that people see: without those of no tokens."""
+        return [row for row in self.budget if row[1] or row[0] in {"window", "free"}]
+
 
 def explain(place: OpenStore, session_id: str, wanted: int | None = None) -> Result:
     """Return what the next request holds, what it costs, and why; or the story of one message.
@@ -350,14 +355,14 @@ def _put(out: Printer, found: Explanation, now: float) -> None:
         out.say(f"the next request will change this: {event_line(found.due)}")
     if values["unfit"] is not None:
         out.say(f"no request can be made now: {values['unfit']}")
-    if values["runs"]:
+    if rows := [_row(run, now) for run in values["runs"]]:
         out.blank()
-        out.table([_row(run, now) for run in values["runs"]])
+        out.table(rows)
         out.say("here: tokens in the next request; said: tokens of what was said (bounds)", "dim")
     out.blank()
     out.heading("Budget of the next request (bounds, in tokens)")
     out.say(f"counted by {values['lease']['counter']}{f': {why}' if (why := values['counted']) else ''}", "dim")
-    out.numbers(row for row in found.budget if row[1] or row[0] in {"window", "free"})
+    out.numbers(found.shown_budget)
     borrowed = "Categories (bounds, in tokens; unused shares are borrowed)"
     _put_shares(out, borrowed, values["categories"], ", above its share")
     by_tier = "Parts by tier (bounds, in tokens; recent messages get what others leave)"

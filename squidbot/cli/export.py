@@ -32,11 +32,11 @@ from squidbot.core.messages import Media, Outcome, Portable, ToolCall, Words
 from squidbot.services.forget import Wrote, digest_of, note_written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from squidbot.cli.open_store import OpenStore, ShownMessage
     from squidbot.cli.printer import Printer
-    from squidbot.core.messages import Role
+    from squidbot.core.messages import Piece, Role
     from squidbot.core.ports import Codec
 
 __all__ = ["FORMS", "Left", "export", "new_file", "results_of", "texts_of"]
@@ -60,20 +60,22 @@ def _adopted(target: Codec, shown: ShownMessage, left: Left) -> Iterator[str]:
         # JSON allows line breaks between its values, a file of lines does not.
         yield jsontext.write(jsontext.parse(row.payload)) if "\n" in row.payload or "\r" in row.payload else row.payload
         return
-    pieces = codec.portable(row.payload).pieces if codec else (Words(shown.text), *shown.calls)
+    pieces: Sequence[Piece] = codec.portable(row.payload).pieces if codec else (Words(shown.text), *shown.calls)
     left.update(_thoughts(row.payload))
     if row.codec == "openai.chat":
-        left.update(f"key {key}" for key in as_object(row.payload) if key not in _KNOWN_KEYS)
-    results = [piece for piece in pieces if isinstance(piece, Outcome)]
-    for result in results:
-        words = Outcome(result.call_id, (Words(_words(result.said, left)),), result.failed)
-        yield from map(jsontext.write, adopted(target, Portable("tool", (words,))))
-    text = _words([piece for piece in pieces if isinstance(piece, Words | Media)], left)
-    if text or not results:
-        calls = [piece for piece in pieces if isinstance(piece, ToolCall)]
-        role: Role = "user" if results else row.role
-        words_first = (Words(text),) if text or not calls else ()
-        yield from map(jsontext.write, adopted(target, Portable(role, (*words_first, *calls))))
+        left.update(f"key {key}" for key in as_object(row.payload).keys() - _KNOWN_KEYS)
+    answered = False
+    for piece in pieces:
+        if isinstance(piece, Outcome):
+            answered = True
+            outcome = piece._replace(said=(Words(_words(piece.said, left)),))
+            yield from map(jsontext.write, adopted(target, Portable("tool", (outcome,))))
+    text = _words(pieces, left)
+    calls = [piece for piece in pieces if isinstance(piece, ToolCall)]
+    if text or not answered:
+        role: Role = "user" if answered else row.role
+        words = (Words(text),) if text or not calls else ()
+        yield from map(jsontext.write, adopted(target, Portable(role, (*words, *calls))))
 
 
 def _markdown(shown: ShownMessage, _: Left) -> Iterator[str]:
@@ -105,8 +107,7 @@ def results_of(shown: ShownMessage) -> dict[str, str]:
     return {result.call_id: _words(result.said, Left()) for result in results}
 
 
-def _words(pieces: Iterable[Words | Media], left: Left) -> str:
-    pieces = list(pieces)
+def _words(pieces: Sequence[Piece], left: Left) -> str:
     left.update(piece.mime.partition("/")[0] or "file" for piece in pieces if isinstance(piece, Media))
     return "\n".join(piece.text for piece in pieces if isinstance(piece, Words))
 

@@ -38,6 +38,7 @@ from squidbot.wiring.journal import journal_of, timed_rules
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from squidbot.adapters.stdlib.daybook import Daybook
     from squidbot.cli.printer import Printer
     from squidbot.config import Loaded
     from squidbot.core.journal import Entry
@@ -88,12 +89,12 @@ def scoped(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def opened(
-    whose: dict[str, Any], *, makes: bool = False, told: set[str] | None = None
+    whose: dict[str, Any], *, makes: bool = False, withdrawn: set[str] | None = None
 ) -> Iterator[tuple[Memories, Loaded]]:
     """Give the facts that a scope sees, in the named file, else in that of the settings; and the settings.
 
-    `makes` a missing file. With `told`, forgotten facts also leave the sessions that were told of them: those in the
-    named file, else of the settings; the ids of these sessions are added to it.
+    `makes` a missing file. With `withdrawn`, forgotten facts also leave the sessions that had them in requests: those
+    in the named file, else of the settings; the ids of these sessions are added to it.
 
     Raises:
         ConfigError: a setting is wrong, or facts would be kept in memory only.
@@ -108,20 +109,22 @@ def opened(
         raise ConfigError("facts are kept in no file; say --store FILE.db, or set memory.path in ./squidbot.toml")
     if name == "sqlite3" and not makes and not Path(path).exists():
         raise StoreError(f"{path}: there is no such file; squidbot memory add makes it")
-    store = StoreTable()
-    if told is not None:
-        # Nothing is made by forgetting: a missing store of sessions stays so.
-        named = StoreTable(file) if file else loaded.settings.store
-        store = named if not named.path or Path(loaded.absolute(named.path)).exists() else store
+    store = StoreTable() if withdrawn is None else _sessions_of(loaded, file)
     kept = {"path": store.path, "adapter": store.adapter}
     wired = wire(loaded.changed(memory={"provider": name, "path": path}, store=kept))
     try:
         memories = wired.remembering.memories(wired.meter(), Scope(**scope))
-        if told is not None:
-            memories = replace(memories, forgot=lambda *fact: told.update(wired.withdraw(*fact)))
+        if withdrawn is not None:
+            memories = replace(memories, forgot=lambda *fact: withdrawn.update(wired.withdraw(*fact)))
         yield memories, wired.loaded
     finally:
         wired.close()
+
+
+def _sessions_of(loaded: Loaded, file: str | None) -> StoreTable:
+    """Return the store of sessions in the named file, else of the settings; an empty one for a missing file."""
+    store = StoreTable(file) if file else loaded.settings.store
+    return store if not store.path or Path(loaded.absolute(store.path)).exists() else StoreTable()
 
 
 def _note_written(store: str | None, *files: Path) -> None:
@@ -215,7 +218,7 @@ def forget(*, memory_ids: tuple[str, ...], reason: str, yes: bool, **whose: str)
             for one in ids:
                 click.echo(f"{one}: {line(memories.one(one).text)}", err=True)
         click.confirm(f"Forget {count(len(ids), 'fact')} for good?", abort=True, err=True)
-    with opened(whose, told=sessions) as (memories, _):
+    with opened(whose, withdrawn=sessions) as (memories, _):
         # Unknown ids come first, and are refused before anything is forgotten.
         told = [memories.forget(one, reason) for one in sorted(ids, key=lambda one: _is_there(memories, one))]
     said = [for_people(one.text) for one in told]
@@ -539,15 +542,15 @@ def _made_lines(made: RemadeIndex) -> Iterator[str]:
 
 
 def _file_lines(done: Indexed, paths: Sequence[str], *, dry_run: bool) -> Iterator[str]:
-    width = min(60, max((len(one.path) for one in done.outcomes), default=0))
-    for one in done.outcomes:
-        yield f"{one.became:<8} {line(one.path):<{width}}  {line(_about(one))}".rstrip()
-    said = _counts(done)
-    new, old = sum(one.new_pieces for one in done.outcomes), sum(one.old_pieces for one in done.outcomes)
-    if said and len(done.outcomes) == done.count("skipped") and not old:
-        yield f"nothing has changed: {said}"
-    elif said:
-        yield f"files: {said}; {count(new, 'piece')} came, {old} went{'; nothing was written' if dry_run else ''}"
+    files = done.outcomes
+    width = min(60, max((len(one.path) for one in files), default=0))
+    yield from (f"{one.became:<8} {line(one.path):<{width}}  {line(_about(one))}".rstrip() for one in files)
+    counts = _counts(done)
+    new, old = (sum(getattr(one, name) for one in files) for name in ("new_pieces", "old_pieces"))
+    if counts and len(files) == done.count("skipped") and not old:
+        yield f"nothing has changed: {counts}"
+    elif counts:
+        yield f"files: {counts}; {count(new, 'piece')} came, {old} went{'; nothing was written' if dry_run else ''}"
     elif paths:
         yield f"there is no file to read in {line(', '.join(paths))}"
     else:
@@ -591,27 +594,27 @@ def journal(  # noqa: PLR0913  # an argument for each option
 ) -> Result:
     """Show the newest entries of the journal, newest first, or those of a day in their order."""
     book = journal_of(load_settings(), folder, Scope(agent=agent, **whose))
-    if day is None:
-        read = book.latest(limit or NEWEST, tag=tag, agent_id=agent)
-    else:
-        try:
-            read = book.of_day(day)
-        except NotFoundError as error:
-            raise click.BadParameter(str(error), param_hint="--day") from error
-        wanted = (one for one in read.entries if tag in {"", *one.tags} and agent in {"", one.agent_id})
-        read = Read(tuple(islice(wanted, limit)), read.faults)
+    read = book.latest(limit or NEWEST, tag=tag, agent_id=agent) if day is None else _of_day(book, day)
+    wanted = (one for one in read.entries if tag in {"", *one.tags} and agent in {"", one.agent_id})
+    entries = [*islice(wanted, limit)]
 
     def put(out: Printer) -> None:
-        if not read.entries:
+        if not entries:
             complain(f"{book.folder}: no such entries")
         elif markdown:
-            click.echo(block("\n".join(map(as_markdown, read.entries))), nl=False)
+            click.echo(block("\n".join(map(as_markdown, entries))), nl=False)
         else:
-            put_entries(out, read.entries)
+            put_entries(out, entries)
 
-    entries = [_entry_json(one) for one in read.entries]
-    values = {"folder": str(book.folder), "entries": entries, "faults": list(read.faults)}
+    values = {"folder": str(book.folder), "entries": [*map(_entry_json, entries)], "faults": list(read.faults)}
     return Result(values, put, DAMAGED_DATA if read.faults else 0 if entries else ANSWER_IS_NO, read.faults)
+
+
+def _of_day(book: Daybook, day: str) -> Read:
+    try:
+        return book.of_day(day)
+    except NotFoundError as error:
+        raise click.BadParameter(str(error), param_hint="--day") from error
 
 
 def put_entries(out: Printer, entries: Sequence[Entry]) -> None:

@@ -30,7 +30,7 @@ MOST_COLUMNS = 140
 MOST_LINES = 8
 MOST_CHARS = 800
 # What stands right in a table as a number does: "1,234", "12.5 %".
-_FIGURE = re.compile(r"[0-9][0-9,.]*(?: %)?")
+_FIGURE = re.compile(r"-?[0-9][0-9,.]*(?: %)?")
 
 
 class Printer:
@@ -117,7 +117,7 @@ class Printer:
         if indent:
             made.add_column("", width=len(indent) - 2)
         for name in rows[0] if rows else ():
-            is_number = any(isinstance(row[name], int) or _FIGURE.fullmatch(str(row[name])) for row in rows)
+            is_number = any(_FIGURE.fullmatch(_cell(row[name])) for row in rows)
             made.add_column(name, justify="right" if is_number else "left", no_wrap=is_number, overflow="fold")
         for place, row in enumerate(rows):
             cells = (Text(line(_cell(value))) for value in row.values())

@@ -264,17 +264,15 @@ def on_front(tallies: Sequence[Tally]) -> tuple[bool, ...]:
     """
     most = max((tally.calls for tally in tallies), default=0)
     points = [
-        (tally.bite, -(tally.nlr[0] or 0.0))
-        if tally.calls == most and not tally.over and not tally.pairs_broken
-        else None
+        (tally.bite, -(tally.nlr[0] or 0.0)) if (tally.calls, tally.over, tally.pairs_broken) == (most, 0, 0) else None
         for tally in tallies
     ]
     sound = [point for point in points if point]
-    return tuple(
-        point is not None
-        and not any(other != point and other[0] <= point[0] and other[1] <= point[1] for other in sound)
-        for point in points
-    )
+
+    def is_best(point: tuple[float, float]) -> bool:
+        return not any(other != point and other[0] <= point[0] and other[1] <= point[1] for other in sound)
+
+    return tuple(point is not None and is_best(point) for point in points)
 
 
 # -- for people --------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, distributions, version
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,7 +27,7 @@ from squidbot.wiring.gpus import Machine
 from squidbot.wiring.registry import INDEXES, check_offered, collected
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from importlib.metadata import Distribution
 
     from squidbot.adapters.sqlite3.memory.store import Holding
@@ -173,11 +174,7 @@ def status(*, config: str | None, store: str | None) -> Result:
         models = [_model(wired, name) for name in ("", *loaded.settings.models)]
         facts = _facts(wired, loaded)
     main, kept = Machine().main_memory(), _store(loaded)
-    problems = [f"model {one['alias']}: {one['problem']}" for one in models if one["problem"]]
-    problems += [f"store: {kept['problem']}"] if kept["problem"] else []
-    problems += [f"{name} {STRANGE}" for name in _strangers()]
-    # The store and the facts may be in one file.
-    problems += [f"durable facts: {facts['problem']}"] if facts["problem"] not in {"", kept["problem"]} else []
+    problems = [*_problems(models, kept, facts)]
     values: dict[str, Any] = {
         "settings": loaded.source,
         "devices": [one._asdict() for one in probed.devices],
@@ -194,14 +191,24 @@ def status(*, config: str | None, store: str | None) -> Result:
 
     def put(out: Printer) -> None:
         out.section("Devices", _device_lines(probed, main))
-        out.section("Models", (line for one in models for line in _model_lines(one, most)))
-        out.section("Hosts", (line for one in values["hosts"] for line in _host_lines(one)))
-        out.section("Packages", (line for one in values["packages"] for line in _package_lines(one)))
+        out.section("Models", chain.from_iterable(_model_lines(one, most) for one in models))
+        out.section("Hosts", chain.from_iterable(map(_host_lines, values["hosts"])))
+        out.section("Packages", chain.from_iterable(map(_package_lines, values["packages"])))
         out.section("Store", _store_lines(kept, facts))
         for problem in problems:
             out.say(f"! {problem}", "bold red")
 
     return Result(values, put, ANSWER_IS_NO if problems else 0)
+
+
+def _problems(models: Sequence[dict[str, Any]], store: dict[str, Any], facts: dict[str, Any]) -> Iterator[str]:
+    """Yield what has to be mended, in a sentence each."""
+    yield from (f"model {one['alias']}: {one['problem']}" for one in models if one["problem"])
+    if store["problem"]:
+        yield f"store: {store['problem']}"
+    yield from (f"{name} {STRANGE}" for name in _strangers())
+    if facts["problem"] not in {"", store["problem"]}:  # both may be in one file
+        yield f"durable facts: {facts['problem']}"
 
 
 # -- devices, models, packages ---------------------------------------------------------------------------------

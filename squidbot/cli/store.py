@@ -66,10 +66,10 @@ def doctor(*, repair: str | None, store: str | None) -> Result:
     health = rows.check(path, proves_words=True)
     if health.whole:
         with open_store(store) as place:
-            unread = {name: [*unreadable(place.store, name)] for name, _ in place.sessions()}
-        unread = {name: wrong for name, wrong in unread.items() if wrong}
+            found = ((name, [*unreadable(place.store, name)]) for name, _ in place.sessions())
+            unread = {name: wrong for name, wrong in found if wrong}
     repaired = rows.repair(path, repair) if repair is not None else None
-    lost = any(not one.whole for one in repaired.sessions) if repaired else not health.whole
+    lost = not all(one.whole for one in repaired.sessions) if repaired else not health.whole
     values = {**asdict(health), "unreadable": unread, "whole": health.whole and not unread}
     values["repaired"] = asdict(repaired) | {"messages": repaired.messages} if repaired else None
     code = DAMAGED_DATA if lost or health.damaged_memories or unread else 0
