@@ -41,9 +41,9 @@ _KEYS = {
 @click.argument("keys", metavar="[KEY...]", nargs=-1)
 @click.option("--config", "file", metavar="FILE", help="The settings.  [default: ./squidbot.toml]")
 @click.option("--all", "every", is_flag=True, help="Every key, not only those that are set.")
-@click.option("--profile", metavar="NAME", help="Show what a profile sets.")
+@click.option("--profile", metavar="NAME", help="Show the keys that a profile sets.")
 def config(*, keys: tuple[str, ...], file: str | None, every: bool, profile: str | None) -> Result:
-    """Show what is set, and where; or explain KEYs, such as window.default, or window for a whole table."""
+    """Show settings and where they come from; or explain KEYs: window.default, or window for a whole table."""
     if profile is not None:
         return _profile(profile)
     loaded = load_settings(file)

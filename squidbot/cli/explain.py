@@ -159,8 +159,8 @@ def prompt_json(prompt: SystemPrompt | None) -> dict[str, object] | None:
 
 
 def _span_json(one: Span) -> dict[str, object]:
-    said = {"first": span(one.first_seq), "last": span(one.last_seq), "how": one.how}
-    return {**said, "summary": one.summary_id, "reason": one.reason}
+    values = {"first": span(one.first_seq), "last": span(one.last_seq), "how": one.how}
+    return {**values, "summary": one.summary_id, "reason": one.reason}
 
 
 def _shares_json(found: Iterable[Share]) -> dict[str, dict[str, int]]:
@@ -563,19 +563,19 @@ def _path(states: Sequence[SentState], now: float) -> Iterator[tuple[str, str]]:
 
 def _how(group: Sequence[SentState], now: float) -> str:
     state, event = group[0], group[0].event
-    said = HOW.get(state.how, state.how)
+    text = HOW.get(state.how, state.how)
     if state.summary_id:
         others = f", at last {group[-1].summary_id}" if len(group) > 1 else ""
-        said = f"told by notes {state.summary_id}{others}"
+        text = f"notes {state.summary_id}{others} stand for it"
     if event is None:
-        return said
+        return text
     price = f", at {event.price.tokens:,.0f} input tokens" if event.price else ""
     what = f"{event.tokens_before:,} -> {event.tokens_after:,} tokens{price}"
-    return f"{said}: {event.cause} {ago(event.created_at, now)}, {what}"
+    return f"{text}: {event.cause} {ago(event.created_at, now)}, {what}"
 
 
 def _now(state: SentState, run: Mapping[str, Any], here_tokens: int, *, pinned: bool) -> str:
     if state.how == SUMMARY:
         return f"notes {state.summary_id} stand for {_messages(run)}, {run['here_tokens']:,} tokens"
-    said = f"{HOW.get(state.how, state.how)}{'; pinned: it stays so' if pinned else ''}"
-    return f"{said}, {here_tokens:,} tokens" if here_tokens else said
+    text = f"{HOW.get(state.how, state.how)}{'; pinned: it stays so' if pinned else ''}"
+    return f"{text}, {here_tokens:,} tokens" if here_tokens else text

@@ -161,8 +161,8 @@ def export(place: OpenStore, name: str, *, form: str, output: str | None) -> Res
 
     def values() -> dict[str, object]:
         texts = None if output else [*_texts(place, name, form, left)]
-        said = {"session": name, "format": form, "messages": place.length(name), "file": output, "lines": texts}
-        return {**said, "left_out": dict(left)}
+        values = {"session": name, "format": form, "messages": place.length(name), "file": output, "lines": texts}
+        return {**values, "left_out": dict(left)}
 
     def put(out: Printer) -> None:
         if output is None:

@@ -50,7 +50,7 @@ class DueWork(NamedTuple):
 
 @click.command(cls=ResultCommand, on="store", writes="run")
 @click.argument("session_id", metavar="[SESSION]", required=False)
-@click.option("--run", is_flag=True, help="Do them now; summaries by the language model of summary.llm.")
+@click.option("--run", is_flag=True, help="Do the work now; summaries by the language model of summary.llm.")
 @click.option(
     "--reason", type=click.Choice(["schedule", "request"]), help="Include blocks far from being compacted: all of them."
 )
@@ -163,7 +163,7 @@ def _read_facts(place: OpenStore, due: DueWork, reason: str) -> list[Studied]:
     worker, every = Worker(ByRules(), *by_model), sum(map(_messages, due.unread))
     with bar("reading") as tick:
 
-        def told(one: Outcome) -> None:
+        def watch(one: Outcome) -> None:
             if isinstance(one, Studied):
                 read.append(one)
                 tick(sum(_messages(each.unread) for each in read), every)
@@ -171,7 +171,7 @@ def _read_facts(place: OpenStore, due: DueWork, reason: str) -> list[Studied]:
         for name in dict.fromkeys(one.session_id for one in due.unread):
             try:
                 # Whoever asks waits for no turn to end.
-                worker.work(place.seen(name), Order(reason=reason, told=told))
+                worker.work(place.seen(name), Order(reason=reason, told=watch))
             except SquidbotError as error:
                 due.failed[name] = error
     return read
@@ -182,14 +182,14 @@ def _summarize(place: OpenStore, due: DueWork, reason: str) -> list[Done]:
     made, done = Jobs(place.wired.llm(), place.wired.job_settings()), list["Done"]()
     with bar("summarizing") as tick:
 
-        def told(one: Done) -> None:
+        def watch(one: Done) -> None:
             done.append(one)
             tick(len(done), len(due.jobs))
 
         for name in dict.fromkeys(job.session_id for job in due.jobs):
             most = sum(job.session_id == name for job in due.jobs)
             try:
-                made.run(due.sessions[name], limit=most, reason=reason, told=told)
+                made.run(due.sessions[name], limit=most, reason=reason, told=watch)
             except SquidbotError as error:
                 due.failed[name] = error
     return done
@@ -213,8 +213,8 @@ def _wrong(due: DueWork, read: Sequence[Studied] = (), done: Sequence[Done] | No
 
 
 def _unread_json(one: Unread) -> dict[str, object]:
-    said = {"session": one.session_id, "first": span(one.first_seq), "last": span(one.last_seq)}
-    return {**said, "reader": one.reader}
+    values = {"session": one.session_id, "first": span(one.first_seq), "last": span(one.last_seq)}
+    return {**values, "reader": one.reader}
 
 
 def _read_json(one: Studied) -> dict[str, object]:

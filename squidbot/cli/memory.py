@@ -139,9 +139,9 @@ def _note_written(store: str | None, *files: Path) -> None:
 # -- searched, listed, added, forgotten ------------------------------------------------------------------------
 
 
-def _told(told: Told, code: int = 0) -> Result:
+def _page_of(page: Told, code: int = 0) -> Result:
     return Result(
-        {"memories": [_fact_json(one) for one in told.memories], "text": told.text}, for_people(told.text), code
+        {"memories": [_fact_json(one) for one in page.memories], "text": page.text}, for_people(page.text), code
     )
 
 
@@ -173,8 +173,8 @@ def search(*, query: str, limit: int, category: str | None, past: bool, **whose:
     tag = JOURNAL if category == JOURNAL else ""
     kind = next((one for one in CATEGORIES if one == category), None)
     with opened(whose) as (memories, _):
-        told = memories.search(Asked(query, kind, limit, past=past, tag=tag), time.time())
-    return _told(told, 0 if told.memories else ANSWER_IS_NO)
+        page = memories.search(Asked(query, kind, limit, past=past, tag=tag), time.time())
+    return _page_of(page, 0 if page.memories else ANSWER_IS_NO)
 
 
 @memory.command("list")
@@ -186,7 +186,7 @@ def search(*, query: str, limit: int, category: str | None, past: bool, **whose:
 def list_(*, limit: int, category: FactCategory | None, after: str, past: bool, **whose: str) -> Result:
     """List facts, newest first."""
     with opened(whose) as (memories, _):
-        return _told(memories.listed(Asked("", category, limit, after=after, past=past), time.time()))
+        return _page_of(memories.listed(Asked("", category, limit, after=after, past=past), time.time()))
 
 
 @memory.command(short_help="Remember a text, one fact as a sentence.")
@@ -199,7 +199,7 @@ def add(*, text: str, category: FactCategory, replaces: str, tags: tuple[str, ..
     """Remember TEXT, one fact as a sentence. Secrets in it are taken out."""
     added = Added(text, category, replaces, tags, "user", reason="added on the command line")
     with opened(whose, makes=True) as (memories, _):
-        return _told(memories.add(added, time.time()))
+        return _page_of(memories.add(added, time.time()))
 
 
 _ids = click.argument("memory_ids", metavar="ID...", nargs=-1, required=True)
@@ -220,11 +220,11 @@ def forget(*, memory_ids: tuple[str, ...], reason: str, yes: bool, **whose: str)
         click.confirm(f"Forget {count(len(ids), 'fact')} for good?", abort=True, err=True)
     with opened(whose, withdrawn=sessions) as (memories, _):
         # Unknown ids come first, and are refused before anything is forgotten.
-        told = [memories.forget(one, reason) for one in sorted(ids, key=lambda one: _is_there(memories, one))]
-    said = [for_people(one.text) for one in told]
+        answers = [memories.forget(one, reason) for one in sorted(ids, key=lambda one: _is_there(memories, one))]
+    lines = [for_people(one.text) for one in answers]
     if sessions:
-        said.append(f"removed from what {count(len(sessions), 'session was', 'sessions were')} told")
-    return Result({"forgotten": ids, "sessions": sorted(sessions)}, "\n".join(said))
+        lines.append(f"removed from what {count(len(sessions), 'session was', 'sessions were')} told")
+    return Result({"forgotten": ids, "sessions": sorted(sessions)}, "\n".join(lines))
 
 
 def _is_there(memories: Memories, memory_id: str) -> bool:
@@ -271,14 +271,14 @@ def _pairs(one: Memory, now: float) -> list[tuple[str, str]]:
 # -- merged, restored ------------------------------------------------------------------------------------------
 
 
-@memory.command(short_help="Have one fact stand for others that say the same.")
-@click.option("--yes", is_flag=True, help="Do it; without this nothing is changed.")
+@memory.command(short_help="Merge facts that say the same.")
+@click.option("--yes", is_flag=True, help="Do it; without it nothing changes.")
 @scoped
 def merge(*, yes: bool, **whose: str) -> Result:
-    """Have one fact stand for others that say nearly the same, at most ten at once; these are kept as history.
+    """Merge facts that say nearly the same, at most ten at once; the others are kept as history.
 
-    The more trusted stays, of equals the newer. They are compared by meaning where settings name an embedder, else by
-    words. `restore` takes it back.
+    The more trusted fact stays, or the newer of equals. Facts are compared by meaning where settings name an embedder,
+    else by words. `restore` takes a merge back.
     """
     with opened(whose) as (memories, _):
         held = memories.store.listed(memories.view, limit=MOST_COMPARED)
@@ -298,8 +298,8 @@ def _put_merges(out: Printer, plan: Sequence[Merge], *, is_done: bool) -> None:
         return
     pairs = [(one, "\n".join(f"{each.memory_id}: {each.text}" for each in one.gone)) for one in plan]
     out.table([{"stays": x.kept.memory_id, "fact": x.kept.text, "goes": gone, "why": x.reason} for x, gone in pairs])
-    told = "kept as history" if is_done else "would be kept as history; --yes does it"
-    out.say(f"{count(sum(len(one.gone) for one in plan), 'fact')} {told}", "" if is_done else "dim")
+    text = "kept as history" if is_done else "would be kept as history; --yes does it"
+    out.say(f"{count(sum(len(one.gone) for one in plan), 'fact')} {text}", "" if is_done else "dim")
 
 
 def similar(memories: Memories, held: Sequence[Memory]) -> Callable[[Memory, Memory], float] | None:
@@ -329,13 +329,13 @@ def restore(*, memory_ids: tuple[str, ...], **whose: str) -> Result:
     with opened(whose) as (memories, _):
         old = [memories.one(memory_id) for memory_id in dict.fromkeys(memory_ids)]
         memories.store.supersede({one.memory_id: "" for one in old})
-    said = [
+    lines = [
         f"{one.memory_id} holds again; {one.superseded_by}, which replaced it, holds, too"
         if one.superseded_by
         else f"{one.memory_id} holds already: nothing replaced it"
         for one in old
     ]
-    return Result({"restored": [one.memory_id for one in old]}, "\n".join(said))
+    return Result({"restored": [one.memory_id for one in old]}, "\n".join(lines))
 
 
 # -- as files --------------------------------------------------------------------------------------------------
@@ -343,7 +343,7 @@ def restore(*, memory_ids: tuple[str, ...], **whose: str) -> Result:
 
 @memory.command(short_help="Write all facts as JSON lines.")
 @click.argument("file", metavar="FILE", type=click.Path(dir_okay=False), default="-")
-@click.option("--files", is_flag=True, help="Include what is indexed of files, which reindex makes anew.")
+@click.option("--files", is_flag=True, help="Include indexed files, which reindex can make again.")
 @scoped
 def export(*, file: str, files: bool, **whose: str) -> Result:
     """Write all facts, history too, as JSON lines; to standard output without FILE."""
@@ -444,7 +444,7 @@ def _in_order(facts: list[Memory]) -> list[Memory]:
 
 @memory.command(short_help="Write facts and journal as YAML notes, or read them.")
 @click.argument("folder", metavar="FOLDER")
-@click.option("--read", is_flag=True, help="Add what the notes in FOLDER say.")
+@click.option("--read", is_flag=True, help="Add the notes in FOLDER.")
 @scoped
 def notes(*, folder: str, read: bool, **whose: str) -> Result:
     """Write declarative_notes.yml (facts) and summary_notes.yml (the journal) into FOLDER, or read them from there."""
@@ -470,14 +470,14 @@ class RemadeIndex(NamedTuple):
     waiting: int = 0
 
 
-@memory.command(short_help="Index what files say; make missing vectors.")
+@memory.command(short_help="Index files; make missing vectors.")
 @click.argument("paths", metavar="[PATH...]", nargs=-1)
-@click.option("--drop", is_flag=True, help="Remove what is indexed of them; all without PATH.")
-@click.option("--dry-run", is_flag=True, help="Say what would become of each file, and write nothing.")
-@click.option("--anew", is_flag=True, help="Make all vectors and the index of words anew.")
+@click.option("--drop", is_flag=True, help="Remove them from the index; all files without PATH.")
+@click.option("--dry-run", is_flag=True, help="Show what would happen to each file; write nothing.")
+@click.option("--anew", is_flag=True, help="Rebuild all vectors and the index of words.")
 @scoped
 def reindex(*, paths: tuple[str, ...], drop: bool, dry_run: bool, anew: bool, **whose: str) -> Result:
-    """Index what files say: read new and changed ones; and make missing vectors.
+    """Index files: read new and changed ones, and make missing vectors.
 
     PATH is a file, a folder or a pattern; without one it is all of memory.index_paths, and earlier PATHs.
     """
@@ -489,8 +489,8 @@ def reindex(*, paths: tuple[str, ...], drop: bool, dry_run: bool, anew: bool, **
     values = {"dry_run": dry_run, "files": [one._asdict() for one in done.outcomes], "unchanged": done.unchanged}
     # Whoever named no files, and has none, came for the vectors.
     of_files = _file_lines(done, paths, dry_run=dry_run) if paths or _counts(done) or made == RemadeIndex() else ()
-    said = "\n".join((*of_files, *_made_lines(made)))
-    return Result({**values, "read": done.read, "made": made._asdict()}, said)
+    text = "\n".join((*of_files, *_made_lines(made)))
+    return Result({**values, "read": done.read, "made": made._asdict()}, text)
 
 
 def _patient() -> Callable[[float], None]:
@@ -634,5 +634,5 @@ def put_entries(out: Printer, entries: Sequence[Entry]) -> None:
 
 def _entry_json(entry: Entry) -> dict[str, object]:
     keys = ("time", "timestamp", "agent_id", "run_id", "summary", "source_session")
-    said = {key: getattr(entry, key) for key in keys} | {key: list(getattr(entry, key)) for key in LISTS}
-    return {**said, "token_usage": None if entry.total_tokens is None else {"total": entry.total_tokens}}
+    values = {key: getattr(entry, key) for key in keys} | {key: list(getattr(entry, key)) for key in LISTS}
+    return {**values, "token_usage": None if entry.total_tokens is None else {"total": entry.total_tokens}}

@@ -238,8 +238,8 @@ def show(  # noqa: PLR0913  # an argument for each option
 def _with_damage(name: str, values: dict[str, Any], put: Callable[[Printer], None]) -> Result:
     if not (damaged := values["damaged"]):
         return Result(values, put)
-    said = seqs([int(one[1:]) for one in damaged])
-    return Result(values, put, DAMAGED_DATA, [f"{name}: {said} can't be read; squidbot store doctor tells more"])
+    ids = seqs([int(one[1:]) for one in damaged])
+    return Result(values, put, DAMAGED_DATA, [f"{name}: {ids} can't be read; squidbot store doctor tells more"])
 
 
 def _page(place: OpenStore, name: str, first: int, last: int) -> tuple[dict[str, Any], list[ShownMessage]]:
@@ -297,8 +297,8 @@ def _put_message(out: Printer, shown: ShownMessage, *, whole: bool) -> None:
     row = shown.row
     cut = f", truncated: {row.sent_cost.estimate:,} of them are sent" if shown.is_cut else ""
     tools = f" {', '.join(tool or call_id for call_id, tool in shown.answers)}" if shown.answers else ""
-    said = f"{shown.handle}  {row.role}{tools}  {clock(row.time)}  {count(row.cost.estimate, 'token')}{cut}"
-    out.heading(said, ROLE_STYLES.get(row.role, "bold"))
+    text = f"{shown.handle}  {row.role}{tools}  {clock(row.time)}  {count(row.cost.estimate, 'token')}{cut}"
+    out.heading(text, ROLE_STYLES.get(row.role, "bold"))
     if shown.text:
         out.body(shown.text, whole=whole)
     for call in shown.calls:
@@ -374,7 +374,7 @@ def _about(part: Part) -> str:
 @session.command(on="session")
 @click.argument("wanted", metavar="[MESSAGE]", required=False, callback=message)
 def explain(place: OpenStore, name: str, *, wanted: int | None) -> Result:
-    """Explain what the next request holds, what it costs, and why; or the story of MESSAGE (m17)."""
+    """Explain what the next request holds and costs, and why; or what became of MESSAGE (m17)."""
     place.check_message(name, wanted)
     return explained(place, name, wanted)
 
@@ -386,7 +386,7 @@ def explain(place: OpenStore, name: str, *, wanted: int | None) -> Result:
 @click.argument("handle", metavar="ID")
 @click.option("--from", "start", metavar="ID", callback=message, help="Begin at this message of them.")
 @limit(20, "Messages")
-@click.option("--send", is_flag=True, help="Put them behind the conversation, so that the next request has them.")
+@click.option("--send", is_flag=True, help="Append them to the conversation, so that the next request has them.")
 def recall(  # noqa: PLR0913  # an argument for each option
     place: OpenStore, name: str, *, handle: str, start: int | None, limit: int, send: bool
 ) -> Result:
@@ -476,13 +476,13 @@ def _hit_json(hit: Hit) -> dict[str, object]:
 
 
 def _changed(name: str, plan: PlanRecord, what: str) -> Result:
-    said = f"{name}: {what}; {event_line(plan)}"
-    return Result({"session": name, "event": plan_json(plan)}, lambda out: out.say(said))
+    text = f"{name}: {what}; {event_line(plan)}"
+    return Result({"session": name, "event": plan_json(plan)}, lambda out: out.say(text))
 
 
 @session.command(on="session", writes=True)
 def compact(place: OpenStore, name: str) -> Result:
-    """Shorten what is sent now, whatever the pressure. No message is lost; `undo` takes it back."""
+    """Compact the session now, whatever the pressure. No message is lost; `undo` takes it back."""
     plan = place.session(name).compact(now=time.time())
     if plan is None:
         return Result({"session": name, "event": None}, f"{name}: there is nothing to shorten", ANSWER_IS_NO)
@@ -512,8 +512,8 @@ def snapshot(place: OpenStore, name: str, *, snapshot: str) -> Result:
         made = place.session(name).snapshot(snapshot, now=time.time())
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="NAME") from error
-    said = f"{name}: snapshot {made.name} of {count(made.messages, 'message')}"
-    return Result({"session": name, "snapshot": _snapshot_json(made)}, said)
+    text = f"{name}: snapshot {made.name} of {count(made.messages, 'message')}"
+    return Result({"session": name, "snapshot": _snapshot_json(made)}, text)
 
 
 @session.command(on="session")
@@ -535,8 +535,8 @@ def snapshots(place: OpenStore, name: str) -> Result:
 
 def _snapshot_json(one: Snapshot) -> dict[str, Any]:
     plan = one.plan_id if one.plan_id >= 0 else None
-    said = {"name": one.name, "automatic": one.automatic, "cause": one.cause, "plan": plan}
-    return {**said, "messages": one.messages, "time": one.created_at}
+    values = {"name": one.name, "automatic": one.automatic, "cause": one.cause, "plan": plan}
+    return {**values, "messages": one.messages, "time": one.created_at}
 
 
 @session.command(on="session", writes=True)

@@ -162,7 +162,7 @@ PACKAGES = (
 @click.option("--config", metavar="FILE", help="The settings.  [default: ./squidbot.toml]")
 @STORE_OPTION
 def status(*, config: str | None, store: str | None) -> Result:
-    """Show what squidbot finds here: devices, models, hosts, stores; what is active, what is not, and why.
+    """Show devices, models, hosts, packages and stores: what is active, what is not, and why.
 
     Nothing is loaded, downloaded or written.
     """
@@ -229,8 +229,8 @@ def _device(device: Device) -> str:
     busy = f", {percent(device.utilisation_fraction)} busy" if device.utilisation_fraction is not None else ""
     shares = ", shares main memory" if device.unified else ""
     pressed = f", memory pressure {device.pressure}" if device.pressure else ""
-    said = f"{device.name or device.vendor}, {free} of {_mib(device.total_bytes)}{busy}{shares}{pressed}"
-    return f"{said} (by {device.source})"
+    text = f"{device.name or device.vendor}, {free} of {_mib(device.total_bytes)}{busy}{shares}{pressed}"
+    return f"{text} (by {device.source})"
 
 
 def _mib(size_bytes: int) -> str:
@@ -301,8 +301,8 @@ def _package(package: Package, probed: Probed) -> dict[str, Any]:
     built = next((BUILT[device.vendor] for device in probed.devices if device.vendor in BUILT), None)
     is_built = built and package.extra == "llama-cpp"
     how = COMPILED.format(built) if is_built else command(package.extra)
-    said = {"adapter": package.extra.replace("-", "_"), **package._asdict(), "command": how}
-    return {**said, "version": _version(package.distribution)}
+    values = {"adapter": package.extra.replace("-", "_"), **package._asdict(), "command": how}
+    return {**values, "version": _version(package.distribution)}
 
 
 def _version(distribution: str) -> str | None:
@@ -347,8 +347,8 @@ def hosts_found(store: dict[str, Any]) -> list[dict[str, Any]]:
         needs = [
             {"distribution": name, "version": versions.get(name), "least": least} for name, least in host.needs.items()
         ]
-        said = {"name": host.name, "extra": host.extra, "command": host.command, "line": host.line}
-        found.append({**said, "needs": needs, "active": active, "reason": reason})
+        values = {"name": host.name, "extra": host.extra, "command": host.command, "line": host.line}
+        found.append({**values, "needs": needs, "active": active, "reason": reason})
     return found
 
 
@@ -468,8 +468,8 @@ def _health(path: Path) -> tuple[str, str]:
     if size_bytes > CHECKED_BYTES:
         return f"{size_bytes:,} bytes; squidbot store doctor reads them all", ""
     health = check(str(path))
-    said = f"{count(len(health.sessions), 'session')}, {count(health.messages, 'message')}, {health.file_bytes:,} bytes"
-    return said, "" if health.whole else "damaged; squidbot store doctor says what"
+    text = f"{count(len(health.sessions), 'session')}, {count(health.messages, 'message')}, {health.file_bytes:,} bytes"
+    return text, "" if health.whole else "damaged; squidbot store doctor says what"
 
 
 def _store_lines(store: dict[str, Any], facts: dict[str, Any]) -> Iterator[str]:
