@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from squidbot.cli.printer import Printer
+    from squidbot.config import Loaded, Origin
 
 __all__ = ["config", "default_of", "written"]
 
@@ -47,15 +48,24 @@ def config(*, keys: tuple[str, ...], file: str | None, every: bool, profile: str
     if profile is not None:
         return _profile(profile)
     loaded = load_settings(file)
-    tables = tuple(f"{key}." for key in keys)
-    origins = [one for one in loaded.origins() if f"{one.key}.".startswith(tables or "")]
-    shown = [_entry(*one, one.tier) for one in origins if every or keys or one.source != "default"]
-    if keys and not shown:
-        known = [".".join(key.path) for key in keys_of(Settings)]
-        raise click.UsageError(f"there is no key {keys[0]}{meant(keys, known)}")
+    shown = [_entry(*one, one.tier) for one in _origins(loaded, keys) if every or keys or one.source != "default"]
     finite = [{**one, "value": None if one["value"] == math.inf else one["value"]} for one in shown]
     values = {"settings": loaded.source, "keys": finite}
     return Result(values, lambda out: _explain(out, shown) if keys else _put_settings(out, loaded.source, shown))
+
+
+def _origins(loaded: Loaded, keys: tuple[str, ...]) -> list[Origin]:
+    """Return the settings of these keys and tables; without any all.
+
+    Raises:
+        click.UsageError: there is no such key.
+    """
+    tables = tuple(f"{key}." for key in keys) or ("",)
+    found = [one for one in loaded.origins() if f"{one.key}.".startswith(tables)]
+    if not found:
+        known = [".".join(key.path) for key in keys_of(Settings)]
+        raise click.UsageError(f"there is no key {keys[0]}{meant(keys, known)}")
+    return found
 
 
 def _put_settings(out: Printer, source: str, shown: Sequence[dict[str, object]]) -> None:

@@ -65,15 +65,20 @@ def doctor(*, repair: str | None, store: str | None) -> Result:
     path, unread = file_of(store), dict[str, list[str]]()
     health = rows.check(path, proves_words=True)
     if health.whole:
-        with open_store(store) as place:
-            found = ((name, [*unreadable(place.store, name)]) for name, _ in place.sessions())
-            unread = {name: wrong for name, wrong in found if wrong}
+        unread = _unreadable(store)
     repaired = rows.repair(path, repair) if repair is not None else None
     lost = not all(one.whole for one in repaired.sessions) if repaired else not health.whole
     values = {**asdict(health), "unreadable": unread, "whole": health.whole and not unread}
     values["repaired"] = asdict(repaired) | {"messages": repaired.messages} if repaired else None
     code = DAMAGED_DATA if lost or health.damaged_memories or unread else 0
     return Result(values, "\n".join(_health_lines(health, repaired, unread)), code)
+
+
+def _unreadable(store: str | None) -> dict[str, list[str]]:
+    """Return the records that can't be read, by session."""
+    with open_store(store) as place:
+        found = {name: [*unreadable(place.store, name)] for name, _ in place.sessions()}
+    return {name: wrong for name, wrong in found.items() if wrong}
 
 
 def _health_lines(health: Health, repaired: Repaired | None, unread: dict[str, list[str]]) -> Iterator[str]:
