@@ -239,11 +239,12 @@ def _named_parts(view: CurrentView) -> Iterator[tuple[str, Part]]:
     # The level of notes where they have a part in the layout, and each part of the blocks and the tail with it.
     levels = ((block.segment.representation.level, block.parts) for block in view.blocks)
     for level, parts in (*levels, (SESSION, view.tail.parts)):
-        for part in parts:
-            if is_note(part):
-                yield level if level in LAYOUT_LEVELS else SESSION, part
-            else:
-                yield "contracts" if part.first_seq in view.pins.seqs else RECENT, part
+        note = level if level in LAYOUT_LEVELS else SESSION
+        yield from ((note if is_note(part) else _raw_part(view, part), part) for part in parts)
+
+
+def _raw_part(view: CurrentView, part: Part) -> str:
+    return "contracts" if part.first_seq in view.pins.seqs else RECENT
 
 
 def _prompt(seen: SeenSession, mode: str) -> SystemPrompt | None:

@@ -161,9 +161,9 @@ def _turn(
     messages: Sequence[ShownMessage], requests: dict[int, LoggedRequest], window: ContextWindow | None
 ) -> LoggedTurn:
     answers = [one for one in messages if one.row.role == "assistant"]
-    rows = [(number, one, requests.get(one.row.seq)) for number, one in enumerate(answers, 1)]
-    known = [(number, one, request) for number, one, request in rows if request]
-    last, newest = (answers[-1], rows[-1][2]) if answers else (None, None)
+    known = [(number, one) for number, one in enumerate(answers, 1) if one.row.seq in requests]
+    last = answers[-1] if answers else None
+    newest = requests.get(last.row.seq) if last else None
     budget = [*_budget(newest.record, window)] if newest else []
     calls, cuts = _calls(messages, answers)
     values = {
@@ -176,13 +176,13 @@ def _turn(
             if one.row.role in {"user", "system"} and not one.row.result_ids
         ],
         "requests": [
-            {"iteration": number, "answer": one.handle, **request.to_json()} for number, one, request in known
+            {"iteration": number, "answer": one.handle, **requests[one.row.seq].to_json()} for number, one in known
         ],
         "tool_calls": calls,
         "response": last.text if last and not last.calls else None,
         "budget": {name: tokens for name, tokens, _ in budget} or None,
     }
-    return LoggedTurn(values, [request for _, _, request in known], cuts, budget)
+    return LoggedTurn(values, [requests[one.row.seq] for _, one in known], cuts, budget)
 
 
 def _calls(messages: Sequence[ShownMessage], answers: Sequence[ShownMessage]) -> tuple[list[dict[str, Any]], list[str]]:
