@@ -89,8 +89,8 @@ def _undo(talk: Talk, _rest: str) -> None:
 
 def _compact(talk: Talk, _rest: str) -> None:
     plan = talk.conversation.session.compact()
-    said = f"shortened; {event_line(plan)}; /undo takes it back" if plan else "there is nothing to shorten"
-    talk.screen.say(said)
+    text = f"shortened; {event_line(plan)}; /undo takes it back" if plan else "there is nothing to shorten"
+    talk.screen.say(text)
 
 
 def _explain(talk: Talk, rest: str) -> None:
@@ -449,11 +449,11 @@ class Talk:
         messages = place.length(session_id)
         if not messages:
             return
-        said = [row for row in place.store.read(session_id, max(0, messages - 12), messages - 1) if not row.result_ids]
-        when = ago(said[-1].time, time.time()) if said else ""
+        rows = [row for row in place.store.read(session_id, max(0, messages - 12), messages - 1) if not row.result_ids]
+        when = ago(rows[-1].time, time.time()) if rows else ""
         self.screen.say(f"{count(messages, 'message')} so far, the newest {when}:", "dim")
         columns = self.screen.columns
-        for row in said[-2:]:
+        for row in rows[-2:]:
             who = "you" if row.role == "user" else "model"
             pieces = place.codec(row.codec).portable(row.payload).pieces
             # Its reasoning is left out, as it was when it came.

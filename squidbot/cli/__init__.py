@@ -21,21 +21,21 @@ __all__ = ["main"]
 
 # Each command with its module in squidbot, and its line of help: `squidbot --help` imports none.
 COMMANDS = {
-    "chat": ("chat.command", "Talk to a model of the settings, in a session that is kept."),
-    "replay": ("cli.replay", "Replay recorded conversations: what would be sent, what it costs."),
-    "config": ("cli.config", "Show what is set, and where; what each key does; profiles."),
-    "status": ("cli.status", "Show devices, models, windows, stores: what is active, what is not, and why."),
+    "chat": ("chat.command", "Talk to a model of your settings, in a session that is kept."),
+    "replay": ("cli.replay", "Replay recorded conversations: what would be sent, and what it costs."),
+    "config": ("cli.config", "Show settings and where they come from; explain keys and profiles."),
+    "status": ("cli.status", "Show devices, models, hosts and stores: what is active, and what is not."),
     "session": ("cli.session", "List, show, explain, search, change, export and forget sessions."),
     "memory": ("cli.memory", "Search, list, add and forget durable facts; read the journal."),
     "store": ("cli.store", "Check, repair, back up and export a store; forget a user."),
-    "model": ("cli.model", "Say what a model file takes of memory, and the largest window that fits."),
-    "import": ("cli.store", "Import the files of `store export`, one for each model."),
+    "model": ("cli.model", "Show how much memory a model file needs, and the largest window that fits."),
+    "import": ("cli.store", "Import files that `store export` wrote."),
     "mcp": ("cli.mcp", "Serve memory and history to clients of the Model Context Protocol."),
 }
 
 
 class LazyGroup(click.Group):
-    """The commands; whatever they raise on purpose ends in one line and an exit code, never in a traceback."""
+    """The commands; an error of ours ends in one line and an exit code, never in a traceback."""
 
     def list_commands(self, _: click.Context) -> list[str]:
         return list(COMMANDS)

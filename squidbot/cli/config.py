@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,7 +19,10 @@ from squidbot.core.settings import LEVEL_BLOCKS, STRATEGIES, strategy
 from squidbot.core.summaries import SummarySettings
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from squidbot.cli.printer import Printer
+    from squidbot.config import Loaded, Origin
 
 __all__ = ["config", "default_of", "written"]
 
@@ -39,30 +42,38 @@ _KEYS = {
 @click.argument("keys", metavar="[KEY...]", nargs=-1)
 @click.option("--config", "file", metavar="FILE", help="The settings.  [default: ./squidbot.toml]")
 @click.option("--all", "every", is_flag=True, help="Every key, not only those that are set.")
-@click.option("--profile", metavar="NAME", help="Show what a profile sets.")
+@click.option("--profile", metavar="NAME", help="Show the keys that a profile sets.")
 def config(*, keys: tuple[str, ...], file: str | None, every: bool, profile: str | None) -> Result:
-    """Show what is set, and where; or explain KEYs, such as window.default, or window for a whole table."""
+    """Show settings and where they come from; or explain KEYs: window.default, or window for a whole table."""
     if profile is not None:
         return _profile(profile)
     loaded = load_settings(file)
-    shown = [_entry(*one, one.tier) for one in loaded.origins() if every or keys or one.source != "default"]
-    shown = [one for one in shown if not keys or any(f"{one['key']}.".startswith(f"{key}.") for key in keys)]
-    if keys and not shown:
+    shown = [_entry(*one, one.tier) for one in _origins(loaded, keys) if every or keys or one.source != "default"]
+    finite = [{**one, "value": None if one["value"] == math.inf else one["value"]} for one in shown]
+    values = {"settings": loaded.source, "keys": finite}
+    return Result(values, lambda out: _explain(out, shown) if keys else _put_settings(out, loaded.source, shown))
+
+
+def _origins(loaded: Loaded, keys: tuple[str, ...]) -> list[Origin]:
+    """Return the settings of these keys and tables; without any all.
+
+    Raises:
+        click.UsageError: there is no such key.
+    """
+    tables = tuple(f"{key}." for key in keys) or ("",)
+    found = [one for one in loaded.origins() if f"{one.key}.".startswith(tables)]
+    if not found:
         known = [".".join(key.path) for key in keys_of(Settings)]
         raise click.UsageError(f"there is no key {keys[0]}{meant(keys, known)}")
+    return found
 
-    def put(out: Printer) -> None:
-        if keys:
-            _explain(out, shown)
-            return
-        out.heading(f"Settings of {loaded.source}")
-        for tier, whom in TIERS.items():
-            if rows := [(str(one["key"]), _value(one)) for one in shown if one["tier"] == tier]:
-                out.say(whom, "dim", indent="  ")
-                out.pairs(rows, indent="    ")
 
-    finite = [{**one, "value": None if one["value"] == math.inf else one["value"]} for one in shown]
-    return Result({"settings": loaded.source, "keys": finite}, put)
+def _put_settings(out: Printer, source: str, shown: Sequence[dict[str, object]]) -> None:
+    out.heading(f"Settings of {source}")
+    for tier, whom in TIERS.items():
+        if rows := [(str(one["key"]), _value(one)) for one in shown if one["tier"] == tier]:
+            out.say(whom, "dim", indent="  ")
+            out.pairs(rows, indent="    ")
 
 
 def default_of(key: Key) -> object:
@@ -75,16 +86,18 @@ def default_of(key: Key) -> object:
     return found.pop() if len(found) == 1 else "strategy" if found else None
 
 
-def _entry(name: str, value: object, source: str, tier: str) -> dict[str, object]:
+def _entry(name: str, value: object, source: str, tier: str) -> dict[str, Any]:
     """Return a setting with what the schema says of it."""
+    entry = {"key": name, "value": value, "source": source, "tier": tier, "default": None, "unit": "", "choices": []}
+    entry |= {"expert": False, "doc": "", "names": []}
     key = next((key for pattern, key in _KEYS.items() if pattern.match(f"{name}.")), None)
-    told = {"key": name, "value": value, "source": source, "tier": tier}
     if key is None:
-        return {**told, "default": None, "unit": "", "choices": [], "expert": False, "doc": "", "names": []}
+        return entry
+    metadata = key.field.metadata
     names = [".".join(other) for other, own in ALIASES.items() if own == key.path]
-    names += [key.field.metadata["env"]] if key.field.metadata["env"] else []
-    about = {one: key.field.metadata[one] for one in ("expert", "doc")}
-    return {**told, "default": default_of(key), "unit": key.unit, "choices": key.choices, **about, "names": names}
+    names += [metadata["env"]] if metadata["env"] else []
+    about = {"expert": metadata["expert"], "doc": metadata["doc"], "names": names}
+    return {**entry, "default": default_of(key), "unit": key.unit, "choices": key.choices, **about}
 
 
 def _value(one: dict[str, object]) -> str:
@@ -98,27 +111,22 @@ def written(value: object) -> str:
     return json.dumps(value) if isinstance(value, bool | list | tuple | dict) else str(value)
 
 
-def _explain(paper: Printer, shown: list[dict[str, object]]) -> None:
+def _explain(out: Printer, shown: Sequence[dict[str, Any]]) -> None:
     for one in shown:
-        paper.heading(str(one["key"]))
-        paper.say(str(one["doc"]), indent="  ")
-        told = {"value": _value(one), "default": written(one["default"]), "unit": str(one["unit"])}
-        told |= {name: ", ".join(one[name]) for name in ("choices", "names")}  # type: ignore[arg-type]  # of texts
-        paper.pairs([(name, value) for name, value in told.items() if value], indent="  ")
+        out.heading(one["key"])
+        out.say(one["doc"], indent="  ")
+        rows = {"value": _value(one), "default": written(one["default"]), "unit": one["unit"]}
+        rows |= {name: ", ".join(one[name]) for name in ("choices", "names")}
+        out.pairs(rows.items(), indent="  ")
         if one["key"] == "profile":
-            paper.pairs([(each.name, each.about) for each in profiles().values()], indent="  ")
+            out.pairs([(profile.name, profile.about) for profile in profiles().values()], indent="  ")
 
 
 def _profile(name: str) -> Result:
     """Return a profile as the squidbot.toml that it stands for."""
     profile = profile_of(name)
-
-    def put(out: Printer) -> None:
-        out.say(profile.about)
-        out.blank()
-        out.say(f'profile = "{name}"', "bold")
-        for key, value in profile.keys.items():
-            out.say(f"{key} = {json.dumps(value)}")  # as TOML writes booleans, numbers and texts
-
     settings = [{"key": key, "value": value} for key, value in profile.keys.items()]
-    return Result({"profile": name, "about": profile.about, "settings": settings}, put)
+    # JSON writes booleans, numbers and texts as TOML does.
+    lines = [profile.about, "", f'profile = "{name}"']
+    lines += [f"{key} = {json.dumps(value)}" for key, value in profile.keys.items()]
+    return Result({"profile": name, "about": profile.about, "settings": settings}, "\n".join(lines))

@@ -70,6 +70,11 @@ class Explanation(NamedTuple):
     budget: list[tuple[str, int, str]]
     values: dict[str, Any]
 
+    @property
+    def shown_budget(self) -> list[tuple[str, int, str]]:
+        """The lines that people see: without those of no tokens."""
+        return [row for row in self.budget if row[1] or row[0] in {"window", "free"}]
+
 
 def explain(place: OpenStore, session_id: str, wanted: int | None = None) -> Result:
     """Return what the next request holds, what it costs, and why; or the story of one message.
@@ -154,8 +159,8 @@ def prompt_json(prompt: SystemPrompt | None) -> dict[str, object] | None:
 
 
 def _span_json(one: Span) -> dict[str, object]:
-    said = {"first": span(one.first_seq), "last": span(one.last_seq), "how": one.how}
-    return {**said, "summary": one.summary_id, "reason": one.reason}
+    values = {"first": span(one.first_seq), "last": span(one.last_seq), "how": one.how}
+    return {**values, "summary": one.summary_id, "reason": one.reason}
 
 
 def _shares_json(found: Iterable[CategoryShare]) -> dict[str, dict[str, int]]:
@@ -234,11 +239,12 @@ def _named_parts(view: CurrentView) -> Iterator[tuple[str, Part]]:
     # The level of notes where they have a part in the layout, and each part of the blocks and the tail with it.
     levels = ((block.segment.representation.level, block.parts) for block in view.blocks)
     for level, parts in (*levels, (SESSION, view.tail.parts)):
-        for part in parts:
-            if is_note(part):
-                yield level if level in LAYOUT_LEVELS else SESSION, part
-            else:
-                yield "contracts" if part.first_seq in view.pins.seqs else RECENT, part
+        note = level if level in LAYOUT_LEVELS else SESSION
+        yield from ((note if is_note(part) else _raw_part(view, part), part) for part in parts)
+
+
+def _raw_part(view: CurrentView, part: Part) -> str:
+    return "contracts" if part.first_seq in view.pins.seqs else RECENT
 
 
 def _prompt(seen: SeenSession, mode: str) -> SystemPrompt | None:
@@ -350,14 +356,14 @@ def _put(out: Printer, found: Explanation, now: float) -> None:
         out.say(f"the next request will change this: {event_line(found.due)}")
     if values["unfit"] is not None:
         out.say(f"no request can be made now: {values['unfit']}")
-    if values["runs"]:
+    if rows := [_row(run, now) for run in values["runs"]]:
         out.blank()
-        out.table([_row(run, now) for run in values["runs"]])
+        out.table(rows)
         out.say("here: tokens in the next request; said: tokens of what was said (bounds)", "dim")
     out.blank()
     out.heading("Budget of the next request (bounds, in tokens)")
     out.say(f"counted by {values['lease']['counter']}{f': {why}' if (why := values['counted']) else ''}", "dim")
-    out.numbers(row for row in found.budget if row[1] or row[0] in {"window", "free"})
+    out.numbers(found.shown_budget)
     borrowed = "Categories (bounds, in tokens; unused shares are borrowed)"
     _put_shares(out, borrowed, values["categories"], ", above its share")
     by_tier = "Parts by tier (bounds, in tokens; recent messages get what others leave)"
@@ -558,19 +564,19 @@ def _path(states: Sequence[SentState], now: float) -> Iterator[tuple[str, str]]:
 
 def _how(group: Sequence[SentState], now: float) -> str:
     state, event = group[0], group[0].event
-    said = HOW.get(state.how, state.how)
+    text = HOW.get(state.how, state.how)
     if state.summary_id:
         others = f", at last {group[-1].summary_id}" if len(group) > 1 else ""
-        said = f"told by notes {state.summary_id}{others}"
+        text = f"notes {state.summary_id}{others} stand for it"
     if event is None:
-        return said
+        return text
     price = f", at {event.price.tokens:,.0f} input tokens" if event.price else ""
     what = f"{event.tokens_before:,} -> {event.tokens_after:,} tokens{price}"
-    return f"{said}: {event.cause} {ago(event.created_at, now)}, {what}"
+    return f"{text}: {event.cause} {ago(event.created_at, now)}, {what}"
 
 
 def _now(state: SentState, run: Mapping[str, Any], here_tokens: int, *, pinned: bool) -> str:
     if state.how == SUMMARY:
         return f"notes {state.summary_id} stand for {_messages(run)}, {run['here_tokens']:,} tokens"
-    said = f"{HOW.get(state.how, state.how)}{'; pinned: it stays so' if pinned else ''}"
-    return f"{said}, {here_tokens:,} tokens" if here_tokens else said
+    text = f"{HOW.get(state.how, state.how)}{'; pinned: it stays so' if pinned else ''}"
+    return f"{text}, {here_tokens:,} tokens" if here_tokens else text

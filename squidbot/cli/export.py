@@ -32,11 +32,11 @@ from squidbot.core.messages import Media, Portable, ToolCall, ToolResult, Words
 from squidbot.services.forget import WrittenFile, digest_of, note_written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from squidbot.cli.open_store import OpenStore, ShownMessage
     from squidbot.cli.printer import Printer
-    from squidbot.core.messages import Role
+    from squidbot.core.messages import Piece, Role, StoredMessage
     from squidbot.core.ports import Codec
 
 __all__ = ["FORMS", "Left", "export", "new_file", "results_of", "texts_of"]
@@ -57,23 +57,27 @@ def _adopted(target: Codec, shown: ShownMessage, left: Left) -> Iterator[str]:
     """Yield a message in the form of another host: its text, its tool calls and their results, each on its own."""
     row, codec = shown.row, shown.codec
     if row.codec == target.tag:
-        # JSON allows line breaks between its values, a file of lines does not.
-        yield jsontext.write(jsontext.parse(row.payload)) if "\n" in row.payload or "\r" in row.payload else row.payload
+        yield _one_line(row.payload)
         return
-    pieces = codec.portable(row.payload).pieces if codec else (Words(shown.text), *shown.calls)
-    left.update(_thoughts(row.payload))
-    if row.codec == "openai.chat":
-        left.update(f"key {key}" for key in as_object(row.payload) if key not in _KNOWN_KEYS)
-    results = [piece for piece in pieces if isinstance(piece, ToolResult)]
-    for result in results:
-        words = ToolResult(result.call_id, (Words(_words(result.said, left)),), result.failed)
-        yield from map(jsontext.write, adopted(target, Portable("tool", (words,))))
-    text = _words([piece for piece in pieces if isinstance(piece, Words | Media)], left)
-    if text or not results:
-        calls = [piece for piece in pieces if isinstance(piece, ToolCall)]
-        role: Role = "user" if results else row.role
-        words_first = (Words(text),) if text or not calls else ()
-        yield from map(jsontext.write, adopted(target, Portable(role, (*words_first, *calls))))
+    pieces: Sequence[Piece] = codec.portable(row.payload).pieces if codec else (Words(shown.text), *shown.calls)
+    left.update(_private(row))
+    answered = False
+    for piece in pieces:
+        if isinstance(piece, ToolResult):
+            answered = True
+            outcome = piece._replace(said=(Words(_words(piece.said, left)),))
+            yield from map(jsontext.write, adopted(target, Portable("tool", (outcome,))))
+    text = _words(pieces, left)
+    calls = [piece for piece in pieces if isinstance(piece, ToolCall)]
+    if text or not answered:
+        role: Role = "user" if answered else row.role
+        words = (Words(text),) if text or not calls else ()
+        yield from map(jsontext.write, adopted(target, Portable(role, (*words, *calls))))
+
+
+def _one_line(payload: str) -> str:
+    """Return a payload without line breaks: JSON allows them between its values, a file of lines does not."""
+    return jsontext.write(jsontext.parse(payload)) if "\n" in payload or "\r" in payload else payload
 
 
 def _markdown(shown: ShownMessage, _: Left) -> Iterator[str]:
@@ -105,15 +109,16 @@ def results_of(shown: ShownMessage) -> dict[str, str]:
     return {result.call_id: _words(result.said, Left()) for result in results}
 
 
-def _words(pieces: Iterable[Words | Media], left: Left) -> str:
-    pieces = list(pieces)
+def _words(pieces: Sequence[Piece], left: Left) -> str:
     left.update(piece.mime.partition("/")[0] or "file" for piece in pieces if isinstance(piece, Media))
     return "\n".join(piece.text for piece in pieces if isinstance(piece, Words))
 
 
-def _thoughts(payload: str) -> Iterator[str]:
-    """Yield the types of the reasoning in a payload."""
-    values: list[object] = [jsontext.parse(payload)]
+def _private(row: StoredMessage) -> Iterator[str]:
+    """Yield what of a payload no other host can read: the types of its reasoning, and keys of its own."""
+    if row.codec == "openai.chat":
+        yield from (f"key {key}" for key in as_object(row.payload).keys() - _KNOWN_KEYS)
+    values: list[object] = [jsontext.parse(row.payload)]
     while values:
         value = values.pop()
         if isinstance(value, dict):
@@ -160,16 +165,16 @@ def export(place: OpenStore, name: str, *, form: str, output: str | None) -> Res
 
     def values() -> dict[str, object]:
         texts = None if output else [*_texts(place, name, form, left)]
-        said = {"session": name, "format": form, "messages": place.length(name), "file": output, "lines": texts}
-        return {**said, "left_out": dict(left)}
+        entry = {"session": name, "format": form, "messages": place.length(name), "file": output, "lines": texts}
+        return {**entry, "left_out": dict(left)}
 
     def put(out: Printer) -> None:
         if output is None:
             _spell(sys.stdout.buffer, _texts(place, name, form, left), array=array)
         else:
             out.say(output)
-        if named := left_out(left):
-            complain(f"left out, as no other host can read it: {named}")
+        if names := left_out(left):
+            complain(f"left out, as no other host can read it: {names}")
 
     return Result(values, put)
 

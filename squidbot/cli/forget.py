@@ -117,18 +117,18 @@ def _ask(what: str, *, yes: bool) -> None:
 
 def _gone(place: OpenStore, whose: dict[str, object], gone: ForgetReport, *, rewrites: bool) -> Result:
     values = {**whose, "sessions": list(gone.sessions), "messages": gone.messages, "facts": list(gone.facts)}
-    said = [f"{one}: forgotten, the whole session" for one in gone.sessions]
+    lines = [f"{one}: forgotten, the whole session" for one in gone.sessions]
     if gone.messages:
-        said.append(f"{count(gone.messages, 'message')} of sessions in which others speak, too")
+        lines.append(f"{count(gone.messages, 'message')} of sessions in which others speak, too")
     if gone.facts:
-        said.append(f"{count(len(gone.facts), 'fact')} forgotten")
-    return _result(place, values, said, gone.sessions, gone.files, rewrites=rewrites)
+        lines.append(f"{count(len(gone.facts), 'fact')} forgotten")
+    return _result(place, values, lines, gone.sessions, gone.files, rewrites=rewrites)
 
 
 def _result(  # noqa: PLR0913  # what was forgotten, and where
     place: OpenStore,
     values: dict[str, object],
-    said: list[str],
+    lines: Sequence[str],
     sessions: Sequence[str],
     rewritten: Sequence[str],
     *,
@@ -139,7 +139,7 @@ def _result(  # noqa: PLR0913  # what was forgotten, and where
     files += [{"path": one.path, "became": became or "listed"} for one, became in left]
 
     def put(out: Printer) -> None:
-        for one in (*said, *(f"{path}: rewritten without it" for path in rewritten)):
+        for one in (*lines, *(f"{path}: rewritten without it" for path in rewritten)):
             out.say(one)
         for file, became in left:
             out.say(f"{file.path}: {became or _advice(file)}")

@@ -16,7 +16,7 @@ from squidbot.services.background import BackgroundWorker, FactWork, WorkOrder, 
 from squidbot.services.summaries import SummaryWorker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from squidbot.cli.open_store import OpenStore, SeenSession
     from squidbot.cli.printer import Printer
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["jobs"]
 
-ID_CHARS = 28
+ID_CHARS, READERS = 28, (RULES, MODEL)
 
 
 class DueWork(NamedTuple):
@@ -50,7 +50,7 @@ class DueWork(NamedTuple):
 
 @click.command(cls=ResultCommand, on="store", writes="run")
 @click.argument("session_id", metavar="[SESSION]", required=False)
-@click.option("--run", is_flag=True, help="Do them now; summaries by the language model of summary.llm.")
+@click.option("--run", is_flag=True, help="Do the work now; summaries by the language model of summary.llm.")
 @click.option(
     "--reason", type=click.Choice(["schedule", "request"]), help="Include blocks far from being compacted: all of them."
 )
@@ -62,25 +62,33 @@ def jobs(place: OpenStore, *, session_id: str | None, run: bool, reason: str | N
     block's messages without the user's; room: what its summary may cost; both are bounds, in tokens.
     """
     due = _due(place, session_id, reason or "", limit)
-    read = _read_facts(place, due, reason or "schedule") if run else []
-    done = _summarize(place, due, reason or "") if run and due.missing is None and due.jobs else []
+    read, done = _done(place, due, reason or "") if run else ([], [])
     values = {
-        "facts": [_unread_json(one) for one in due.unread],
-        "read": [_read_json(one) for one in read] if run else None,
-        "jobs": [_job_json(job) for job in due.jobs],
+        "facts": [*map(_unread_json, due.unread)],
+        "read": [*map(_read_json, read)] if run else None,
+        "jobs": [*map(_job_json, due.jobs)],
         "total": due.every,
-        "done": [_done_json(one) for one in done] if run else None,
+        "done": [*map(_done_json, done)] if run else None,
         "model": due.missing is None,
         "failed": [{"session": name, "why": str(error)} for name, error in due.failed.items()],
     }
-    unwritten = run and sum(one.summary is not None for one in done) < len(due.jobs)
-    codes = [
-        ANSWER_IS_NO if unwritten or any(one.why for one in read) else 0,
-        USAGE if unwritten and due.missing is not None else 0,
-        *map(exit_code, due.failed.values()),
-    ]
-    wrong = [*_wrong(due, read, done if run and due.missing is None else None)]
-    return Result(values, lambda out: _put_done(out, due, read, done) if run else _put_due(out, due), max(codes), wrong)
+    if not run:
+        return Result(values, lambda out: _put_due(out, due), _code(due), [*_wrong(due)])
+    code = _code(due, read, unwritten=len(due.jobs) > sum(one.summary is not None for one in done))
+    return Result(values, lambda out: _put_done(out, due, read, done), code, [*_wrong(due, read, done)])
+
+
+def _done(place: OpenStore, due: DueWork, reason: str) -> tuple[list[LearningResult], list[TaskResult]]:
+    """Do what is due: read messages for facts, and write summaries where a language model is named."""
+    read = _read_facts(place, due, reason or "schedule")
+    return read, _summarize(place, due, reason) if due.missing is None and due.jobs else []
+
+
+def _code(due: DueWork, read: Sequence[LearningResult] = (), *, unwritten: bool = False) -> int:
+    """Return the exit code of the worst that happened."""
+    no = ANSWER_IS_NO if unwritten or any(one.why for one in read) else 0
+    usage = USAGE if unwritten and due.missing is not None else 0
+    return max(no, usage, *map(exit_code, due.failed.values()), 0)
 
 
 def _due(place: OpenStore, session_id: str | None, reason: str, limit: int) -> DueWork:
@@ -109,17 +117,15 @@ def _unread(place: OpenStore, session_id: str) -> Iterator[UnreadMessages]:
     """Yield what each reader has to read of a session; nothing of one that belongs to nobody."""
     wired, messages = place.wired, place.length(session_id)
     memory = wired.loaded.settings.memory
-    has_user = any(one.scope.user for one in SCOPE.state(place.store, session_id))
-    if not wired.remembering.learns or not messages or not (has_user or memory.extract is not None):
+    by_model = memory.extract == "model" or (memory.extract is None and bool(memory.llm))
+    has_reader = memory.extract is not None or any(one.scope.user for one in SCOPE.state(place.store, session_id))
+    if not (wired.remembering.learns and messages and has_reader):
         return
-    by_model = memory.extract == "model" or (memory.extract is None and memory.llm)
-    # Where nothing is kept yet, no place for it is made.
-    is_begun = wired.remembering.kept() is not None
-    for reader in (RULES, MODEL) if by_model else (RULES,):
-        whole = UnreadMessages(session_id, reader, 0, messages - 1)
-        unread = study_of(wired, session_id).unread(reader) if is_begun else whole
-        if unread is not None:
-            yield unread
+    if wired.remembering.kept() is None:  # where nothing is kept yet, no place for it is made
+        yield from (UnreadMessages(session_id, reader, 0, messages - 1) for reader in READERS[: 1 + by_model])
+        return
+    study = study_of(wired, session_id)
+    yield from filter(None, map(study.unread, READERS[: 1 + by_model]))
 
 
 def _missing(place: OpenStore) -> str | None:
@@ -157,7 +163,7 @@ def _read_facts(place: OpenStore, due: DueWork, reason: str) -> list[LearningRes
     worker, every = BackgroundWorker(FactWork(), *by_model), sum(map(_messages, due.unread))
     with bar("reading") as tick:
 
-        def told(one: TaskOutcome) -> None:
+        def watch(one: TaskOutcome) -> None:
             if isinstance(one, LearningResult):
                 read.append(one)
                 tick(sum(_messages(each.unread) for each in read), every)
@@ -165,7 +171,7 @@ def _read_facts(place: OpenStore, due: DueWork, reason: str) -> list[LearningRes
         for name in dict.fromkeys(one.session_id for one in due.unread):
             try:
                 # Whoever asks waits for no turn to end.
-                worker.work(place.seen(name), WorkOrder(reason=reason, told=told))
+                worker.work(place.seen(name), WorkOrder(reason=reason, told=watch))
             except SquidbotError as error:
                 due.failed[name] = error
     return read
@@ -176,14 +182,14 @@ def _summarize(place: OpenStore, due: DueWork, reason: str) -> list[TaskResult]:
     made, done = SummaryWorker(place.wired.llm(), place.wired.job_settings()), list["TaskResult"]()
     with bar("summarizing") as tick:
 
-        def told(one: TaskResult) -> None:
+        def watch(one: TaskResult) -> None:
             done.append(one)
             tick(len(done), len(due.jobs))
 
         for name in dict.fromkeys(job.session_id for job in due.jobs):
             most = sum(job.session_id == name for job in due.jobs)
             try:
-                made.run(due.sessions[name], limit=most, reason=reason, told=told)
+                made.run(due.sessions[name], limit=most, reason=reason, told=watch)
             except SquidbotError as error:
                 due.failed[name] = error
     return done
@@ -193,13 +199,13 @@ def _messages(one: UnreadMessages) -> int:
     return one.last_seq - one.first_seq + 1
 
 
-def _wrong(due: DueWork, read: list[LearningResult], done: list[TaskResult] | None) -> Iterator[str]:
+def _wrong(due: DueWork, read: Sequence[LearningResult] = (), done: Sequence[TaskResult] | None = None) -> Iterator[str]:
     yield from (f"{name}: {error}" for name, error in due.failed.items())
     failed: list[tuple[UnreadMessages | SummaryTask, str]] = [(one.unread, one.why) for one in read if one.why]
     failed += [(one.job, one.why) for one in done or () if one.summary is None]
     for work, why in failed:
         yield f"{work.session_id} {span(work.first_seq, work.last_seq)}: {why}"
-    if done is not None:
+    if done is not None and due.missing is None:
         left = sum(job.session_id not in due.failed for job in due.jobs)
         left -= sum(one.job.session_id not in due.failed for one in done)
         if left > 0:
@@ -207,8 +213,8 @@ def _wrong(due: DueWork, read: list[LearningResult], done: list[TaskResult] | No
 
 
 def _unread_json(one: UnreadMessages) -> dict[str, object]:
-    said = {"session": one.session_id, "first": span(one.first_seq), "last": span(one.last_seq)}
-    return {**said, "reader": one.reader}
+    values = {"session": one.session_id, "first": span(one.first_seq), "last": span(one.last_seq)}
+    return {**values, "reader": one.reader}
 
 
 def _read_json(one: LearningResult) -> dict[str, object]:

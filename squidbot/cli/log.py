@@ -138,15 +138,13 @@ def _requests(place: OpenStore, name: str, first_seq: int) -> dict[int, LoggedRe
     found = [_request(record) for record in place.store.records(name, REQUEST, first)]
     plans = {plan.plan_id: plan for plan in place.plans(name)}
     by_answer: dict[int, LoggedRequest] = {}
-    plan_id = found[0].record.plan_id if first else -1
-    for request in found[1 if first else 0 :]:
-        record = request.record
-        event = plans.get(record.plan_id) if record.plan_id != plan_id else None
-        plan_id = record.plan_id
-        if record.messages >= 0:
+    for older, request in zip([None, *found], found, strict=False):
+        plan_id, answer = request.record.plan_id, request.record.messages
+        event = plans.get(plan_id) if older is None or older.record.plan_id != plan_id else None
+        if answer >= 0 and (older or not first):
             # A request that was recorded before it was answered is there again, with its usage.
-            before = by_answer.get(record.messages)
-            by_answer[record.messages] = request._replace(event=event or (before.event if before else None))
+            earlier = by_answer.get(answer)
+            by_answer[answer] = request._replace(event=event or (earlier.event if earlier else None))
     return by_answer
 
 
@@ -162,22 +160,12 @@ def _request(record: Record) -> LoggedRequest:
 def _turn(
     messages: Sequence[ShownMessage], requests: dict[int, LoggedRequest], window: ContextWindow | None
 ) -> LoggedTurn:
-    results = {call_id: (one, text) for one in messages for call_id, text in results_of(one).items()}
     answers = [one for one in messages if one.row.role == "assistant"]
-    calls, cuts = [], []
-    for number, answer in enumerate(answers, 1):
-        for call in answer.calls:
-            result, text = results.get(call.id, (None, None))
-            given = parameters_of(call.arguments)
-            calls.append({"tool": call.name, "action": action_of(given), "parameters": given, "result": text})
-            calls[-1]["iteration"] = number
-            sent = f"; truncated to {result.row.sent_cost.estimate:,} tokens" if result and result.is_cut else ""
-            cuts.append(sent)
-    sent_requests = [(number, one, requests.get(one.row.seq)) for number, one in enumerate(answers, 1)]
-    rows = [(number, one, request) for number, one, request in sent_requests if request]
+    known = [(number, one) for number, one in enumerate(answers, 1) if one.row.seq in requests]
     last = answers[-1] if answers else None
     newest = requests.get(last.row.seq) if last else None
     budget = [*_budget(newest.record, window)] if newest else []
+    calls, cuts = _calls(messages, answers)
     values = {
         "turn": span(messages[0].row.seq),
         "last": span(messages[-1].row.seq),
@@ -187,12 +175,29 @@ def _turn(
             for one in messages
             if one.row.role in {"user", "system"} and not one.row.result_ids
         ],
-        "requests": [{"iteration": number, "answer": one.handle, **request.to_json()} for number, one, request in rows],
+        "requests": [
+            {"iteration": number, "answer": one.handle, **requests[one.row.seq].to_json()} for number, one in known
+        ],
         "tool_calls": calls,
         "response": last.text if last and not last.calls else None,
         "budget": {name: tokens for name, tokens, _ in budget} or None,
     }
-    return LoggedTurn(values, [request for _, _, request in rows], cuts, budget)
+    return LoggedTurn(values, [requests[one.row.seq] for _, one in known], cuts, budget)
+
+
+def _calls(messages: Sequence[ShownMessage], answers: Sequence[ShownMessage]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Return the tool calls of answers as values for JSON, and of each what to say where its result was truncated."""
+    results = {call_id: (one, text) for one in messages for call_id, text in results_of(one).items()}
+    calls, cuts = [], []
+    for number, answer in enumerate(answers, 1):
+        for call in answer.calls:
+            result, text = results.get(call.id, (None, None))
+            given = parameters_of(call.arguments)
+            named = {"tool": call.name, "action": action_of(given), "parameters": given}
+            calls.append({**named, "result": text, "iteration": number})
+            sent_tokens = result.row.sent_cost.estimate if result and result.is_cut else 0
+            cuts.append(f"; truncated to {sent_tokens:,} tokens" if sent_tokens else "")
+    return calls, cuts
 
 
 def _budget(record: LastRequest, window: ContextWindow | None) -> Iterator[tuple[str, int, str]]:
@@ -211,8 +216,7 @@ def _budget(record: LastRequest, window: ContextWindow | None) -> Iterator[tuple
 def _put_turn(out: Printer, turn: LoggedTurn, *, whole: bool) -> None:
     values, calls = turn.values, turn.values["tool_calls"]
     when = f", {clock(values['time'])}" if values["time"] is not None else ""
-    run = values["turn"] if values["turn"] == values["last"] else f"{values['turn']}-{values['last']}"
-    out.rule(f"turn {values['turn']}: {run}{when}")
+    out.rule(f"turn {values['turn']}: {'-'.join(dict.fromkeys((values['turn'], values['last'])))}{when}")
     out.heading("REQUEST MESSAGES")
     for one in values["asked"]:
         out.body(f"[{one['role']}] {one['text']}", whole=whole)
@@ -220,15 +224,15 @@ def _put_turn(out: Printer, turn: LoggedTurn, *, whole: bool) -> None:
         out.table([*map(_request_row, values["requests"])], indent="  ")
     else:
         out.say("no request is recorded for this turn", "dim", indent="  ")
-    for request in turn.requests:
-        if request.event:
-            out.say(event_line(request.event), indent="  ")
+    for event in filter(None, (request.event for request in turn.requests)):
+        out.say(event_line(event), indent="  ")
     iterations = count(len({call["iteration"] for call in calls}), "iteration")
     out.heading(f"TOOL CALLS ({count(len(calls), 'call')} across {iterations})")
     for number, (call, cut) in enumerate(zip(calls, turn.cuts, strict=True), 1):
         _put_call(out, number, call, cut, whole=whole)
     out.heading("RESPONSE")
-    out.body("(none yet)" if values["response"] is None else values["response"], whole=whole)
+    response = values["response"]
+    out.body("(none yet)" if response is None else response, whole=whole)
     if turn.budget:
         out.heading(f"BUDGET of request {values['requests'][-1]['number']} (bounds, in tokens)")
         out.numbers(turn.budget)

@@ -38,6 +38,7 @@ from squidbot.wiring.journal import journal_of, timed_rules
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from squidbot.adapters.stdlib.daybook import Daybook
     from squidbot.cli.printer import Printer
     from squidbot.config import Loaded
     from squidbot.core.journal import JournalEntry
@@ -87,12 +88,12 @@ def scoped(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @contextmanager
 def opened(
-    whose: dict[str, Any], *, makes: bool = False, told: set[str] | None = None
+    whose: dict[str, Any], *, makes: bool = False, withdrawn: set[str] | None = None
 ) -> Iterator[tuple[Memories, Loaded]]:
     """Give the facts that a scope sees, in the named file, else in that of the settings; and the settings.
 
-    `makes` a missing file. With `told`, forgotten facts also leave the sessions that were told of them: those in the
-    named file, else of the settings; the ids of these sessions are added to it.
+    `makes` a missing file. With `withdrawn`, forgotten facts also leave the sessions that had them in requests: those
+    in the named file, else of the settings; the ids of these sessions are added to it.
 
     Raises:
         ConfigError: a setting is wrong, or facts would be kept in memory only.
@@ -107,20 +108,22 @@ def opened(
         raise ConfigError("facts are kept in no file; say --store FILE.db, or set memory.path in ./squidbot.toml")
     if name == "sqlite3" and not makes and not Path(path).exists():
         raise StoreError(f"{path}: there is no such file; squidbot memory add makes it")
-    store = StoreTable()
-    if told is not None:
-        # Nothing is made by forgetting: a missing store of sessions stays so.
-        named = StoreTable(file) if file else loaded.settings.store
-        store = named if not named.path or Path(loaded.absolute(named.path)).exists() else store
+    store = StoreTable() if withdrawn is None else _sessions_of(loaded, file)
     kept = {"path": store.path, "adapter": store.adapter}
     wired = wire(loaded.changed(memory={"provider": name, "path": path}, store=kept))
     try:
         memories = wired.remembering.memories(wired.meter(), Scope(**scope))
-        if told is not None:
-            memories = replace(memories, forgot=lambda *fact: told.update(wired.retract(*fact)))
+        if withdrawn is not None:
+            memories = replace(memories, forgot=lambda *fact: withdrawn.update(wired.retract(*fact)))
         yield memories, wired.loaded
     finally:
         wired.close()
+
+
+def _sessions_of(loaded: Loaded, file: str | None) -> StoreTable:
+    """Return the store of sessions in the named file, else of the settings; an empty one for a missing file."""
+    store = StoreTable(file) if file else loaded.settings.store
+    return store if not store.path or Path(loaded.absolute(store.path)).exists() else StoreTable()
 
 
 def _note_written(store: str | None, *files: Path) -> None:
@@ -135,9 +138,9 @@ def _note_written(store: str | None, *files: Path) -> None:
 # -- searched, listed, added, forgotten ------------------------------------------------------------------------
 
 
-def _told(told: MemoryPage, code: int = 0) -> Result:
+def _page_of(page: MemoryPage, code: int = 0) -> Result:
     return Result(
-        {"memories": [_fact_json(one) for one in told.memories], "text": told.text}, for_people(told.text), code
+        {"memories": [_fact_json(one) for one in page.memories], "text": page.text}, for_people(page.text), code
     )
 
 
@@ -169,8 +172,8 @@ def search(*, query: str, limit: int, category: str | None, past: bool, **whose:
     tag = JOURNAL if category == JOURNAL else ""
     kind = next((one for one in CATEGORIES if one == category), None)
     with opened(whose) as (memories, _):
-        told = memories.search(MemoryQuery(query, kind, limit, past=past, tag=tag), time.time())
-    return _told(told, 0 if told.memories else ANSWER_IS_NO)
+        page = memories.search(MemoryQuery(query, kind, limit, past=past, tag=tag), time.time())
+    return _page_of(page, 0 if page.memories else ANSWER_IS_NO)
 
 
 @memory.command("list")
@@ -182,7 +185,7 @@ def search(*, query: str, limit: int, category: str | None, past: bool, **whose:
 def list_(*, limit: int, category: FactCategory | None, after: str, past: bool, **whose: str) -> Result:
     """List facts, newest first."""
     with opened(whose) as (memories, _):
-        return _told(memories.listed(MemoryQuery("", category, limit, after=after, past=past), time.time()))
+        return _page_of(memories.listed(MemoryQuery("", category, limit, after=after, past=past), time.time()))
 
 
 @memory.command(short_help="Remember a text, one fact as a sentence.")
@@ -195,7 +198,7 @@ def add(*, text: str, category: FactCategory, replaces: str, tags: tuple[str, ..
     """Remember TEXT, one fact as a sentence. Secrets in it are taken out."""
     added = NewMemory(text, category, replaces, tags, "user", reason="added on the command line")
     with opened(whose, makes=True) as (memories, _):
-        return _told(memories.add(added, time.time()))
+        return _page_of(memories.add(added, time.time()))
 
 
 _ids = click.argument("memory_ids", metavar="ID...", nargs=-1, required=True)
@@ -214,13 +217,13 @@ def forget(*, memory_ids: tuple[str, ...], reason: str, yes: bool, **whose: str)
             for one in ids:
                 click.echo(f"{one}: {line(memories.one(one).text)}", err=True)
         click.confirm(f"Forget {count(len(ids), 'fact')} for good?", abort=True, err=True)
-    with opened(whose, told=sessions) as (memories, _):
+    with opened(whose, withdrawn=sessions) as (memories, _):
         # Unknown ids come first, and are refused before anything is forgotten.
-        told = [memories.forget(one, reason) for one in sorted(ids, key=lambda one: _is_there(memories, one))]
-    said = [for_people(one.text) for one in told]
+        answers = [memories.forget(one, reason) for one in sorted(ids, key=lambda one: _is_there(memories, one))]
+    lines = [for_people(one.text) for one in answers]
     if sessions:
-        said.append(f"removed from what {count(len(sessions), 'session was', 'sessions were')} told")
-    return Result({"forgotten": ids, "sessions": sorted(sessions)}, "\n".join(said))
+        lines.append(f"removed from what {count(len(sessions), 'session was', 'sessions were')} told")
+    return Result({"forgotten": ids, "sessions": sorted(sessions)}, "\n".join(lines))
 
 
 def _is_there(memories: Memories, memory_id: str) -> bool:
@@ -267,14 +270,14 @@ def _pairs(one: Memory, now: float) -> list[tuple[str, str]]:
 # -- merged, restored ------------------------------------------------------------------------------------------
 
 
-@memory.command(short_help="Have one fact stand for others that say the same.")
-@click.option("--yes", is_flag=True, help="Do it; without this nothing is changed.")
+@memory.command(short_help="Merge facts that say the same.")
+@click.option("--yes", is_flag=True, help="Do it; without it nothing changes.")
 @scoped
 def merge(*, yes: bool, **whose: str) -> Result:
-    """Have one fact stand for others that say nearly the same, at most ten at once; these are kept as history.
+    """Merge facts that say nearly the same, at most ten at once; the others are kept as history.
 
-    The more trusted stays, of equals the newer. They are compared by meaning where settings name an embedder, else by
-    words. `restore` takes it back.
+    The more trusted fact stays, or the newer of equals. Facts are compared by meaning where settings name an embedder,
+    else by words. `restore` takes a merge back.
     """
     with opened(whose) as (memories, _):
         held = memories.store.listed(memories.view, limit=MOST_COMPARED)
@@ -294,8 +297,8 @@ def _put_merges(out: Printer, plan: Sequence[Merge], *, is_done: bool) -> None:
         return
     pairs = [(one, "\n".join(f"{each.memory_id}: {each.text}" for each in one.gone)) for one in plan]
     out.table([{"stays": x.kept.memory_id, "fact": x.kept.text, "goes": gone, "why": x.reason} for x, gone in pairs])
-    told = "kept as history" if is_done else "would be kept as history; --yes does it"
-    out.say(f"{count(sum(len(one.gone) for one in plan), 'fact')} {told}", "" if is_done else "dim")
+    text = "kept as history" if is_done else "would be kept as history; --yes does it"
+    out.say(f"{count(sum(len(one.gone) for one in plan), 'fact')} {text}", "" if is_done else "dim")
 
 
 def similar(memories: Memories, held: Sequence[Memory]) -> Callable[[Memory, Memory], float] | None:
@@ -325,13 +328,13 @@ def restore(*, memory_ids: tuple[str, ...], **whose: str) -> Result:
     with opened(whose) as (memories, _):
         old = [memories.one(memory_id) for memory_id in dict.fromkeys(memory_ids)]
         memories.store.supersede({one.memory_id: "" for one in old})
-    said = [
+    lines = [
         f"{one.memory_id} holds again; {one.superseded_by}, which replaced it, holds, too"
         if one.superseded_by
         else f"{one.memory_id} holds already: nothing replaced it"
         for one in old
     ]
-    return Result({"restored": [one.memory_id for one in old]}, "\n".join(said))
+    return Result({"restored": [one.memory_id for one in old]}, "\n".join(lines))
 
 
 # -- as files --------------------------------------------------------------------------------------------------
@@ -339,7 +342,7 @@ def restore(*, memory_ids: tuple[str, ...], **whose: str) -> Result:
 
 @memory.command(short_help="Write all facts as JSON lines.")
 @click.argument("file", metavar="FILE", type=click.Path(dir_okay=False), default="-")
-@click.option("--files", is_flag=True, help="Include what is indexed of files, which reindex makes anew.")
+@click.option("--files", is_flag=True, help="Include indexed files, which reindex can make again.")
 @scoped
 def export(*, file: str, files: bool, **whose: str) -> Result:
     """Write all facts, history too, as JSON lines; to standard output without FILE."""
@@ -440,7 +443,7 @@ def _in_order(facts: list[Memory]) -> list[Memory]:
 
 @memory.command(short_help="Write facts and journal as YAML notes, or read them.")
 @click.argument("folder", metavar="FOLDER")
-@click.option("--read", is_flag=True, help="Add what the notes in FOLDER say.")
+@click.option("--read", is_flag=True, help="Add the notes in FOLDER.")
 @scoped
 def notes(*, folder: str, read: bool, **whose: str) -> Result:
     """Write declarative_notes.yml (facts) and summary_notes.yml (the journal) into FOLDER, or read them from there."""
@@ -466,14 +469,14 @@ class RemadeIndex(NamedTuple):
     waiting: int = 0
 
 
-@memory.command(short_help="Index what files say; make missing vectors.")
+@memory.command(short_help="Index files; make missing vectors.")
 @click.argument("paths", metavar="[PATH...]", nargs=-1)
-@click.option("--drop", is_flag=True, help="Remove what is indexed of them; all without PATH.")
-@click.option("--dry-run", is_flag=True, help="Say what would become of each file, and write nothing.")
-@click.option("--anew", is_flag=True, help="Make all vectors and the index of words anew.")
+@click.option("--drop", is_flag=True, help="Remove them from the index; all files without PATH.")
+@click.option("--dry-run", is_flag=True, help="Show what would happen to each file; write nothing.")
+@click.option("--anew", is_flag=True, help="Rebuild all vectors and the index of words.")
 @scoped
 def reindex(*, paths: tuple[str, ...], drop: bool, dry_run: bool, anew: bool, **whose: str) -> Result:
-    """Index what files say: read new and changed ones; and make missing vectors.
+    """Index files: read new and changed ones, and make missing vectors.
 
     PATH is a file, a folder or a pattern; without one it is all of memory.index_paths, and earlier PATHs.
     """
@@ -485,8 +488,8 @@ def reindex(*, paths: tuple[str, ...], drop: bool, dry_run: bool, anew: bool, **
     values = {"dry_run": dry_run, "files": [one._asdict() for one in done.outcomes], "unchanged": done.unchanged}
     # Whoever named no files, and has none, came for the vectors.
     of_files = _file_lines(done, paths, dry_run=dry_run) if paths or _counts(done) or made == RemadeIndex() else ()
-    said = "\n".join((*of_files, *_made_lines(made)))
-    return Result({**values, "read": done.read, "made": made._asdict()}, said)
+    text = "\n".join((*of_files, *_made_lines(made)))
+    return Result({**values, "read": done.read, "made": made._asdict()}, text)
 
 
 def _patient() -> Callable[[float], None]:
@@ -538,15 +541,15 @@ def _made_lines(made: RemadeIndex) -> Iterator[str]:
 
 
 def _file_lines(done: IndexReport, paths: Sequence[str], *, dry_run: bool) -> Iterator[str]:
-    width = min(60, max((len(one.path) for one in done.outcomes), default=0))
-    for one in done.outcomes:
-        yield f"{one.became:<8} {line(one.path):<{width}}  {line(_about(one))}".rstrip()
-    said = _counts(done)
-    new, old = sum(one.new_chunks for one in done.outcomes), sum(one.old_chunks for one in done.outcomes)
-    if said and len(done.outcomes) == done.count("skipped") and not old:
-        yield f"nothing has changed: {said}"
-    elif said:
-        yield f"files: {said}; {count(new, 'piece')} came, {old} went{'; nothing was written' if dry_run else ''}"
+    files = done.outcomes
+    width = min(60, max((len(one.path) for one in files), default=0))
+    yield from (f"{one.became:<8} {line(one.path):<{width}}  {line(_about(one))}".rstrip() for one in files)
+    counts = _counts(done)
+    new, old = (sum(getattr(one, name) for one in files) for name in ("new_pieces", "old_pieces"))
+    if counts and len(files) == done.count("skipped") and not old:
+        yield f"nothing has changed: {counts}"
+    elif counts:
+        yield f"files: {counts}; {count(new, 'piece')} came, {old} went{'; nothing was written' if dry_run else ''}"
     elif paths:
         yield f"there is no file to read in {line(', '.join(paths))}"
     else:
@@ -590,27 +593,27 @@ def journal(  # noqa: PLR0913  # an argument for each option
 ) -> Result:
     """Show the newest entries of the journal, newest first, or those of a day in their order."""
     book = journal_of(load_settings(), folder, Scope(agent=agent, **whose))
-    if day is None:
-        read = book.latest(limit or NEWEST, tag=tag, agent_id=agent)
-    else:
-        try:
-            read = book.of_day(day)
-        except NotFoundError as error:
-            raise click.BadParameter(str(error), param_hint="--day") from error
-        wanted = (one for one in read.entries if tag in {"", *one.tags} and agent in {"", one.agent_id})
-        read = JournalPage(tuple(islice(wanted, limit)), read.faults)
+    read = book.latest(limit or NEWEST, tag=tag, agent_id=agent) if day is None else _of_day(book, day)
+    wanted = (one for one in read.entries if tag in {"", *one.tags} and agent in {"", one.agent_id})
+    entries = [*islice(wanted, limit)]
 
     def put(out: Printer) -> None:
-        if not read.entries:
+        if not entries:
             complain(f"{book.folder}: no such entries")
         elif markdown:
-            click.echo(block("\n".join(map(as_markdown, read.entries))), nl=False)
+            click.echo(block("\n".join(map(as_markdown, entries))), nl=False)
         else:
-            put_entries(out, read.entries)
+            put_entries(out, entries)
 
-    entries = [_entry_json(one) for one in read.entries]
-    values = {"folder": str(book.folder), "entries": entries, "faults": list(read.faults)}
+    values = {"folder": str(book.folder), "entries": [*map(_entry_json, entries)], "faults": list(read.faults)}
     return Result(values, put, DAMAGED_DATA if read.faults else 0 if entries else ANSWER_IS_NO, read.faults)
+
+
+def _of_day(book: Daybook, day: str) -> Read:
+    try:
+        return book.of_day(day)
+    except NotFoundError as error:
+        raise click.BadParameter(str(error), param_hint="--day") from error
 
 
 def put_entries(out: Printer, entries: Sequence[JournalEntry]) -> None:
@@ -630,5 +633,5 @@ def put_entries(out: Printer, entries: Sequence[JournalEntry]) -> None:
 
 def _entry_json(entry: JournalEntry) -> dict[str, object]:
     keys = ("time", "timestamp", "agent_id", "run_id", "summary", "source_session")
-    said = {key: getattr(entry, key) for key in keys} | {key: list(getattr(entry, key)) for key in LISTS}
-    return {**said, "token_usage": None if entry.total_tokens is None else {"total": entry.total_tokens}}
+    values = {key: getattr(entry, key) for key in keys} | {key: list(getattr(entry, key)) for key in LISTS}
+    return {**values, "token_usage": None if entry.total_tokens is None else {"total": entry.total_tokens}}

@@ -112,23 +112,27 @@ def _layers(_: click.Context, __: click.Parameter, value: str | None) -> int | N
 
 @click.group(cls=ResultGroup)
 def model() -> None:
-    """Say what a model file takes of memory, and the largest window that fits."""
+    """Show how much memory a model file needs, and the largest window that fits."""
 
 
 @model.command()
 @click.argument("model")
-@click.option("--window", metavar="N", callback=tokens, help="This window instead of the largest that fits.")
+@click.option("--window", metavar="N", callback=tokens, help="Size for this window, not for the largest that fits.")
 @click.option("--kv", type=click.Choice(get_args(KvType)), help="The type of the KV cache.  [default: f16]")
 @click.option("--gpu-layers", metavar="N|all|auto", callback=_layers, help="Layers on GPUs.  [default: all]")
-@click.option("--vram", metavar="BYTES,...", callback=_bytes, help="Free memory of each GPU, not that of this machine.")
+@click.option(
+    "--vram", metavar="BYTES,...", callback=_bytes, help="Free memory of each GPU, instead of this machine's."
+)
 @click.option("--batch", metavar="N", type=click.IntRange(1), help="Tokens of a physical batch.  [default: 512]")
-@click.option("--no-flash-attn", is_flag=True, help="Without flash attention.")
-@click.option("--margin", metavar="MIB", type=click.IntRange(0), help="What stays free on a device.  [default: 1536]")
-@click.option("--verify", is_flag=True, help="Ask llama.cpp itself, too: a dry run in a child, nothing is loaded.")
+@click.option("--no-flash-attn", is_flag=True, help="Turn flash attention off.")
+@click.option(
+    "--margin", metavar="MIB", type=click.IntRange(0), help="Free memory to leave on a device.  [default: 1536]"
+)
+@click.option("--verify", is_flag=True, help="Compare with a dry run of llama.cpp; nothing is loaded.")
 def size(*, model: str, vram: tuple[int, ...] | None, verify: bool, **given: Any) -> Result:  # noqa: ANN401  # options
-    """Say what MODEL takes of memory, and the largest window that fits; it is not loaded.
+    """Show how much memory MODEL needs, and the largest window that fits. It is not loaded.
 
-    MODEL is a GGUF file (any part of several), or an alias of ./squidbot.toml, whose values the options then change.
+    MODEL is a GGUF file (any part of several), or an alias of ./squidbot.toml; options override its values.
     """
     loaded, main = load_settings(), Machine().main_memory()
     asked = _asked(loaded, _alias(loaded, model), model, given)
@@ -308,18 +312,19 @@ def _others(found: Sequence[Alternative], sizing: Sizing) -> tuple[Alternative, 
     return tuple(one for one in found if not sizing.fits or one.window_tokens > sizing.window_tokens)
 
 
-def _with_compute(sizing: Sizing, said: DryRunSetting) -> Sizing:
+def _with_compute(sizing: Sizing, measured: Measured) -> Sizing:
     """Return a sizing with llama.cpp's own compute buffers, where it sees the devices that the sizing is for.
 
     The sizing as it is, where it is for other devices: for those that were named, or for GPUs that this build of
     llama.cpp does not know.
     """
     buffers: dict[int, int] = {}
-    for name, size_bytes in said.compute_bytes.items():
+    for name, size_bytes in measured.compute_bytes.items():
         found = _ON_DEVICE.fullmatch(name)
         number = int(found[1] or 0) if found else -1
         buffers[number] = buffers.get(number, 0) + size_bytes
-    if said.failure or {held.number for held in sizing.devices if held.number >= 0} != {n for n in buffers if n >= 0}:
+    devices = {held.number for held in sizing.devices if held.number >= 0}
+    if measured.failure or devices != {number for number in buffers if number >= 0}:
         return sizing
 
     def planned(held: DeviceMemory) -> DeviceMemory:
@@ -345,8 +350,8 @@ def _largest_window(
     while too_large - fits > 1:
         places = sorted({fits + (too_large - fits) * part // (AT_ONCE + 1) for part in range(1, AT_ONCE + 1)} - {fits})
         run = verify(path, [replace(loading, n_ctx=windows[place]) for place in places])
-        for place, said in zip(places, run.settings, strict=True):
-            sizing = _with_compute(sizing_at(said.loading), said)
+        for place, measured in zip(places, run.settings, strict=True):
+            sizing = _with_compute(sizing_at(measured.loading), measured)
             if not sizing.fits:
                 too_large = place
                 break
@@ -372,15 +377,15 @@ def _put_size(out: Printer, answer: SizeAnswer) -> None:
             out.blank()
             out.say(NOTHING_FITS)
         out.blank()
-        said = "compute by llama.cpp's dry run, all else" if answer.sizing.method == "dry run" else "said"
-        out.say(f"{said} by the file's header; not counted: {NOT_COUNTED}", "dim")
+        dry = "compute by llama.cpp's dry run, the rest " if answer.sizing.method == "dry run" else ""
+        out.say(f"{dry}by the file's header; not counted: {NOT_COUNTED}", "dim")
     if answer.verified is not None:
         out.blank()
         _put_verified(out, answer, answer.verified)
 
 
 def _size_json(answer: SizeAnswer) -> dict[str, object]:
-    """Return it as values that JSON holds; sizes in bytes, windows in tokens."""
+    """Return the answer for JSON; sizes in bytes, windows in tokens."""
     sizing = answer.sizing
     measured = {key: getattr(sizing, name) if sizing else None for key, name in MEASURED.items()}
     return {
@@ -451,8 +456,8 @@ def _compute(held: DeviceMemory) -> str:
         return compute.reason
     if compute.kind == "dry run":
         return "llama.cpp's own plan"
-    said = f"{_mib(compute.closed_bytes)} + {_mib(compute.guard_bytes)} guard"
-    return f"{said}; wide: {compute.reason}" if compute.kind == "wide" else said
+    text = f"{_mib(compute.closed_bytes)} + {_mib(compute.guard_bytes)} guard"
+    return f"{text}; wide: {compute.reason}" if compute.kind == "wide" else text
 
 
 def _nothing_fits(answer: SizeAnswer) -> bool:
@@ -475,27 +480,28 @@ def _put_others(out: Printer, others: tuple[Alternative, ...]) -> None:
 
 
 def _put_verified(out: Printer, answer: SizeAnswer, verified: DryRun) -> None:
-    said, sizing = verified.settings[0], answer.sizing
+    measured, sizing = verified.settings[0], answer.sizing
     out.heading(f"llama.cpp's own dry run (llama-cpp-python {verified.version})")
-    if said.failure:
-        out.say(said.failure)
+    if measured.failure:
+        out.say(measured.failure)
         return
     rows = [("tensors", verified.model_bytes, _differs(verified.model_bytes, answer.tensor_bytes))]
-    rows.append(("KV cache", said.kv_bytes, _differs(said.kv_bytes, sizing.kv_bytes if sizing else None, said)))
-    if said.recurrent_bytes:
+    mine = sizing.kv_bytes if sizing else None
+    rows.append(("KV cache", measured.kv_bytes, _differs(measured.kv_bytes, mine, measured)))
+    if measured.recurrent_bytes:
         mine = sizing.recurrent_bytes if sizing else None
-        rows.append(("recurrent state", said.recurrent_bytes, _differs(said.recurrent_bytes, mine, said)))
-    for name, compute in said.compute_bytes.items():
+        rows.append(("recurrent state", measured.recurrent_bytes, _differs(measured.recurrent_bytes, mine, measured)))
+    for name, compute in measured.compute_bytes.items():
         rows.append((f"compute, {name}", compute, "on this machine"))
     out.numbers(rows)
     out.say("in bytes; header and dry run are compared", "dim")
 
 
-def _differs(size_bytes: int, mine: int | None, said: DryRunSetting | None = None) -> str:
+def _differs(size_bytes: int, mine: int | None, measured: Measured | None = None) -> str:
     """Return how a size that llama.cpp says stands to the header's; what it rounds is equal where it could be."""
     if mine is None:
         return "the header does not tell"
-    rounded = ROUNDED_BYTES * len(said.caches) if said is not None else 0
+    rounded = ROUNDED_BYTES * len(measured.caches) if measured is not None else 0
     if size_bytes == mine:
         return "equal"
     if abs(size_bytes - mine) <= rounded:
@@ -514,18 +520,18 @@ def _found_json(answer: SizeAnswer) -> dict[str, object]:
 
 def _told_json(verified: DryRun) -> dict[str, object]:
     """Return what llama.cpp alone tells, of a layout that the header does not."""
-    said = verified.settings[0]
-    if said.failure:
+    measured = verified.settings[0]
+    if measured.failure:
         return {}
-    compute = sum(said.compute_bytes.values())
+    compute = sum(measured.compute_bytes.values())
     return {
-        "window": said.window_tokens,
+        "window": measured.window_tokens,
         "weights_bytes": verified.model_bytes,
-        "kv_bytes": said.kv_bytes,
-        "recurrent_bytes": said.recurrent_bytes,
+        "kv_bytes": measured.kv_bytes,
+        "recurrent_bytes": measured.recurrent_bytes,
         "compute_bytes": compute,
         "compute_kind": "dry run",
-        "total_bytes": verified.model_bytes + said.kv_bytes + said.recurrent_bytes + compute,
+        "total_bytes": verified.model_bytes + measured.kv_bytes + measured.recurrent_bytes + compute,
         "source": "dry run",
     }
 
@@ -534,8 +540,8 @@ def _device_json(held: DeviceMemory) -> dict[str, object]:
     keys = ("number", "name", "kind", "layers", "free_bytes", "weights_bytes", "kv_bytes", "recurrent_bytes")
     more = ("extra_bytes", "margin_bytes", "total_bytes", "left_bytes")
     compute = held.compute
-    said = {"compute_bytes": compute.total_bytes, "guard_bytes": compute.guard_bytes, "compute_kind": compute.kind}
-    return {key: getattr(held, key) for key in (*keys, *more)} | said
+    values = {"compute_bytes": compute.total_bytes, "guard_bytes": compute.guard_bytes, "compute_kind": compute.kind}
+    return {key: getattr(held, key) for key in (*keys, *more)} | values
 
 
 def _other_json(one: Alternative) -> dict[str, object]:
@@ -548,17 +554,17 @@ def _other_json(one: Alternative) -> dict[str, object]:
 
 
 def _verified_json(answer: SizeAnswer, verified: DryRun) -> dict[str, object]:
-    said, sizing = verified.settings[0], answer.sizing
+    measured, sizing = verified.settings[0], answer.sizing
     return {
         "version": verified.version,
-        "failure": said.failure or None,
-        "window": said.window_tokens,
+        "failure": measured.failure or None,
+        "window": measured.window_tokens,
         "tensor_bytes": verified.model_bytes,
-        "kv_bytes": said.kv_bytes,
-        "recurrent_bytes": said.recurrent_bytes,
-        "compute": dict(said.compute_bytes),
-        "exact": said.exact,
+        "kv_bytes": measured.kv_bytes,
+        "recurrent_bytes": measured.recurrent_bytes,
+        "compute": dict(measured.compute_bytes),
+        "exact": measured.exact,
         "tensor_difference_bytes": verified.model_bytes - answer.tensor_bytes,
-        "kv_difference_bytes": said.kv_bytes - sizing.kv_bytes if sizing else None,
-        "recurrent_difference_bytes": said.recurrent_bytes - sizing.recurrent_bytes if sizing else None,
+        "kv_difference_bytes": measured.kv_bytes - sizing.kv_bytes if sizing else None,
+        "recurrent_difference_bytes": measured.recurrent_bytes - sizing.recurrent_bytes if sizing else None,
     }

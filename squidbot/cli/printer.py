@@ -30,7 +30,7 @@ MOST_COLUMNS = 140
 MOST_LINES = 8
 MOST_CHARS = 800
 # What stands right in a table as a number does: "1,234", "12.5 %".
-_FIGURE = re.compile(r"[0-9][0-9,.]*(?: %)?")
+_FIGURE = re.compile(r"-?[0-9][0-9,.]*(?: %)?")
 
 
 class Printer:
@@ -45,10 +45,9 @@ class Printer:
 
     def say(self, text: str, style: str = "", indent: str = "") -> None:
         """Add a sentence, folded between words."""
-        said, room = line(text), self.columns - len(indent)
-        pieces = (
-            [said] if cell_len(said) <= room else [one.plain.rstrip() for one in Text(said).wrap(self._console, room)]
-        )
+        pieces, room = [line(text)], self.columns - len(indent)
+        if cell_len(pieces[0]) > room:
+            pieces = [piece.plain.rstrip() for piece in Text(pieces[0]).wrap(self._console, room)]
         for piece in pieces:
             # Most lines are plain, and rich takes its time.
             if style and self._console.is_terminal:
@@ -74,8 +73,8 @@ class Printer:
 
     def rule(self, text: str) -> None:
         """Add a line across the page, with a text in it."""
-        said = f"── {line(text)} "
-        self.say(f"{said}{'─' * max(2, self.columns - cell_len(said))}", "bold")
+        sentence = f"── {line(text)} "
+        self.say(f"{sentence}{'─' * max(2, self.columns - cell_len(sentence))}", "bold")
 
     def body(
         self, text: str, *, whole: bool = False, indent: str = "  ", style: str = "", most_lines: int = MOST_LINES
@@ -113,16 +112,16 @@ class Printer:
 
         Columns with a number stand right, others left, and may fold. None is a dash. `bold` says which rows stand out.
         """
-        made = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+        table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
         if indent:
-            made.add_column("", width=len(indent) - 2)
+            table.add_column("", width=len(indent) - 2)
         for name in rows[0] if rows else ():
-            is_number = any(isinstance(row[name], int) or _FIGURE.fullmatch(str(row[name])) for row in rows)
-            made.add_column(name, justify="right" if is_number else "left", no_wrap=is_number, overflow="fold")
+            is_number = any(_FIGURE.fullmatch(_cell(row[name])) for row in rows)
+            table.add_column(name, justify="right" if is_number else "left", no_wrap=is_number, overflow="fold")
         for place, row in enumerate(rows):
             cells = (Text(line(_cell(value))) for value in row.values())
-            made.add_row(*([""] if indent else []), *cells, style="bold" if bold and bold[place] else None)
-        self._render(made)
+            table.add_row(*([""] if indent else []), *cells, style="bold" if bold and bold[place] else None)
+        self._render(table)
 
     def print(self) -> None:
         """Print the page, without blanks at the ends of lines."""

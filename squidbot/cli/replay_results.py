@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict
 from dataclasses import replace as replaced
+from itertools import compress
 from itertools import count as numbers
 from typing import TYPE_CHECKING, Any
 
@@ -263,18 +264,14 @@ def on_front(tallies: Sequence[Tally]) -> tuple[bool, ...]:
     no other is cheaper and recalls as much, or costs as much and recalls more: of the names and numbers of any age.
     """
     most = max((tally.calls for tally in tallies), default=0)
-    points = [
-        (tally.bite, -(tally.nlr[0] or 0.0))
-        if tally.calls == most and not tally.over and not tally.pairs_broken
-        else None
-        for tally in tallies
-    ]
-    sound = [point for point in points if point]
-    return tuple(
-        point is not None
-        and not any(other != point and other[0] <= point[0] and other[1] <= point[1] for other in sound)
-        for point in points
-    )
+    sound = [(tally.calls, tally.over, tally.pairs_broken) == (most, 0, 0) for tally in tallies]
+    points = [(tally.bite, -(tally.nlr[0] or 0.0)) for tally in tallies]
+
+    def is_best(point: tuple[float, float]) -> bool:
+        others = (other for other in compress(points, sound) if other != point)
+        return not any(other[0] <= point[0] and other[1] <= point[1] for other in others)
+
+    return tuple(is_sound and is_best(point) for is_sound, point in zip(sound, points, strict=True))
 
 
 # -- for people --------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from squidbot.cli.open_store import OpenStore, ShownMessage
     from squidbot.cli.printer import Printer
     from squidbot.core.messages import Part
+    from squidbot.core.recall.history import Hit
     from squidbot.core.transcript.goals import Goals
     from squidbot.core.transcript.snapshots import Snapshot
     from squidbot.core.view.assembly import Assembly
@@ -222,20 +224,12 @@ def show(  # noqa: PLR0913  # an argument for each option
     first, last = _ends(messages, wanted, start, limit)
     values, found = _page(place, name, first, last)
     first, last = max(0, first), min(last, messages - 1)
-    alone = wanted is not None and wanted[0] == wanted[1]
+    alone = wanted is not None and len({*wanted}) == 1
     everything = everything or alone or place.wired.loaded.settings.ui.show_context_messages
 
     def put(out: Printer) -> None:
-        below = f"; {span(first, last)} below" if found else ""
-        out.heading(f"{name}: {count(messages, 'message')}{below}")
-        shown = [one for one in found if everything or one.row.category not in BEHIND_SCENES]
-        for one in shown:
-            out.blank()
-            _put_message(out, one, whole=whole or alone)
-        hidden = len(found) - len(shown)
-        if hidden:
-            out.blank()
-            out.say(f"{count(hidden, 'message')} of system text, context, tool output not shown: --all", "dim")
+        out.heading(f"{name}: {count(messages, 'message')}{f'; {span(first, last)} below' if found else ''}")
+        _put_messages(out, found, everything=everything, whole=whole or alone)
         _put_ways(out, first, last, messages if found else 0, limit)
 
     return _with_damage(name, values, put)
@@ -244,8 +238,8 @@ def show(  # noqa: PLR0913  # an argument for each option
 def _with_damage(name: str, values: dict[str, Any], put: Callable[[Printer], None]) -> Result:
     if not (damaged := values["damaged"]):
         return Result(values, put)
-    said = seqs([int(one[1:]) for one in damaged])
-    return Result(values, put, DAMAGED_DATA, [f"{name}: {said} can't be read; squidbot store doctor tells more"])
+    ids = seqs([int(one[1:]) for one in damaged])
+    return Result(values, put, DAMAGED_DATA, [f"{name}: {ids} can't be read; squidbot store doctor tells more"])
 
 
 def _page(place: OpenStore, name: str, first: int, last: int) -> tuple[dict[str, Any], list[ShownMessage]]:
@@ -275,6 +269,17 @@ def _ends(messages: int, wanted: tuple[int, int] | None, start: int | None, limi
     return max(0, messages - limit), messages - 1
 
 
+def _put_messages(out: Printer, found: Sequence[ShownMessage], *, everything: bool, whole: bool) -> None:
+    """Put messages; unless `everything`, only count system text, context and tool output."""
+    shown = [one for one in found if everything or one.row.category not in BEHIND_SCENES]
+    for one in shown:
+        out.blank()
+        _put_message(out, one, whole=whole)
+    if hidden := len(found) - len(shown):
+        out.blank()
+        out.say(f"{count(hidden, 'message')} of system text, context, tool output not shown: --all", "dim")
+
+
 def _put_ways(out: Printer, first: int, last: int, messages: int, limit: int) -> None:
     """Say how to go on reading, in both directions."""
     after, ways = messages - 1 - last, []
@@ -292,8 +297,8 @@ def _put_message(out: Printer, shown: ShownMessage, *, whole: bool) -> None:
     row = shown.row
     cut = f", truncated: {row.sent_cost.estimate:,} of them are sent" if shown.is_cut else ""
     tools = f" {', '.join(tool or call_id for call_id, tool in shown.answers)}" if shown.answers else ""
-    said = f"{shown.handle}  {row.role}{tools}  {clock(row.time)}  {count(row.cost.estimate, 'token')}{cut}"
-    out.heading(said, ROLE_STYLES.get(row.role, "bold"))
+    text = f"{shown.handle}  {row.role}{tools}  {clock(row.time)}  {count(row.cost.estimate, 'token')}{cut}"
+    out.heading(text, ROLE_STYLES.get(row.role, "bold"))
     if shown.text:
         out.body(shown.text, whole=whole)
     for call in shown.calls:
@@ -369,7 +374,7 @@ def _about(part: Part) -> str:
 @session.command(on="session")
 @click.argument("wanted", metavar="[MESSAGE]", required=False, callback=message)
 def explain(place: OpenStore, name: str, *, wanted: int | None) -> Result:
-    """Explain what the next request holds, what it costs, and why; or the story of MESSAGE (m17)."""
+    """Explain what the next request holds and costs, and why; or what became of MESSAGE (m17)."""
     place.check_message(name, wanted)
     return explained(place, name, wanted)
 
@@ -381,7 +386,7 @@ def explain(place: OpenStore, name: str, *, wanted: int | None) -> Result:
 @click.argument("handle", metavar="ID")
 @click.option("--from", "start", metavar="ID", callback=message, help="Begin at this message of them.")
 @limit(20, "Messages")
-@click.option("--send", is_flag=True, help="Put them behind the conversation, so that the next request has them.")
+@click.option("--send", is_flag=True, help="Append them to the conversation, so that the next request has them.")
 def recall(  # noqa: PLR0913  # an argument for each option
     place: OpenStore, name: str, *, handle: str, start: int | None, limit: int, send: bool
 ) -> Result:
@@ -402,9 +407,7 @@ def recall(  # noqa: PLR0913  # an argument for each option
     def put(out: Printer) -> None:
         what = f"notes {notes.summary_id} stand for " if notes else ""
         out.heading(f"{name}: {what}{stands_for}")
-        for one in found:
-            out.blank()
-            _put_message(out, one, whole=True)
+        _put_messages(out, found, everything=True, whole=True)
         if last < run.last_seq:
             out.blank()
             left = count(run.last_seq - last, "message")
@@ -439,48 +442,47 @@ def search(place: OpenStore, name: str, *, query: str, limit: int, offset: int) 
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="QUERY") from error
     next_offset = end if len(hits) > limit else None
-    hits = hits[:limit]
-    found = [
-        {
-            "id": span(hit.row.seq),
-            "score": hit.score,
-            "role": hit.row.role,
-            "time": hit.row.time,
-            "snippet": hit.snippet,
-            "in_next_request": hit.shown or None,
-        }
-        for hit in hits
-    ]
+    values = {
+        "session": name,
+        "query": query,
+        "hits": [_hit_json(hit) for hit in hits[:limit]],
+        "next_offset": next_offset,
+    }
 
     def put(out: Printer) -> None:
-        if not hits:
-            out.say(f"{name}: nothing found for {query}")
-        for number, hit in enumerate(hits):
+        for number, hit in enumerate(hits[:limit]):
             if number:
                 out.blank()
-            row, where = hit.row, f", {hit.shown}" if hit.shown else ""
-            when = f"{clock(row.time)}, {ago(row.time, now)}"
-            out.heading(f"{span(row.seq)}  {row.role}  {when}  score {hit.score:.2f}{where}")
+            where = f", {hit.shown}" if hit.shown else ""
+            when = f"{clock(hit.row.time)}, {ago(hit.row.time, now)}"
+            out.heading(f"{span(hit.row.seq)}  {hit.row.role}  {when}  score {hit.score:.2f}{where}")
             out.body(shorter(hit.snippet, SNIPPET_CHARS))
+        if not hits:
+            out.say(f"{name}: nothing found for {query}")
         if next_offset is not None:
             out.blank()
             out.say(f"more: --offset {next_offset}", "dim")
 
-    values = {"session": name, "query": query, "hits": found, "next_offset": next_offset}
     return Result(values, put, 0 if hits else ANSWER_IS_NO)
+
+
+def _hit_json(hit: Hit) -> dict[str, object]:
+    where = {"in_next_request": hit.shown or None}
+    texts = {"role": hit.row.role, "time": hit.row.time, "snippet": hit.snippet}
+    return {"id": span(hit.row.seq), "score": hit.score, **texts, **where}
 
 
 # -- the view plan, changed by hand ----------------------------------------------------------------------------
 
 
 def _changed(name: str, plan: PlanRecord, what: str) -> Result:
-    said = f"{name}: {what}; {event_line(plan)}"
-    return Result({"session": name, "event": plan_json(plan)}, lambda out: out.say(said))
+    text = f"{name}: {what}; {event_line(plan)}"
+    return Result({"session": name, "event": plan_json(plan)}, lambda out: out.say(text))
 
 
 @session.command(on="session", writes=True)
 def compact(place: OpenStore, name: str) -> Result:
-    """Shorten what is sent now, whatever the pressure. No message is lost; `undo` takes it back."""
+    """Compact the session now, whatever the pressure. No message is lost; `undo` takes it back."""
     plan = place.session(name).compact(now=time.time())
     if plan is None:
         return Result({"session": name, "event": None}, f"{name}: there is nothing to shorten", ANSWER_IS_NO)
@@ -510,8 +512,8 @@ def snapshot(place: OpenStore, name: str, *, snapshot: str) -> Result:
         made = place.session(name).snapshot(snapshot, now=time.time())
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="NAME") from error
-    said = f"{name}: snapshot {made.name} of {count(made.messages, 'message')}"
-    return Result({"session": name, "snapshot": _snapshot_json(made)}, said)
+    text = f"{name}: snapshot {made.name} of {count(made.messages, 'message')}"
+    return Result({"session": name, "snapshot": _snapshot_json(made)}, text)
 
 
 @session.command(on="session")
@@ -533,8 +535,8 @@ def snapshots(place: OpenStore, name: str) -> Result:
 
 def _snapshot_json(one: Snapshot) -> dict[str, Any]:
     plan = one.plan_id if one.plan_id >= 0 else None
-    said = {"name": one.name, "automatic": one.automatic, "cause": one.cause, "plan": plan}
-    return {**said, "messages": one.messages, "time": one.created_at}
+    values = {"name": one.name, "automatic": one.automatic, "cause": one.cause, "plan": plan}
+    return {**values, "messages": one.messages, "time": one.created_at}
 
 
 @session.command(on="session", writes=True)
@@ -623,27 +625,18 @@ def context(place: OpenStore, name: str, *, action: str | None, path: str) -> Re
         raise click.UsageError(f"{action} needs the path of a document, as it is below context.folder")
     counter, window_tokens = _counted(place, name)
     documents = SessionDocuments(place.store, name, window_tokens, counter, wait)
-    sources = DocumentSources.of(place.wired.loaded, documents, lambda _said: None)
-    if action == "forget":
-        forget_document(place.wired, name, path)
-    elif action:
-        (sources.load if action == "load" else sources.drop)(path)
+    sources = Sources.of(place.wired.loaded, documents, lambda _: None)
+    forget = partial(forget_document, place.wired, name)
+    if action:
+        actions: dict[str, Callable[[str], object]] = {"load": sources.load, "drop": sources.drop, "forget": forget}
+        actions[action](path)
     faults = sources.faults()
     loaded = {one.name: documents.count(one.text) for one in documents.all()}
     files = sources.files() if sources.folder and sources.folder.is_dir() else []
-    others = {path: size for path, size in files if path not in loaded}
-
-    def put(out: Printer) -> None:
-        out.heading(f"{name}: {count(len(loaded), 'document')} in the head of its requests")
-        for one, tokens in loaded.items():
-            out.say(f"{one}  {tokens:,} tokens", indent="  ")
-        for one, size in others.items():
-            out.say(f"{one}  {size:,} bytes, not loaded", indent="  ")
-
-    values = {
-        "session": name,
-        "documents": [{"path": path, "tokens": tokens} for path, tokens in loaded.items()],
-        "files": [{"path": path, "bytes": size} for path, size in others.items()],
-        "faults": faults,
-    }
-    return Result(values, put, ANSWER_IS_NO if not action and not loaded else 0, faults)
+    documents_json = [{"path": path, "tokens": tokens} for path, tokens in loaded.items()]
+    files_json = [{"path": path, "bytes": size} for path, size in files if path not in loaded]
+    lines = [f"{name}: {count(len(loaded), 'document')} in the head of its requests"]
+    lines += ["  {path}  {tokens:,} tokens".format_map(one) for one in documents_json]
+    lines += ["  {path}  {bytes:,} bytes, not loaded".format_map(one) for one in files_json]
+    values = {"session": name, "documents": documents_json, "files": files_json, "faults": faults}
+    return Result(values, "\n".join(lines), 0 if action or loaded else ANSWER_IS_NO, faults)

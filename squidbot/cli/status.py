@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, distributions, version
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,7 +27,7 @@ from squidbot.wiring.gpus import Machine
 from squidbot.wiring.registry import INDEXES, check_offered, collected
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from importlib.metadata import Distribution
 
     from squidbot.adapters.sqlite3.memory.store import MemoryCounts
@@ -161,7 +162,7 @@ PACKAGES = (
 @click.option("--config", metavar="FILE", help="The settings.  [default: ./squidbot.toml]")
 @STORE_OPTION
 def status(*, config: str | None, store: str | None) -> Result:
-    """Show what squidbot finds here: devices, models, hosts, stores; what is active, what is not, and why.
+    """Show devices, models, hosts, packages and stores: what is active, what is not, and why.
 
     Nothing is loaded, downloaded or written.
     """
@@ -173,11 +174,7 @@ def status(*, config: str | None, store: str | None) -> Result:
         models = [_model(wired, name) for name in ("", *loaded.settings.models)]
         facts = _facts(wired, loaded)
     main, kept = Machine().main_memory(), _store(loaded)
-    problems = [f"model {one['alias']}: {one['problem']}" for one in models if one["problem"]]
-    problems += [f"store: {kept['problem']}"] if kept["problem"] else []
-    problems += [f"{name} {STRANGE}" for name in _strangers()]
-    # The store and the facts may be in one file.
-    problems += [f"durable facts: {facts['problem']}"] if facts["problem"] not in {"", kept["problem"]} else []
+    problems = [*_problems(models, kept, facts)]
     values: dict[str, Any] = {
         "settings": loaded.source,
         "devices": [one._asdict() for one in probed.devices],
@@ -194,14 +191,24 @@ def status(*, config: str | None, store: str | None) -> Result:
 
     def put(out: Printer) -> None:
         out.section("Devices", _device_lines(probed, main))
-        out.section("Models", (line for one in models for line in _model_lines(one, most)))
-        out.section("Hosts", (line for one in values["hosts"] for line in _host_lines(one)))
-        out.section("Packages", (line for one in values["packages"] for line in _package_lines(one)))
+        out.section("Models", chain.from_iterable(_model_lines(one, most) for one in models))
+        out.section("Hosts", chain.from_iterable(map(_host_lines, values["hosts"])))
+        out.section("Packages", chain.from_iterable(map(_package_lines, values["packages"])))
         out.section("Store", _store_lines(kept, facts))
         for problem in problems:
             out.say(f"! {problem}", "bold red")
 
     return Result(values, put, ANSWER_IS_NO if problems else 0)
+
+
+def _problems(models: Sequence[dict[str, Any]], store: dict[str, Any], facts: dict[str, Any]) -> Iterator[str]:
+    """Yield what has to be mended, in a sentence each."""
+    yield from (f"model {one['alias']}: {one['problem']}" for one in models if one["problem"])
+    if store["problem"]:
+        yield f"store: {store['problem']}"
+    yield from (f"{name} {STRANGE}" for name in _strangers())
+    if facts["problem"] not in {"", store["problem"]}:  # both may be in one file
+        yield f"durable facts: {facts['problem']}"
 
 
 # -- devices, models, packages ---------------------------------------------------------------------------------
@@ -222,8 +229,8 @@ def _device(device: Device) -> str:
     busy = f", {percent(device.utilisation_fraction)} busy" if device.utilisation_fraction is not None else ""
     shares = ", shares main memory" if device.unified else ""
     pressed = f", memory pressure {device.pressure}" if device.pressure else ""
-    said = f"{device.name or device.vendor}, {free} of {_mib(device.total_bytes)}{busy}{shares}{pressed}"
-    return f"{said} (by {device.source})"
+    text = f"{device.name or device.vendor}, {free} of {_mib(device.total_bytes)}{busy}{shares}{pressed}"
+    return f"{text} (by {device.source})"
 
 
 def _mib(size_bytes: int) -> str:
@@ -294,8 +301,8 @@ def _package(package: Package, probed: Probed) -> dict[str, Any]:
     built = next((BUILT[device.vendor] for device in probed.devices if device.vendor in BUILT), None)
     is_built = built and package.extra == "llama-cpp"
     how = COMPILED.format(built) if is_built else command(package.extra)
-    said = {"adapter": package.extra.replace("-", "_"), **package._asdict(), "command": how}
-    return {**said, "version": _version(package.distribution)}
+    values = {"adapter": package.extra.replace("-", "_"), **package._asdict(), "command": how}
+    return {**values, "version": _version(package.distribution)}
 
 
 def _version(distribution: str) -> str | None:
@@ -340,8 +347,8 @@ def hosts_found(store: dict[str, Any]) -> list[dict[str, Any]]:
         needs = [
             {"distribution": name, "version": versions.get(name), "least": least} for name, least in host.needs.items()
         ]
-        said = {"name": host.name, "extra": host.extra, "command": host.command, "line": host.line}
-        found.append({**said, "needs": needs, "active": active, "reason": reason})
+        values = {"name": host.name, "extra": host.extra, "command": host.command, "line": host.line}
+        found.append({**values, "needs": needs, "active": active, "reason": reason})
     return found
 
 
@@ -461,8 +468,8 @@ def _health(path: Path) -> tuple[str, str]:
     if size_bytes > CHECKED_BYTES:
         return f"{size_bytes:,} bytes; squidbot store doctor reads them all", ""
     health = check(str(path))
-    said = f"{count(len(health.sessions), 'session')}, {count(health.messages, 'message')}, {health.file_bytes:,} bytes"
-    return said, "" if health.whole else "damaged; squidbot store doctor says what"
+    text = f"{count(len(health.sessions), 'session')}, {count(health.messages, 'message')}, {health.file_bytes:,} bytes"
+    return text, "" if health.whole else "damaged; squidbot store doctor says what"
 
 
 def _store_lines(store: dict[str, Any], facts: dict[str, Any]) -> Iterator[str]:

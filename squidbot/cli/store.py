@@ -57,22 +57,27 @@ store.add_command(forget_user)
 
 
 @store.command()
-@click.option("--repair", metavar="TARGET", help="Save what can be saved into a new file; the store stays as it is.")
+@click.option("--repair", metavar="TARGET", help="Save readable rows into a new file; the store stays as it is.")
 @STORE_OPTION
 def doctor(*, repair: str | None, store: str | None) -> Result:
-    """Read every row of a store and say what is damaged. Nothing is written but, with --repair, a new file."""
+    """Read every row of a store and report damage. Only --repair writes, into a new file."""
     path, unread = file_of(store), dict[str, list[str]]()
     health = rows.check(path, proves_words=True)
     if health.whole:
-        with open_store(store) as place:
-            unread = {name: [*unreadable(place.store, name)] for name, _ in place.sessions()}
-        unread = {name: wrong for name, wrong in unread.items() if wrong}
+        unread = _unreadable(store)
     repaired = rows.repair(path, repair) if repair is not None else None
-    lost = any(not one.whole for one in repaired.sessions) if repaired else not health.whole
+    lost = not all(one.whole for one in repaired.sessions) if repaired else not health.whole
     values = {**asdict(health), "unreadable": unread, "whole": health.whole and not unread}
     values["repaired"] = asdict(repaired) | {"messages": repaired.messages} if repaired else None
     code = DAMAGED_DATA if lost or health.damaged_memories or unread else 0
     return Result(values, "\n".join(_health_lines(health, repaired, unread)), code)
+
+
+def _unreadable(store: str | None) -> dict[str, list[str]]:
+    """Return the records that can't be read, by session."""
+    with open_store(store) as place:
+        found = {name: [*unreadable(place.store, name)] for name, _ in place.sessions()}
+    return {name: wrong for name, wrong in found.items() if wrong}
 
 
 def _health_lines(health: Health, repaired: RepairedCopy | None, unread: dict[str, list[str]]) -> Iterator[str]:
@@ -133,7 +138,7 @@ def backup(place: OpenStore, *, target: str) -> Result:
 @store.command(on="store")
 @click.argument("folder")
 @click.option("--session", "sessions", metavar="ID", multiple=True, help="Only these sessions.")
-@click.option("--replace", "replaces", is_flag=True, help="Overwrite files that have more, and keep them aside.")
+@click.option("--replace", "replaces", is_flag=True, help="Overwrite files that hold more; they are kept aside.")
 @click.option("--dry-run", is_flag=True, help="Say what would be written.")
 @form_version
 def export(  # noqa: PLR0913  # an argument for each option
@@ -287,10 +292,10 @@ def _rolled_back(paths: Sequence[str], store: str | None, *, yes: bool, dry_run:
             done = rolled_back(place.wired, sessions, places)
     if not done:
         raise TranscriptError(", ".join(paths), None, "nothing was imported from there; name the file as it was then")
-    said = [f"{one.session}: {count(one.messages, 'message')} of {one.path} removed" for one in done if not one.reason]
+    lines = [f"{one.session}: {count(one.messages, 'message')} of {one.path} removed" for one in done if not one.reason]
     failed = [f"{one.session}: {one.reason}" for one in done if one.reason]
     values = {"dry_run": dry_run, "rolled_back": [one._asdict() for one in done]}
-    text = "\n".join([*said, *(["nothing was written"] if dry_run else [])])
+    text = "\n".join([*lines, *(["nothing was written"] if dry_run else [])])
     return Result(values, text, ANSWER_IS_NO if failed else 0, failed)
 
 

@@ -116,7 +116,7 @@ def count(number: int, what: str, several: str = "") -> str:
 
 
 def left_out(left: Mapping[str, int]) -> str:
-    """Return counts as a list for a sentence; "" for nothing."""
+    """Return counts as a list for a summaries; "" for nothing."""
     return ", ".join(f"{number:,} {kind}" for kind, number in sorted(left.items()) if number)
 
 
@@ -152,17 +152,17 @@ def ago(time: float | None, now: float) -> str:
 
 
 def event_line(plan: PlanRecord) -> str:
-    """Return one sentence about a plan change: which plan, why, what it costs."""
+    """Return one summaries about a plan change: which plan, why, what it costs."""
     place, price = plan.first_changed, plan.price
-    said = f"plan {plan.plan_id}, {plan.cause}: {plan.tokens_before:,} -> {plan.tokens_after:,} tokens"
+    text = f"plan {plan.plan_id}, {plan.cause}: {plan.tokens_before:,} -> {plan.tokens_after:,} tokens"
     if place is not None:
-        said += f", {place.token_offset:,} in front unchanged"
+        text += f", {place.token_offset:,} in front unchanged"
     if price is not None and price.tokens:
         pays = price.break_even_requests
         after = f"pays after {count(math.ceil(pays), 'request')}" if pays is not None else "never pays by the cache"
-        told = f" ({price.summary_tokens:,.0f} for summaries)" if price.summary_tokens else ""
-        said += f"; costs {price.tokens:,.0f} input tokens{told}, {after}"
-    return said
+        summaries = f" ({price.summary_tokens:,.0f} for summaries)" if price.summary_tokens else ""
+        text += f"; costs {price.tokens:,.0f} input tokens{summaries}, {after}"
+    return text
 
 
 def prompt_line(prompt: Mapping[str, Any]) -> str:

@@ -94,10 +94,10 @@ def a_file(value: object) -> object:
 
 def a_log(value: object) -> object:
     """Return the file of the turn log: a switch that is on means `debug_turn.txt`."""
-    said = str(value).strip().lower()
-    if said in {"1", "true", "yes", "on"}:
+    text = str(value).strip().lower()
+    if text in {"1", "true", "yes", "on"}:
         return "debug_turn.txt"
-    return "" if said in {"", "0", "false", "no", "off"} else str(a_path(value)).strip()
+    return "" if text in {"", "0", "false", "no", "off"} else str(a_path(value)).strip()
 
 
 def texts(value: object) -> tuple[str, ...]:
@@ -252,9 +252,9 @@ def _read_table(kind: Any, value: Mapping[str, object], at: tuple[Place, str], w
     path, place = at
     kinds, before = {one.name: one.type for one in dataclasses.fields(kind)}, len(wrong)
     if unknown := sorted(value.keys() - kinds):
-        told = "" if all(meant([one], kinds) for one in unknown) else f", known: {', '.join(kinds)}"
-        said = f"unknown key {', '.join(unknown)}{told}{meant(unknown, kinds)}"
-        wrong.append(((*path, unknown[0]), f"{said} @ {place}"))
+        text = "" if all(meant([one], kinds) for one in unknown) else f", known: {', '.join(kinds)}"
+        sentence = f"unknown key {', '.join(unknown)}{text}{meant(unknown, kinds)}"
+        wrong.append(((*path, unknown[0]), f"{sentence} @ {place}"))
     given = {
         name: read_value(one, value[name], ((*path, name), f"{place}.{name}"), wrong)
         for name, one in kinds.items()

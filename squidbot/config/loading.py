@@ -145,6 +145,7 @@ def _load(given: Mapping[str, object], source: str, folder: Path, lines: Mapping
     check_secrets(given, source)
     raw, lines = _copied(given), dict(lines)
     _rename(raw, source, lines)
+    _spell_prices(raw)
     places = ((path, line_of(path, lines)) for path, _ in _leaves((), raw))
     named = {path: f"{source}:{line}" if line else source for path, line in places}
     if _found(raw, ("compat", "env")) is True:
@@ -208,12 +209,11 @@ def _put(raw: Raw, path: Place, value: object) -> None:
 
 
 def _rename(raw: Raw, source: str, lines: dict[Place, int]) -> None:
-    """Move what stands under another name to its key, and spell out prices that are one word.
+    """Move values under other names to their keys.
 
     Raises:
         ConfigError: a key is set under both of its names, or a table of other names has an unknown key.
     """
-    foreign = {path[0] for path in ALIASES} - {one.name for one in dataclasses.fields(Settings)}
     for path, own in ALIASES.items():
         value = _found(raw, path)
         if value is _NOTHING or not isinstance(raw.get(own[0], {}), dict):
@@ -226,12 +226,17 @@ def _rename(raw: Raw, source: str, lines: dict[Place, int]) -> None:
         del raw[path[0]][path[1]]
         _put(raw, own, value)
         lines[own] = lines.get(path, 0)
+    foreign = {path[0] for path in ALIASES} - {one.name for one in dataclasses.fields(Settings)}
     for table in sorted(foreign & raw.keys()):
         if unknown := [*raw[table]] if isinstance(raw[table], dict) else [table]:
             known = ", ".join(path[1] for path in ALIASES if path[0] == table)
             line = at_line((table, unknown[0]), lines)
             raise ConfigError(f"unknown key {unknown[0]}, known: {known} @ {source}.{table}{line}")
         del raw[table]
+
+
+def _spell_prices(raw: Raw) -> None:
+    """Make `prices = "NAME"` a table."""
     models = raw.get("models")
     for owner in (raw, *(models.values() if isinstance(models, dict) else ())):
         if isinstance(owner, dict) and isinstance(owner.get("prices"), str):
