@@ -199,7 +199,9 @@ def _messages(one: UnreadMessages) -> int:
     return one.last_seq - one.first_seq + 1
 
 
-def _wrong(due: DueWork, read: Sequence[LearningResult] = (), done: Sequence[TaskResult] | None = None) -> Iterator[str]:
+def _wrong(
+    due: DueWork, read: Sequence[LearningResult] = (), done: Sequence[TaskResult] | None = None
+) -> Iterator[str]:
     yield from (f"{name}: {error}" for name, error in due.failed.items())
     failed: list[tuple[UnreadMessages | SummaryTask, str]] = [(one.unread, one.why) for one in read if one.why]
     failed += [(one.job, one.why) for one in done or () if one.summary is None]

@@ -21,7 +21,7 @@ from squidbot.cli.printer import bar
 from squidbot.cli.texts import ANSWER_IS_NO, DAMAGED_DATA, block, clock, complain, count, line
 from squidbot.config import StoreTable, load_settings
 from squidbot.core.errors import ConfigError, NotFoundError, RecallError, StoreError, TranscriptError
-from squidbot.core.journal import LISTS, JournalPage, as_markdown
+from squidbot.core.journal import LISTS, as_markdown
 from squidbot.core.memories import CARDS, CATEGORIES, JOURNAL, Memory, Scope, Source, View, refuse_misfit
 from squidbot.core.memory.asking import MOST_COMPARED, MemoryQuery, NewMemory, as_near, merges, places_of
 from squidbot.core.memory.chunks import FILES
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from squidbot.adapters.stdlib.daybook import Daybook
     from squidbot.cli.printer import Printer
     from squidbot.config import Loaded
-    from squidbot.core.journal import JournalEntry
+    from squidbot.core.journal import JournalEntry, JournalPage
     from squidbot.core.memories import FactCategory
     from squidbot.core.memory.asking import Memories, Merge
     from squidbot.core.memory.text import MemoryPage
@@ -609,7 +609,7 @@ def journal(  # noqa: PLR0913  # an argument for each option
     return Result(values, put, DAMAGED_DATA if read.faults else 0 if entries else ANSWER_IS_NO, read.faults)
 
 
-def _of_day(book: Daybook, day: str) -> Read:
+def _of_day(book: Daybook, day: str) -> JournalPage:
     try:
         return book.of_day(day)
     except NotFoundError as error:

@@ -312,7 +312,7 @@ def _others(found: Sequence[Alternative], sizing: Sizing) -> tuple[Alternative, 
     return tuple(one for one in found if not sizing.fits or one.window_tokens > sizing.window_tokens)
 
 
-def _with_compute(sizing: Sizing, measured: Measured) -> Sizing:
+def _with_compute(sizing: Sizing, measured: DryRunSetting) -> Sizing:
     """Return a sizing with llama.cpp's own compute buffers, where it sees the devices that the sizing is for.
 
     The sizing as it is, where it is for other devices: for those that were named, or for GPUs that this build of
@@ -497,7 +497,7 @@ def _put_verified(out: Printer, answer: SizeAnswer, verified: DryRun) -> None:
     out.say("in bytes; header and dry run are compared", "dim")
 
 
-def _differs(size_bytes: int, mine: int | None, measured: Measured | None = None) -> str:
+def _differs(size_bytes: int, mine: int | None, measured: DryRunSetting | None = None) -> str:
     """Return how a size that llama.cpp says stands to the header's; what it rounds is equal where it could be."""
     if mine is None:
         return "the header does not tell"

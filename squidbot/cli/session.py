@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from squidbot.cli.open_store import OpenStore, ShownMessage
     from squidbot.cli.printer import Printer
     from squidbot.core.messages import Part
-    from squidbot.core.recall.history import Hit
+    from squidbot.core.recall.history import HistoryHit
     from squidbot.core.transcript.goals import Goals
     from squidbot.core.transcript.snapshots import Snapshot
     from squidbot.core.view.assembly import Assembly
@@ -466,7 +466,7 @@ def search(place: OpenStore, name: str, *, query: str, limit: int, offset: int) 
     return Result(values, put, 0 if hits else ANSWER_IS_NO)
 
 
-def _hit_json(hit: Hit) -> dict[str, object]:
+def _hit_json(hit: HistoryHit) -> dict[str, object]:
     where = {"in_next_request": hit.shown or None}
     texts = {"role": hit.row.role, "time": hit.row.time, "snippet": hit.snippet}
     return {"id": span(hit.row.seq), "score": hit.score, **texts, **where}
@@ -625,7 +625,7 @@ def context(place: OpenStore, name: str, *, action: str | None, path: str) -> Re
         raise click.UsageError(f"{action} needs the path of a document, as it is below context.folder")
     counter, window_tokens = _counted(place, name)
     documents = SessionDocuments(place.store, name, window_tokens, counter, wait)
-    sources = Sources.of(place.wired.loaded, documents, lambda _: None)
+    sources = DocumentSources.of(place.wired.loaded, documents, lambda _: None)
     forget = partial(forget_document, place.wired, name)
     if action:
         actions: dict[str, Callable[[str], object]] = {"load": sources.load, "drop": sources.drop, "forget": forget}
