@@ -287,9 +287,9 @@ def test_job_keys_reach_the_jobs_when_they_are_set() -> None:
     """Each in its own place; what is not set is as the core has it."""
     given = {"mode": "planning", "min_messages": 7, "min_input_tokens": 8, "source_tokens": 9}
     with squidbot.load({"summary": given}) as engine:
-        assert engine.wired.job_settings() == SummarySettings("planning", 7, 8, 9)
+        assert engine.wired.summary_settings() == SummarySettings("planning", 7, 8, 9)
     with squidbot.load({}) as engine:
-        assert engine.wired.job_settings() == SummarySettings()
+        assert engine.wired.summary_settings() == SummarySettings()
 
 
 def test_strategy_reaches_the_session_when_it_is_set() -> None:

@@ -86,7 +86,7 @@ def _due(place: OpenStore, session_id: str | None, reason: str, limit: int) -> D
     Raises:
         SquidbotError: there is no such session, or it can't be opened; the store can't list its sessions.
     """
-    made = SummaryWorker(_NoModel(), place.wired.job_settings())
+    made = SummaryWorker(_NoModel(), place.wired.summary_settings())
     due = DueWork([], {}, [], 0, {}, _missing(place))
     for name in place.chosen(session_id):
         try:
@@ -150,7 +150,7 @@ def _read_facts(place: OpenStore, due: DueWork, reason: str) -> list[Studied]:
     if not due.unread:
         return read
     model = reader_of(place.wired)
-    by_model = (FactWork(model, place.wired.job_settings().backoff_seconds),) if model else ()
+    by_model = (FactWork(model, place.wired.summary_settings().backoff_seconds),) if model else ()
     worker, every = BackgroundWorker(FactWork(), *by_model), sum(map(_messages, due.unread))
     with bar("reading") as tick:
 
@@ -170,7 +170,7 @@ def _read_facts(place: OpenStore, due: DueWork, reason: str) -> list[Studied]:
 
 def _summarize(place: OpenStore, due: DueWork, reason: str) -> list[TaskResult]:
     """Write the summaries that are due, session by session; a session that fails is noted."""
-    made, done = SummaryWorker(place.wired.llm(), place.wired.job_settings()), list["TaskResult"]()
+    made, done = SummaryWorker(place.wired.llm(), place.wired.summary_settings()), list["TaskResult"]()
     with bar("summarizing") as tick:
 
         def told(one: TaskResult) -> None:
@@ -207,9 +207,9 @@ def _wrong(due: DueWork, read: list[Studied] | None, done: list[TaskResult] | No
         return
     for each in done:
         if each.summary is None:
-            yield f"{each.job.session_id} {span(each.job.first_seq, each.job.last_seq)}: {each.why}"
+            yield f"{each.task.session_id} {span(each.task.first_seq, each.task.last_seq)}: {each.why}"
     left = sum(job.session_id not in due.failed for job in due.jobs)
-    left -= sum(each.job.session_id not in due.failed for each in done)
+    left -= sum(each.task.session_id not in due.failed for each in done)
     if left > 0:
         yield f"{count(left, 'job')} left: another process works there, or the model rests"
 
@@ -239,7 +239,7 @@ def _job_json(job: SummaryTask) -> dict[str, Any]:
 
 
 def _done_json(one: TaskResult) -> dict[str, object]:
-    return {**_job_json(one.job), "summary": one.summary.summary_id if one.summary else None, "why": one.why or None}
+    return {**_job_json(one.task), "summary": one.summary.summary_id if one.summary else None, "why": one.why or None}
 
 
 def _put(out: Printer, due: DueWork, read: list[Studied] | None, done: list[TaskResult] | None) -> None:
@@ -251,7 +251,7 @@ def _put(out: Printer, due: DueWork, read: list[Studied] | None, done: list[Task
         rows = [(_short(one), span(one.first_seq, one.last_seq), one.reader) for one in due.unread]
         out.table(UNREAD_COLUMNS, rows, texts=UNREAD_COLUMNS)
     if done is not None and (due.missing is None or due.jobs):
-        saved = sum(one.job.said_tokens - one.summary.cost.bound for one in done if one.summary)
+        saved = sum(one.task.said_tokens - one.summary.cost.bound for one in done if one.summary)
         written = sum(one.summary is not None for one in done)
         all_jobs = count(len(due.jobs), "job")
         out.say(f"{written} of {all_jobs} done; they stand for {saved:,} tokens more than they cost")

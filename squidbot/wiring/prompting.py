@@ -164,7 +164,7 @@ class SessionPrompt:
             BudgetError: its text does not fit.
         """
         self._prompts = prompts
-        self._lease = window
+        self._window = window
         self._counter = counter
         self._codecs = codecs
         # None: nobody chose one. Whether a choice that was made before is still to be looked for.
@@ -279,12 +279,12 @@ class SessionPrompt:
 
     def _prompt(self, mode: str) -> SystemPrompt | None:
         if mode not in self._made:
-            self._made[mode] = self._prompts.prompt(mode, self._lease.window_tokens, self._counter)
+            self._made[mode] = self._prompts.prompt(mode, self._window.window_tokens, self._counter)
         return self._made[mode]
 
     def _reserve(self, session_id: str, room: Room, question: str | None, *, tools_mode: bool) -> Reserve | None:
         """Return the room for the answers of a turn; `question` opens it, None: it goes on with what it was given."""
-        prompts, window = self._prompts, self._lease
+        prompts, window = self._prompts, self._window
         if not prompts.loaded.settings.allocation.adaptive:
             return None
         if question is None:
