@@ -298,8 +298,8 @@ class Remembering:
 
         def slow(pattern: str) -> None:
             cause = (
-                f"pattern {pattern!a:.80} took over a second for one text and is switched off: it takes no more "
-                f"secrets out; write it simpler @ {self._loaded.source}.memory.redact_patterns"
+                f"pattern {pattern!a:.80} took over a second for one text and is switched off: it takes out no more "
+                f"secrets; simplify it @ {self._loaded.source}.memory.redact_patterns"
             )
             self._observer.notify(Event(events.DEGRADED, "", cause))
 

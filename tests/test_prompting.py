@@ -249,8 +249,8 @@ def test_files_bring_modes_and_take_the_place_of_our_words(tmp_path: Path) -> No
     ("files", "message"),
     [
         ({}, "there is no *.md file in"),
-        ({"off.md": "x"}, "off.md: no mode can have that name"),
-        ({"mine.md": " \n\n"}, "mine.md says nothing"),
+        ({"off.md": "x"}, "off.md: a mode can't have that name"),
+        ({"mine.md": " \n\n"}, "mine.md is empty"),
         ({"mine.md": b"\xff"}, "can't be read"),
     ],
 )

@@ -221,7 +221,7 @@ def _names(value: object) -> list[str]:
 
 def _whole(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
-        raise RubbishError(f"{value!a:.40} is no number of tokens")
+        raise RubbishError(f"{value!a:.40} is not a number of tokens")
     return int(value)
 
 

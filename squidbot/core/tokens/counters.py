@@ -108,7 +108,7 @@ REQUEST_TOKENS = 5
 NOTHING = Cost(0, 0)
 
 
-class ChatTemplate(NamedTuple):
+class TemplateTokens(NamedTuple):
     """What a model's chat template puts around texts, in tokens.
 
     Attributes:
@@ -122,14 +122,14 @@ class ChatTemplate(NamedTuple):
     request_tokens: int = REQUEST_TOKENS
 
 
-ANY_TEMPLATE = ChatTemplate()
+ANY_TEMPLATE = TemplateTokens()
 
 
 class _KnowsTemplate(Protocol):
     """A counter that knows the template of its model, as one of a local model does."""
 
     @property
-    def template(self) -> ChatTemplate:
+    def template(self) -> TemplateTokens:
         """What stands around texts."""
 
     def tools_tokens(self, tools: str) -> int:
@@ -159,7 +159,7 @@ class Meter(NamedTuple):
         return self.physical.certificate
 
     @property
-    def template(self) -> ChatTemplate:
+    def template(self) -> TemplateTokens:
         """What stands around texts, as far as the counter knows it."""
         known = _knows_template(type(self.physical))
         return cast("_KnowsTemplate", self.physical).template if known else ANY_TEMPLATE
@@ -263,7 +263,7 @@ class TemplateCounter:
         return self._counter.certificate
 
     @property
-    def template(self) -> ChatTemplate:
+    def template(self) -> TemplateTokens:
         """What the template puts around messages."""
         return self._template
 
@@ -301,13 +301,13 @@ class _TemplateProbe:
         self._call = count(f"\n{_NAME} {_ARGUMENTS}")
         self._one = prompt_tokens([_said("user")], ())
 
-    def template(self) -> ChatTemplate:
+    def template(self) -> TemplateTokens:
         user, assistant = self._speakers()
         system = self._added(1, _said("system"), _said("user"))
         message = max(0, user, assistant, system or 0)
         calls = [self._calls(identifier, message) for identifier in _IDS]
         call = next((tokens for tokens in calls if tokens is not None), message)
-        return ChatTemplate(message, call, max(0, self._one - self._text - user))
+        return TemplateTokens(message, call, max(0, self._one - self._text - user))
 
     def _speakers(self) -> tuple[int, int]:
         """Return what stands around a message of the user, and of the assistant."""

@@ -10,7 +10,7 @@ import pytest
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core.errors import LLMError
 from squidbot.core.messages import Cost
-from squidbot.core.tokens.counters import ChatTemplate, Meter, TemplateCounter, builtin_counter
+from squidbot.core.tokens.counters import Meter, TemplateCounter, TemplateTokens, builtin_counter
 from squidbot.testing import check_token_counter
 
 Said = Mapping[str, object]
@@ -132,7 +132,7 @@ def test_meter_without_a_known_template_counts_as_before() -> None:
     """Four tokens for each message, five around all of them, and nothing around calls."""
     meter = Meter(builtin_counter("bytes"))
     message = OpenAIChat().to_message(CHAT[2])
-    assert meter.template == ChatTemplate(4, 0, 5)
+    assert meter.template == TemplateTokens(4, 0, 5)
     assert meter.request == Cost(5, 5)
     assert meter.said(message) == meter.message(message.rendered)
     assert meter.tools("[]") == meter.message("[]")
