@@ -36,7 +36,7 @@ def test_path_below_the_folder_has_one_name(path: str, name: str) -> None:
 )
 def test_path_that_leads_elsewhere_is_no_name(path: str) -> None:
     """Nor is one that would end the line that names it."""
-    with pytest.raises(ConfigError, match="is not a path|name a document"):
+    with pytest.raises(ConfigError, match=r"is not a path|name a document"):
         named(path)
 
 
