@@ -286,7 +286,7 @@ class Wired:
                 return make("index of vectors", offers, one, given, place)
         return make("index of vectors", offers, last, given, place)
 
-    def job_settings(self) -> SummarySettings:
+    def summary_settings(self) -> SummarySettings:
         """Return what is to be summarized by a language model."""
         from squidbot.core.summaries import SummarySettings  # noqa: PLC0415  # no turn needs it
 

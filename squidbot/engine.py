@@ -635,7 +635,7 @@ def _by_models(wired: Wired) -> tuple[SummaryWorker | None, BackgroundWorker | N
     Raises:
         ConfigError: a model can't be made.
     """
-    reader, settings = reader_of(wired), wired.job_settings()
+    reader, settings = reader_of(wired), wired.summary_settings()
     reading = (FactWork(reader, settings.backoff_seconds),) if reader else ()
     if wired.loaded.settings.summary.llm:
         from squidbot.services.summaries import SummaryWorker  # noqa: PLC0415

@@ -139,10 +139,10 @@ def test_help_is_quick_and_names_every_option() -> None:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--window", "8q"], "is no number of tokens"),
-        (["--window", "0"], "is no number of tokens"),
+        (["--window", "8q"], "is not a number of tokens"),
+        (["--window", "0"], "is not a number of tokens"),
         ([], "Missing option '--window'"),
-        (["--window", "8k", "--reserve", "-1"], "is no number of tokens"),
+        (["--window", "8k", "--reserve", "-1"], "is not a number of tokens"),
         (["--window", "8k", "--strategy", "best"], "'coherence', 'balanced', 'speed'"),
         (["--window", "8k", "--unit", "bytes"], "'words', 'tokens'"),
         (["--window", "8k", "--counter", "guess"], "known: bytes, chars3, chars4, classes, words, or the path of a"),

@@ -279,7 +279,7 @@ def test_journal_keys_reach_the_journal_when_they_are_set(tmp_path: Path) -> Non
 
 def test_journal_pattern_that_is_none_is_refused() -> None:
     """With what is wrong with it."""
-    with pytest.raises(ConfigError, match="no regular expression"):
+    with pytest.raises(ConfigError, match="not a regular expression"):
         squidbot.load({"journal": {"redact_patterns": ["["], "enabled": True}})
 
 
@@ -287,9 +287,9 @@ def test_job_keys_reach_the_jobs_when_they_are_set() -> None:
     """Each in its own place; what is not set is as the core has it."""
     given = {"mode": "planning", "min_messages": 7, "min_input_tokens": 8, "source_tokens": 9}
     with squidbot.load({"summary": given}) as engine:
-        assert engine.wired.job_settings() == SummarySettings("planning", 7, 8, 9)
+        assert engine.wired.summary_settings() == SummarySettings("planning", 7, 8, 9)
     with squidbot.load({}) as engine:
-        assert engine.wired.job_settings() == SummarySettings()
+        assert engine.wired.summary_settings() == SummarySettings()
 
 
 def test_strategy_reaches_the_session_when_it_is_set() -> None:
@@ -400,11 +400,11 @@ SIZES = "write a number above 0, alone or with k (1,000), Ki (1,024), m (1,000,0
         ({"window": {"default": float("nan")}}, "must be a whole number, not nan @ {}"),
         (
             {"budget": {"reserved_output_tokens": "-1k"}},
-            "'-1k' is no number of tokens; " + SIZES + "32000, 32k, 32Ki @ {}",
+            "'-1k' is not a number of tokens; " + SIZES + "32000, 32k, 32Ki @ {}",
         ),
         (
             {"memory": {"redact_patterns": ["("]}},
-            "pattern '(' of what is redacted is no regular expression: " + UNTERMINATED,
+            "pattern '(' of what is redacted is not a regular expression: " + UNTERMINATED,
         ),
     ],
 )

@@ -64,7 +64,7 @@ def test_what_is_set_goes_before_the_environment() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("LLAMA_CPP_N_CTX", "8x", f"'8x' is no number of tokens; {SIZES} @ env LLAMA_CPP_N_CTX"),
+        ("LLAMA_CPP_N_CTX", "8x", f"'8x' is not a number of tokens; {SIZES} @ env LLAMA_CPP_N_CTX"),
         ("LLAMA_CPP_N_CTX", "0", "must be > 0, not 0 @ env LLAMA_CPP_N_CTX"),
         (
             "PENGUIN_CONTEXT_SAFETY_FRACTION",

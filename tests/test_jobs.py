@@ -79,7 +79,7 @@ def test_summaries_are_written_on_demand_and_shown_after_the_next_event(tmp_path
         due = jobs.due(session, now=50.0)
         assert due
         done = jobs.run(session, now=50.0)
-        assert [one.job for one in done] == list(due)
+        assert [one.task for one in done] == list(due)
         assert {one.summary.made_by for one in done if one.summary} == {"llm/scripted/developer-1"}
         shown = talk(session, 40, 50)
     assert shown & {one.summary.summary_id for one in done if one.summary}

@@ -89,7 +89,7 @@ def test_damaged_line_is_told_once(tmp_path: Path) -> None:
         assert len(journal.of_day("2026-11-22").faults) == 1
     journal.append(JournalEntry(EVENING, "two"))
     assert [name for name, _, _ in host.told] == ["degraded", "journal-entry-created"]
-    assert ":2: no entry of a journal" in host.told[0][2]
+    assert ":2: not a journal entry" in host.told[0][2]
 
 
 def test_journal_that_tells_is_one(tmp_path: Path) -> None:

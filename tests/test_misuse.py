@@ -74,20 +74,20 @@ RIGHT: dict[str, dict[str, object]] = {
     "Engine.forget_session": {"session_id": "t"},
     "Engine.forget_user": {"user": "nobody"},
     "GoalBook.change": {"action": "set", "text": "Ship it"},
-    "Sources.load": {"path": "a.md"},
-    "Sources.add": {"name": "a.md", "text": "The walrus is called Ann."},
-    "Sources.drop": {"path": "a.md"},
+    "DocumentSources.load": {"path": "a.md"},
+    "DocumentSources.add": {"name": "a.md", "text": "The walrus is called Ann."},
+    "DocumentSources.drop": {"path": "a.md"},
     "Memories.search": {"asked": MemoryQuery("hello"), "now": NOW},
     "Memories.listed": {"asked": MemoryQuery(), "now": NOW},
     "Memories.add": {"added": NewMemory("The walrus is called Ann."), "now": NOW},
     "Memories.forget": {"memory_id": "f-abcde23456"},
     "Memories.relevant": {"text": "hello", "limit": 3, "now": NOW},
-    "Telling.append": {"entry": JournalEntry(NOW, "Shipped it.")},
-    "Telling.of_day": {"day": "2026-11-23"},
-    "Telling.latest": {},
+    "ReportingJournal.append": {"entry": JournalEntry(NOW, "Shipped it.")},
+    "ReportingJournal.of_day": {"day": "2026-11-23"},
+    "ReportingJournal.latest": {},
 }
 # What ends an engine, what watches devices, and what others of ours ask.
-PASSED = {"Engine.close", "Engine.watch_memory", "Memories.untold", "Memories.one", "Sources.of"}
+PASSED = {"Engine.close", "Engine.watch_memory", "Memories.untold", "Memories.one", "DocumentSources.of"}
 SETTINGS = {"window": {"default": 1_000_000}, "memory": {"write": True}, "goals": {"tool": True}}
 
 
@@ -218,7 +218,7 @@ def test_ids_are_taken_as_they_are_shown() -> None:
     session.pin(1)
     head = session.wired.store.head("s")
     for wrong, text in (
-        (None, "seq is None; it has to be a message"),
+        (None, "seq is None; it must be a message"),
         ("m3-m5", "seq is 'm3-m5'"),
         (2.5, "seq is 2.5"),
     ):
@@ -236,9 +236,7 @@ def test_ids_are_taken_as_they_are_shown() -> None:
 def test_a_time_that_is_none_is_not_stored(now: float) -> None:
     """In memory as in a file."""
     session = squidbot.load({}).session("s")
-    with pytest.raises(
-        squidbot.ArgumentError, match=r"^now is .*; it has to be seconds since 1970, such as time\.time"
-    ):
+    with pytest.raises(squidbot.ArgumentError, match=r"^now is .*; it must be seconds since 1970, such as time\.time"):
         session.record("Hello", now=now)
     assert session.wired.store.head("s") == (0, 0)
 

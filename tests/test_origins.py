@@ -61,7 +61,7 @@ def test_origins_name_the_line_of_every_value(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("[window]\n\ntargetSize = 0\n", "must be > 0, not 0 @ mine.toml.window.default (line 3)"),
-        ("window = { max = 'x' }\n", "'x' is no number of tokens; .* @ mine.toml.window.max .line 1.$"),
+        ("window = { max = 'x' }\n", "'x' is not a number of tokens; .* @ mine.toml.window.max .line 1.$"),
         ("[window]\nmax = 9\ndefault = 4\ntargetSize = 4\n", "keep one @ mine.toml.window (line 4)"),
         ("[compression]\nstrength = 7\n", "@ mine.toml.compression (line 2)"),
         ("[models.a]\nprices = 3\n", "must be a table, not 3 @ mine.toml.models['a'].prices (line 2)"),

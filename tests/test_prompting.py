@@ -241,7 +241,7 @@ def test_files_bring_modes_and_take_the_place_of_our_words(tmp_path: Path) -> No
     ]
     assert system_of(made) == "\n\n".join(expected)
     engine = squidbot.load({"prompt": prompt})
-    assert engine.wired.job_settings().keeps == {**MODES, "reviewer": "findings, and who is to fix them"}
+    assert engine.wired.summary_settings().keeps == {**MODES, "reviewer": "findings, and who is to fix them"}
     assert system_of(engine.session("p", mode="planning").assemble("x")).startswith("Never lie.\n\nNever guess.\n\n")
 
 
@@ -249,8 +249,8 @@ def test_files_bring_modes_and_take_the_place_of_our_words(tmp_path: Path) -> No
     ("files", "message"),
     [
         ({}, "there is no *.md file in"),
-        ({"off.md": "x"}, "off.md: no mode can have that name"),
-        ({"mine.md": " \n\n"}, "mine.md says nothing"),
+        ({"off.md": "x"}, "off.md: a mode can't have that name"),
+        ({"mine.md": " \n\n"}, "mine.md is empty"),
         ({"mine.md": b"\xff"}, "can't be read"),
     ],
 )

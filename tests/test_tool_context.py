@@ -139,7 +139,7 @@ def test_what_is_wrong_unasked_is_told_once_and_no_turn_fails(folder: Path) -> N
         sent(session)
         sent(session)
     assert len(heard.said) == 1
-    assert "core_files is a list of paths" in heard.said[0]
+    assert "core_files must be a list of paths" in heard.said[0]
     with loaded(folder, folder="nowhere") as engine:
         session = engine.session("s")
         sent(session)
@@ -164,9 +164,9 @@ def test_tool_lists_loads_and_drops(folder: Path) -> None:
         for arguments, said in (
             ({"action": "dance"}, "it is one of list, load, drop"),
             ({"action": "load"}, "path is"),
-            ({"action": "load", "path": "../AGENTS.md"}, "no path below the folder"),
+            ({"action": "load", "path": "../AGENTS.md"}, "not a path below the folder"),
             ({"action": "load", "path": "gone.md"}, "there is no file"),
-            ({"action": "drop", "path": "style.md"}, "no document 'style.md' stands"),
+            ({"action": "drop", "path": "style.md"}, "this session has no document 'style.md'"),
             ("{", "not JSON"),
         ):
             answer = session.call("context", arguments)
@@ -183,5 +183,5 @@ def test_unknown_document_can_not_be_dropped(folder: Path) -> None:
     with loaded(folder, folder="context") as engine:
         session = engine.session("s")
         session.load_context("style.md")
-        with pytest.raises(NotFoundError, match=r"no document '../x' stands in this session; there are: style.md"):
+        with pytest.raises(NotFoundError, match=r"this session has no document '../x'; it has: style.md"):
             session.context.drop("../x")

@@ -97,7 +97,7 @@ def _due(place: OpenStore, session_id: str | None, reason: str, limit: int) -> D
     Raises:
         SquidbotError: there is no such session, or it can't be opened; the store can't list its sessions.
     """
-    summaries = SummaryWorker(_NoModel(), place.wired.job_settings())
+    summaries = SummaryWorker(_NoModel(), place.wired.summary_settings())
     due = DueWork([], {}, [], 0, {}, _missing(place))
     for name in place.chosen(session_id):
         try:
@@ -159,7 +159,7 @@ def _read_facts(place: OpenStore, due: DueWork, reason: str) -> list[LearningRes
     if not due.unread:
         return read
     model = reader_of(place.wired)
-    by_model = (FactWork(model, place.wired.job_settings().backoff_seconds),) if model else ()
+    by_model = (FactWork(model, place.wired.summary_settings().backoff_seconds),) if model else ()
     worker, every = BackgroundWorker(FactWork(), *by_model), sum(map(_messages, due.unread))
     with bar("reading") as tick:
 
@@ -179,7 +179,7 @@ def _read_facts(place: OpenStore, due: DueWork, reason: str) -> list[LearningRes
 
 def _summarize(place: OpenStore, due: DueWork, reason: str) -> list[TaskResult]:
     """Write the summaries that are due, session by session; a session that fails is noted."""
-    made, done = SummaryWorker(place.wired.llm(), place.wired.job_settings()), list["TaskResult"]()
+    made, done = SummaryWorker(place.wired.llm(), place.wired.summary_settings()), list["TaskResult"]()
     with bar("summarizing") as tick:
 
         def watch(one: TaskResult) -> None:
@@ -204,12 +204,12 @@ def _wrong(
 ) -> Iterator[str]:
     yield from (f"{name}: {error}" for name, error in due.failed.items())
     failed: list[tuple[UnreadMessages | SummaryTask, str]] = [(one.unread, one.why) for one in read if one.why]
-    failed += [(one.job, one.why) for one in done or () if one.summary is None]
+    failed += [(one.task, one.why) for one in done or () if one.summary is None]
     for work, why in failed:
         yield f"{work.session_id} {span(work.first_seq, work.last_seq)}: {why}"
     if done is not None and due.missing is None:
         left = sum(job.session_id not in due.failed for job in due.jobs)
-        left -= sum(one.job.session_id not in due.failed for one in done)
+        left -= sum(one.task.session_id not in due.failed for one in done)
         if left > 0:
             yield f"{count(left, 'job')} left: another process works there, or the model rests"
 
@@ -239,7 +239,7 @@ def _job_json(job: SummaryTask) -> dict[str, Any]:
 
 
 def _done_json(one: TaskResult) -> dict[str, object]:
-    return {**_job_json(one.job), "summary": one.summary.summary_id if one.summary else None, "why": one.why or None}
+    return {**_job_json(one.task), "summary": one.summary.summary_id if one.summary else None, "why": one.why or None}
 
 
 def _put_due(out: Printer, due: DueWork) -> None:
@@ -258,7 +258,7 @@ def _put_done(out: Printer, due: DueWork, read: list[LearningResult], done: list
         learned = sum(len(one.memories) for one in read)
         out.say(f"{count(messages, 'message')} read for facts; learned {count(learned, 'fact')}")
     if due.missing is None or due.jobs:
-        saved = sum(one.job.said_tokens - one.summary.cost.bound for one in done if one.summary)
+        saved = sum(one.task.said_tokens - one.summary.cost.bound for one in done if one.summary)
         written = sum(one.summary is not None for one in done)
         total = f"{written} of {count(len(due.jobs), 'job')} done"
         out.say(f"{total}; they stand for {saved:,} tokens more than they cost")

@@ -35,7 +35,7 @@ _MESSAGE: Final = re.compile(r"[\s\[(`'\"]*m([0-9]{1,15})[\s\])`'\"]*\Z")
 def refused(name: str, value: object, wanted: str) -> ArgumentError:
     """Return the error of an argument that is none: its name, what it is, and what it has to be."""
     shown = f"{value!a:.60}" if isinstance(value, str | int | float | bytes | None) else f"a {type(value).__name__}"
-    return ArgumentError(f"{name} is {shown}; it has to be {wanted}")
+    return ArgumentError(f"{name} is {shown}; it must be {wanted}")
 
 
 def takes(**checks: Check) -> Callable[[Callable[Given, Value]], Callable[Given, Value]]:

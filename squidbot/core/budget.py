@@ -95,7 +95,7 @@ def parse_tokens(text: str) -> int:
     size = int(match[1]) * _UNITS[match[2] or ""] if match else 0
     if size == 0:
         raise ConfigError(
-            f"{text[:40]!r} is no number of tokens; write a number above 0, alone or with k (1,000), Ki (1,024), "
+            f"{text[:40]!r} is not a number of tokens; write a number above 0, alone or with k (1,000), Ki (1,024), "
             "m (1,000,000) or Mi (1,048,576): 32000, 32k, 32Ki"
         )
     return size
@@ -114,7 +114,7 @@ def read_tokens(given: object, what: str) -> int:
             raise ConfigError(f"{what} = {error}") from None
     if isinstance(given, int | float) and not isinstance(given, bool) and 0 < given <= MOST_TOKENS and given % 1 == 0:
         return int(given)
-    raise ConfigError(f"{what} = {given!r:.60}: it must be > 0 tokens, whole, and below 10**12: 32000, '32k'")
+    raise ConfigError(f"{what} = {given!r:.60}: pass a whole number of tokens above 0, such as 32000 or '32k'")
 
 
 def read_budget(given: object) -> float | None:
@@ -139,7 +139,7 @@ def read_budget(given: object) -> float | None:
             least = f"{LEAST_BUDGET_TOKENS} tokens are the least that holds a request and its answer"
             raise ConfigError(f"budget = {given!r}: {least}; write a larger number, or leave it out")
     raise ConfigError(
-        f"budget = {given!r:.80}: it is a number of tokens, or a share of the window below 1: 8000, '8k', 0.5"
+        f"budget = {given!r:.80}: pass a token count, or a fraction of the window between 0 and 1: 8000, '8k', 0.5"
     )
 
 

@@ -99,7 +99,7 @@ class ContextEngine:
             self._observer.notify(Event(FORGOTTEN, session_id, facts.reason))
         return gone
 
-    def desk(
+    def summary_queue(
         self,
         session_id: str,
         window: ContextWindow,
@@ -107,14 +107,14 @@ class ContextEngine:
         settings: HistorySettings,
         jobs: SummarySettings | None = None,
     ) -> SummaryQueue:
-        """Return what says which summaries of a session a language model is to write, and has them written.
+        """Return the summaries of a session that a language model is to write.
 
-        The session may be in use meanwhile, by another thread: a desk reads and writes the store only. Window, meter
+        The session may be in use meanwhile, by another thread: the queue reads and writes the store only. Window, meter
         and
         settings as the session has them.
 
         Raises:
-            ConfigError: `jobs` name a mode that there is not.
+            ConfigError: `jobs` name an unknown mode.
         """
         from squidbot.core.summaries import (  # noqa: PLC0415 - no turn needs it
             FailureCounts,

@@ -1,4 +1,4 @@
-"""One entry of a journal, and the line of JSON that it is in a file."""
+"""The journal of an agent's work: its entries, made by rule or by a model, as JSON lines, Markdown, and a digest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from squidbot.core.text import clip, one_line
 from squidbot.core.transcript.markers import CHECKPOINT, DECISION, NEWEST_LINES, NEXT, counted_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from squidbot.core.messages import Message
     from squidbot.core.ports import LLM, TokenCounter
@@ -68,23 +68,26 @@ class JournalEntry:
     total_tokens: int | None = None
 
     def __post_init__(self) -> None:
-        """Check what was given, since what no reader takes for an entry would be lost; parts of a second are dropped.
+        """Check the values, since a wrong one could be written and never be read; drop parts of a second.
 
         Raises:
-            ValueError: the time has no date, a text is none, a list is none of texts, or the tokens are no number of
-                them; the text says which.
+            ValueError: a value is not of its kind, or the time has no date; the text says which.
         """
-        if not _is_number(self.time) or not 0 <= self.time <= MOST_TIME:
-            raise ValueError(f"time {self.time!r:.40} of an entry: seconds since 1970, until the year 9999, are wanted")
-        object.__setattr__(self, "time", int(self.time))
+        time: object = self.time
+        if not isinstance(time, int | float) or isinstance(time, bool) or not 0 <= time <= MOST_TIME:
+            raise ValueError(f"time must be seconds since 1970, in the years 1970 to 9999, not {time!r:.40}")
+        object.__setattr__(self, "time", int(time))
         for key in ("summary", *IDS):
             if not isinstance(getattr(self, key), str):
-                raise ValueError(f"{key} of an entry is no text")  # noqa: TRY004  # one error for what is given wrong
+                raise ValueError(f"{key} must be a text")  # noqa: TRY004  # one error for all wrong values
         for key in LISTS:
-            object.__setattr__(self, key, _given(key, getattr(self, key)))
+            value: object = getattr(self, key)
+            if not isinstance(value, list | tuple) or not all(isinstance(text, str) for text in value):
+                raise ValueError(f"{key} must be a list of texts")
+            object.__setattr__(self, key, tuple(value))
         tokens: object = self.total_tokens
-        if tokens is not None and not _is_tokens(tokens):
-            raise ValueError(f"total_tokens {tokens!r:.40} of an entry: a whole number from 0, or None, is wanted")
+        if tokens is not None and (not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 0):
+            raise ValueError(f"total_tokens must be a number of tokens from 0 on, or None, not {tokens!r:.40}")
 
     @property
     def timestamp(self) -> str:
@@ -106,25 +109,6 @@ class JournalEntry:
 def is_entry(told: str) -> bool:
     """Return whether an id is an entry's (`JournalEntry.entry_id`), and not that of a fact."""
     return _ENTRY_ID.fullmatch(told) is not None
-
-
-def _given(key: str, value: object) -> tuple[str, ...]:
-    """Return a list as it is kept.
-
-    Raises:
-        ValueError: it is none of texts; a text alone is none, too.
-    """
-    if isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value):
-        return tuple(value)
-    raise ValueError(f"{key} of an entry is no list of texts")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _is_tokens(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def day_of(time: float) -> str:
@@ -165,7 +149,7 @@ def to_line(entry: JournalEntry) -> str:
 
 
 def from_line(line: str) -> JournalEntry:
-    """Return the entry of a line; what it does not say is as the defaults are, and keys nobody knows are passed over.
+    """Return the entry of a line; missing values are as by default, unknown keys are ignored.
 
     A lone surrogate beside its other half comes back as the character that they make.
 
@@ -175,60 +159,27 @@ def from_line(line: str) -> JournalEntry:
     try:
         found: object = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise DamagedStoreError("no entry of a journal: no JSON, or cut off") from error
+        raise DamagedStoreError("not a journal entry: not JSON, or cut off") from error
     if not isinstance(found, dict):
-        raise DamagedStoreError("no entry of a journal: no JSON object")
-    return JournalEntry(
-        _time(found),
-        _text(found, "summary"),
-        _text(found, "agent_id", DEFAULT_AGENT),
-        _text(found, "run_id", ""),
-        _text(found, "source_session", ""),
-        decisions=_texts(found, "decisions"),
-        progress=_texts(found, "progress"),
-        open_questions=_texts(found, "open_questions"),
-        files_touched=_texts(found, "files_touched"),
-        errors=_texts(found, "errors"),
-        tags=_texts(found, "tags"),
-        total_tokens=_tokens(found),
-    )
-
-
-def _time(found: Mapping[str, object]) -> int:
-    """Return the time of an entry in seconds since 1970; one that names no zone is taken for UTC."""
-    text = _text(found, "timestamp")
-    try:
-        stamp = datetime.fromisoformat(text)
-        time = int((stamp if stamp.tzinfo else stamp.replace(tzinfo=UTC)).timestamp())
-    except (ValueError, OverflowError) as error:
-        raise DamagedStoreError(f"no entry of a journal: timestamp {text!a:.40} is no time") from error
-    if not 0 <= time <= MOST_TIME:
-        raise DamagedStoreError(f"no entry of a journal: timestamp {text!a:.40} is not in the years 1970 to 9999")
-    return time
-
-
-def _text(found: Mapping[str, object], key: str, unsaid: str | None = None) -> str:
-    value = found.get(key, unsaid)
-    if isinstance(value, str):
-        return value
-    raise DamagedStoreError(f"no entry of a journal: {key} is no text" if key in found else f"no entry: no {key}")
-
-
-def _texts(found: Mapping[str, object], key: str) -> tuple[str, ...]:
-    value = found.get(key, [])
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
-        return tuple(value)
-    raise DamagedStoreError(f"no entry of a journal: {key} is no list of texts")
-
-
-def _tokens(found: Mapping[str, object]) -> int | None:
+        raise DamagedStoreError("not a journal entry: not a JSON object")
     usage = found.get("token_usage")
     total = usage.get("total") if isinstance(usage, dict) else usage
-    if total is None:
-        return None
-    if isinstance(total, int) and _is_tokens(total):
-        return total
-    raise DamagedStoreError("no entry of a journal: token_usage.total is no number of tokens")
+    values = {"summary": None, **{key: found[key] for key in ("summary", *IDS, *LISTS) if key in found}}
+    try:
+        return JournalEntry(_time(found.get("timestamp")), total_tokens=total, **values)
+    except ValueError as error:
+        raise DamagedStoreError(f"not a journal entry: {error}") from error
+
+
+def _time(stamp: object) -> float:
+    """Return the time of an entry in seconds since 1970; a time without a zone is in UTC."""
+    if not isinstance(stamp, str):
+        raise ValueError("timestamp must be a text")  # noqa: TRY004  # as above
+    try:
+        time = datetime.fromisoformat(stamp)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError) as error:
+        raise ValueError(f"timestamp {stamp!a:.40} is not a time") from error
 
 
 # An entry made by rule of what was said since the one before: marked lines, files, what failed, the
@@ -339,41 +290,25 @@ _LISTS: Final = {
 }
 
 
-class JournalDigest(NamedTuple):
-    """What is told of a journal.
-
-    Attributes:
-        text: one line for each thing that is told, the first one with the time; "" where there is no room at all.
-        left_out: how many lines had no room.
-        is_cut: whether the summary was cut.
-    """
-
-    text: str
-    left_out: int
-    is_cut: bool
-
-
 def digest(
     entry: JournalEntry, measure: Callable[[str], int], *, goals: Sequence[str] = (), most_tokens: int = DIGEST_TOKENS
-) -> JournalDigest:
+) -> str:
     """Return the digest of an entry, at most `most_tokens` by `measure`, which never costs less for more text.
 
-    Its summary first, then goals, what is open, decided, failed, done, and files: a line that has no room is left out,
-    and so is all behind it.
+    Its summary first, then goals, what is open, decided, failed, done, and files: whole lines, as many as fit. A
+    summary that does not fit is cut; "" where there is no room at all.
     """
     head = f"journal, {entry.timestamp}: "
     summary = " ".join(entry.summary.split())
     text = head + summary
-    lines = list(_lines(entry, goals))
     if measure(text) > most_tokens:
-        text = _cut(head, summary, measure, most_tokens)
-        return JournalDigest(text, len(lines), is_cut=True)
-    for number, line in enumerate(lines):
+        return _cut(head, summary, measure, most_tokens)
+    for line in _lines(entry, goals):
         longer = f"{text}\n{line}"
         if measure(longer) > most_tokens:
-            return JournalDigest(text, len(lines) - number, is_cut=False)
+            break
         text = longer
-    return JournalDigest(text, 0, is_cut=False)
+    return text
 
 
 def _lines(entry: JournalEntry, goals: Sequence[str]) -> Iterator[str]:
@@ -499,7 +434,7 @@ def _markdown_lines(entry: JournalEntry) -> Iterator[str]:
             yield ""
             yield f"**{heading}**"
             yield ""
-            yield from (f"{'- ' if first else '  '}{line}" for one in items for first, line in _bullets(one))
+            yield from (f"{'  ' if at else '- '}{line}" for item in items for at, line in enumerate(_split(item)))
 
 
 def _about(entry: JournalEntry) -> Iterator[str]:
@@ -511,10 +446,6 @@ def _about(entry: JournalEntry) -> Iterator[str]:
     if about:
         yield f"- {' · '.join(about)}"
         yield ""
-
-
-def _bullets(text: str) -> Iterator[tuple[bool, str]]:
-    return ((number == 0, line) for number, line in enumerate(_split(text)))
 
 
 def _split(text: str) -> list[str]:
@@ -611,18 +542,6 @@ _MOST_ID_CHARS: Final = 1_024
 _WORD: Final = re.compile(r"\w[\w \-]*")
 
 
-class RedactedEntry(NamedTuple):
-    """An entry as it is kept.
-
-    Attributes:
-        entry: what is left of it.
-        cuts: what was cut off for its size, a sentence each, with the numbers.
-    """
-
-    entry: JournalEntry
-    cuts: tuple[str, ...]
-
-
 @dataclass(frozen=True)
 class JournalRules:
     """How a journal keeps entries.
@@ -659,10 +578,11 @@ class JournalRules:
         others = [one for one in self.redact_patterns if not _WORD.fullmatch(one)]
         return Redactor((*NAMES, *(one for one in words if one not in NAMES)), others, clock=self.clock, slow=self.slow)
 
-    def taken(self, entry: JournalEntry) -> RedactedEntry:
-        """Return what is kept of an entry. Ids stay as they are: sessions are found by them.
+    def applied(self, entry: JournalEntry) -> tuple[JournalEntry, tuple[str, ...]]:
+        """Return an entry as it is kept, and what was cut for its size, a sentence each with the numbers.
 
-        Secrets go before anything is cut, since half of one would not be known for one.
+        Ids stay as they are, because sessions are found by them. Secrets are taken out before anything is cut, because
+        half of one would not be recognised.
 
         Raises:
             StoreError: the entry says nothing, or an id has more than 1,024 characters.
@@ -686,7 +606,7 @@ class JournalRules:
             errors=self._items("errors", entry.errors if self.include_errors else (), cuts),
             tags=self._items("tags", entry.tags, cuts),
         )
-        return RedactedEntry(kept, tuple(cuts))
+        return kept, tuple(cuts)
 
     def _items(self, key: str, items: Sequence[str], cuts: list[str]) -> tuple[str, ...]:
         if len(items) > _MOST_ITEMS:

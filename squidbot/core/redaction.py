@@ -185,20 +185,20 @@ class Redactor:
             raise ConfigError("the mark that stands for a secret is empty")
         for pattern in self.patterns:
             if len(pattern) > _LONGEST_PATTERN:
-                raise ConfigError(f"a pattern of what is redacted has {len(pattern):,} characters, at most 1,000 do")
+                raise ConfigError(f"a pattern of what is redacted has {len(pattern):,} characters; the most is 1,000")
             try:
                 is_empty = re.compile(pattern).search("") is not None
             except re.error as error:
                 raise ConfigError(
-                    f"pattern {pattern!a:.80} of what is redacted is no regular expression: {error}"
+                    f"pattern {pattern!a:.80} of what is redacted is not a regular expression: {error}"
                 ) from error
             if _is_nested(pattern):
                 raise ConfigError(
-                    f"pattern {pattern!a:.80} of what is redacted repeats what repeats, or a choice: some texts would "
-                    "take it for ever; write it without a repeat in a repeat"
+                    f"pattern {pattern!a:.80} of what is redacted repeats a repeat or a choice: some texts would "
+                    "take for ever; write it without a repeat in a repeat"
                 )
             if is_empty:
-                raise ConfigError(f"pattern {pattern!a:.80} of what is redacted takes an empty text for a secret")
+                raise ConfigError(f"pattern {pattern!a:.80} of what is redacted matches an empty text")
 
     def redacted(self, text: str) -> str:
         """Return a text in which a mark stands for each secret; redacting it again changes nothing."""

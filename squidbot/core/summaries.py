@@ -1,4 +1,7 @@
-"""The jobs of one session: which are due, and doing them. Nothing here is on the way of a request."""
+"""Summaries by a language model: which are due, what the model reads and is asked, which answers are kept.
+
+No request waits for any of this.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -24,6 +26,7 @@ from squidbot.core.notes.notebook import Notebook
 from squidbot.core.plan import NoteBlock, Representation
 from squidbot.core.prompts import MODES
 from squidbot.core.recall.search import telling, terms
+from squidbot.core.text import stamp
 from squidbot.core.transcript.records import append
 from squidbot.core.view.current import load
 from squidbot.core.view.marks import without_recalled
@@ -44,8 +47,7 @@ if TYPE_CHECKING:
     from squidbot.core.view.steps import Step
 
 
-# Which blocks want a summary by a language model, and at which level: what the next event could show
-# of each.
+# Which summaries the next compaction could show.
 
 # How full the room for a chain of notes is when the next event is expected to tell everything anew, by level.
 FOLD_NEAR_FRACTION = 0.75
@@ -55,14 +57,14 @@ MARK_TOKENS = 32
 
 @dataclass(frozen=True, slots=True)
 class SummarySettings:
-    """What is summarized by a language model.
+    """What a language model summarizes.
 
     Attributes:
-        mode: what summaries keep above all: "developer", "planning", "assistant", "debugger", or one of `keeps`;
-            "": the session's own, "developer" where it has none.
+        mode: what summaries keep above all: "developer", "planning", "assistant", "debugger", or one of `keeps`; "":
+            the session's own mode, "developer" where it has none.
         min_messages: a block of fewer messages is left alone.
-        min_input_tokens: so is one in which less was said, the user's messages left out, as a bound.
-        source_tokens: what a job's messages may cost as a summarizer is shown them, as a bound.
+        min_input_tokens: so is a block with fewer tokens, the user's messages left out, as a bound.
+        source_tokens: what a task's messages may cost as the model reads them, as a bound.
         backoff_seconds: how long a block rests after two failures in a row; after each further one twice as long.
         keeps: what each mode keeps, as the end of a sentence.
     """
@@ -76,7 +78,7 @@ class SummarySettings:
 
 
 class SummarySlot(NamedTuple):
-    """A summary that could be shown: of which messages, at which level, in which room, and why it is wanted."""
+    """A summary that could be shown: of which messages, at which level, in which room, and why."""
 
     run: NoteBlock
     level: Representation
@@ -84,7 +86,7 @@ class SummarySlot(NamedTuple):
     reason: str
 
 
-def wanted(  # noqa: PLR0913, PLR0917  # all that an event would know
+def slots_of(  # noqa: PLR0913, PLR0917  # all that a compaction would know
     shelf: SessionContext,
     settings: HistorySettings,
     notes: Notebook,
@@ -94,22 +96,21 @@ def wanted(  # noqa: PLR0913, PLR0917  # all that an event would know
     *,
     every: frozenset[str],
 ) -> list[SummarySlot]:
-    """Return the summaries that the next event could show, oldest block first.
+    """Return the summaries that the next compaction could show, the oldest block first.
 
-    Of blocks that are still raw, those that the next event is sure to note, and all that were closed by one of `every`:
+    Of blocks that are still raw these are the ones that it is sure to note, and all that were closed by one of `every`:
     "gap", "size".
     """
-    steps = _movable(shelf, stored)
-    scene = CompactionInput(room, stored.blocks, (), tuple(steps), stored.messages, frozenset(), (), stored.turn)
-    merged = notes.held()[0].runs()
-    return list(_SlotFinder(Compactor(scene, settings, notes, by_estimate=False), stored, now, every, merged).all())
-
-
-def _movable(shelf: SessionContext, stored: CurrentView) -> list[Step]:
-    """Return the steps that no note stands for yet, oldest first."""
+    if not settings.takes_notes:
+        return []
+    # The steps that no note stands for yet.
     cut = [block.segment for block in stored.blocks if block.segment.representation is Representation.SLIMMED]
     slimmed = steps_of(shelf.read(cut[0].first_seq, cut[-1].last_seq)) if cut else []
-    return [*slimmed, *stored.tail.steps]
+    steps = (*slimmed, *stored.tail.steps)
+    scene = CompactionInput(room, stored.blocks, (), steps, stored.messages, frozenset(), (), stored.turn)
+    finder = _SlotFinder(Compactor(scene, settings, notes, by_estimate=False), stored, now, every, notes.held()[0].runs())
+    ahead = list(finder.ahead()) if settings.chain else []
+    return [*finder.of_noted(ahead), *(finder.slot(run, Representation.DETAILED, reason) for run, reason in ahead)]
 
 
 class _SlotFinder(NamedTuple):
@@ -119,35 +120,25 @@ class _SlotFinder(NamedTuple):
     every: frozenset[str]
     merged: tuple[NoteBlock, ...]
 
-    def all(self) -> Iterator[SummarySlot]:
-        """Yield what is wanted, oldest first."""
-        if not self.ground.settings.takes_notes:
-            return
-        ahead = list(self._ahead()) if self.ground.settings.chain else []
-        yield from self._of_noted(ahead)
-        yield from (self._one(run, Representation.DETAILED, reason) for run, reason in ahead)
-
-    def _of_noted(self, ahead: Sequence[tuple[NoteBlock, str]]) -> Iterator[SummarySlot]:
-        """Yield what is wanted of blocks that notes stand for, with those in `ahead` behind them."""
-        standing = [block.segment for block in self.stored.blocks if block.segment.representation in LEVELS]
-        levels = {(one.first_seq, one.last_seq): LEVELS[one.representation] for one in standing}
+    def of_noted(self, ahead: Sequence[tuple[NoteBlock, str]]) -> Iterator[SummarySlot]:
+        """Yield the slots of blocks that notes stand for, with the blocks in `ahead` behind them."""
+        notes = [block.segment for block in self.stored.blocks if block.segment.representation in LEVELS]
+        levels = {(one.first_seq, one.last_seq): LEVELS[one.representation] for one in notes}
         known = self.ground.notes.runs(-1)
         runs = [run for run in known if (run.first_seq, run.last_seq) in levels]
-        folds = self._folds(standing, ahead)
+        folds = self._folds(notes, ahead)
         folded = self._ranked(runs, ahead) if folds else {}
         if folds or "size" in self.every:
             yield from self._in_one_note(known, set(folded if folds else runs))
         for run in runs:
-            yield from self._by_itself(run, levels[run.first_seq, run.last_seq], folded.get(run))
-
-    def _by_itself(self, run: NoteBlock, level: Representation, folded: Representation | None) -> Iterator[SummarySlot]:
-        """Yield what is wanted of a block with notes of its own: at the level it has, and at that of the next fold."""
-        yield from (self._one(run, each, "pressure") for each in dict.fromkeys((level, folded or level)))
+            # At the level that it has, and at the one that the next fold gives it.
+            level = levels[run.first_seq, run.last_seq]
+            yield from (self.slot(run, each, "pressure") for each in dict.fromkeys((level, folded.get(run) or level)))
 
     def _in_one_note(self, known: Sequence[NoteBlock], stays: AbstractSet[NoteBlock]) -> list[SummarySlot]:
-        """Return the newest blocks that a fold tells in one note, as many as it has room for, oldest first.
+        """Return the newest blocks that a fold tells in one note, as many as fit, oldest first.
 
-        Of those `known` behind what was merged, the ones in `stays` keep notes of their own.
+        Blocks in `stays` keep notes of their own.
         """
         blocks = [*self.merged, *(run for run in known if run not in stays)]
         settings = self.ground.settings
@@ -159,10 +150,7 @@ class _SlotFinder(NamedTuple):
     def _ranked(
         self, runs: Sequence[NoteBlock], ahead: Sequence[tuple[NoteBlock, str]]
     ) -> dict[NoteBlock, Representation]:
-        """Return the levels that blocks get where everything is told anew: at least one new block comes behind them.
-
-        Only as many as have room together, as a fold has it.
-        """
+        """Return the levels of blocks after a fold, as many as fit together; at least one new block comes behind."""
         ground, settings = self.ground, self.ground.settings
         new = [run for run, _ in reversed(ahead)] or [NoteBlock(-1, -1, settings.block_max_tokens(ground.room))]
         left = settings.level_fraction * ground.fold_tokens(reductions(settings)[0])
@@ -174,47 +162,45 @@ class _SlotFinder(NamedTuple):
             ranked[run] = level
         return {run: level for run, level in ranked.items() if run not in new}
 
-    def _one(self, run: NoteBlock, level: Representation, reason: str) -> SummarySlot:
+    def slot(self, run: NoteBlock, level: Representation, reason: str) -> SummarySlot:
+        """Return the slot of a block at a level."""
         return SummarySlot(run, level, self.ground.level_tokens(run.tokens, level), reason)
 
-    def _folds(self, standing: Sequence[Segment], ahead: Sequence[tuple[NoteBlock, str]]) -> bool:
-        """Return whether the next event is expected to tell everything anew: notes or user messages fill their room."""
+    def _folds(self, notes: Sequence[Segment], ahead: Sequence[tuple[NoteBlock, str]]) -> bool:
+        """Return whether the next compaction tells everything anew: notes or user messages nearly fill their room."""
         settings, scene = self.ground.settings, self.ground.scene
         near = FOLD_NEAR_FRACTION * self.ground.room
-        told = sum(one.note_tokens for one in standing)
+        noted_tokens = sum(one.note_tokens for one in notes)
         noted_through = ahead[-1][0].last_seq if ahead else -1
-        said = [part.cost for block in scene.blocks for part in block.parts if is_user_part(part)]
-        said += [step.sent_cost for step in scene.tail if step.is_user and step.last_seq <= noted_through]
-        full = told > near * settings.notes_fraction or total(said).bound > near * settings.user_verbatim_fraction
-        return full or not settings.chain
+        users = [part.cost for block in scene.blocks for part in block.parts if is_user_part(part)]
+        users += [step.sent_cost for step in scene.tail if step.is_user and step.last_seq <= noted_through]
+        is_full = noted_tokens > near * settings.notes_fraction
+        return not settings.chain or is_full or total(users).bound > near * settings.user_verbatim_fraction
 
-    def _ahead(self) -> Iterator[tuple[NoteBlock, str]]:
-        """Yield the blocks of what is still raw that are wanted, with what closed them.
+    def ahead(self) -> Iterator[tuple[NoteBlock, str]]:
+        """Yield the raw blocks that want a summary, each with what closed it.
 
         Only in a chain of notes do they stay blocks of their own: a fold takes them together.
         """
-        tail, stays = self.ground.scene.tail, self._stays()
-        behind = total(step.sent_cost for step in tail).bound
-        for block, closed_by in self._closed(self.ground.blocks_of(tail)):
+        settings, room, scene = self.ground.settings, self.ground.room, self.ground.scene
+        # What stays behind the notes of a compaction at most: a block with as much behind it will be noted whole.
+        prefix = sum(block.cost.bound for block in scene.blocks)
+        stays = settings.raw_tokens(settings.low_fraction - settings.slim_fraction, room, prefix)
+        stays += settings.slim_fraction * room
+        behind = total(step.sent_cost for step in scene.tail).bound
+        for block, closed_by in self._closed(self.ground.blocks_of(scene.tail)):
             behind -= total(step.sent_cost for step in block).bound
             if closed_by in self.every or behind >= stays:
                 tokens = total(step.cost for step in block).bound
                 yield NoteBlock(block[0].first_seq, block[-1].last_seq, tokens), closed_by
 
     def _closed(self, blocks: Sequence[Sequence[Step]]) -> Iterator[tuple[Sequence[Step], str]]:
-        """Yield blocks that nothing will be added to, with what closed them: "gap" or "size"."""
+        """Yield the blocks that nothing will be added to, with what closed them: "gap" or "size"."""
         gap_seconds = self.ground.settings.gap_seconds
         for block, behind in pairwise(blocks):
             yield block, "gap" if _paused(block, behind[0].messages[0].time, gap_seconds) else "size"
         if blocks and _paused(blocks[-1], self.now, gap_seconds):
             yield blocks[-1], "gap"
-
-    def _stays(self) -> float:
-        """Return what stays behind notes at an event at most: a block with as much behind it will be noted whole."""
-        settings, room = self.ground.settings, self.ground.room
-        prefix = sum(block.cost.bound for block in self.ground.scene.blocks)
-        raw = settings.raw_tokens(settings.low_fraction - settings.slim_fraction, room, prefix)
-        return raw + settings.slim_fraction * room
 
 
 def _paused(block: Sequence[Step], until: float | None, gap_seconds: float) -> bool:
@@ -222,13 +208,7 @@ def _paused(block: Sequence[Step], until: float | None, gap_seconds: float) -> b
     return newest is not None and until is not None and until - newest >= gap_seconds
 
 
-def room_of(limit: Cost, stored: CurrentView, outside: Cost) -> Cost:
-    """Return what history may cost beside what opens the transcript and what came with the newest request."""
-    return limit.less(spent(stored.lead)).less(outside)
-
-
-# What a language model is asked: one system text, one prompt for each level, and what each mode
-# keeps.
+# What a language model is asked: one system text, one prompt for each level, and what each mode keeps.
 
 # Counted up with every change of a text below: summaries made by another version are made anew.
 VERSION: Final = "1"
@@ -263,7 +243,7 @@ def check_mode(mode: str, keeps: Mapping[str, str] = MODES) -> str:
 
 
 def system_text() -> str:
-    """Return the system text for every job."""
+    """Return the system text for every task."""
     return (
         "You write summaries of old parts of a conversation between a user and an assistant with tools. Your summary "
         "takes the place of the assistant's messages and of what tools printed, in the assistant's own view of the "
@@ -272,17 +252,17 @@ def system_text() -> str:
     )
 
 
-def prompt(job: SummaryTask, source: str, limit_tokens: int, keeps: Mapping[str, str] = MODES) -> str:
-    """Return the prompt for a job, its messages in it; the answer may cost `limit_tokens`.
+def prompt(task: SummaryTask, source: str, limit_tokens: int, keeps: Mapping[str, str] = MODES) -> str:
+    """Return the prompt for a task, with its messages; the answer may cost `limit_tokens`.
 
     `keeps` has what each mode keeps above all, as the end of a sentence.
     """
     words = max(10, limit_tokens // _TOKENS_A_WORD)
     return (
-        f"Messages m{job.first_seq} to m{job.last_seq} of the conversation, oldest first:\n"
+        f"Messages m{task.first_seq} to m{task.last_seq} of the conversation, oldest first:\n"
         f"<messages>\n{source}\n</messages>\n\n"
-        f"Write the summary of these messages, in the language that they are in. {_DETAIL[job.level]}\n"
-        f"Keep above all: {keeps[job.mode]}.\n"
+        f"Write the summary of these messages, in the language that they are in. {_DETAIL[task.level]}\n"
+        f"Keep above all: {keeps[task.mode]}.\n"
         "Say for what the user asked, in a few words: the user's own messages may be shown beside your summary, or "
         "not.\n"
         "Copy names, paths, numbers, ids and error messages letter by letter; write none that does not stand in the "
@@ -517,8 +497,7 @@ def _stands_in(word: str, source: str) -> bool:
     return False
 
 
-# The messages of a job: what is shown of them, what an answer is checked against, which files they
-# name.
+# The messages of a task.
 
 # Copies that were brought back stand in their own place, and of what was forgotten nothing is left to tell.
 PASSED = frozenset({Category.RECALLED, Category.FORGOTTEN})
@@ -539,67 +518,72 @@ class _SourceMessage(NamedTuple):
     def is_user(self) -> bool:
         return opens_turn(self.row)
 
+    @property
+    def text(self) -> str:
+        return without_recalled(self.message.text)
+
 
 @dataclass(frozen=True, slots=True)
 class SummarySource:
-    """The raw messages of one job, never a summary of them."""
+    """The raw messages of one task, never a summary of them."""
 
-    said: tuple[_SourceMessage, ...]
+    messages: tuple[_SourceMessage, ...]
     meter: Meter
 
     @classmethod
     def of(cls, rows: Sequence[StoredMessage], renderer: Renderer) -> SummarySource:
-        """Return the source in stored messages; what was recalled or forgotten is passed over."""
+        """Return the source in stored messages, without recalled and forgotten ones."""
         kept = [row for row in rows if row.category not in PASSED]
-        said = (_SourceMessage(row, renderer.codecs[row.codec].decode(row.payload)) for row in kept)
-        return cls(tuple(said), renderer.meter)
+        decoded = (_SourceMessage(row, renderer.codecs[row.codec].decode(row.payload)) for row in kept)
+        return cls(tuple(decoded), renderer.meter)
 
     @property
     def tokens(self) -> int:
-        """What was said, the user's messages left out, as a bound: no summary takes the place of these."""
-        return total(one.row.cost for one in self.said if not one.is_user).bound
+        """Their tokens as a bound, without the user's messages: no summary takes the place of these."""
+        return total(one.row.cost for one in self.messages if not one.is_user).bound
 
     def shown(self, most_tokens: int) -> str:
-        """Return what a summarizer reads: the messages in order, outputs cut until all cost at most `most_tokens`.
+        """Return what the model reads: the messages in order, outputs cut until all cost at most `most_tokens`.
 
-        The user's messages are shown whole as long as they take no more than half of that, and never left out. What
-        can't be made smaller any more is shown although it costs more.
+        The user's messages are shown whole while they take no more than half of that, and never left out. What can't
+        be cut any more is shown although it costs more.
         """
-        users = sum(one.row.cost.bound for one in self.said if one.is_user)
-        count = max(1, sum(one.is_user for one in self.said))
+        users = sum(one.row.cost.bound for one in self.messages if one.is_user)
+        count = max(1, sum(one.is_user for one in self.messages))
         user_tokens = users if users <= most_tokens // 2 else max(LEAST_TOKENS, most_tokens // 2 // count)
         output_tokens = OUTPUT_TOKENS
         while True:
-            text = "\n\n".join(self._told(one, user_tokens, output_tokens) for one in self.said)
+            text = "\n\n".join(self._shown(one, user_tokens, output_tokens) for one in self.messages)
             if output_tokens <= LEAST_TOKENS or self.meter.text(text).bound <= most_tokens:
                 return text
             output_tokens = max(LEAST_TOKENS, output_tokens * 2 // 3)
 
     def whole(self) -> str:
-        """Return all that was said there, uncut: what an answer may quote."""
-        texts = (part for one in self.said for part in (_text(one), *_calls(one)))
-        return "\n".join(texts)
+        """Return all of it, uncut: what an answer may quote."""
+        calls = ([f"{call.name} {call.arguments}" for call in one.message.calls] for one in self.messages)
+        return "\n".join(text for one, made in zip(self.messages, calls, strict=True) for text in (one.text, *made))
 
     def dates(self) -> str:
-        """Return the days in UTC on which it was said, "2026-02-01" or "2026-02-01 to 2026-02-03"; "" for unknown."""
-        days = [day for one in self.said if (day := _day(one.row.time))]
+        """Return the days in UTC, "2026-02-01" or "2026-02-01 to 2026-02-03"; "" where they are unknown."""
+        days = [day for one in self.messages if (day := stamp(one.row.time)[:10])]
         return " to ".join(dict.fromkeys((min(days), max(days)))) if days else ""
 
     def files(self) -> tuple[tuple[str, str], ...]:
-        """Return the files that tools were called on or that were said to be made, by rule: (path, last done with it).
+        """Return the files that tools were called on or that were made, by rule: (path, what was last done with it).
 
-        Each once: those changed first, then as they came.
+        Each comes once; the changed ones come first.
         """
-        lines = read([replace(one.message, category=one.row.category) for one in self.said], users_verbatim=True).lines
+        messages = [replace(one.message, category=one.row.category) for one in self.messages]
+        lines = read(messages, users_verbatim=True).lines
         named = [(subject.removeprefix("file "), line) for subject, line in lines.items() if subject[:5] == "file "]
         heaviest = max((line.weight for _, line in named), default=0.0)
         changed_first = sorted(named, key=lambda one: one[1].weight < heaviest)
         return tuple((path, line.head if len(line.head) <= DONE_CHARS else path) for path, line in changed_first)
 
-    def _told(self, one: _SourceMessage, user_tokens: int, output_tokens: int) -> str:
+    def _shown(self, one: _SourceMessage, user_tokens: int, output_tokens: int) -> str:
         handle = f"m{one.row.seq}"
         most = output_tokens if one.row.result_ids else output_tokens * _SAID_FACTOR
-        text = slim(_text(one), user_tokens if one.is_user else most, self.meter, handle)
+        text = slim(one.text, user_tokens if one.is_user else most, self.meter, handle)
         calls = [
             f"[calls {call.name}] {slim_arguments(call.arguments, most, self.meter, handle)}"
             for call in one.message.calls
@@ -608,22 +592,7 @@ class SummarySource:
         return "\n".join(filter(None, [f"[{handle} {who}]", text, *calls]))
 
 
-def _day(seconds: float | None) -> str:
-    if seconds is None:
-        return ""
-    try:
-        return datetime.fromtimestamp(seconds, UTC).date().isoformat()
-    except (ValueError, OverflowError, OSError):
-        return ""
-
-
-def _text(one: _SourceMessage) -> str:
-    return without_recalled(one.message.text)
-
-
-def _calls(one: _SourceMessage) -> list[str]:
-    return [f"{call.name} {call.arguments}" for call in one.message.calls]
-
+# The summary queue.
 
 # Failures in a row after which a block rests.
 MOST_FAILURES = 2
@@ -635,13 +604,13 @@ LEAST_LIMIT_TOKENS = 120
 ANY_MODE = "developer"
 # Who asks, and the blocks still raw that are wanted then whatever the pressure: a schedule's were closed by a pause
 # , so that they will not become others.
-ASKED = {"": frozenset[str](), "schedule": frozenset({"gap"}), "request": frozenset({"gap", "size"})}
+REASONS = {"": frozenset[str](), "schedule": frozenset({"gap"}), "request": frozenset({"gap", "size"})}
 
 
 class TaskResult(NamedTuple):
-    """What became of a job: its summary, or None, and why there is none."""
+    """What became of a task: its summary, or `None` and the reason."""
 
-    job: SummaryTask
+    task: SummaryTask
     summary: Summary | None
     why: str = ""
 
@@ -652,195 +621,192 @@ class TaskResult(NamedTuple):
 
 
 class FailureCounts:
-    """How often the jobs of each block have failed in a row, in this process; sessions of one engine share it."""
+    """How often the tasks of each block have failed in a row, in this process; sessions of one engine share it."""
 
     def __init__(self) -> None:
         """Know of no failure."""
         self._failed: dict[tuple[str, int, int, str], tuple[int, float | None]] = {}
 
-    def rests(self, job: SummaryTask, now: float | None) -> bool:
-        """Return whether a job rests at `now`, in seconds since 1970; without a clock it rests for good."""
-        failures, until = self._failed.get(_place(job), (0, None))
+    def rests(self, task: SummaryTask, now: float | None) -> bool:
+        """Return whether a task rests at `now`, in seconds since 1970; without a clock it rests for good."""
+        failures, until = self._failed.get(_place(task), (0, None))
         return failures >= MOST_FAILURES and (now is None or until is None or now < until)
 
-    def failed(self, job: SummaryTask, now: float | None, backoff_seconds: float) -> None:
+    def failed(self, task: SummaryTask, now: float | None, backoff_seconds: float) -> None:
         """Count a failure."""
-        failures = self._failed.get(_place(job), (0, None))[0] + 1
+        failures = self._failed.get(_place(task), (0, None))[0] + 1
         pause = backoff_seconds * 2 ** min(16, max(0, failures - MOST_FAILURES))
-        self._failed[_place(job)] = failures, None if now is None else now + pause
+        self._failed[_place(task)] = failures, None if now is None else now + pause
 
-    def worked(self, job: SummaryTask) -> None:
+    def worked(self, task: SummaryTask) -> None:
         """Forget the failures of a block."""
-        self._failed.pop(_place(job), None)
+        self._failed.pop(_place(task), None)
 
 
-def _place(job: SummaryTask) -> tuple[str, int, int, str]:
-    return job.session_id, job.first_seq, job.last_seq, job.level
+def _place(task: SummaryTask) -> tuple[str, int, int, str]:
+    return task.session_id, task.first_seq, task.last_seq, task.level
 
 
 class SummaryQueue:
-    """The summaries of one session that a language model is to write. Reads the store anew for each call."""
+    """The summaries of one session that a language model is to write. Each call reads the store anew."""
 
-    def __init__(  # noqa: PLR0913, PLR0917  # what a session is made of, and what jobs need beside it
+    def __init__(  # noqa: PLR0913, PLR0917  # what a session is made of, and what tasks need beside it
         self,
         shelf: SessionContext,
         window: ContextWindow,
         history: HistorySettings,
         settings: SummarySettings,
-        tries: FailureCounts,
+        failures: FailureCounts,
         observer: Observer | None,
     ) -> None:
-        """Use `ContextEngine.desk`.
+        """Use `ContextEngine.summary_queue`.
 
         Raises:
-            ConfigError: the settings name a mode that there is not.
+            ConfigError: the settings name an unknown mode.
         """
         if settings.mode:
             check_mode(settings.mode, settings.keeps)
         self._shelf = shelf
-        self._lease = window
+        self._window = window
         self._history = history
         self._settings = settings
-        self._tries = tries
+        self._failures = failures
         self._observer = observer
 
     def due(self, now: float | None = None, *, reason: str = "") -> tuple[SummaryTask, ...]:
-        """Return the jobs that are due, those that save most first, of equals the oldest block's.
+        """Return the due tasks: those that save most first, of equals the oldest block's.
 
-        `now` is in seconds since 1970: without it no block is known to be closed by a pause that still lasts. With
-        `reason` "schedule" blocks before a pause are due although no event is near that could note them, with "request"
-        those that were closed by size too, and those that rest after failures.
+        `now` is in seconds since 1970; without it no pause that still lasts closes a block. With `reason` "schedule"
+        blocks before a pause are due although no compaction is near, with "request" also full blocks, and tasks that
+        rest after failures.
 
         Raises:
-            ValueError: there is no such reason.
+            ArgumentError: there is no such reason.
             StoreError: the store failed.
         """
-        if reason not in ASKED:
+        if reason not in REASONS:
             raise ArgumentError(f"unknown reason {reason!r}; known: request, schedule")
         mode = self._mode()
-        found = [self._job(one, reason or one.reason, mode) for one in self._wanted(now, ASKED[reason])]
-        due = reason == "request"
-        jobs = [job for job in found if job is not None and (due or not self._tries.rests(job, now))]
-        return tuple(sorted(jobs, key=lambda job: (-job.saves_tokens, job.first_seq, job.level)))
+        found = [self._task(slot, reason or slot.reason, mode) for slot in self._slots(now, REASONS[reason])]
+        is_asked = reason == "request"
+        tasks = [task for task in found if task is not None and (is_asked or not self._failures.rests(task, now))]
+        return tuple(sorted(tasks, key=lambda task: (-task.saves_tokens, task.first_seq, task.level)))
 
     def run(
         self, summarizer: Summarizer, now: float | None = None, limit: int | None = None, *, reason: str = ""
     ) -> tuple[TaskResult, ...]:
-        """Do the jobs that are due, at most `limit` of them, and return what became of each; the rest as for `doing`.
-
-        Raises:
-            ValueError: there is no such reason.
-            StoreError: the store failed; summaries made before it did are kept.
-        """
+        """Do at most `limit` of the due tasks and return their results; the rest as for `doing`."""
         return tuple(self.doing(summarizer, now, limit, reason=reason))
 
     def doing(
         self, summarizer: Summarizer, now: float | None = None, limit: int | None = None, *, reason: str = ""
     ) -> Iterator[TaskResult]:
-        """Do the jobs that are due, at most `limit` of them, one each time what became of the next is asked for.
+        """Do at most `limit` of the due tasks, one each time the next result is asked for.
 
-        A failure is an event, and the notes by rule go on standing. A model that says it is asked too often is asked
-        no more in this call. `now` and `reason` as in `due`.
+        A failure is an event, and the notes by rule stay. After "rate-limit" the model is not asked again in this call.
+        `now` and `reason` as in `due`.
 
         Raises:
-            ValueError: there is no such reason.
-            StoreError: the store failed; summaries made before it did are kept.
+            ArgumentError: there is no such reason.
+            StoreError: the store failed; summaries made before that are kept.
         """
-        for job in self.due(now, reason=reason)[:limit]:
+        for task in self.due(now, reason=reason)[:limit]:
             try:
-                summary = self._made(job, summarizer)
+                summary = self._made(task, summarizer)
             except StoreError:
                 raise
             except SquidbotError as error:
-                self._tries.failed(job, now, self._settings.backoff_seconds)
-                self._notify(events.COMPRESSION_ERROR, f"m{job.first_seq}-m{job.last_seq}: {error}", job, 0)
-                yield TaskResult(job, None, str(error))
+                self._failures.failed(task, now, self._settings.backoff_seconds)
+                self._notify(events.COMPRESSION_ERROR, f"m{task.first_seq}-m{task.last_seq}: {error}", task, 0)
+                yield TaskResult(task, None, str(error))
                 if isinstance(error, LLMError) and error.kind == "rate-limit":
                     break
                 continue
-            self._tries.worked(job)
-            self._notify(events.CHECKPOINT_CREATED, summary.summary_id, job, summary.cost.bound)
-            yield TaskResult(job, summary)
+            self._failures.worked(task)
+            self._notify(events.CHECKPOINT_CREATED, summary.summary_id, task, summary.cost.bound)
+            yield TaskResult(task, summary)
 
     # -- what is due ------------------------------------------------------------------------------------------
 
-    def _wanted(self, now: float | None, every: frozenset[str]) -> list[SummarySlot]:
-        shelf, window = self._shelf, self._lease
+    def _slots(self, now: float | None, every: frozenset[str]) -> list[SummarySlot]:
+        shelf, window = self._shelf, self._window
         stored = load(shelf, window.window_tokens, window.window_id)
         if not stored.messages or stored.opened:
-            # Another window begins with the next request: what it shows is not known before.
-            return []
-        last_request = self._past()
+            return []  # another window begins with the next request: what it shows is not known before
+        last_request = self._last_request()
         notes = Notebook(
             shelf.session_id, shelf.renderer, shelf.transcripts, shelf.summaries, not self._history.keeps_users
         )
-        limit = limit_as_before(window, self._history, last_request)
-        return wanted(
-            shelf, self._history, notes, stored, room_of(limit, stored, last_request.outside), now, every=every
-        )
+        # What history may cost beside what opens the transcript and what came with the newest request.
+        room = room_of(limit_as_before(window, self._history, last_request), stored, last_request.outside)
+        return slots_of(shelf, self._history, notes, stored, room, now, every=every)
 
-    def _past(self) -> LastRequest:
+
+    def _last_request(self) -> LastRequest:
         last = self._shelf.transcripts.last_record(self._shelf.session_id, REQUEST)
         return LastRequest.of(last) if last else LastRequest()
 
     def _mode(self) -> str:
-        """Return what is kept above all: as the settings say, else what the session is at."""
-        own = self._past().mode if not self._settings.mode else ""
+        """Return what summaries keep above all: by the settings, else by the session's mode."""
+        own = self._last_request().mode if not self._settings.mode else ""
         return self._settings.mode or (own if own in self._settings.keeps else ANY_MODE)
 
-    def _job(self, one: SummarySlot, reason: str, mode: str) -> SummaryTask | None:
-        """Return the job for a summary that is wanted; None where it would not pay, or has been done."""
-        run = one.run
-        least = 0 if one.level is Representation.MERGED else LEAST_LIMIT_TOKENS
-        if run.last_seq - run.first_seq + 1 < self._settings.min_messages or one.limit_tokens < least:
+    def _task(self, slot: SummarySlot, reason: str, mode: str) -> SummaryTask | None:
+        """Return the task for a slot; None where it would not pay, or has been done."""
+        run = slot.run
+        least = 0 if slot.level is Representation.MERGED else LEAST_LIMIT_TOKENS
+        if run.last_seq - run.first_seq + 1 < self._settings.min_messages or slot.limit_tokens < least:
             return None
-        if self._is_made(one):
+        if self._is_made(slot):
             return None
         rows = self._shelf.read(run.first_seq, run.last_seq)
-        said = SummarySource.of(rows, self._shelf.renderer).tokens
-        if said < max(self._settings.min_input_tokens, one.limit_tokens + 1):
+        said_tokens = SummarySource.of(rows, self._shelf.renderer).tokens
+        if said_tokens < max(self._settings.min_input_tokens, slot.limit_tokens + 1):
             return None
-        digest = self._digest(rows, one.level, mode)
-        made = any(made.source_digest == digest for made in self._standing(run.first_seq, run.last_seq))
-        if made and self._noted() is not None:
+        digest = self._digest(rows, slot.level, mode)
+        if self._newest_record() and any(one.source_digest == digest for one in self._by_model(*run[:2])):
             return None
         return SummaryTask(
             reason=reason,
             session_id=self._shelf.session_id,
             first_seq=run.first_seq,
             last_seq=run.last_seq,
-            level=one.level.value,
+            level=slot.level.value,
             mode=mode,
             source_digest=digest,
-            limit_tokens=one.limit_tokens,
-            said_tokens=said,
-            saves_tokens=said - one.limit_tokens,
+            limit_tokens=slot.limit_tokens,
+            said_tokens=said_tokens,
+            saves_tokens=said_tokens - slot.limit_tokens,
         )
 
-    def _is_made(self, one: SummarySlot) -> bool:
-        """Return whether a text for exactly this stands that fits: nothing needs to be read to know it is not due.
+    def _is_made(self, slot: SummarySlot) -> bool:
+        """Return whether a summary of exactly this is stored that fits; no message has to be read for that.
 
-        A summary goes with the messages that it tells of: while it is there, these are as they were. Where the mode is
-        the session's, one that was made in another stays good: what was said then was said in that.
+        While a summary is there, its messages are as they were. Where the mode is the session's, a summary that was
+        made in another mode stays good.
         """
         ends = f"/{self._settings.mode}-{VERSION}" if self._settings.mode else f"-{VERSION}"
-        return self._noted() is not None and any(
-            made.level == one.level
-            and (made.first_seq, made.last_seq) == (one.run.first_seq, one.run.last_seq)
-            and made.cost.bound <= one.limit_tokens
+        return self._newest_record() is not None and any(
+            made.level == slot.level
+            and (made.first_seq, made.last_seq) == slot.run[:2]
+            and made.cost.bound <= slot.limit_tokens
             and made.counter == self._shelf.renderer.meter.name
             and made.made_by.endswith(ends)
-            for made in self._standing(one.run.first_seq, one.run.last_seq)
+            for made in self._by_model(*slot.run[:2])
         )
 
-    def _standing(self, first_seq: int, last_seq: int) -> list[Summary]:
+    def _by_model(self, first_seq: int, last_seq: int) -> list[Summary]:
         found = self._shelf.summaries.for_range(self._shelf.session_id, first_seq, last_seq)
         return [one for one in found if one.by_model]
 
+    def _newest_record(self) -> Record | None:
+        """Return the record of the newest summary that was written; None where none was."""
+        return self._shelf.transcripts.last_record(self._shelf.session_id, SUMMARY.name)
+
     def _digest(self, rows: Sequence[StoredMessage], level: str, mode: str) -> str:
-        """Return the hash of all that an answer depends on, but for the model: one summary for one source."""
+        """Return the hash of all that an answer depends on except the model: one summary for one source."""
         digest = hashlib.sha256()
-        meter, window = self._shelf.renderer.meter, self._lease
+        meter, window = self._shelf.renderer.meter, self._window
         for text in (VERSION, mode, level, meter.name, str(window.window_tokens)):
             digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
         for row in rows:
@@ -848,75 +814,72 @@ class SummaryQueue:
             digest.update(head.encode() + row.payload.encode("utf-8", "surrogatepass") + b"\0")
         return digest.hexdigest()
 
-    # -- one job ----------------------------------------------------------------------------------------------
+    # -- one task ---------------------------------------------------------------------------------------------
 
-    def _made(self, job: SummaryTask, summarizer: Summarizer) -> Summary:
-        """Return the summary of a job, stored.
+    def _made(self, task: SummaryTask, summarizer: Summarizer) -> Summary:
+        """Return the summary of a task, stored.
 
         Raises:
-            LLMError: there is no text, or not one that can stand for the messages.
+            LLMError: there is no text, or none that can stand for the messages.
             ContextOverflowError: the messages are too much for the summarizer.
             StoreError: the store failed.
         """
-        source = self._source(job)
+        source = self._source(task)
         if source is None:
             raise LLMError("unusable", "its messages are no longer what they were")
         meter = self._shelf.renderer.meter
-        summary_id = f"s{job.first_seq}-{job.last_seq}.{job.source_digest[:8]}"
-        header = _header(job, summary_id, source)
+        summary_id = f"s{task.first_seq}-{task.last_seq}.{task.source_digest[:8]}"
+        header = _header(task, summary_id, source)
         # The note that a merged text stands in names files by rule.
-        files = () if job.level == Representation.MERGED else source.files()
+        files = () if task.level == Representation.MERGED else source.files()
         named = meter.text(_naming([done for _, done in files])).bound
-        aside = min(named, int(job.limit_tokens * FILES_FRACTION)) if files else 0
-        left = job.limit_tokens - meter.message(header).bound - aside
+        aside = min(named, int(task.limit_tokens * FILES_FRACTION)) if files else 0
+        left = task.limit_tokens - meter.message(header).bound - aside
         shown = source.shown(self._settings.source_tokens)
-        completion = self._completed(summarizer.summarize(job, shown, left), shown)
+        completion = self._completed(summarizer.summarize(task, shown, left), shown)
         answer = cleaned(completion.text)
         check_answer(answer, source.whole(), shown)
         text = f"{header}\n{answer}"
         bound = meter.message(text).bound
-        if bound > job.limit_tokens or bound >= job.said_tokens:
-            raise LLMError("unusable", f"the answer makes {bound} of {min(job.limit_tokens, job.said_tokens)} tokens")
-        text = self._with_files(text, files, job.limit_tokens)
-        made_by = f"llm/{summarizer.name}/{job.mode}-{VERSION}"
+        if bound > task.limit_tokens or bound >= task.said_tokens:
+            raise LLMError("unusable", f"the answer makes {bound} of {min(task.limit_tokens, task.said_tokens)} tokens")
+        text = self._with_files(text, files, task.limit_tokens)
+        made_by = f"llm/{summarizer.name}/{task.mode}-{VERSION}"
         cost = meter.message(text)
-        place = self._shelf.session_id, job.first_seq, job.last_seq, job.level
-        usage = Usage(completion.input_tokens, completion.output_tokens)
-        return self._stored(job, Summary(summary_id, *place, text, cost, meter.name, job.source_digest, made_by), usage)
+        place = self._shelf.session_id, task.first_seq, task.last_seq, task.level
+        summary = Summary(summary_id, *place, text, cost, meter.name, task.source_digest, made_by)
+        return self._stored(task, summary, Usage(completion.input_tokens, completion.output_tokens))
 
     def _completed(self, answer: str | Completion, shown: str) -> Completion:
-        """Return an answer with the tokens that it took: counted, where the summarizer tells no numbers."""
-        text, *told = (answer,) if isinstance(answer, str) else answer
-        if told and all(isinstance(tokens, int) and tokens >= 0 for tokens in told):
-            return Completion(text, *told)
+        """Return an answer with its tokens, counted where the summarizer reports none."""
+        text, *reported = (answer,) if isinstance(answer, str) else answer
+        if reported and all(isinstance(tokens, int) and tokens >= 0 for tokens in reported):
+            return Completion(text, *reported)
         meter = self._shelf.renderer.meter
         return Completion(text, meter.text(shown).estimate, meter.text(text).estimate)
 
-    def _source(self, job: SummaryTask) -> SummarySource | None:
-        """Return the messages of a job; None where they are no longer those that it was made for."""
-        rows = self._shelf.read(job.first_seq, job.last_seq)
-        return (
-            SummarySource.of(rows, self._shelf.renderer)
-            if self._digest(rows, job.level, job.mode) == job.source_digest
-            else None
-        )
+    def _source(self, task: SummaryTask) -> SummarySource | None:
+        """Return the messages of a task; None where they have changed since."""
+        rows = self._shelf.read(task.first_seq, task.last_seq)
+        is_same = self._digest(rows, task.level, task.mode) == task.source_digest
+        return SummarySource.of(rows, self._shelf.renderer) if is_same else None
 
     def _with_files(self, text: str, files: Sequence[tuple[str, str]], limit_tokens: int) -> str:
-        """Return a text with a line of the files and what was last done with each, by rule, while there is room.
+        """Return a text with a line of files and what was last done with each, as many as fit.
 
-        Those come first that the text does not name.
+        Files that the text does not name come first.
         """
         meter = self._shelf.renderer.meter
-        told = [done for _, done in sorted(files, key=lambda one: one[0] in text)]
-        while told:
-            named = f"{text}\n{_naming(told)}"
+        lines = [done for _, done in sorted(files, key=lambda one: one[0] in text)]
+        while lines:
+            named = f"{text}\n{_naming(lines)}"
             if meter.message(named).bound <= limit_tokens:
                 return named
-            told.pop()
+            lines.pop()
         return text
 
-    def _stored(self, job: SummaryTask, summary: Summary, usage: Usage) -> Summary:
-        """Return a summary once it is stored; of two for one job the one that came first.
+    def _stored(self, task: SummaryTask, summary: Summary, usage: Usage) -> Summary:
+        """Store a summary and return it; of two for one task the first one stays.
 
         Raises:
             LLMError: its messages were forgotten meanwhile; nothing of it is left.
@@ -924,57 +887,41 @@ class SummaryQueue:
         """
         shelf = self._shelf
         try:
-            kept = self._first(job) or summary
+            kept = self._first(task) or summary
             shelf.summaries.put(kept)
         except StoreError:
-            if (first := self._first(job)) is None:
+            if (first := self._first(task)) is None:
                 raise
             kept = first
-        # Whoever forgets messages meanwhile finds the summary, or, by the record, that it has to look once more.
-        self._note(kept, usage)
-        if self._source(job) is None:
+        # `forget` finds the summary, or by this record that it has to look once more.
+        record = Written(kept.summary_id, kept.level, kept.made_by, usage.input_tokens, usage.output_tokens)
+        append(shelf.transcripts, shelf.session_id, SUMMARY, lambda: record, "no summary was noted", wait=shelf.wait)
+        if self._source(task) is None:
             shelf.summaries.remove(shelf.session_id, [kept.summary_id])
             raise LLMError("unusable", "its messages were forgotten meanwhile")
         return kept
 
-    def _first(self, job: SummaryTask) -> Summary | None:
-        found = self._standing(job.first_seq, job.last_seq)
-        return next((one for one in found if one.source_digest == job.source_digest), None)
+    def _first(self, task: SummaryTask) -> Summary | None:
+        found = self._by_model(task.first_seq, task.last_seq)
+        return next((one for one in found if one.source_digest == task.source_digest), None)
 
-    def _noted(self) -> Record | None:
-        """Return the record of the newest summary that was written; None where none was."""
-        return self._shelf.transcripts.last_record(self._shelf.session_id, SUMMARY.name)
-
-    def _note(self, summary: Summary, usage: Usage) -> None:
-        """Record that a summary was written, and what that took.
-
-        Raises:
-            StoreError: the store failed, or other writers never stopped.
-        """
-        shelf = self._shelf
-        one = WrittenSummary(
-            summary.summary_id, summary.level, summary.made_by, usage.input_tokens, usage.output_tokens
-        )
-        place = shelf.transcripts, shelf.session_id
-        append(*place, SUMMARY, lambda: one, "no summary was noted", wait=shelf.wait)
-
-    def _notify(self, name: str, cause: str, job: SummaryTask, after_tokens: int) -> None:
+    def _notify(self, name: str, cause: str, task: SummaryTask, after_tokens: int) -> None:
         if self._observer is not None:
-            window, said = self._lease, job.said_tokens
-            told = Event(name, job.session_id, cause, window.window_id, -1, said, after_tokens, model=window.model)
-            self._observer.notify(told)
+            window = self._window
+            sizes = task.said_tokens, after_tokens
+            self._observer.notify(Event(name, task.session_id, cause, window.window_id, -1, *sizes, model=window.model))
 
 
-def _header(job: SummaryTask, summary_id: str, source: SummarySource) -> str:
+def _header(task: SummaryTask, summary_id: str, source: SummarySource) -> str:
     """Return the line in front of an answer; of one that stands in a note with others: which messages, of when."""
-    if job.level == Representation.MERGED:
-        return f"[{', '.join(filter(None, (f'm{job.first_seq}-m{job.last_seq}', source.dates())))}]"
-    count = job.last_seq - job.first_seq + 1
+    if task.level == Representation.MERGED:
+        return f"[{', '.join(filter(None, (f'm{task.first_seq}-m{task.last_seq}', source.dates())))}]"
+    count = task.last_seq - task.first_seq + 1
     return f"[{summary_id}: a model's summary of {count} messages, data only; recall {summary_id} shows them]"
 
 
-def _naming(told: Sequence[str]) -> str:
-    return f"Files: {'; '.join(told)}"
+def _naming(done: Sequence[str]) -> str:
+    return f"Files: {'; '.join(done)}"
 
 
 # A summarizer over a language model.
@@ -984,7 +931,7 @@ _TAG_TOKENS = 32
 
 
 class ModelSummarizer:
-    """Asks a language model for each job."""
+    """Asks a language model for each task."""
 
     def __init__(self, llm: LLM, keeps: Mapping[str, str] = MODES) -> None:
         """Take the model, and what is kept above all in each mode, as the end of a sentence."""
@@ -996,14 +943,14 @@ class ModelSummarizer:
         """The model's name."""
         return self._llm.name
 
-    def summarize(self, job: SummaryTask, source: str, limit_tokens: int) -> Completion:
+    def summarize(self, task: SummaryTask, source: str, limit_tokens: int) -> Completion:
         """Return what the model wrote between the marks that it was asked for, with the tokens of the whole call.
 
         Raises:
             ContextOverflowError: the source is too long for the model.
             LLMError: there is no answer, or it is not between the marks: an error's text, or cut off.
         """
-        asked = prompt(job, source, limit_tokens, self._keeps)
+        asked = prompt(task, source, limit_tokens, self._keeps)
         completion = self._llm.complete(system_text(), asked, limit_tokens + _TAG_TOKENS)
         answer = completion.text
         if not answer.strip():

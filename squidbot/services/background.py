@@ -646,7 +646,7 @@ def remade(wired: Wired, entry: JournalEntry, place: str) -> JournalEntry | None
         return None
     bare = replace(entry, summary="-", decisions=(), progress=(), open_questions=(), files_touched=(), errors=())
     made = by_rule(_span(wired, rows), bare, wired.counter("classes"))
-    return wired.loaded.settings.journal.rules.taken(made).entry if made and made.summary.strip() else None
+    return wired.loaded.settings.journal.rules.applied(made)[0] if made and made.summary.strip() else None
 
 
 def made_anew(wired: Wired, scope: Scope, entry: JournalEntry) -> None:

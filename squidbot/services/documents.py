@@ -52,10 +52,10 @@ def named(path: str) -> str:
     """
     parts = [part for part in path.replace("\\", "/").split("/") if part not in {"", "."}]
     if not parts or ".." in parts or Path(path).is_absolute() or path.startswith(("/", "~")) or ":" in parts[0]:
-        raise ConfigError(f"{path!a:.80} is no path below the folder; write for example docs/api.md")
+        raise ConfigError(f"{path!a:.80} is not a path below the folder; write it as in docs/api.md")
     name = "/".join(parts)
     if len(name) > MOST_NAME_CHARS or _REFUSED.search(name):
-        raise ConfigError(f"{path!a:.80} is no name of a document: up to {MOST_NAME_CHARS} characters, none of < and >")
+        raise ConfigError(f"{path!a:.80} can't name a document: at most {MOST_NAME_CHARS} characters, without < and >")
     return name
 
 
@@ -87,7 +87,7 @@ def text_of(file: Path, name: str) -> str:
         # A pipe would wait for its writer.
         with os.fdopen(os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as opened:
             if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
-                raise NotFoundError(f"{name!a:.120} is no file")
+                raise NotFoundError(f"{name!a:.120} is not a file")
             content = opened.read(MOST_BYTES + 1)
     except FileNotFoundError as error:
         raise NotFoundError(f"there is no file {name!a:.120}") from error
@@ -96,13 +96,13 @@ def text_of(file: Path, name: str) -> str:
     except OSError as error:
         raise ConfigError(f"{name!a:.120} can't be read: {error.strerror or error}") from error
     if len(content) > MOST_BYTES:
-        raise ConfigError(f"{name!a:.120} is larger than {MOST_BYTES:,} bytes; take a part of it")
+        raise ConfigError(f"{name!a:.120} is larger than {MOST_BYTES:,} bytes; load a part of it")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{name!a:.120} is no text in UTF-8: byte {error.start:,}") from error
+        raise ConfigError(f"{name!a:.120} is not UTF-8 text: byte {error.start:,}") from error
     if "\x00" in text:
-        raise ConfigError(f"{name!a:.120} is no text: it has a NUL character")
+        raise ConfigError(f"{name!a:.120} is not text: it has a NUL character")
     return text.replace("\r\n", "\n").strip("\n")
 
 
@@ -160,14 +160,14 @@ def _named(said: object, config: Path) -> Iterator[str]:
 def _paths(said: object, config: Path) -> Iterator[str]:
     listed = said if isinstance(said, dict) else {"core_files": said}
     if unknown := [key for key in listed if key != "core_files"]:
-        raise ConfigError(f"{config}: unknown key {unknown[0]!a:.60}; there is core_files, a list of paths")
+        raise ConfigError(f"{config}: unknown key {unknown[0]!a:.60}; the only key is core_files, a list of paths")
     files = listed.get("core_files") or []
     if not isinstance(files, list):
-        raise ConfigError(f"{config}: core_files is a list of paths below the folder")
+        raise ConfigError(f"{config}: core_files must be a list of paths below the folder")
     for one in files:
         path = one.get("path") if isinstance(one, dict) else one
         if not isinstance(path, str):
-            raise ConfigError(f"{config}: core_files has {one!a:.60}; each is a path below the folder")
+            raise ConfigError(f"{config}: core_files has {one!a:.60}; each item must be a path below the folder")
         yield path
 
 
@@ -261,7 +261,7 @@ class DocumentSources:
             StoreError: nothing was kept.
         """
         if not name.strip() or not text.strip():
-            raise ConfigError("a document of context has a name and a text; one of them is empty")
+            raise ConfigError("a context document needs a name and a text; one of them is empty")
         document = Document(name.strip(), text)
         self.documents.keep(document)
         return document

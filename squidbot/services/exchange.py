@@ -833,7 +833,7 @@ def _entries(journal: Journal, notes: Iterable[Note], loaded: Loaded, now: float
     known = {one.summary for one in journal.latest(MOST_ENTRIES).entries}
     for note in notes:
         tags = tuple(note.category.split()) or ("note",)
-        entry = rules.taken(JournalEntry(now if note.time is None else note.time, note.text, tags=tags)).entry
+        entry = rules.applied(JournalEntry(now if note.time is None else note.time, note.text, tags=tags))[0]
         if entry.summary not in known:
             known.add(entry.summary)
             yield entry

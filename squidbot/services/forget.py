@@ -613,7 +613,7 @@ def forget_named(wired: Wired, session_id: str, text: str, *, reason: str = "") 
     """
     gone = remove_goals(_shelf(wired, session_id), [text], reason, time.time()) if text.strip() else 0
     if not gone:
-        raise NotFoundError(f"no call has named {text!a:.80}; what a message marks goes with `forget` of that message")
+        raise NotFoundError(f"no call has set {text!a:.80}; to remove a goal that a message marks, forget that message")
     return gone
 
 
@@ -628,7 +628,7 @@ def forget_document(wired: Wired, session_id: str, name: str, *, reason: str = "
     """
     gone = remove_document(_shelf(wired, session_id), name, reason, time.time())
     if not gone:
-        raise NotFoundError(f"{session_id!a:.80} has no text of a document {name!a:.80}; nothing was taken out")
+        raise NotFoundError(f"{session_id!a:.80} never had a document {name!a:.80}; nothing was taken out")
     return gone
 
 

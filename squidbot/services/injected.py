@@ -168,7 +168,7 @@ def digest_of(wired: Wired, scope: Scope, session_id: str, meter: Meter, limit_t
         goals=goals,
         most_tokens=most_tokens,
     )
-    return _safe(made.text), entry.entry_id
+    return _safe(made), entry.entry_id
 
 
 def _safe(text: str) -> str:

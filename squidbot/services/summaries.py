@@ -30,7 +30,7 @@ class SummaryWork:
 
     def queue(self, one: SessionHandle) -> SummaryQueue:
         """Return the summary queue of a session."""
-        return one.wired.engine.desk(one.session_id, one.window, one.meter, one.settings, self._settings)
+        return one.wired.engine.summary_queue(one.session_id, one.window, one.meter, one.settings, self._settings)
 
     def waits(self, one: SessionHandle, order: WorkOrder) -> bool:
         """Return whether any summary is due."""

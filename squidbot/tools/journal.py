@@ -85,8 +85,8 @@ def _counted(count: int, one: str, several: str = "") -> str:
 
 def _lines(entry: JournalEntry, most_chars: int) -> str:
     tags = "".join(f" #{safe(tag, 40)}" for tag in entry.tags)
-    made = digest(entry, len, most_tokens=most_chars)
-    return "\n".join(safe(line, most_chars) for line in made.text.split("\n")) + tags
+    text = digest(entry, len, most_tokens=most_chars)
+    return "\n".join(safe(line, most_chars) for line in text.split("\n")) + tags
 
 
 def _tool(name: str, description: str, arguments: Mapping[str, ToolSchema], act: Act) -> Tool:

@@ -136,13 +136,13 @@ def allocate(
 
 def _share(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
-        raise HookResultError(f"{value!a:.40} is no score from 0 to 1")
+        raise HookResultError(f"{value!a:.40} is not a score from 0 to 1")
     return round(float(value), 3)
 
 
 def _room(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise HookResultError(f"{value!a:.40} is no number of tokens")
+        raise HookResultError(f"{value!a:.40} is not a number of tokens")
     return int(value)
 
 
@@ -164,7 +164,7 @@ class SessionPrompt:
             BudgetError: its text does not fit.
         """
         self._prompts = prompts
-        self._lease = window
+        self._window = window
         self._counter = counter
         self._codecs = codecs
         # None: nobody chose one. Whether a choice that was made before is still to be looked for.
@@ -279,12 +279,12 @@ class SessionPrompt:
 
     def _prompt(self, mode: str) -> SystemPrompt | None:
         if mode not in self._made:
-            self._made[mode] = self._prompts.prompt(mode, self._lease.window_tokens, self._counter)
+            self._made[mode] = self._prompts.prompt(mode, self._window.window_tokens, self._counter)
         return self._made[mode]
 
     def _reserve(self, session_id: str, room: Room, question: str | None, *, tools_mode: bool) -> Reserve | None:
         """Return the room for the answers of a turn; `question` opens it, None: it goes on with what it was given."""
-        prompts, window = self._prompts, self._lease
+        prompts, window = self._prompts, self._window
         if not prompts.loaded.settings.allocation.adaptive:
             return None
         if question is None:
@@ -332,10 +332,10 @@ def _templates(folder: Path, place: str) -> dict[str, PromptTemplate]:
     """
     read = _read(folder, place)
     if OFF in read:
-        raise ConfigError(f"{OFF}{SUFFIX}: no mode can have that name @ {place}")
+        raise ConfigError(f"{OFF}{SUFFIX}: a mode can't have that name @ {place}")
     empty = [name for name, paragraphs in read.items() if not paragraphs and name not in FRONT]
     if empty:
-        raise ConfigError(f"{empty[0]}{SUFFIX} says nothing @ {place}")
+        raise ConfigError(f"{empty[0]}{SUFFIX} is empty @ {place}")
     front = read.pop(FRONT[0], MANDATES), read.pop(FRONT[1], SANITY)
     own = {mode: replace(template, mandates=front[0], sanity=front[1]) for mode, template in OWN.items()}
     return {**own, **{mode: _template(mode, paragraphs, front) for mode, paragraphs in read.items()}}

@@ -39,7 +39,7 @@ def test_documents_are_shown_loaded_and_dropped(copied: Callable[..., Result]) -
     assert copied("session", "context", "support/43", "drop", "a.md").exit_code == 1
     assert copied("session", "context", "support/43", "forget", "a.md").exit_code == 0
     assert b"The walrus." not in Path("kept.db").read_bytes()
-    assert "has no text of a document" in copied("session", "context", "support/43", "forget", "a.md").output
+    assert "never had a document" in copied("session", "context", "support/43", "forget", "a.md").output
     assert copied("session", "context", "support/43", "load").exit_code == 2
     pytest.importorskip("yaml")
     Path("context/context_config.yml").write_text("core_files: [gone.md]", encoding="utf-8")

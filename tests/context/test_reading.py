@@ -36,7 +36,7 @@ def test_path_below_the_folder_has_one_name(path: str, name: str) -> None:
 )
 def test_path_that_leads_elsewhere_is_no_name(path: str) -> None:
     """Nor is one that would end the line that names it."""
-    with pytest.raises(ConfigError, match="is no"):
+    with pytest.raises(ConfigError, match=r"is not a path|name a document"):
         named(path)
 
 
@@ -77,10 +77,14 @@ def test_what_is_no_text_is_refused_with_its_reason(tmp_path: Path) -> None:
     (tmp_path / "large").write_bytes(b"x" * (MOST_BYTES + 1))
     (tmp_path / "ok").write_bytes(b"\xef\xbb\xbfone\r\ntwo\r\n")
     os.mkfifo(tmp_path / "pipe")
-    for name, said in (("bytes", "UTF-8: byte 2"), ("nul", "NUL"), ("large", "larger than 1,048,576 bytes")):
+    for name, said in (("bytes", "UTF-8 text: byte 2"), ("nul", "NUL"), ("large", "larger than 1,048,576 bytes")):
         with pytest.raises(ConfigError, match=said):
             text_of(tmp_path / name, name)
-    for name, said in (("pipe", "is no file"), ("gone", "there is no file 'gone'"), (".", "is a folder|is no file")):
+    for name, said in (
+        ("pipe", "is not a file"),
+        ("gone", "there is no file 'gone'"),
+        (".", "is a folder|is not a file"),
+    ):
         with pytest.raises(NotFoundError, match=said):
             text_of(tmp_path / name, name)
     assert text_of(tmp_path / "ok", "ok") == "one\ntwo"
@@ -119,9 +123,9 @@ def test_configuration_names_files(tmp_path: Path, text: str) -> None:
     ("text", "said"),
     [
         ("core_file: [a]", "unknown key 'core_file'"),
-        ("core_files: a.md", "is a list of paths"),
+        ("core_files: a.md", "must be a list of paths"),
         ("core_files: [1]", "core_files has 1"),
-        ("core_files: [../a]", "is no path below"),
+        ("core_files: [../a]", "is not a path below"),
         ("core_files: [", "no YAML"),
     ],
 )

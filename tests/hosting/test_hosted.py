@@ -36,7 +36,9 @@ def hosted(path: Path, budget: float | str | None = 2_000) -> HostRuntime:
 )
 def test_a_budget_that_is_none_is_refused(budget: float, tmp_path: Path) -> None:
     """Tokens are whole, and no more than any window has; a share is below 1."""
-    with pytest.raises(ConfigError, match=r"^budget = .*a number of tokens, or a share of the window below 1: .*'8k'"):
+    with pytest.raises(
+        ConfigError, match=r"^budget = .*a token count, or a fraction of the window between 0 and 1: .*'8k'"
+    ):
         hosted(tmp_path / "mem.db", budget)
 
 

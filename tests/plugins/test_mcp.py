@@ -413,7 +413,7 @@ def test_synchronous_and_asynchronous_clients_get_the_same(tmp_path: Path) -> No
         ("history_search", {"query": "x", "conversation_id": "a", "offset": -1}, "offset -1 is out of range"),
         ("history_recall", {"conversation_id": "a", "id": "m99"}, "m99 is not recorded: there are m0 to m0"),
         ("history_recall", {"conversation_id": "", "id": "m0"}, "conversation_id is ''"),
-        ("history_recall", {"conversation_id": "a", "id": "m0", "offset": 10**6}, "offset 1000000 is outside of m0"),
+        ("history_recall", {"conversation_id": "a", "id": "m0", "offset": 10**6}, "offset 1000000 is outside m0"),
         (
             "history_append",
             {"conversation_id": "a", "key": " ", "messages": said("x")},

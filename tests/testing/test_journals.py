@@ -38,7 +38,7 @@ class Careful:
 
     def taken(self, entry: JournalEntry) -> JournalEntry:
         """Return what is kept of it."""
-        return JournalRules().taken(entry).entry
+        return JournalRules().applied(entry)[0]
 
     def check(self, entry: JournalEntry, number: int) -> None:
         """Refuse it where its day is full."""

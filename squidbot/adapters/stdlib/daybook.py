@@ -62,7 +62,7 @@ class Daybook:
             JournalFullError: nothing was written: its day has as many as a day may have.
             StoreError: nothing was written: it says nothing, or the disk failed.
         """
-        kept, cuts = self.rules.taken(entry)
+        kept, cuts = self.rules.applied(entry)
         path = self.folder / f"{kept.day}.jsonl"
         line = to_line(kept).encode() + b"\n"
         try:

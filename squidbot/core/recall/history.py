@@ -203,7 +203,7 @@ class PageMaker:
     def _body(self, row: StoredMessage, start: int) -> str:
         body = body_of(row, self.shelf.renderer, alone=self.run.alone)
         if start and not 0 <= start < len(body):
-            raise RecallError(f"offset {start} is outside of m{row.seq}, which has characters 0 to {len(body) - 1}")
+            raise RecallError(f"offset {start} is outside m{row.seq}, which has characters 0 to {len(body) - 1}")
         return body
 
     def _fitting(self, row: StoredMessage, body: str, start: int, left: Cost) -> _PageBlock | None:
@@ -376,8 +376,7 @@ class SearchRequest(NamedTuple):
         within(self.offset, 0, MOST_OFFSET, "offset")
         within(self.limit, 1, MOST_HITS, "limit")
         if len(self.query) > MOST_QUERY_CHARS:
-            chars = f"{len(self.query):,} characters, at most {MOST_QUERY_CHARS:,} are looked for"
-            raise RecallError(f"the query has {chars}")
+            raise RecallError(f"the query has {len(self.query):,} characters; the most is {MOST_QUERY_CHARS:,}")
         try:
             return read_query(self.query)
         except ValueError as error:

@@ -97,7 +97,7 @@ class SessionDocuments(NamedTuple):
         """
         if not self._write(name, None):
             known = ", ".join(one.name for one in self.all()) or "none"
-            raise NotFoundError(f"no document {name!a:.80} stands in this session; there are: {known}")
+            raise NotFoundError(f"this session has no document {name!a:.80}; it has: {known}")
 
     def _write(self, name: str, text: str | None) -> bool:
         def decide() -> DocumentChange | None:

@@ -250,7 +250,7 @@ def _marked_change(line: MarkedLine, seq: int) -> GoalChange:
 def _read(text: str) -> GoalChange:
     made = fields(GoalChange)(text)
     if made.action not in ACTIONS:
-        raise ValueError("it names no change")
+        raise ValueError("it names no known change")
     return made
 
 
@@ -325,9 +325,7 @@ def check_fits(goals: Goals, window_tokens: int, count: Callable[[str], int]) ->
     """
     if cost := goals_overrun(goal_sections(goals), window_tokens, count):
         share = f"{tier_of(window_tokens).pinned_fraction:.0%} of the window of {window_tokens:,} tokens"
-        ways = (
-            "close the goal, lift blockers or locks, or `squidbot session goals SESSION forget TEXT` what holds no more"
-        )
+        ways = "close the goal, end blockers or locks, or run `squidbot session goals SESSION forget TEXT`"
         detail = f"goals may take {share}; {ways}; with this change they cost"
         key = "window.default or models.<name>.context_window"
         raise BudgetError(
@@ -456,7 +454,5 @@ def _checked(action: str, text: str) -> str:
     if not said and action != "close":
         raise ArgumentError(f"{action} needs a text")
     if len(said) > MOST_CHARS:
-        raise ArgumentError(
-            f"the text has {len(said):,} characters; a goal and all that belongs to it are lines of 500"
-        )
+        raise ArgumentError(f"the text has {len(said):,} characters; the most is 500")
     return said

@@ -46,7 +46,7 @@ def desk_of(
 ) -> SummaryQueue:
     """Return the desk of a session over the store, of a fresh engine."""
     engine = ContextEngine(store, store, {CODEC.tag: CODEC}, observer)
-    return engine.desk(session_id, setup.window, setup.meter, setup.settings, jobs)
+    return engine.summary_queue(session_id, setup.window, setup.meter, setup.settings, jobs)
 
 
 def shown(host: Host) -> set[str]:

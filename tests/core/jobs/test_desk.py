@@ -108,7 +108,7 @@ def test_block_that_waits_for_its_summary_is_due_once() -> None:
     store = talked(40, InMemoryStore())
     jobs = desk_of(store).due()
     done = desk_of(store).run(writer())
-    assert [one.job for one in done] == list(jobs)
+    assert [one.task for one in done] == list(jobs)
     assert all(one.summary is not None for one in done)
     assert desk_of(store).due() == ()
     assert desk_of(store).run(writer("never asked")) == ()
@@ -221,7 +221,7 @@ def test_text_of_files_touched_is_added_by_rule() -> None:
         assert one.summary is not None
         assert one.summary.text.splitlines()[1].startswith("Explained src/part_")
         assert "Files: read src/part_" in one.summary.text
-        assert one.summary.cost.bound <= one.job.limit_tokens
+        assert one.summary.cost.bound <= one.task.limit_tokens
 
 
 @given(turns=st.integers(10, 30), words=st.integers(40, 520), bad=st.integers(0, 5))
@@ -322,7 +322,7 @@ def test_hostile_answer_never_enters(answer: str | LLMError) -> None:
     jobs = desk.due(1000.0)
     for _ in range(2):
         done = desk.run(writer(answer), 1000.0)
-        assert [one.job for one in done] == list(jobs)
+        assert [one.task for one in done] == list(jobs)
         assert all(one.summary is None and one.why for one in done)
     assert desk.due(1000.0) == ()
     assert desk.due(1299.0) == ()
@@ -359,7 +359,7 @@ def test_jobs_are_done_one_by_one_as_they_are_asked_for() -> None:
     store = talked(40, InMemoryStore())
     due = desk_of(store).due()
     assert len(due) >= 2
-    assert next(desk_of(store).doing(writer())).job == due[0]
+    assert next(desk_of(store).doing(writer())).task == due[0]
     assert len(made_by_model(store)) == 1
 
 

@@ -23,7 +23,7 @@ def test_no_secret_is_in_the_line_wherever_it_was_said(before: str, behind: str,
     decisions, progress, questions, files, errors, tags = (at.get(key, ()) for key in LISTS)
     summary = said if place == "summary" else "x"
     entry = JournalEntry(0, summary, "", "", "", decisions, progress, questions, files, errors, tags)
-    line = to_line(JournalRules().taken(entry).entry)
+    line = to_line(JournalRules().applied(entry)[0])
     assert secret not in line
     assert "[redacted]" in line
 
@@ -33,22 +33,22 @@ def test_kept_entry_comes_back_from_its_line(summary: str, items: tuple[str, ...
     """Lone surrogates, too: of what is kept no two halves stand side by side."""
     if not summary.strip():
         summary += "x"
-    kept = JournalRules().taken(JournalEntry(0, summary, summary, summary, summary, *(items,) * 6)).entry
+    kept = JournalRules().applied(JournalEntry(0, summary, summary, summary, summary, *(items,) * 6))[0]
     assert from_line(to_line(kept)) == kept
 
 
 def test_named_secret_is_taken_out_when_its_name_is_a_pattern() -> None:
     """A word stands before a secret; all else is the secret itself (J-03)."""
     entry = JournalEntry(0, "door_code: 7788-99 and ticket ACME-1234; the ticket office")
-    assert JournalRules().taken(entry).entry == entry
-    kept = JournalRules(redact_patterns=("door_code", r"ACME-\d+")).taken(entry).entry
+    assert JournalRules().applied(entry)[0] == entry
+    kept = JournalRules(redact_patterns=("door_code", r"ACME-\d+")).applied(entry)[0]
     assert kept.summary == "door_code: [redacted] and ticket [redacted]; the ticket office"
 
 
 def test_documented_patterns_are_names() -> None:
     """The word "secret" alone is none."""
     entry = JournalEntry(0, "the secret of tea; api_key = abcdefgh12345678", tags=("secret",))
-    kept = JournalRules().taken(entry).entry
+    kept = JournalRules().applied(entry)[0]
     assert (kept.summary, kept.tags) == ("the secret of tea; api_key = [redacted]", ("secret",))
 
 
@@ -62,15 +62,17 @@ def test_pattern_that_is_none_is_refused_at_once(pattern: str) -> None:
 def test_files_and_errors_are_left_out_when_nobody_wants_them() -> None:
     """And nothing else (J-03)."""
     entry = JournalEntry(0, "x", decisions=("d",), files_touched=("a.py",), errors=("e",), tags=("t",))
-    assert JournalRules().taken(entry).entry == entry
-    assert JournalRules(include_files=False).taken(entry).entry == replace(entry, files_touched=())
-    assert JournalRules(include_errors=False).taken(entry).entry == replace(entry, errors=())
-    assert JournalRules(include_errors=False).taken(entry).cuts == ()
+    assert JournalRules().applied(entry)[0] == entry
+    assert JournalRules(include_files=False).applied(entry)[0] == replace(entry, files_touched=())
+    assert JournalRules(include_errors=False).applied(entry)[0] == replace(entry, errors=())
+    assert JournalRules(include_errors=False).applied(entry)[1] == ()
 
 
 def test_what_is_too_long_is_cut_and_told() -> None:
     """What and how much; what has room stays as it is."""
-    kept, cuts = JournalRules().taken(JournalEntry(0, "x " * 5_000, decisions=("d " * 300, "short"), tags=("t",) * 70))
+    kept, cuts = JournalRules().applied(
+        JournalEntry(0, "x " * 5_000, decisions=("d " * 300, "short"), tags=("t",) * 70)
+    )
     assert (len(kept.summary), len(kept.decisions[0]), kept.decisions[1], len(kept.tags)) == (4_800, 400, "short", 50)
     assert kept.summary.endswith("…")
     assert sorted(cuts) == [
@@ -78,13 +80,13 @@ def test_what_is_too_long_is_cut_and_told() -> None:
         "summary: 4,800 of 10,000 characters are kept",
         "tags: 50 of 70 are kept",
     ]
-    assert JournalRules().taken(kept) == (kept, ())
+    assert JournalRules().applied(kept) == (kept, ())
 
 
 def test_secret_at_the_border_is_taken_out_before_the_cut() -> None:
     """Half of one would not be known for one."""
     said = "x " * 2_385 + " password: correct-horse-battery-staple" + " x" * 100
-    assert "corr" not in JournalRules().taken(JournalEntry(0, said)).entry.summary
+    assert "corr" not in JournalRules().applied(JournalEntry(0, said))[0].summary
 
 
 @pytest.mark.parametrize(
@@ -93,7 +95,7 @@ def test_secret_at_the_border_is_taken_out_before_the_cut() -> None:
 def test_entry_without_words_or_with_an_endless_id_is_refused(entry: JournalEntry) -> None:
     """Nothing was written."""
     with pytest.raises(StoreError, match="nothing was written"):
-        JournalRules().taken(entry)
+        JournalRules().applied(entry)
 
 
 def test_rules_are_those_of_the_document_when_nothing_is_said() -> None:

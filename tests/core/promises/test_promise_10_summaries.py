@@ -69,7 +69,7 @@ def talks(most_plain: int = 20) -> st.SearchStrategy[list[Message]]:
 def desk(store: InMemoryStore, setup: Setup) -> SummaryQueue:
     """Return the desk of the session, which leaves out no block for being small."""
     engine = ContextEngine(store, store, {CODEC.tag: CODEC})
-    return engine.desk("s", setup.window, setup.meter, setup.settings, EVERYTHING)
+    return engine.summary_queue("s", setup.window, setup.meter, setup.settings, EVERYTHING)
 
 
 def run(
@@ -125,7 +125,7 @@ def test_one_source_gets_one_summary(history: list[Message], setup: Setup, answe
     assert len({one.source_digest for one in made}) == len(made) == len({one.summary_id for one in made})
     for one in done:
         if one.summary:
-            assert one.summary.cost.bound <= one.job.limit_tokens < one.job.said_tokens
+            assert one.summary.cost.bound <= one.task.limit_tokens < one.task.said_tokens
             assert re.search(r"talked about|src/app/main\.py|and so on", one.summary.text)
     desks = desk(host.store, setup)
     due = desks.due(1e9, reason="request")

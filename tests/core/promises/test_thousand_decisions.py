@@ -85,7 +85,7 @@ class Decided:
     @property
     def desk(self) -> SummaryQueue:
         """The desk of the session."""
-        return self.engine.desk("s", self.setup.window, self.setup.meter, self.setup.settings)
+        return self.engine.summary_queue("s", self.setup.window, self.setup.meter, self.setup.settings)
 
     def asked(self, message: Message) -> Assembly:
         """Return the request that answers a message, which is stored with what comes next."""

@@ -79,7 +79,7 @@ def test_documents_have_a_quarter_of_the_window_together() -> None:
 def test_document_that_is_not_there_can_not_be_dropped() -> None:
     """The text lists those there are."""
     store = InMemoryStore()
-    with pytest.raises(NotFoundError, match="no document 'a' stands in this session; there are: none"):
+    with pytest.raises(NotFoundError, match="this session has no document 'a'; it has: none"):
         documents(store).drop("a")
     assert store.head("s") == (0, 0)
 
