@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core import events
 from squidbot.core.compaction.bounds import limit_as_before
-from squidbot.core.compaction.planner import LEVELS, SUMMARY, TEXTS_FRACTION, Compactor, WrittenSummary
+from squidbot.core.compaction.planner import LEVELS, SUMMARY, TEXTS_FRACTION, Compactor
 from squidbot.core.compaction.pressure import CompactionInput, reductions
 from squidbot.core.errors import ArgumentError, ConfigError, LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
@@ -30,7 +30,7 @@ from squidbot.core.text import stamp
 from squidbot.core.transcript.records import append
 from squidbot.core.view.current import load
 from squidbot.core.view.marks import without_recalled
-from squidbot.core.view.renderer import is_user_part, slim, slim_arguments, spent
+from squidbot.core.view.renderer import is_user_part, slim, slim_arguments
 from squidbot.core.view.steps import opens_turn, steps_of, total
 
 if TYPE_CHECKING:
@@ -108,7 +108,9 @@ def slots_of(  # noqa: PLR0913, PLR0917  # all that a compaction would know
     slimmed = steps_of(shelf.read(cut[0].first_seq, cut[-1].last_seq)) if cut else []
     steps = (*slimmed, *stored.tail.steps)
     scene = CompactionInput(room, stored.blocks, (), steps, stored.messages, frozenset(), (), stored.turn)
-    finder = _SlotFinder(Compactor(scene, settings, notes, by_estimate=False), stored, now, every, notes.held()[0].runs())
+    finder = _SlotFinder(
+        Compactor(scene, settings, notes, by_estimate=False), stored, now, every, notes.held()[0].runs()
+    )
     ahead = list(finder.ahead()) if settings.chain else []
     return [*finder.of_noted(ahead), *(finder.slot(run, Representation.DETAILED, reason) for run, reason in ahead)]
 
@@ -738,9 +740,9 @@ class SummaryQueue:
             shelf.session_id, shelf.renderer, shelf.transcripts, shelf.summaries, not self._history.keeps_users
         )
         # What history may cost beside what opens the transcript and what came with the newest request.
-        room = room_of(limit_as_before(window, self._history, last_request), stored, last_request.outside)
+        limit = limit_as_before(window, self._history, last_request)
+        room = limit.less(spent(stored.lead)).less(last_request.outside)
         return slots_of(shelf, self._history, notes, stored, room, now, every=every)
-
 
     def _last_request(self) -> LastRequest:
         last = self._shelf.transcripts.last_record(self._shelf.session_id, REQUEST)
@@ -894,7 +896,7 @@ class SummaryQueue:
                 raise
             kept = first
         # `forget` finds the summary, or by this record that it has to look once more.
-        record = Written(kept.summary_id, kept.level, kept.made_by, usage.input_tokens, usage.output_tokens)
+        record = WrittenSummary(kept.summary_id, kept.level, kept.made_by, usage.input_tokens, usage.output_tokens)
         append(shelf.transcripts, shelf.session_id, SUMMARY, lambda: record, "no summary was noted", wait=shelf.wait)
         if self._source(task) is None:
             shelf.summaries.remove(shelf.session_id, [kept.summary_id])
