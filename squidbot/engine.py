@@ -284,17 +284,9 @@ class Engine:
             BudgetError: as `session`.
             StoreError: the store failed.
         """
-        if not agent.strip():
-            raise ConfigError("the sub-agent has no name; it is what its scope calls it")
-        if share_session and session_id not in {None, parent.session_id}:
-            raise ConfigError(f"a session that is shared is {parent.session_id!a:.80}; leave session_id out")
-        if clamp_tokens is not None and share_context_window:
-            raise ConfigError(
-                "a window that is shared can't be clamped; leave clamp_tokens or share_context_window out"
-            )
-        least = self.wired.loaded.settings.window.min
-        if clamp_tokens is not None and clamp_tokens < least:
-            raise ConfigError(f"clamp_tokens is {clamp_tokens:,}; a window has at least {least:,} tokens (window.min)")
+        _check_sub_agent(
+            parent, agent, session_id if share_session else None, clamp_tokens, shares=share_context_window
+        )
         own, known = parent.window.window_tokens, parent.window.model
         model = known if model is None else model
         if model != known and not share_context_window:
@@ -753,6 +745,27 @@ def newest_of(transcripts: TranscriptStore, session_id: str, most_messages: int)
 def _is_over(newest: list[StoredMessage]) -> bool:
     """Return whether a turn is over: the assistant has spoken last, and called no tool."""
     return bool(newest) and newest[-1].role == "assistant" and not newest[-1].call_ids
+
+
+def _check_sub_agent(
+    parent: Session, agent: str, session_id: str | None, clamp_tokens: int | None, *, shares: bool
+) -> None:
+    """Check a sub-agent's arguments; `session_id` is what a shared session was called, `shares` for a shared window.
+
+    Raises:
+        ConfigError: one of them can't be.
+    """
+    if not agent.strip():
+        raise ConfigError("the sub-agent has no name; it is what its scope calls it")
+    if session_id not in {None, parent.session_id}:
+        raise ConfigError(f"a session that is shared is {parent.session_id!a:.80}; leave session_id out")
+    if clamp_tokens is None:
+        return
+    if shares:
+        raise ConfigError("a window that is shared can't be clamped; leave out clamp_tokens or share_context_window")
+    least = parent.wired.loaded.settings.window.min
+    if clamp_tokens < least:
+        raise ConfigError(f"clamp_tokens is {clamp_tokens:,}; a window has at least {least:,} tokens (window.min)")
 
 
 def clamp_notice(parent: Session, session: Session) -> Document:
