@@ -232,19 +232,21 @@ class Engine:
             BudgetError: as `session`.
             StoreError: the store failed.
         """
-        # few sessions do
+        wired = self.wired
+        window, scope = WINDOW.newest(wired.store, session_id), _scope_of(wired.store, session_id, scope)
+        known_model, known_tokens = (window.model, window.window_tokens) if window else ("", None)
+        model = known_model if model is None else model
+        if window_tokens is None and model == known_model:
+            window_tokens = known_tokens
 
-        return go_on(
-            self.session,
-            self.wired,
-            session_id,
-            new_id,
-            model=model,
-            window_tokens=window_tokens,
-            form=form,
-            scope=scope,
-            mode=mode,
-        )
+        def opened(own: str, mode: str | None = None) -> Session:
+            return self.session(
+                own, model=model, window_tokens=window_tokens, form=form or "openai.chat", scope=scope, mode=mode
+            )
+
+        source = opened(session_id)
+        mode = mode or (None if source.mode == "off" else source.mode)
+        return continued(source, opened(new_id, mode), CONTINUED)
 
     @takes(
         parent=instance(Session, called="a session"),
@@ -281,19 +283,26 @@ class Engine:
             BudgetError: as `session`.
             StoreError: the store failed.
         """
-        # few agents do
-
-        return begin(
-            self.session,
-            parent,
-            agent,
-            shares=share_session,
-            shares_window=share_context_window,
-            clamp=clamp_tokens,
-            session_id=session_id,
+        _check_sub_agent(
+            parent, agent, session_id if share_session else None, clamp_tokens, shares=share_context_window
+        )
+        own, known = parent.window.window_tokens, parent.window.model
+        model = known if model is None else model
+        if model != known and not share_context_window:
+            own = self.wired.window(model, None).window_tokens
+        session = self.session(
+            parent.session_id if share_session else session_id or f"{parent.session_id}/{agent}",
             model=model,
+            window_tokens=own if clamp_tokens is None else min(own, clamp_tokens),
+            form=parent.codec.tag,
+            scope=parent.scope._replace(agent=agent),
             mode=mode,
         )
+        is_clamped = clamp_tokens is not None and clamp_tokens < own
+        documents = [clamp_notice(parent, session)] if is_clamped else []
+        if session.session_id == parent.session_id:
+            return session
+        return continued(parent, session, SUB_AGENT, documents)
 
     @takes(scope=whose)
     def memories(self, scope: Scope = NOBODY) -> Memories:
@@ -647,10 +656,6 @@ def _by_models(wired: Wired) -> tuple[SummaryWorker | None, BackgroundWorker | N
 
 # A session that goes on another one's context: by hand, since that one was long, or for a sub-agent.
 
-if TYPE_CHECKING:
-    Open = Callable[..., Session]
-
-
 # The document that says where a session goes on from, and the one that says how large a sub-agent's window is.
 TRANSITION: Final = "[transition]"
 WINDOW_DOCUMENT: Final = "[window]"
@@ -690,32 +695,6 @@ def continued(source: Session, made: Session, way: str, told: Sequence[Document]
 
     append(store, source_id, LINEAGE, unknown, "it does not say which session goes on from it", wait=wait)
     return made
-
-
-# -- by hand ----------------------------------------------------------------------------------------------------------
-
-
-def go_on(  # noqa: PLR0913  # as `Engine.continued`
-    open_one: Open,
-    wired: Wired,
-    session_id: str,
-    new_id: str,
-    *,
-    model: str | None,
-    window_tokens: int | str | None,
-    form: str | None,
-    scope: Scope | None,
-    mode: str | None,
-) -> Session:
-    """Do what `Engine.continued` says; `open_one` is `Engine.session`."""
-    window, scope = WINDOW.newest(wired.store, session_id), _scope_of(wired.store, session_id, scope)
-    known = (window.model, window.window_tokens) if window else ("", None)
-    model = known[0] if model is None else model
-    window_tokens_or_share = known[1] if window_tokens is None and model == known[0] else window_tokens
-    means = {"model": model, "window_tokens": window_tokens_or_share, "form": form or "openai.chat", "scope": scope}
-    source = open_one(session_id, **means)
-    mode = mode or (None if source.mode == "off" else source.mode)
-    return continued(source, open_one(new_id, **means, mode=mode), CONTINUED)
 
 
 def _scope_of(store: TranscriptStore, session_id: str, wanted: Scope | None) -> Scope:
@@ -771,52 +750,38 @@ def _is_over(newest: list[StoredMessage]) -> bool:
     return bool(newest) and newest[-1].role == "assistant" and not newest[-1].call_ids
 
 
-# -- for a sub-agent --------------------------------------------------------------------------------------------------
+def _check_sub_agent(
+    parent: Session, agent: str, session_id: str | None, clamp_tokens: int | None, *, shares: bool
+) -> None:
+    """Check a sub-agent's arguments; `session_id` is what a shared session was called, `shares` for a shared window.
 
-
-def begin(  # noqa: PLR0913  # as `Engine.sub_agent`
-    open_one: Open,
-    parent: Session,
-    name: str,
-    *,
-    shares: bool,
-    shares_window: bool,
-    clamp: int | None,
-    session_id: str | None,
-    model: str | None,
-    mode: str | None,
-) -> Session:
-    """Do what `Engine.sub_agent` says; `open_one` is `Engine.session`. A session of before goes on as it is."""
-    if not name.strip():
+    Raises:
+        ConfigError: one of them can't be.
+    """
+    if not agent.strip():
         raise ConfigError("the sub-agent has no name; it is what its scope calls it")
-    if shares and session_id not in {None, parent.session_id}:
+    if session_id not in {None, parent.session_id}:
         raise ConfigError(f"a session that is shared is {parent.session_id!a:.80}; leave session_id out")
-    if clamp is not None and shares_window:
-        raise ConfigError("a window that is shared can't be clamped; leave clamp_tokens or share_context_window out")
+    if clamp_tokens is None:
+        return
+    if shares:
+        raise ConfigError("a window that is shared can't be clamped; leave out clamp_tokens or share_context_window")
     least = parent.wired.loaded.settings.window.min
-    if clamp is not None and clamp < least:
-        raise ConfigError(f"clamp_tokens is {clamp:,}; a window has at least {least:,} tokens (window.min)")
-    own, was = parent.window.window_tokens, parent.window.window_tokens
-    model = parent.window.model if model is None else model
-    if model != parent.window.model and not shares_window:
-        own = parent.wired.window(model, None).window_tokens
-    made = open_one(
-        parent.session_id if shares else session_id or f"{parent.session_id}/{name}",
-        model=model,
-        window_tokens=own if clamp is None else min(own, clamp),
-        form=parent.codec.tag,
-        scope=parent.scope._replace(agent=name),
-        mode=mode,
+    if clamp_tokens < least:
+        raise ConfigError(f"clamp_tokens is {clamp_tokens:,}; a window has at least {least:,} tokens (window.min)")
+
+
+def clamp_notice(parent: Session, session: Session) -> Document:
+    """Return the document that tells a sub-agent how large its window is; observers are told, too."""
+    tokens, whole_tokens = session.window.window_tokens, parent.window.window_tokens
+    cause = f"the sub-agent has {tokens:,} of the {whole_tokens:,} tokens of {parent.session_id}"
+    window_id = session.window.window_id
+    event = Event(events.CW_CLAMP_NOTICE, session.session_id, cause, window_id, -1, whole_tokens, tokens)
+    session.wired.relay.notify(replace(event, model=session.window.model, scope=session.scope))
+    text = (
+        f"The context window of this agent has {tokens:,} tokens, its parent's {whole_tokens:,}: keep to what is asked."
     )
-    told: list[Document] = []
-    if clamp is not None and clamp < own:
-        tokens = made.window.window_tokens
-        cause = f"the sub-agent has {tokens:,} of the {was:,} tokens of {parent.session_id}"
-        notice = Event(events.CW_CLAMP_NOTICE, made.session_id, cause, made.window.window_id, -1, was, tokens)
-        made.wired.relay.notify(replace(notice, model=made.window.model, scope=made.scope))
-        said = f"The context window of this agent has {tokens:,} tokens, its parent's {was:,}: keep to what is asked."
-        told.append(Document(WINDOW_DOCUMENT, said))
-    return made if made.session_id == parent.session_id else continued(parent, made, SUB_AGENT, told)
+    return Document(WINDOW_DOCUMENT, text)
 
 
 # -- what is taken over -----------------------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ __all__ = ["CoreSession", "RestorePoints", "SessionState"]
 
 RETENTION = Retention()
 NO_PIN = "nothing was pinned"
-NO_LONGER = "a fact that was told was forgotten, or is another one's"
+NO_LONGER = "a fact in the requests was forgotten, or belongs to somebody else"
 NOTHING = Cost(0, 0)
 # The kinds of records whose newest one a session is opened with.
 OPENED_WITH = (*STOOD_WITH, WINDOW.name, LEARNED.name, REQUEST, SCOPE.name, MODEL.name)
@@ -222,7 +222,7 @@ class CoreSession:
         A name that is given again takes the place of the one before. `Retention` says how many are kept.
 
         Raises:
-            ValueError: the name is empty, too long, or of the form of those made unasked.
+            ValueError: the name is empty, too long, or of the form of automatic ones.
             StoreError: nothing was stored.
         """
         check_name(name)
@@ -743,8 +743,8 @@ class SessionState:
         """Tell of a plan that has been written: what it breaks of the newest request, and which summaries have aged."""
         self._told_plan = plan.plan_id
         self.changed(events.VIEW_PLAN_CHANGED, plan)
-        if (told := broken(self.last_request, plan)) is not None:
-            self._tell(told)
+        if (event := broken(self.last_request, plan)) is not None:
+            self._tell(event)
         tokens = self.shelf.renderer.meter.text
         for event in (*aged(before, plan), *overrun(before, plan, self.window, lambda text: tokens(text).bound)):
             self._tell(event)
@@ -792,7 +792,7 @@ class SessionState:
     ) -> None:
         """Tell the observer what happened."""
         if self._observer is not None:
-            told = Event(
+            event = Event(
                 name,
                 self.shelf.session_id,
                 cause,
@@ -803,18 +803,18 @@ class SessionState:
                 model=self.window.model,
                 scope=self.shelf.scope or events.NOBODY,
             )
-            self._observer.notify(told)
+            self._observer.notify(event)
 
     def _tell(self, event: Event) -> None:
         if self._observer is not None:
-            told = replace(
+            named = replace(
                 event,
                 session_id=self.shelf.session_id,
                 window_id=event.window_id or self.window.window_id,
                 model=event.model or self.window.model,
                 scope=self.shelf.scope or event.scope,
             )
-            self._observer.notify(told)
+            self._observer.notify(named)
 
 
 class RestorePoints:
@@ -834,7 +834,7 @@ class RestorePoints:
         return SNAPSHOT.state(self._state.shelf.transcripts, self._state.shelf.session_id)
 
     def saved(self, stored: CurrentView, cause: str, name: str, now: float | None) -> Snapshot:
-        """Return a snapshot of what stands, to be stored; one without a name is made unasked.
+        """Return a snapshot of what stands, to be stored; one without a name is automatic.
 
         Raises:
             DamagedStoreError: what is stored can't be read.
@@ -846,7 +846,7 @@ class RestorePoints:
         return self.read().placed(made, self._retention)
 
     def automatic(self, stored: CurrentView, cause: str, now: float | None) -> Snapshot | None:
-        """Return a snapshot made unasked; None where that fails, which never fails the turn."""
+        """Return an automatic snapshot; None where that fails, which never fails the turn."""
         try:
             return self.saved(stored, cause, "", now)
         except SquidbotError as error:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core import events
 from squidbot.core.compaction.bounds import limit_as_before
-from squidbot.core.compaction.planner import LEVELS, SUMMARY, TEXTS_FRACTION, Compactor
+from squidbot.core.compaction.planner import LEVELS, SUMMARY, TEXTS_FRACTION, Compactor, WrittenSummary
 from squidbot.core.compaction.pressure import CompactionInput, reductions
 from squidbot.core.errors import ArgumentError, ConfigError, LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
@@ -30,7 +30,7 @@ from squidbot.core.text import stamp
 from squidbot.core.transcript.records import append
 from squidbot.core.view.current import load
 from squidbot.core.view.marks import without_recalled
-from squidbot.core.view.renderer import is_user_part, slim, slim_arguments
+from squidbot.core.view.renderer import is_user_part, slim, slim_arguments, spent
 from squidbot.core.view.steps import opens_turn, steps_of, total
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ from squidbot.core.messages import Cost, Kind, Usage
 from squidbot.core.plan import FirstChanged, PlanRecord, Representation, Segment, price_of
 from squidbot.core.settings import LEAST_CUT_FRACTION, LEVEL_TOKENS
 from squidbot.core.transcript.records import RecordKind, fields
-from squidbot.core.view.current import Block, Pieces, Tail, standing
+from squidbot.core.view.current import Pieces, PlanBlock, Tail, standing
 from squidbot.core.view.renderer import born, is_user_part, shown, spent, unanswerable
 from squidbot.core.view.steps import Step, open_step, session_blocks, steps_of, total
 
@@ -295,13 +295,13 @@ class PlanBuilder:
             unread=self.before.opened and any(one.segment.representation is Representation.ABSENT for one in blocks),
         )
 
-    def _parted(self, base: CurrentView) -> tuple[tuple[Block, ...], tuple[Step, ...]]:
+    def _parted(self, base: CurrentView) -> tuple[tuple[PlanBlock, ...], tuple[Step, ...]]:
         """Return the blocks before the slimmed ones, and the steps of these."""
         cut = [block.segment for block in base.blocks if block.segment.representation is Representation.SLIMMED]
         steps = tuple(steps_of(self.shelf.read(cut[0].first_seq, cut[-1].last_seq))) if cut else ()
         return base.blocks[: len(base.blocks) - len(cut)], steps
 
-    def _unsent(self, blocks: Sequence[Block]) -> list[StoredMessage]:
+    def _unsent(self, blocks: Sequence[PlanBlock]) -> list[StoredMessage]:
         """Return the user's messages that have to be sent and are not: these blocks were told while they might go."""
         if not blocks or not self.settings.strict:
             return []
@@ -535,7 +535,7 @@ class Compactor:
         return share * self.settings.user_low_fraction if size(said) > share or self.scene.unread else share
 
     @property
-    def foldable(self) -> list[Block]:
+    def foldable(self) -> list[PlanBlock]:
         """The blocks of which something is told."""
         return [one for one in self.scene.blocks if one.segment.representation is not Representation.ABSENT]
 
@@ -1039,7 +1039,7 @@ def _heading(told: Summary, summary_id: str) -> str:
     return f"[{summary_id}: notes on {count} messages, an extension's, data only; recall {summary_id} shows them]"
 
 
-def renewed(ground: Compactor, better: SummaryOverride) -> tuple[tuple[Block, ...], int]:
+def renewed(ground: Compactor, better: SummaryOverride) -> tuple[tuple[PlanBlock, ...], int]:
     """Return the blocks with better texts in the newest of them, as far as that pays; and how many are as they were."""
     blocks = list(ground.scene.blocks)
     kept, behind = len(blocks), 0
@@ -1058,8 +1058,8 @@ def renewed(ground: Compactor, better: SummaryOverride) -> tuple[tuple[Block, ..
 
 
 def _renewed(
-    ground: Compactor, better: SummaryOverride, block: Block, runs: dict[tuple[int, int], NoteBlock]
-) -> Block | None:
+    ground: Compactor, better: SummaryOverride, block: PlanBlock, runs: dict[tuple[int, int], NoteBlock]
+) -> PlanBlock | None:
     """Return a block with its better text; None where there is none, or it stands there."""
     segment = block.segment
     run, level = runs.get((segment.first_seq, segment.last_seq)), LEVELS.get(segment.representation)
@@ -1070,7 +1070,7 @@ def _renewed(
         return None
     changed = segment._replace(summary_id=summary.summary_id, note_tokens=summary.cost.bound)
     parts = (shown(summary) if part.summary_id == segment.summary_id else part for part in block.parts)
-    return Block(changed, tuple(parts))
+    return PlanBlock(changed, tuple(parts))
 
 
 def newest_written(shelf: SessionContext, most: int) -> list[WrittenSummary]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from squidbot.core.plan import NoteBlock, PlanRecord, Prices
     from squidbot.core.ports import CallExtensions
     from squidbot.core.settings import HistorySettings
-    from squidbot.core.view.current import Block, CurrentView
+    from squidbot.core.view.current import CurrentView, PlanBlock
     from squidbot.core.view.renderer import Renderer
     from squidbot.core.view.steps import Step
 
@@ -211,7 +211,7 @@ class CompactionInput(NamedTuple):
     """
 
     room: Cost
-    blocks: tuple[Block, ...]
+    blocks: tuple[PlanBlock, ...]
     slimmed: tuple[Step, ...]
     tail: tuple[Step, ...]
     stored: int

@@ -119,7 +119,7 @@ NO_PINS = Pins()
 NO_MARKERS = Markers()
 
 
-class Block(NamedTuple):
+class PlanBlock(NamedTuple):
     """A segment of the plan as it is sent now."""
 
     segment: Segment
@@ -155,7 +155,7 @@ class CurrentView(NamedTuple):
     plan: PlanRecord | None
     lead: tuple[Part, ...]
     head: tuple[Part, ...]
-    blocks: tuple[Block, ...]
+    blocks: tuple[PlanBlock, ...]
     tail: Tail
     prefix: tuple[Part, ...]
     fixed: Cost
@@ -253,7 +253,7 @@ class Pieces(NamedTuple):
 
     lead: tuple[Part, ...]
     head: tuple[Part, ...]
-    blocks: tuple[Block, ...]
+    blocks: tuple[PlanBlock, ...]
     tail: Tail
 
 
@@ -319,15 +319,15 @@ class SessionContext(NamedTuple):
         slim_tokens: int,
         markers: Markers,
         made: Sequence[Summary] = (),
-        kept: Sequence[Block] = (),
-    ) -> list[Block]:
+        kept: Sequence[PlanBlock] = (),
+    ) -> list[PlanBlock]:
         """Return segments as they are sent behind `kept` blocks, whose last part may be one that nobody can answer.
 
         Summaries that are not stored yet are taken from `made`. What their messages mark stands with them.
         """
         texts = self._texts(segments, made)
         rows = self._picked(segments)
-        blocks: list[Block] = []
+        blocks: list[PlanBlock] = []
         told = any(one.segment.summary_id for one in kept)
         after = bool(kept) and unanswerable(kept[-1].parts[-1])
         for segment in segments:
@@ -336,7 +336,7 @@ class SessionContext(NamedTuple):
             parts = self.renderer.segment(segment, summary, said, slim_tokens, after_assistant=after)
             line = [self.renderer.saying] if self.says_notes and summary is not None and not told else []
             told = told or summary is not None
-            blocks.append(Block(segment, (*line, *self.marked(segment, markers), *parts)))
+            blocks.append(PlanBlock(segment, (*line, *self.marked(segment, markers), *parts)))
             after = unanswerable(parts[-1])
         return blocks
 
@@ -547,7 +547,7 @@ def _read_back(shelf: SessionContext, plan: PlanRecord | None, counts: CurrentVi
 def _stood(
     shelf: SessionContext,
     plan: PlanRecord | None,
-    pieces: tuple[tuple[Part, ...], tuple[Block, ...]],
+    pieces: tuple[tuple[Part, ...], tuple[PlanBlock, ...]],
     rows: Sequence[StoredMessage],
     counts: CurrentView,
 ) -> CurrentView:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LEAST_TOKENS = 48
 
 
-class Place(NamedTuple):
+class MessagePlace(NamedTuple):
     """Where the next message stands.
 
     Its seq, its turn, what its step costs so far as a bound, and whether nothing but system text is in front of it.
@@ -36,14 +36,14 @@ class Place(NamedTuple):
     opens: bool = False
 
 
-class Frozen(NamedTuple):
+class FrozenText(NamedTuple):
     """What is frozen around a message at its birth: the notice behind it, None for none, its label, "" for its own."""
 
     notice: str | None = None
     label: str = ""
 
 
-UNFROZEN = Frozen()
+UNFROZEN = FrozenText()
 
 
 class ArrivalLimits(NamedTuple):
@@ -61,7 +61,7 @@ class ArrivalLimits(NamedTuple):
     labels: Labels | None = None
 
     def born(
-        self, message: Message, place: Place, frozen: Frozen = UNFROZEN, now: float | None = None
+        self, message: Message, place: MessagePlace, frozen: FrozenText = UNFROZEN, now: float | None = None
     ) -> StoredMessage:
         """Return the message as it is stored at `place`, with what is frozen around it.
 
@@ -123,7 +123,7 @@ class ArrivalLimits(NamedTuple):
         )
 
 
-class _Step(NamedTuple):
+class _OpenStep(NamedTuple):
     """What the next tool result stands behind.
 
     Attributes:
@@ -140,16 +140,16 @@ class _Step(NamedTuple):
         """Return whether a message with these results belongs to the step (`steps.atoms_of`)."""
         return bool(results) and self.missing.issuperset(results)
 
-    def behind(self, row: StoredMessage) -> _Step:
+    def behind(self, row: StoredMessage) -> _OpenStep:
         """Return the step behind a message; a result that it does not await closes it, and adds to what is sent."""
         cost = row.sent_cost.bound
         if not row.result_ids:
-            return _Step(row, frozenset(row.call_ids), cost)
+            return _OpenStep(row, frozenset(row.call_ids), cost)
         left = self.missing.difference(row.result_ids) if self.awaits(row.result_ids) else frozenset[str]()
         return self._replace(missing=left, tokens=self.tokens + cost)
 
 
-NO_STEP = _Step()
+NO_STEP = _OpenStep()
 
 
 class ArrivalTruncation(NamedTuple):
@@ -201,14 +201,19 @@ class ArrivalTruncation(NamedTuple):
             if not rows and not step.awaits(_results(given)):
                 step = NO_STEP
             told = notice if number == newest else None
-            place = Place(seq, turn, step.tokens, opens=seq <= len(stored.lead) and _opens(rows))
+            place = MessagePlace(seq, turn, step.tokens, opens=seq <= len(stored.lead) and _opens(rows))
             row = self._kept(given, seq) or self._made(given, place, step, told, now)
             rows.append(row)
             step = step.behind(row)
         return tuple(rows)
 
     def _made(
-        self, given: Message | StoredMessage, place: Place, step: _Step, notice: str | None, now: float | None
+        self,
+        given: Message | StoredMessage,
+        place: MessagePlace,
+        step: _OpenStep,
+        notice: str | None,
+        now: float | None,
     ) -> StoredMessage:
         """Return a message as it is stored at its place, behind a step."""
         message, frozen = self._said(given)
@@ -218,7 +223,7 @@ class ArrivalTruncation(NamedTuple):
         message = categorized(message, codec, opens=place.opens, by_words=self.by_words)
         return self.birth.born(message, place, frozen if frozen.notice else frozen._replace(notice=notice), now)
 
-    def _recalled(self, message: Message, step: _Step) -> Message:
+    def _recalled(self, message: Message, step: _OpenStep) -> Message:
         """Return the answer to calls of a step, flagged where all of these are calls of our tools (D4).
 
         Its opening mark alone is no proof: a file or a page that a tool shows may open with it, too.
@@ -235,19 +240,19 @@ class ArrivalTruncation(NamedTuple):
             return None
         return given
 
-    def _said(self, message: Message | StoredMessage) -> tuple[Message, Frozen]:
+    def _said(self, message: Message | StoredMessage) -> tuple[Message, FrozenText]:
         if not isinstance(message, StoredMessage):
             return message, UNFROZEN
         said = self.birth.codecs[message.codec].decode(message.payload)
         said = replace(said, time=message.time, category=message.category, sender=message.sender)
-        return said, Frozen(message.notice, message.label)
+        return said, FrozenText(message.notice, message.label)
 
 
 def _opens(rows: Sequence[StoredMessage]) -> bool:
     return all(row.role == "system" for row in rows)
 
 
-def _step(stored: Sequence[StoredMessage]) -> _Step:
+def _step(stored: Sequence[StoredMessage]) -> _OpenStep:
     """Return the step that the messages of an step make."""
     step = NO_STEP
     for row in stored:

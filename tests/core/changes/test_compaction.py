@@ -13,7 +13,7 @@ from squidbot.core.compaction.pressure import Compaction, CompactionInput, Reduc
 from squidbot.core.messages import Cost, StoredMessage, Summary
 from squidbot.core.plan import NoteBlock, Representation, Segment
 from squidbot.core.settings import HistorySettings
-from squidbot.core.view.current import Block
+from squidbot.core.view.current import PlanBlock
 from squidbot.core.view.renderer import born, shown
 from squidbot.core.view.steps import Step, steps_of
 
@@ -170,7 +170,7 @@ def test_newest_messages_stay_raw_while_they_fit() -> None:
 
 def test_notes_are_chained_while_that_is_cheaper() -> None:
     """Behind the notes that stand, which are kept as they are (O-08)."""
-    old = Block(Segment(0, 9, Representation.SUMMARY_USER, "s0-9", (0,), 10), (shown(summary(0, 9)), born(row(0))))
+    old = PlanBlock(Segment(0, 9, Representation.SUMMARY_USER, "s0-9", (0,), 10), (shown(summary(0, 9)), born(row(0))))
     notes = Notes()
     made = batch(scene([*turns(20, 20, start=10), row(50, turn=50)], blocks=(old,)), notes=notes, read_price=0.1)
     assert made is not None
@@ -181,7 +181,7 @@ def test_notes_are_chained_while_that_is_cheaper() -> None:
 
 def test_notes_are_folded_into_one_where_there_is_no_chain() -> None:
     """Notes on everything, with the newest questions the budget allows."""
-    old = Block(Segment(0, 9, Representation.SUMMARY_USER, "s0-9", (0,), 10), (shown(summary(0, 9)), born(row(0))))
+    old = PlanBlock(Segment(0, 9, Representation.SUMMARY_USER, "s0-9", (0,), 10), (shown(summary(0, 9)), born(row(0))))
     notes = Notes()
     at = scene([*turns(20, 20, start=10), row(50, turn=50)], blocks=(old,))
     made = batch(at, notes=notes, chain=False, level_fraction=0.0)
@@ -199,7 +199,9 @@ AGED = (NoteBlock(0, 9, 200), NoteBlock(10, 19, 200), NoteBlock(20, 29, 200), No
 def aged(notes: Notes, **settings: object) -> Compaction:
     """Return the batch that tells four noted blocks and a new one anew."""
     blocks = tuple(
-        Block(Segment(*run[:2], Representation.SUMMARY_USER, f"s{run[0]}", (run[0],), 10), (shown(summary(*run[:2])),))
+        PlanBlock(
+            Segment(*run[:2], Representation.SUMMARY_USER, f"s{run[0]}", (run[0],), 10), (shown(summary(*run[:2])),)
+        )
         for run in AGED
     )
     notes.kept = AGED
@@ -238,8 +240,8 @@ def test_notes_by_rank_stop_where_their_share_of_the_room_ends() -> None:
 def test_notes_on_many_blocks_stay_one_note() -> None:
     """What was merged is told by rank never again, whatever a process that was just started has read."""
     notes = Notes(kept=AGED)
-    old = Block(Segment(0, 29, Representation.MERGED, "s0", (), 10), (shown(summary(0, 29)),))
-    new = Block(Segment(30, 39, Representation.SUMMARY_USER, "s30", (), 10), (shown(summary(30, 39)),))
+    old = PlanBlock(Segment(0, 29, Representation.MERGED, "s0", (), 10), (shown(summary(0, 29)),))
+    new = PlanBlock(Segment(30, 39, Representation.SUMMARY_USER, "s30", (), 10), (shown(summary(30, 39)),))
     made = batch(
         scene([*turns(4, 30, start=40), row(48, turn=48)], blocks=(old, new)),
         HARD,
@@ -289,7 +291,7 @@ def test_pinned_step_stays_whole_behind_its_notes() -> None:
 
 def test_what_was_pinned_after_it_was_summarized_comes_back() -> None:
     """By a fold, although nothing else has to move."""
-    old = Block(Segment(0, 9, Representation.MERGED, "s0-9", (), 10), (shown(summary(0, 9)),))
+    old = PlanBlock(Segment(0, 9, Representation.MERGED, "s0-9", (), 10), (shown(summary(0, 9)),))
     at = scene([row(10, turn=10)], blocks=(old,), held=(row(4),), pinned=frozenset({4}))
     made = batch(at)
     assert runs(made) == [(0, 9, "summary:merged", (4,))]

@@ -10,7 +10,7 @@ from squidbot.core.errors import BudgetError
 from squidbot.core.messages import Cost, Kind
 from squidbot.core.plan import FirstChanged, PlanRecord, Representation, Segment
 from squidbot.core.settings import HistorySettings
-from squidbot.core.view.current import Block, CurrentView, Pieces, Tail, standing
+from squidbot.core.view.current import CurrentView, Pieces, PlanBlock, Tail, standing
 
 from ..rows import RENDERER, part, row
 
@@ -32,7 +32,7 @@ SETTINGS = HistorySettings(high_fraction=0.7, low_fraction=0.3)
 
 def history(tokens: int, *, noted: bool = False) -> CurrentView:
     """Return a standing whose history costs so many tokens, some of it in a block where `noted`."""
-    block = Block(Segment(0, 0, Representation.MERGED, "s0-0.beef"), (part("user", Kind.SUMMARY),))
+    block = PlanBlock(Segment(0, 0, Representation.MERGED, "s0-0.beef"), (part("user", Kind.SUMMARY),))
     blocks, rest = ((block,), tokens - 10) if noted else ((), tokens)
     tail = Tail().extended([row(1, tokens=rest)], RENDERER, 0)
     return standing(None, Pieces((), (), blocks, tail))._replace(messages=2, turn=1)

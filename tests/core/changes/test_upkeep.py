@@ -15,7 +15,7 @@ from squidbot.core.compaction.pressure import SUPPOSED_TOKENS, CompactionCost, p
 from squidbot.core.messages import Cost, Kind
 from squidbot.core.plan import Prices, Representation, Segment
 from squidbot.core.settings import HistorySettings
-from squidbot.core.view.current import Block, CurrentView, Pieces, Tail, standing
+from squidbot.core.view.current import CurrentView, Pieces, PlanBlock, Tail, standing
 
 from ..rows import RENDERER, part, row
 from .test_event import MOMENT
@@ -54,7 +54,7 @@ def test_free_reads_never_pay_for_an_event_and_a_free_event_pays_at_once() -> No
 
 def history(said: int, *, noted: bool = True, role: Literal["user", "assistant"] = "assistant") -> CurrentView:
     """Return a standing with a block of 10 tokens, and so many raw behind it in messages of 10, a user's last."""
-    block = Block(Segment(0, 0, Representation.MERGED, "s0-0.beef", (), 10), (part("user", Kind.SUMMARY),))
+    block = PlanBlock(Segment(0, 0, Representation.MERGED, "s0-0.beef", (), 10), (part("user", Kind.SUMMARY),))
     rows = [row(1 + at, role, tokens=10, turn=at if role == "user" else 1) for at in range(said // 10 - 1)]
     tail = Tail().extended([*rows, row(said // 10, "user", tokens=10, turn=said // 10)], RENDERER, 0)
     made = standing(None, Pieces((), (), (block,) if noted else (), tail))
