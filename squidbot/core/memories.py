@@ -79,6 +79,10 @@ class View(NamedTuple):
     scope: Scope
     isolation: Isolation = "bot"
 
+    def of(self, collection: str) -> View:
+        """Return the view of a collection of the same scope."""
+        return self._replace(scope=self.scope._replace(shelf=collection))
+
     @property
     def key(self) -> tuple[str, str, str, str]:
         """The same for all scopes that see each other's memories.
@@ -164,7 +168,7 @@ def refuse_misfit(memory: Memory) -> None:
     if not 1 <= len(memory.memory_id) <= MOST_ID_CHARS:
         raise StoreError(f"{name}: its id must be 1 to {MOST_ID_CHARS} characters; nothing was written")
     if memory.memory_id in (memory.supersedes, memory.superseded_by):
-        raise StoreError(f"{name}: can't replace itself; nothing was written")
+        raise StoreError(f"{name}: can't take its own place; nothing was written")
     if memory.category not in CATEGORIES:
         raise StoreError(f"{name}: category {memory.category!r} is none of {CATEGORIES}; nothing was written")
     if not isfinite(memory.time):

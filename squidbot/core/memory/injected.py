@@ -31,13 +31,12 @@ if TYPE_CHECKING:
     from squidbot.core.tokens.counters import Meter
 
 
-# B-33: facts at a cold start.
+# Facts at a cold start.
 COLD_FACTS = 3
 COLD_TOKENS = 200
-# Section 4 of the measurements of memory: about 200 tokens for the index.
 INDEX_TOKENS = 200
 SECTION_TOKENS = 300
-# The index names a few of each category; each in a few words.
+# The index names so many memories of each category, each in so many characters.
 SUBJECTS, SUBJECT_CHARS = 5, 40
 COLD_CHARS, SECTION_CHARS = 160, 200
 COLD_QUERY_CHARS = 1_000
@@ -68,8 +67,7 @@ def overview(store: MemoryStore, view: View) -> MemoryOverview:
     Raises:
         StoreError: the store failed.
     """
-    cards = view._replace(scope=view.scope._replace(shelf=CARDS))
-    files = len(store.listed(cards, limit=COUNTED + 1))
+    files = len(store.listed(view.of(CARDS), limit=COUNTED + 1))
     return MemoryOverview({kind: store.listed(view, kind, limit=COUNTED + 1) for kind in CATEGORIES}, files)
 
 
