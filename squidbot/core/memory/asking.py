@@ -40,7 +40,7 @@ _PER_CATEGORY = 4
 QUERY_SHOWN_CHARS = 80
 # Chunks of files are background.
 _OF_FILES: Final = (None, "background")
-_AGAIN: Final = "try other words, fewer words, or a name as it was written"
+_AGAIN: Final = "try other words, fewer, or a name as it was written"
 
 
 @dataclass(frozen=True, slots=True)
