@@ -18,7 +18,10 @@ from squidbot.core.errors import ConfigError, LLMError, SquidbotError, StoreErro
 from squidbot.core.events import Event
 from squidbot.core.memories import Scope, View
 from squidbot.core.ports import SupportsCalibration, SupportsRecordSearch
+from squidbot.core.redaction import NAMES
 from squidbot.core.transcript.removals import INJECTION
+from squidbot.core.vectors import VectorStore
+from squidbot.wiring.extensions import HookedRedactor, chosen
 from squidbot.wiring.registry import make
 
 if TYPE_CHECKING:
@@ -275,9 +278,6 @@ class MemoryService:
         Raises:
             ConfigError: a pattern of `memory.redact_patterns` is invalid.
         """
-        from squidbot.core.redaction import NAMES  # noqa: PLC0415  # no turn needs it
-        from squidbot.wiring.extensions import HookedRedactor  # noqa: PLC0415  # as above
-
         memory, hooks = self._loaded.settings.memory, self._hooks if self._hooks.has("redact") else None
         names = NAMES if memory.redact_names is None else memory.redact_names
 
@@ -340,7 +340,6 @@ class MemoryService:
             ConfigError: the provider keeps no vectors.
         """
         from squidbot.core.memory.meaning import ByMeaning  # noqa: PLC0415  # few need it
-        from squidbot.core.vectors import VectorStore  # noqa: PLC0415  # as above
 
         if not isinstance(store, VectorStore):
             raise ConfigError(
@@ -383,7 +382,6 @@ class MemoryService:
             StoreError: the store can't be opened.
         """
         from squidbot.core.memory.asking import Memories  # noqa: PLC0415  # no turn needs it
-        from squidbot.wiring.extensions import chosen  # noqa: PLC0415  # as above
 
         memory = self._loaded.settings.memory
         store = self.store

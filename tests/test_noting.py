@@ -108,13 +108,13 @@ def test_notes_of_that_system_are_taken_over_once(tmp_path: Path, text: str) -> 
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        ("7\n", "a list of notes is wanted"),
-        ("- 7\n", "note 1: a text is wanted"),
-        ("- a\n- {content: ''}\n", "note 2: a text is wanted"),
-        ("- {content: a, category: 7}\n", "note 1: a text is wanted"),
+        ("7\n", "write a list of notes"),
+        ("- 7\n", "note 1: write a text"),
+        ("- a\n- {content: ''}\n", "note 2: write a text"),
+        ("- {content: a, category: 7}\n", "note 1: write a text"),
         ("- {content: a, timestamp: soon}\n", "note 1: 'soon' is no time; write it as 2026-01-27T12:34:56Z"),
         ("- {content: a, timestamp: 1950-01-01}\n", "is before 1970"),
-        ("style: [[1]]\n", "note 1 of style: a text is wanted"),
+        ("style: [[1]]\n", "note 1 of style: write a text"),
         ("- [\n", "line 2: no YAML"),
         ("- &a x\n- *a\n", "named by & and repeated by *"),
     ],

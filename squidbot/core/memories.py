@@ -1,4 +1,4 @@
-"""Memories and passages, whose they are, and what a search for them returns."""
+"""Memories, their scopes and sources, and the passages that a search returns."""
 
 from __future__ import annotations
 
@@ -39,23 +39,23 @@ __all__ = [
     "unsaid",
 ]
 
-# B-34: the groups in which a search's answer stands, most lasting first.
+# The groups of a search's answer, most lasting first.
 FactCategory = Literal["core", "concerns", "preferences", "background"]
 CATEGORIES: tuple[FactCategory, ...] = ("core", "concerns", "preferences", "background")
-# The shelf of what is known of files as wholes: it is listed and never searched, so nothing on it has a vector.
+# The collection of document cards: it is listed and never searched, so nothing in it has a vector.
 CARDS: Final = "cards"
-# The tag of what journals say: a search by this name looks there alone (J-05).
+# The tag of chunks of journals: a search for this category looks there alone.
 JOURNAL: Final = "journal"
-# Who a memory is from, most trusted first: what a tool printed never makes a core fact.
+# Who a memory is from, most trusted first: a tool's output never becomes a core fact.
 Trust = Literal["user", "assistant", "import", "tool"]
-# Which parts of a scope part memories from each other (C6): the tenant and the user always do.
+# Which part of a scope separates memories, beside the tenant and the user, which always do.
 Isolation = Literal["bot", "model", "global", "agent"]
 
 
 class Scope(NamedTuple):
-    """Whose a memory is (C6), and on which shelf it stands; "" where a part does not apply.
+    """Whose a memory is, and its collection; "" if a part does not apply.
 
-    Shelves part what is searched and listed apart: facts stand on none, what is made of files on others.
+    Collections are searched and listed apart: facts are in none, chunks and cards of files in theirs.
     """
 
     tenant: str = ""
@@ -69,22 +69,25 @@ class Scope(NamedTuple):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The parts as they are written down and digested; what stands on no shelf has the seven that all once had."""
+        """The parts as they are stored and digested: seven, and the collection if there is one."""
         return tuple(self) if self.shelf else self[:7]
 
 
 class View(NamedTuple):
-    """Whose memories are seen: those of a scope, and of all that an isolation policy does not part from it."""
+    """The memories that a scope sees under an isolation policy."""
 
     scope: Scope
     isolation: Isolation = "bot"
 
+    def of(self, collection: str) -> View:
+        """Return the view of a collection of the same scope."""
+        return self._replace(scope=self.scope._replace(shelf=collection))
+
     @property
     def key(self) -> tuple[str, str, str, str]:
-        """What scopes have in common whose memories see each other.
+        """The same for all scopes that see each other's memories.
 
-        Tenant, user and shelf part memories under every policy; "global" by nothing else, "bot", "model" and "agent" by
-        that part, too.
+        Tenant, user and collection separate memories under every policy; "bot", "model" and "agent" by that part, too.
         """
         part = "" if self.isolation == "global" else getattr(self.scope, self.isolation)
         policy = f"{self.isolation} {self.scope.shelf}" if self.scope.shelf else self.isolation
@@ -92,9 +95,9 @@ class View(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Where a memory is from: messages first_seq..last_seq of a session, or a file with the digest it then had.
+    """Where a memory is from: messages first_seq..last_seq of a session, or a file, with its digest at that time.
 
-    With both it is from a conversation in that file; of a file, first_seq is the place among its pieces, from 0.
+    With both it is from a conversation in that file; of a file, first_seq is the place among its chunks, from 0.
     """
 
     session_id: str = ""
@@ -109,19 +112,20 @@ class Memory:
     """One durable fact.
 
     Attributes:
-        memory_id: its own, in all of a store; follows from scope, text and sources, so that the same is not kept twice.
+        memory_id: unique in a store; follows from scope, text and sources, so that nothing is stored twice.
         text: the fact, as a sentence.
         category: the group in which it is shown.
         scope: whose it is.
         time: when it was said or written, in seconds since 1970.
         trust: who it is from.
-        speaker: the name of who said it, "" where unknown.
+        speaker: the speaker's name, "" if unknown.
         tags: words to list it by.
         sources: where it is from.
-        importance: 0 to 1; .5 where nobody says.
-        reason: why it is kept, in a sentence: the rule or the model that made it, or who asked for it.
-        supersedes: the memory whose place it takes; "" for none.
-        superseded_by: what has taken its place; "" while it holds. It is history then: found only where that is asked.
+        importance: 0 to 1, by default .5.
+        reason: why it is stored: the rule or the model that found it, or who asked for it.
+        supersedes: the id of the memory that it replaces; "" for none.
+        superseded_by: the id of the memory that replaced it; "" while it holds. Replaced memories are history, found
+            only on request.
     """
 
     memory_id: str
@@ -142,23 +146,23 @@ class Memory:
 # 50 bits: among 1,000,000 memories two have the same id once in 2,000 stores, and the second is refused then.
 ID_CHARS = 10
 MOST_ID_CHARS = 1024
-# What is said every day makes no row longer and longer; who forgets so many messages forgets the fact.
+# A fact that is said every day has no more sources; who forgets all of these forgets the fact.
 MOST_SOURCES = 16
 
 
 def memory_id_of(scope: Scope, text: str, sources: Sequence[Source] = ()) -> str:
     """Return the id of a memory: "f-" and ten letters and digits, the same in every process and version."""
-    said = json.dumps((scope.parts, text, tuple(sources)), ensure_ascii=False, separators=(",", ":"))
-    digest = blake2b(said.encode("utf-8", "surrogatepass"), digest_size=10).digest()
+    identity = json.dumps((scope.parts, text, tuple(sources)), ensure_ascii=False, separators=(",", ":"))
+    digest = blake2b(identity.encode("utf-8", "surrogatepass"), digest_size=10).digest()
     return f"f-{b32encode(digest).decode().lower()[:ID_CHARS]}"
 
 
 def refuse_misfit(memory: Memory) -> None:
-    """Pass a memory that every store can keep.
+    """Check that every store can keep a memory.
 
     Raises:
-        StoreError: its id is not 1 to 1,024 characters long, it supersedes itself, its category is none, its time not
-            finite, or its importance not 0 to 1.
+        StoreError: its id is not 1 to 1,024 characters long, it supersedes itself, its category is unknown, its time
+            is not finite, or its importance not 0 to 1.
     """
     name = f"memory {memory.memory_id!a:.80}"
     if not 1 <= len(memory.memory_id) <= MOST_ID_CHARS:
@@ -168,33 +172,30 @@ def refuse_misfit(memory: Memory) -> None:
     if memory.category not in CATEGORIES:
         raise StoreError(f"{name}: category {memory.category!r} is none of {CATEGORIES}; nothing was written")
     if not isfinite(memory.time):
-        raise StoreError(f"{name}: time {memory.time} is no time; nothing was written")
+        raise StoreError(f"{name}: time {memory.time} is not finite; nothing was written")
     if not 0 <= memory.importance <= 1:
         raise StoreError(f"{name}: importance {memory.importance} is not 0 to 1; nothing was written")
 
 
 def is_said_in(memory: Memory, session_id: str) -> bool:
-    """Return whether a memory is from messages of a session; one in a file that is called the same is another."""
-    return any(one.session_id == session_id and not one.path for one in memory.sources)
+    """Return whether a memory is from messages of a session, not of a conversation of that name in a file."""
+    return any(source.session_id == session_id and not source.path for source in memory.sources)
 
 
 def is_same(one: Memory, other: Memory) -> bool:
-    """Return whether two memories of one id are equal but for what a store keeps of them by itself (`MemoryStore.add`).
-
-    That is what has taken their place, and which messages say them.
-    """
+    """Return whether two memories of one id are equal, apart from sources and replacement, which the store keeps."""
     return replace(one, superseded_by="", sources=()) == replace(other, superseded_by="", sources=())
 
 
 def said_too(memory: Memory, sources: Iterable[Source]) -> Memory:
-    """Return a memory with the sources that it does not have yet behind its own, at most 16 in all."""
+    """Return a memory with further sources behind its own, at most 16 in all."""
     new = [one for one in dict.fromkeys(sources) if one not in memory.sources]
     left = new[: max(0, MOST_SOURCES - len(memory.sources))]
     return replace(memory, sources=(*memory.sources, *left)) if left else memory
 
 
 def unsaid(memory: Memory, session_id: str, seqs: Container[int]) -> tuple[Source, ...]:
-    """Return a memory's sources without these messages of a session; one of several in a row goes with any of them."""
+    """Return a memory's sources without these messages of a session; a run of messages goes with any of them."""
     return tuple(
         one
         for one in memory.sources
@@ -205,26 +206,26 @@ def unsaid(memory: Memory, session_id: str, seqs: Container[int]) -> tuple[Sourc
 
 
 def refuse_missing(memory_ids: Iterable[str], known: Container[str]) -> None:
-    """Pass memories that are all there.
+    """Check that memories exist.
 
     Raises:
-        NotFoundError: one of them is not among the known ones.
+        NotFoundError: one is not among the known ones.
     """
     for memory_id in memory_ids:
         if memory_id not in known:
-            raise NotFoundError(f"memory {memory_id!a:.80} is not there, or no more; nothing was changed")
+            raise NotFoundError(f"memory {memory_id!a:.80} does not exist, or no longer; nothing was changed")
 
 
 class Passage(NamedTuple):
     """A text that can be found: a memory, or a turn of a conversation.
 
     Attributes:
-        key: what finds it again.
+        key: its id.
         text: its words.
-        speaker: who said it; "" where unknown.
-        time: when, in seconds since 1970; None where unknown.
-        group: what it stands in one row with: a session, a file; "" for nothing.
-        position: its place in that row, from 0; neighbours have one less and one more.
+        speaker: who said it; "" if unknown.
+        time: when, in seconds since 1970; `None` if unknown.
+        group: the session or file whose passages are its neighbours; "" for none.
+        position: its place in the group, from 0.
     """
 
     key: str
@@ -236,7 +237,7 @@ class Passage(NamedTuple):
 
 
 def passage_of(memory: Memory) -> Passage:
-    """Return what of a memory can be found; a piece of a file stands in a row with its others, any other in none."""
+    """Return a memory as a passage; the chunks of a file are a group."""
     source = memory.sources[0] if memory.sources else Source()
     if not source.path or source.first_seq < 0:
         return Passage(memory.memory_id, memory.text, memory.speaker, memory.time)
@@ -245,13 +246,13 @@ def passage_of(memory: Memory) -> Passage:
 
 
 class Hit(NamedTuple):
-    """What answers a query: the key of a passage, and how well, 0 to 1, higher is closer, the same in every store."""
+    """The key of a passage that answers a query, and its score: 0 to 1, higher is closer, the same in every store."""
 
     key: str
     score: float
 
 
-# Sources that memories are to get, by their ids.
+# New sources of memories, by their ids.
 Said: TypeAlias = "Mapping[str, Sequence[Source]]"
 
 
@@ -260,10 +261,10 @@ class Mark(NamedTuple):
 
     Attributes:
         session_id: the session.
-        reader: who reads: "rules" or "model"; each has a mark of its own.
+        reader: "rules" or "model"; each has a mark of its own.
         next_seq: all messages before this one were read.
         version: of the rules, or of model and prompts, that read last.
-        stamp: what tells the session from another one that had the same id before it.
+        stamp: tells the session from an earlier one of the same id.
     """
 
     session_id: str

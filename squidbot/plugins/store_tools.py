@@ -1,4 +1,4 @@
-"""The tools of a store for programs that keep their conversations elsewhere, and name one by its id."""
+"""The tools of a store for programs that keep their conversations elsewhere and name them by id."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from squidbot.plugins.host import HostRuntime
 
 
-# What an answer costs at most: these programs say nothing of the room that they have.
+# The most that an answer costs: these programs don't tell their free room.
 ANSWER_TOKENS: Final = 4_000
-# Where no conversation is named: how many are looked through, and what is shown of each.
+# Without a conversation's id: how many conversations are searched, and what is shown of each.
 MOST_SEARCHED: Final = 100
 HITS_OF_EACH: Final = 3
 MOST_LISTED: Final = 20
-# What one call may record.
+# The most that one call records.
 MOST_MESSAGES: Final = 100
 MOST_CHARS: Final = 200_000
 KEY_CHARS: Final = 200
@@ -85,7 +85,7 @@ class StoreTools:
     """The tools, over one store. Threads may share it; no method raises."""
 
     def __init__(self, hosted: HostRuntime, scope: Scope) -> None:
-        """Take what opens the store; `scope` says whose durable facts are found and told."""
+        """Take the runtime that opens the store, and the scope of durable facts."""
         self._hosted = hosted
         self._scope = scope
         recalls = {"conversation_id": _CONVERSATION, "id": _HANDLE, "offset": OFFSET}
@@ -125,7 +125,7 @@ class StoreTools:
         return self._safely(f"answer {name}", str(arguments.get("conversation_id", "")), act)
 
     def overview(self, session_id: str) -> Answer:
-        """Tell of one conversation: how long it is, how it began, its notes, what was said last."""
+        """Return an overview of a conversation: its length, beginning, notes and last messages."""
 
         def act() -> Answer:
             self._length(session_id)
@@ -136,14 +136,14 @@ class StoreTools:
         return self._safely("give an overview", session_id, act)
 
     def _safely(self, what: str, session_id: str, act: Callable[[], Answer]) -> Answer:
-        def told() -> Answer:
+        def answered() -> Answer:
             try:
                 return act()
             except SquidbotError as error:
                 return Answer(refused(str(error)[:1_000]), is_error=True)
 
         failed = Answer(f"<squidbot could not {what}; its log says why>", is_error=True)
-        return self._hosted.safely(what, session_id, told, failed)
+        return self._hosted.safely(what, session_id, answered, failed)
 
     @property
     def _wired(self) -> Wired:
@@ -170,7 +170,7 @@ class StoreTools:
         return change_goal(replace(context, session=session), action, text, done)
 
     def _search(self, context: ToolContext, query: str, conversation_id: str = "", offset: int = 0) -> str:
-        """Return what was found in one conversation or, without an id, in those that were begun last."""
+        """Return the hits in one conversation or, without an id, in the newest ones."""
         if conversation_id:
             self._length(conversation_id)
             return found_in(context, conversation_id, query, offset)
@@ -191,7 +191,7 @@ class StoreTools:
     def _append(
         self, context: ToolContext, conversation_id: str, key: str, messages: Sequence[Mapping[str, str]]
     ) -> str:
-        """Record messages behind a conversation; under the same key once."""
+        """Record messages at the end of a conversation, once under the same key."""
         _check_id(conversation_id)
         _check(key, messages)
         rows = self._recorded(conversation_id, key, messages)
@@ -202,7 +202,7 @@ class StoreTools:
         return f"[recorded as {ids} of {_shown(conversation_id)}; what is sent again under this key is not]"
 
     def _status(self, context: ToolContext) -> str:
-        """Return where the store is, which conversations it has, whether facts may be added."""
+        """Return the store's place, its conversations, and whether facts may be added."""
         store, settings = context.wired.store, context.wired.loaded.settings
         sessions = self._sessions()
         facts = "off" if not settings.memory.enabled else "added and found" if settings.memory.write else "found"
@@ -225,7 +225,7 @@ class StoreTools:
         return session.record([{"role": one["role"], "content": one["text"]} for one in messages], key=key)
 
     def _session(self, session_id: str) -> Session:
-        """Return the conversation in the window that its program has: another would change what that one sends."""
+        """Return the conversation in the window of its program: another window would change its requests."""
         engine = self._hosted.engine
         window = engine.wired.engine.window(session_id)
         if window is None:
@@ -236,14 +236,14 @@ class StoreTools:
         return Session(engine.wired, session_id, window, engine.wired.codecs["openai.chat"], scope=self._scope)
 
     def _sessions(self) -> list[tuple[str, int]]:
-        """Return every conversation with how many messages it has, oldest first."""
+        """Return every conversation with its number of messages, oldest first."""
         store: object = self._wired.store
         if not isinstance(store, SessionLister):
             raise RecallError("this store can't list its conversations; name one")
         return [(name, count) for name, count in store.sessions() if count]
 
     def _length(self, session_id: str) -> int:
-        """Return how many messages a conversation has.
+        """Return the number of messages of a conversation.
 
         Raises:
             RecallError: there is none of that id; the text names some.
@@ -259,7 +259,7 @@ class StoreTools:
 
 
 def _best(context: ToolContext, session_id: str, query: str, words: SearchQuery) -> list[HistoryHit] | None:
-    """Return the first hits in a conversation; None where it can't be read: the others still can."""
+    """Return the first hits in a conversation; `None` if it can't be read."""
     try:
         return list(islice(hits_in(context, session_id, query, words), HITS_OF_EACH))
     except SquidbotError:
@@ -272,10 +272,10 @@ def _check_id(session_id: str) -> None:
 
 
 def _check(key: str, messages: Sequence[Mapping[str, str]]) -> None:
-    """Check what is to be recorded.
+    """Check messages and their key.
 
     Raises:
-        RecallError: it is not to be.
+        RecallError: they can't be recorded.
     """
     if len(key) > KEY_CHARS:
         raise RecallError(f"key is the client's own name for these messages, 1 to {KEY_CHARS} characters")

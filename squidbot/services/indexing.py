@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from squidbot.codecs.transcripts import read_transcripts
 from squidbot.core.errors import DamagedStoreError, NotFoundError, StoreError, TranscriptError
-from squidbot.core.memories import CARDS, View
+from squidbot.core.memories import CARDS
 from squidbot.core.memory.chunks import (
     MOST_FORMER,
     OUTDATED,
@@ -352,7 +352,7 @@ class _Indexer:
     def __init__(self, memories: Memories, paths: IndexPaths, *, dry_run: bool) -> None:
         self._store = memories.store
         self._scope = memories.view.scope
-        self._view = View(self._scope._replace(shelf=CARDS), memories.view.isolation)
+        self._view = memories.view.of(CARDS)
         redactor = memories.redactor
         self._redacted = redactor.redacted
         rules = (RULES, tuple(redactor.names), tuple(redactor.patterns), redactor.mark)

@@ -1,4 +1,4 @@
-"""Tools for models: what a session, a host, or a program without conversations of its own can offer.
+"""Tools for models, as sessions, hosts, and programs without conversations of their own offer them.
 
-What answers are copies of, by the names of the tools, stands in `core/view/marks.py`: the core knows it, too.
+`core/view/marks.py` knows by the names of the tools which answers are copies of messages.
 """

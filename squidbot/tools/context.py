@@ -29,7 +29,7 @@ def _drop(context: ToolContext, path: str) -> str:
 
 def _list(context: ToolContext) -> str:
     sources = context.own.sources
-    shown = [one.name for one in sources.documents.all()]
+    shown = [document.name for document in sources.documents.all()]
     files = [f"{name} ({size:,} bytes)" for name, size in sources.files() if name not in shown]
     more = [f"[{len(files) - MOST_LINES:,} more]"] if len(files) > MOST_LINES else []
     rest = [*files[:MOST_LINES], *more] if files else ["[the folder has no other files]"]

@@ -1,4 +1,4 @@
-"""The tool `goal`: what a session is after, shown and changed."""
+"""The tool `goal`: shows and changes the goals of a session."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 __all__ = ["GOAL", "change_goal", "goal_lines"]
 
-# A lock is the user's: what a model could take back at a word of a tool's output would be none.
+# Only the user unlocks: a model might do so because a tool's output says so.
 _ACTIONS: Final = (*(action for action in ACTIONS if action != UNLOCK), "show")
-# What stands for good, or steers all that follows, is in the user's words.
+# These steer all that follows, so they need the user's words.
 _USERS: Final = {"set": "a goal is set", "lock": "a decision is locked"}
 _DONE: Final = {"milestone": " (reached)", "decision": " (locked)"}
 
 
 def goal_lines(goals: Goals) -> str:
-    """Return goals as lines: the active one, all that belongs to it, and what stands for the whole session."""
+    """Return goals as lines: the active one with its parts, and what holds for the whole session."""
     lines = [f"goal: {goals.active.text}" if goals.active else "no goal is active"]
     kept = (*goals.milestones, *goals.decisions, *goals.architecture, *goals.artifacts, *goals.blockers)
     lines += [_line(one) for one in kept]
@@ -39,10 +39,9 @@ def _line(item: GoalItem) -> str:
 
 
 def change_goal(context: ToolContext, action: str, text: str = "", done: bool = False) -> str:  # noqa: FBT001, FBT002  # the tool's argument
-    """Make a change, or none, and return the goals as they are then, the oldest lines left out where room ends.
+    """Apply a change, or none, and return the goals, without the oldest lines if there is no room.
 
-    A goal is set, and a decision locked, only in words that the session's user has said himself: what a tool printed
-    may have made the model call.
+    A goal is set, and a decision locked, only in the user's own words: a tool's output may have made the model call.
     """
     book = context.own.goals
     if action in _USERS and len(text) <= MOST_CHARS:
@@ -52,10 +51,10 @@ def change_goal(context: ToolContext, action: str, text: str = "", done: bool = 
 
 
 def _check_own(book: GoalBook, action: str, text: str) -> None:
-    """Check that the words are the user's, where somebody knows these; a goal that was set before has been."""
+    """Check that the words are the user's, if these are known, or those of an earlier goal."""
     goals = book.goals()
-    known = [one.text for one in (goals.active, *goals.ended) if one] if action == "set" else []
-    if book.own and text.strip() and not book.own(text) and not any(same(one, text) for one in known):
+    known = [goal.text for goal in (goals.active, *goals.ended) if goal] if action == "set" else []
+    if book.own and text.strip() and not book.own(text) and not any(same(goal, text) for goal in known):
         raise RecallError(
             f"{_USERS[action]} only in words that the user has said himself: take a sentence of his, or a part of one, "
             "as he wrote it, or ask him to say it in a short message of its own; nothing was changed"
@@ -63,7 +62,7 @@ def _check_own(book: GoalBook, action: str, text: str) -> None:
 
 
 def _within(text: str, most_tokens: int, count: Callable[[str], int]) -> str:
-    """Return the first line of a text and as many of the last ones as fit, with a word on those between."""
+    """Return the first line of a text and as many of the last ones as fit, with a note on those left out."""
     first, *others = text.splitlines()
     shown, every = text, len(others)
     while others and count(shown) > most_tokens:

@@ -1,4 +1,4 @@
-"""The tool `history`: words that were said, found and brought back, in this session and in those it goes on from."""
+"""The tool `history`: finds and recalls messages of this session and of those that it continues."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OFFSET: Final = {"type": "integer", "description": "where the page begins, as th
 
 
 def search(context: ToolContext, query: str, offset: int = 0, id: str = "") -> str:  # noqa: A002  # the tool's argument
-    """Return the messages that answer a query; `id` names a session that this one goes on from."""
+    """Return the messages that answer a query; `id` may name a session that this one continues."""
     earlier = _ancestor(context, id.strip())
     if earlier:
         return _of_ancestor(context, earlier, lambda inner: found_in(inner, earlier, query, offset))
@@ -39,19 +39,19 @@ def search(context: ToolContext, query: str, offset: int = 0, id: str = "") -> s
 
 
 def expand(context: ToolContext, id: str, offset: int = 0) -> str:  # noqa: A002  # the tool's argument
-    """Return a page of what was said; in front of the id of a message an earlier session's may stand."""
+    """Return a page of messages; an earlier session's id may stand in front of a message's."""
     name, mark, rest = id.strip().rpartition("#")
     if not mark or _ancestor(context, rest):
         return context.own.history.expand(id, offset, now=context.now, hints=context.hints).text
     earlier = _ancestor(context, name)
     if not earlier:
         every = ", ".join(map(shown, ancestors(context.wired.store, context.session_id))) or "none"
-        raise RecallError(f"this conversation does not go on from {name!a:.80}; it does from: {every}")
+        raise RecallError(f"this conversation does not continue {name!a:.80}; it continues: {every}")
     return _of_ancestor(context, earlier, lambda inner: page_of(inner, earlier, rest, offset))
 
 
 def page_of(context: ToolContext, session_id: str, handle: str, offset: int) -> str:
-    """Return a page of what was said in a session that is not open.
+    """Return a page of messages of a session that is not open.
 
     Raises:
         RecallError: nothing is stored under the id, or there is no room.
@@ -70,7 +70,7 @@ def found_in(context: ToolContext, session_id: str, query: str, offset: int) -> 
     """Return the messages of a session that is not open that answer a query.
 
     Raises:
-        RecallError: there is nothing to look for, or no room.
+        RecallError: the query has no word, or there is no room.
         StoreError: the store failed.
     """
     asked = SearchRequest(query, offset, HITS, context.now)
@@ -82,16 +82,16 @@ def found_in(context: ToolContext, session_id: str, query: str, offset: int) -> 
 
 
 def hits_in(context: ToolContext, session_id: str, query: str, words: SearchQuery) -> Iterator[HistoryHit]:
-    """Yield what of a session that is not open answers a query, best first."""
+    """Yield the messages of a session that is not open that answer a query, best first."""
     codec = partial(codec_of, context.wired)
     return hits_of(MessageSearch(context.wired.store, session_id, codec).found(query, context.now), words, codec, {})
 
 
 def codec_of(wired: Wired, tag: str) -> Codec:
-    """Return what reads messages of a form.
+    """Return the codec of a form of messages.
 
     Raises:
-        ConfigError: no extension that is loaded does.
+        ConfigError: no loaded extension has it.
     """
     if tag not in wired.codecs:
         raise ConfigError(f"no codec reads messages of the form {tag!r}; load its extension")
@@ -99,13 +99,13 @@ def codec_of(wired: Wired, tag: str) -> Codec:
 
 
 def _ancestor(context: ToolContext, name: str) -> str:
-    """Return the id of a session that this one goes on from, by its name as models read it; "" for none."""
+    """Return the id of a session that this one continues, by its name as models see it; "" for none."""
     every = ancestors(context.wired.store, context.session_id) if name else ()
     return next((one for one in every if name in {one, shown(one)}), "")
 
 
 def _of_ancestor(context: ToolContext, session_id: str, look: Callable[[ToolContext], str]) -> str:
-    """Return what is found in an earlier session, whose ids have its name in front."""
+    """Return an answer from an earlier session; ids get its name in front."""
     behind, name = f"\n[of {shown(session_id)}]", shown(session_id).replace("{", "{{").replace("}", "}}")
     recall, page = (hint.replace("{}", f"{name}#{{}}") for hint in (context.hints.recall, context.hints.page))
     hints = context.hints._replace(recall=recall, page=page)

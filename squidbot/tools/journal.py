@@ -1,4 +1,4 @@
-"""The tools of the journal: entries kept and listed, and how many there are."""
+"""The tools of the journal: they add, list and count entries."""
 
 from __future__ import annotations
 

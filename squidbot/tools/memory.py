@@ -1,4 +1,4 @@
-"""The tools of memory: durable facts searched, added, listed and forgotten; files looked at anew."""
+"""The tools of memory: they search, add, list and forget durable facts, and index files again."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def _search(
     offset: int = 0,
     past: bool = False,  # noqa: FBT001, FBT002  # the tool's argument
 ) -> str:
-    """Return the facts that answer a query, or what journals say."""
+    """Return the facts that answer a query; with the category of journals, their entries."""
     tag = JOURNAL if category == JOURNAL else ""
     asked = MemoryQuery(query, None if tag else _checked(category), MOST_HITS, offset, past=past, tag=tag)
     return _memories(context, writes=False).search(asked, context.now).text
 
 
 def _add(context: ToolContext, text: str, category: str = "", replaces: str = "") -> str:
-    """Keep a fact. It is a trait, in the user's trust, only where the user said the same sentence.
+    """Store a fact. It is a trait, with the user's trust, only if the user said the same sentence.
 
     A tool's output may have made the model call.
     """
@@ -49,18 +49,18 @@ def _add(context: ToolContext, text: str, category: str = "", replaces: str = ""
     source = Source(context.session_id, last_seq, last_seq) if last_seq >= 0 else None
     added = NewMemory(text, _checked(category) or "background", replaces, source=source)
     redactor = context.wired.remembering.redactor
-    traits = (trait_in(said, text, redactor) for said in session.spoken()) if session else ()
+    traits = (trait_in(message, text, redactor) for message in session.spoken()) if session else ()
     trait = next(filter(None, traits), None)
     if trait is None:
         return _memories(context).add(added, now).text
     tags = (TRAIT, ABOUT + trait.slot) if trait.slot else (TRAIT,)
     reason = f"the model called the tool memory with the user's words, {trait.reason}"
     own = replace(added, text=trait.text, category=trait.category, trust="user", tags=tags, reason=reason)
-    told = _memories(context).add(own, now)
-    if any(one.time == now for one in told.memories):
-        cause = f"m{trait.first_seq}, {told.memories[0].memory_id}: {trait.sentence or trait.text}"
+    page = _memories(context).add(own, now)
+    if any(memory.time == now for memory in page.memories):
+        cause = f"m{trait.first_seq}, {page.memories[0].memory_id}: {trait.sentence or trait.text}"
         context.wired.relay.notify(Event(events.TRAIT_LEARNED, context.session_id, cause, scope=context.scope))
-    return told.text
+    return page.text
 
 
 def _list(
@@ -79,19 +79,19 @@ def _forget(context: ToolContext, id: str) -> str:  # noqa: A002  # the tool's a
 
 
 def _search_all(context: ToolContext, query: str) -> str:
-    """Return the messages of the session that answer a query, and the facts that do, where there is room for them."""
-    said = history.search(context, query)
+    """Return the messages of the session that answer a query, and the facts if there is room for them."""
+    messages = history.search(context, query)
     if not _allowed(context.wired.loaded.settings):
-        return said
-    room = context.own.history.free(context.meter.message(said))
+        return messages
+    room = context.own.history.free(context.meter.message(messages))
     try:
-        return f"{said}\n\n{_search(replace(context, room=room), query)}"
+        return f"{messages}\n\n{_search(replace(context, room=room), query)}"
     except BudgetError:
-        return said
+        return messages
 
 
 def _reindex(context: ToolContext) -> str:
-    """Look at the files of the settings, and at the journal of the scope."""
+    """Index the files of the settings, and the journal of the scope."""
     from squidbot.services.indexing import Became, IndexPaths, reindex  # noqa: PLC0415  # few sessions index anything
 
     if not context.wired.loaded.settings.memory.allow_tools:
@@ -112,7 +112,7 @@ def _memories(context: ToolContext, *, writes: bool = True) -> Memories:
     if writes and not settings.write:
         _refused(context)
     found = wired.memories(context.meter, context.scope, context.session_id)
-    # In words or tokens: nothing has more words than tokens.
+    # The smaller of words and tokens: no text has more words than tokens.
     limit_tokens = min(context.room)
     if context.session:
         limit_tokens = min(limit_tokens, found.limit_tokens)
@@ -163,7 +163,7 @@ _ACTS: Final[dict[str, Act]] = {"search": _search, "add": _add, "list": _list, "
 
 
 def _memory(*, write: bool, journal: bool) -> Tool:
-    """Return the tool as settings want it: it may write, and journals are a category to search in."""
+    """Return the tool: with or without writing, and with or without journals as a category."""
     acts = {**_ACTS, **({} if write else dict.fromkeys(("add", "list", "forget"), _refused))}
     return Tool(
         "memory",

@@ -1,4 +1,4 @@
-"""What a session looks up for its host and its model: what was said before, durable facts, goals; its tools."""
+"""The tools of a session: its history, durable facts, goals and documents, for its host and its model."""
 
 from __future__ import annotations
 
@@ -32,22 +32,22 @@ if TYPE_CHECKING:
 
 __all__ = ["SessionTools", "ToolContext"]
 
-# Of the newest messages so many are looked through for words that a model wants kept as the user's.
+# The user's own words are looked up in so many of the newest messages.
 _SPOKEN = 256
 
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """The surroundings of one call.
+    """The context of one call.
 
     Attributes:
         wired: the engine's parts.
         meter: counts answers.
-        scope: whose durable facts and journal it is.
+        scope: of the durable facts and the journal.
         room: what the answer may cost.
         now: in seconds since 1970.
-        session: the session whose model calls; None for a program that keeps its conversations elsewhere.
-        hints: what the reader of the answer can call next.
+        session: the session whose model calls; `None` for a program that keeps its conversations elsewhere.
+        hints: what the reader of an answer can call next.
     """
 
     wired: Wired
@@ -76,9 +76,9 @@ class ToolContext:
 
 
 class SessionTools:
-    """What was said in a session, and the durable facts of its scope. All times are in seconds since 1970.
+    """The history of a session, and the durable facts of its scope. All times are in seconds since 1970.
 
-    What is raised stands at the methods of `Session`, which say what these do.
+    The methods of `Session` of the same names say more, and what is raised.
     """
 
     def __init__(self, wired: Wired, core: CoreSession, meter: Meter, place: SessionHooks) -> None:
@@ -91,19 +91,19 @@ class SessionTools:
         self._place = place
 
     def recall(self, handle: str, offset: int, now: float) -> Page:
-        """Return a page of what was said, which is recorded behind the transcript."""
-        return self._told(self.history.recall(handle, offset, now=now))
+        """Return a page of messages, and record it at the end of the transcript."""
+        return self._announced(self.history.recall(handle, offset, now=now))
 
     def expand(self, handle: str, offset: int, now: float) -> Page:
-        """Return a page of what was said, and write nothing."""
-        return self._told(self.history.expand(handle, offset, now=now))
+        """Return a page of messages without recording it."""
+        return self._announced(self.history.expand(handle, offset, now=now))
 
-    def _told(self, page: Page) -> Page:
+    def _announced(self, page: Page) -> Page:
         self._place.recalled("history", page.text)
         return page
 
     def spoken(self) -> Iterator[Utterance]:
-        """Yield what the session's user says in the newest messages."""
+        """Yield the newest messages of the session's user."""
         store = self.wired.store
         last_seq = store.head(self.session_id)[0] - 1
         scopes = SCOPE.state(store, self.session_id)
@@ -112,14 +112,14 @@ class SessionTools:
         yield from utterances(mine, self.wired.codecs)
 
     def _says(self, words: str) -> bool:
-        """Return whether the session's user says these words himself, in his newest messages."""
+        """Return whether the user's newest messages have these words."""
         from squidbot.core.own_words import says  # noqa: PLC0415  # its patterns take a third of a start to compile
 
-        return any(says(one.text, words) for one in self.spoken())
+        return any(says(message.text, words) for message in self.spoken())
 
     @property
     def goals(self) -> GoalBook:
-        """What the session is after, in its window."""
+        """The goals of the session, in its window."""
         window_tokens = self._core.window.window_tokens
         return GoalBook(self.wired.store, self.session_id, window_tokens, self._count, wait, self._says)
 
@@ -132,35 +132,37 @@ class SessionTools:
         return self._meter.text(text).bound
 
     @cached_property
-    def sources(self) -> DocumentSources:
-        """Where its documents come from: files, read, kept, loaded and dropped."""
-        from squidbot.services.documents import DocumentSources  # noqa: PLC0415  # few sessions have any
+        return DocumentSources.of(self.wired.loaded, self.documents, report)
 
         core, relay = self._core, self.wired.relay
 
-        def told(said: str) -> None:
-            relay.notify(Event(DEGRADED, core.session_id, said, core.window.window_id, model=core.window.model))
+        def report(cause: str) -> None:
+            relay.notify(Event(DEGRADED, core.session_id, cause, core.window.window_id, model=core.window.model))
 
+<<<<<<< HEAD
         return DocumentSources.of(self.wired.loaded, self.documents, told)
+=======
+        return Sources.of(self.wired.loaded, self.documents, report)
+>>>>>>> 67d272e
 
     @property
     def wants_documents(self) -> bool:
-        """Whether settings want any looked after."""
+        """Whether the settings have documents."""
         context = self.wired.loaded.settings.context
         return bool(context.folder or context.autoload_project_docs)
 
     def answer(self, tool: Tool, arguments: Mapping[str, object] | str, now: float, hints: Hints = HINTS) -> Answer:
-        """Return what a model's call of a tool answers, never more than the next request has free.
+        """Answer a model's call of a tool, within the free room of the next request.
 
-        The room that the answer needs is taken from further calls of the same step.
+        Further calls of the same step have that much less room.
         """
         place = self._place
         context = ToolContext(self.wired, self._meter, place.scope, self.history.free(), now, self, hints)
-        told = answer(tool, context, arguments)
+        answered = answer(tool, context, arguments)
         try:
-            self.history.hand_out(self._meter.message(told.text))
+            self.history.hand_out(self._meter.message(answered.text))
         except BudgetError:
-            return told  # no request fits at all
+            return answered  # no request fits at all
         if copies(tool.name):
-            place.recalled(tool.name, told.text)
-        return told
+            place.recalled(tool.name, answered.text)
+        return answered

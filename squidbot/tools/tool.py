@@ -1,4 +1,4 @@
-"""A tool for models: its definition in the form of any provider, and how a call of it is checked and answered."""
+"""A tool for models: its definition in the form of any provider, and answers to calls."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Act", "Answer", "Tool", "ToolSchema", "answer", "definition"]
 
 Act = Callable[..., str]
 ToolSchema = Mapping[str, object]
-# What models call an argument, too.
+# Other names that models use for an argument.
 _ALIASES: Final = {
     "id": ("summary_id", "handle", "memory_id"),
     "query": ("text",),
@@ -29,7 +29,7 @@ _ALIASES: Final = {
 }
 _DIGITS: Final = re.compile(r"\s*[0-9]{1,18}\s*\Z")
 MOST_NUMBER: Final = 10**18
-# For each type of a schema: its type in Python, its name in words, and how a text that stands for it is read.
+# For each type of a schema: its type in Python, its name in words, and how a text is read as it.
 _PYTHON: Final = {"string": str, "integer": int, "boolean": bool, "array": list | tuple, "object": dict}
 _WANTED: Final = {
     "string": "a text",
@@ -46,9 +46,9 @@ _FROM_TEXT: Final[dict[str, Callable[[str], object]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to a model's call of a tool: the text of the result, and whether it says what was wrong with the call.
+    """The answer to a tool call: its text, and whether it is an error message for the model.
 
-    `wants_room`: nothing was wrong, but the next request has no room for the smallest answer.
+    `wants_room`: the call was right, but the next request has no room for the smallest answer.
     """
 
     text: str
@@ -60,15 +60,15 @@ class Tool(NamedTuple):
     """A tool.
 
     Attributes:
-        name, description: what models read, with every request: so as short as a model can follow.
+        name, description: sent with every request, so as short as a model can follow.
         arguments: the schema of each argument.
-        acts: what a call does, by its `action`; under "" for a tool without actions. An act takes the context and, by
-            their names, the arguments that it wants; those without a default are required.
+        acts: functions by `action`; "" for a tool without actions. An act takes the context and the arguments that it
+            names; those without a default are required.
         offered: whether settings offer the tool.
         example: arguments of a right call, shown to a model that sends none.
-        refusals: further errors whose text the model reads; others are raised.
+        refusals: further errors whose text the model gets; others are raised.
         closed: whether the schema allows no other arguments.
-        effect: what a call does to what is stored.
+        effect: of a call on the store.
     """
 
     name: str
@@ -93,10 +93,10 @@ class Tool(NamedTuple):
 
 
 def definition(tool: Tool, form: str) -> dict[str, object]:
-    """Return a tool as a host sends it, in the form of its messages: "openai.chat", for example.
+    """Return the definition of a tool in a form of messages, as "openai.chat".
 
     Raises:
-        ConfigError: the form is not known.
+        ConfigError: the form is unknown.
     """
     named = {"name": tool.name, "description": tool.description}
     if form == "anthropic.messages":
@@ -110,12 +110,12 @@ def definition(tool: Tool, form: str) -> dict[str, object]:
 
 
 def answer(tool: Tool, context: object, arguments: Mapping[str, object] | str) -> Answer:
-    """Answer a model's call; its text tells the model about wrong arguments, or that there is no room.
+    """Answer a model's call; wrong arguments and missing room are answers, too.
 
-    `arguments` are as the model wrote them: an object, or its JSON text.
+    `arguments` are an object, or its JSON text.
 
     Raises:
-        StoreError: the store failed; that is no answer for a model.
+        StoreError: the store failed.
     """
     try:
         act, given = _checked(tool, arguments)
@@ -129,7 +129,7 @@ def answer(tool: Tool, context: object, arguments: Mapping[str, object] | str) -
 
 
 def _wants(tool: Tool, act: Act) -> dict[str, bool]:
-    """Return which of a tool's arguments an act takes, each with whether it is required."""
+    """Return the arguments of a tool that an act takes, and whether each is required."""
     taken = inspect.signature(act).parameters
     takes_all = any(one.kind is one.VAR_KEYWORD for one in taken.values())
     named = [name for name in tool.arguments if takes_all or name in taken]
@@ -137,10 +137,10 @@ def _wants(tool: Tool, act: Act) -> dict[str, bool]:
 
 
 def _checked(tool: Tool, arguments: Mapping[str, object] | str) -> tuple[Act, dict[str, object]]:
-    """Return what a call does, and the arguments for it, as the schema has them.
+    """Return the act of a call and its arguments, as the schema has them.
 
     Raises:
-        RecallError: the arguments are wrong; the text says which, and what would be right.
+        RecallError: an argument is wrong; the text says which, and what would be right.
     """
     said = _object(arguments or {} if "" in tool.acts else arguments, tool.example)
     what = tool.name if "" in tool.acts else _action(tool, said.get("action"))
@@ -178,7 +178,7 @@ def _action(tool: Tool, action: object) -> str:
 
 
 def _wanted(schema: ToolSchema) -> str:
-    """Return what a schema wants, in words."""
+    """Return a schema in words."""
     match schema:
         case {"enum": [*allowed]}:
             return f"one of {', '.join(map(str, allowed))}"
@@ -188,7 +188,7 @@ def _wanted(schema: ToolSchema) -> str:
 
 
 def _fitted(value: object, schema: Any) -> object:  # noqa: ANN401  # JSON
-    """Return a value as its schema has it, also where a model wrote it as a text; None where it is wrong."""
+    """Return a value as its schema has it, read from a text if need be; `None` if it is wrong."""
     wanted = schema["type"]
     if isinstance(value, str) and wanted in _FROM_TEXT:
         value = _FROM_TEXT[wanted](value)

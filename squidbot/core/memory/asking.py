@@ -1,8 +1,8 @@
-"""What the tool `memory` does: memories of one view are searched, added, listed and forgotten, and told as text."""
+"""The memories of one view: searched, added, listed, forgotten and merged, with answers as text."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations, zip_longest
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -26,35 +26,35 @@ if TYPE_CHECKING:
     from squidbot.core.tokens.counters import Meter
 
 
-# Memories on one page where nobody says how many, and the most that may be asked for.
+# Memories on a page by default, and at most.
 HITS, MOST_HITS = 8, 50
-# Memories that may stand before a page: whoever has read so many looks for something else.
+# Memories on the pages before: who has read so many looks for something else.
 MOST_OFFSET = 1_000
 QUERY_CHARS = 1_000
 TEXT_CHARS = 1_000
-# What a page may cost where nobody says, and the least that holds one.
+# What a page may cost by default, and the least that holds one memory.
 ANSWER_TOKENS = 1_000
 LEAST_TOKENS = 160
-# Where a category is asked for, so many times as many hits are looked through.
+# With a category so many times as many hits are looked through.
 _PER_CATEGORY = 4
 QUERY_SHOWN_CHARS = 80
-# What files say is background.
+# Chunks of files are background.
 _OF_FILES: Final = (None, "background")
 _AGAIN: Final = "try other words, fewer, or a name as it was written"
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryQuery:
-    """What is looked for, or listed.
+    """A search, or a page of a list.
 
     Attributes:
         query: the words; "" for a list.
-        category: only of this one; None for all.
-        limit: how many at most.
-        offset: how many better ones stand on the pages before.
-        after: for a list, the last memory of the page before; "" for the first page.
-        past: whether what was replaced is told, too.
-        tag: only what files say that has it; "" for all.
+        category: only this category; `None` for all.
+        limit: how many memories at most.
+        offset: for a search, how many memories are on the pages before.
+        after: for a list, the id of the last memory of the page before; "" for the first page.
+        past: whether to include replaced memories.
+        tag: only chunks of files with this tag; "" for everything.
     """
 
     query: str = ""
@@ -68,7 +68,7 @@ class MemoryQuery:
 
 @dataclass(frozen=True, slots=True)
 class NewMemory:
-    """What is to be remembered, by whom, and which memory's place it takes ("" for none's)."""
+    """A fact to add: by whom, and the id of the memory that it replaces ("" for none)."""
 
     text: str
     category: FactCategory = "background"
@@ -107,19 +107,19 @@ ADDED: Final = parts(
 
 @dataclass(frozen=True, slots=True)
 class Memories:
-    """The memories of one view of a store, told as text.
+    """The memories of one view of a store, as text.
 
     Attributes:
         store: where they are.
-        view: whose are seen; what is added is of its scope. Ids of others are answered as unknown.
-        meter: counts what is told.
-        redactor: takes secrets out of what is added, before it is kept.
-        session_id: the session that is spoken in.
-        min_relevance: hits with a lower score, 0 to 1, are not told.
+        view: the memories that are visible; new ones are of its scope. Other ids are unknown here.
+        meter: counts texts.
+        redactor: removes secrets from new memories.
+        session_id: the current session.
+        min_relevance: hits with a lower score, 0 to 1, are left out.
         limit_tokens: what an answer may cost, as a bound.
-        forgot: called behind each `forget` with the ids, that of the memory that had taken its place ("" for none), and
-            the reason: what was told of it has to go, too. None: nothing was told.
-        chosen: picks and orders what a query found; None: all.
+        forgot: called after each `forget` with the ids, the id of the memory that had replaced it ("" for none), and
+            the reason, to retract the memory from sessions; `None`: no session has it.
+        chosen: selects and orders the hits of a query; `None`: all.
         hints: what the reader of an answer can call next.
     """
 
@@ -139,31 +139,34 @@ class Memories:
         """Return the memories that answer a query, best first, as text in groups; `now` is in seconds since 1970.
 
         Raises:
-            RecallError: there is nothing to look for in the query, or limit or offset are out of range.
+            RecallError: the query has no word or is too long, or limit or offset are out of range.
             BudgetError: there is no room for a page.
             StoreError: the store failed.
         """
-        _within(asked.limit, 1, MOST_HITS, "limit")
-        _within(asked.offset, 0, MOST_OFFSET, "offset")
+        _check_range(asked.limit, 1, MOST_HITS, "limit")
+        _check_range(asked.offset, 0, MOST_OFFSET, "offset")
         if len(asked.query) > QUERY_CHARS:
-            raise RecallError(f"the query has {len(asked.query):,} characters, at most {QUERY_CHARS:,} are looked for")
-        memories, scores = self._found(asked, now)
+            raise RecallError(f"the query has {len(asked.query):,} characters; at most {QUERY_CHARS:,} are allowed")
+        memories, scores = self._hits(asked, now)
         words = safe(asked.query, QUERY_SHOWN_CHARS)
+        if not memories and asked.offset:
+            return self._plain(f"no further memories for: {words}", "Those before were all that seem to answer it.")
         if not memories:
             best = max(scores.values(), default=1.0)
-            return self._nothing(asked, words, best if best < self.min_relevance else None)
+            nearest = f" The nearest scores {100 * best:.0f} %, under {100 * self.min_relevance:.0f} %: a guess."
+            line = self._searched(asked) + (nearest if best < self.min_relevance else "")
+            return self._plain(f"nothing relevant found for: {words}", line, behind=(_AGAIN, self.hints.search))
 
         def frame(count: int, lines: str) -> str:
-            more = len(memories) > count
             about = f"{count} found, best first in each group, for: {words}"
-            further = self.hints.facts.format(asked.offset + count) if more else ""
+            further = self.hints.facts.format(asked.offset + count) if len(memories) > count else ""
             return framed(about, lines, "scores are guesses", self.hints.forget, further)
 
         return self._page(memories, frame, asked, now, scores)
 
     @takes(text=text, limit=whole(0), now=a_moment)
     def relevant(self, text: str, limit: int, now: float) -> list[Memory]:
-        """Return at most so many memories that answer a text well enough, best first; none where it has no word.
+        """Return at most `limit` memories that answer a text well enough, best first; none if it has no word.
 
         Raises:
             StoreError: the store failed.
@@ -176,13 +179,13 @@ class Memories:
         return (self.chosen(text, memories) if self.chosen else memories)[:limit]
 
     def untold(self, memory_ids: Collection[str]) -> frozenset[str]:
-        """Return which of these memories must not be told to this view any more: forgotten, or another one's.
+        """Return which of these memories this view must not see any more: forgotten ones, and those of others.
 
         Raises:
             StoreError: the store failed.
         """
         asked = sorted(memory_ids)
-        others = {one.memory_id for one in self.store.get(asked) if not self._sees(one)}
+        others = {memory.memory_id for memory in self.store.get(asked) if not self._sees(memory)}
         return frozenset({*self.store.forgotten(asked), *others})
 
     @takes(asked=ASKED, now=a_moment)
@@ -190,11 +193,11 @@ class Memories:
         """Return memories, newest first, as text in groups; `now` is in seconds since 1970.
 
         Raises:
-            RecallError: limit is out of range, or there is no memory to go on behind.
+            RecallError: limit is out of range, or there is no memory `after`.
             BudgetError: there is no room for a page.
             StoreError: the store failed.
         """
-        _within(asked.limit, 1, MOST_HITS, "limit")
+        _check_range(asked.limit, 1, MOST_HITS, "limit")
         after = read_id(asked.after)
         try:
             memories = self.store.listed(self.view, asked.category, limit=asked.limit + 1, after=after, past=asked.past)
@@ -205,35 +208,38 @@ class Memories:
             return self._plain(f"no {'further ' * bool(after)}memories{kind}", self._none_listed(asked))
 
         def frame(count: int, lines: str) -> str:
-            more = len(memories) > count
-            further = self.hints.listed.format(memories[count - 1].memory_id) if more else ""
+            further = self.hints.listed.format(memories[count - 1].memory_id) if len(memories) > count else ""
             return framed(f"the newest {count}{kind}", lines, self.hints.forget, further)
 
         return self._page(memories, frame, asked, now, {})
 
     def _none_listed(self, asked: MemoryQuery) -> str:
-        """Return what is said where a page has nothing."""
         if asked.after:
             return "Those before were all."
         if asked.category and self.store.listed(self.view, limit=1):
             return "Other categories have some; list without a category shows them."
-        files = self._files_told() if asked.category in _OF_FILES else ""
+        files = self._file_count() if asked.category in _OF_FILES else ""
         return "Nothing is remembered here." + (f" Of {files} search finds what they say." if files else "")
 
     @takes(added=ADDED, now=a_moment)
     def add(self, added: NewMemory, now: float) -> MemoryPage:
-        """Store a memory, durably, and say under which id, or that it was known; secrets in it are taken out.
+        """Store a memory, durably, without secrets; return its id, or that it was known.
 
         Raises:
-            RecallError: there is nothing to remember, it is too long, or there is no memory that it can replace.
+            RecallError: the text has no word, is too long, or there is no memory that it can replace.
             StoreError: nothing was stored.
         """
-        text = self._worth(added.text)
-        old = self._held(added.replaces) if added.replaces else None
-        known = self._known(text, now)
+        text = self._checked_text(added.text)
+        old = self._replaceable(added.replaces) if added.replaces else None
+        try:
+            hits = self._by_words.search(text, self.view, limit=HITS, now=now)
+        except ValueError as error:
+            raise RecallError(str(error)) from error
+        same = (memory for memory in self._seen(hit.key for hit in hits) if words_of(memory.text) == words_of(text))
+        known = next(same, None)
         if known is not None and (old is None or old.memory_id == known.memory_id):
-            told = when(known.time, now)
-            return self._plain("known already", f"{known.memory_id} says so{f' ({told})' if told else ''}.", known)
+            age = when(known.time, now)
+            return self._plain("known already", f"{known.memory_id} says so{f' ({age})' if age else ''}.", known)
         memory = self._memory(added, text, old, now)
         self.store.add([memory])
         replaced = f" It replaces {old.memory_id}, which is kept as history." if old else ""
@@ -242,7 +248,7 @@ class Memories:
 
     @takes(memory_id=text, reason=text)
     def forget(self, memory_id: str, reason: str = "") -> MemoryPage:
-        """Remove a memory for good, and say so without its words.
+        """Remove a memory for good; the answer does not repeat its words.
 
         Raises:
             RecallError: there is no such memory.
@@ -251,7 +257,7 @@ class Memories:
         try:
             memory = self.one(memory_id)
         except RecallError:
-            # Forgotten before: whoever did so may have been stopped before all that was told of it was gone.
+            # A process that forgot it may have died before it was retracted from all sessions.
             if self.forgot and self.store.forgotten([read_id(memory_id)]):
                 self.forgot([read_id(memory_id)], "", reason)
             raise
@@ -265,110 +271,95 @@ class Memories:
             where = f"and is not taken from {safe(memory.sources[0].path)} again while that says the same"
         return self._plain(f"forgot {memory.memory_id}", f"It is gone for good {where}.{kept}")
 
-    # -- what is seen -------------------------------------------------------------------------------------------
-
-    @property
-    def _by_words(self) -> MemoryStore:
-        """What waits for no embedder: a request does not, and neither does who adds a fact."""
-        return self.store.by_words if isinstance(self.store, ByMeaning) else self.store
-
-    def _hits(self, asked: MemoryQuery, now: float) -> list[list[Hit]]:
-        """Return what is found of facts, and of what files say."""
-        limit = _blocks((asked.offset + asked.limit + 1) * (_PER_CATEGORY if asked.category or asked.tag else 1))
-        # Whoever has no files pays for one search, and for one vector of the query.
-        has_files = asked.category in _OF_FILES and bool(self.store.listed(self._cards, limit=1))
-        views = [*([] if asked.tag else [self.view]), *([self._files] if has_files else [])]
-        try:
-            return [self.store.search(asked.query, each, limit=limit, now=now, past=asked.past) for each in views]
-        except ValueError as error:
-            raise RecallError(str(error)) from error
-
-    @property
-    def _files(self) -> View:
-        """The view of what files say; it is searched with the facts, and listed, counted and told unasked nowhere."""
-        return self.view._replace(scope=self.view.scope._replace(shelf=FILES))
-
-    @property
-    def _cards(self) -> View:
-        """The view of which files are indexed."""
-        return self.view._replace(scope=self.view.scope._replace(shelf=CARDS))
-
-    def _found(self, asked: MemoryQuery, now: float) -> tuple[list[Memory], dict[str, float]]:
-        """Return the memories of a page and of the one behind it, what says the same once, and the scores of all."""
-        found = self._hits(asked, now)
-        ranked = [self._relevant(hits, now) for hits in found]
-        # A fact is a line, what a file says a paragraph that has more of any query: each has its turn.
-        memories = distinct(one for pair in zip_longest(*ranked) for one in pair if one)
-        memories = [one for one in memories if asked.category in (None, one.category)]
-        memories = [one for one in memories if asked.tag in {"", *one.tags}]
-        memories = self.chosen(asked.query, memories) if self.chosen else memories
-        return memories[asked.offset :][: asked.limit + 1], {hit.key: hit.score for hits in found for hit in hits}
-
-    def _relevant(self, hits: Sequence[Hit], now: float) -> list[Memory]:
-        """Return the memories of hits that answer well enough, in the order in which they are told."""
-        relevant = [hit for hit in hits if hit.score >= self.min_relevance]
-        return weighed(relevant, {one.memory_id: one for one in self._seen(hit.key for hit in relevant)}, now)
-
-    def _seen(self, memory_ids: Iterable[str]) -> list[Memory]:
-        """Return those of the named memories that this view may see."""
-        asked = [one for one in memory_ids if one]
-        found = self.store.get(asked) if asked else []
-        return [one for one in found if self._sees(one)]
-
-    def _sees(self, memory: Memory) -> bool:
-        return self.view._replace(scope=memory.scope).key in {self.view.key, self._files.key}
-
-    def one(self, said: str) -> Memory:
-        """Return the memory of an id that a model or a person wrote.
+    def one(self, memory_id: str) -> Memory:
+        """Return the memory of an id as a model or a person writes it.
 
         Raises:
             RecallError: there is no such memory in this view.
             StoreError: the store failed.
         """
-        memory_id = read_id(said)
-        found = self._seen([memory_id])
+        found = self._seen([read_id(memory_id)])
         if not found:
-            raise RecallError(f"no memory has the id {said!a:.60}; ids look like f-abcde23456; {self.hints.ids}")
+            raise RecallError(f"no memory has the id {memory_id!a:.60}; ids look like f-abcde23456; {self.hints.ids}")
         return found[0]
 
-    def _held(self, said: str) -> Memory:
-        """Return the fact of an id, which holds."""
-        old = self.one(said)
+    @property
+    def _by_words(self) -> MemoryStore:
+        """The store without vectors: requests and new facts don't wait for an embedder."""
+        return self.store.by_words if isinstance(self.store, ByMeaning) else self.store
+
+    def _hits(self, asked: MemoryQuery, now: float) -> tuple[list[Memory], dict[str, float]]:
+        """Return the memories of a page and one more, each text once, and the scores of all hits."""
+        limit = _blocks((asked.offset + asked.limit + 1) * (_PER_CATEGORY if asked.category or asked.tag else 1))
+        # Without files there is one search, and one vector of the query.
+        has_files = asked.category in _OF_FILES and bool(self.store.listed(self.view.of(CARDS), limit=1))
+        views = [*([] if asked.tag else [self.view]), *([self.view.of(FILES)] if has_files else [])]
+        try:
+            found = [self.store.search(asked.query, each, limit=limit, now=now, past=asked.past) for each in views]
+        except ValueError as error:
+            raise RecallError(str(error)) from error
+        ranked = [self._relevant(hits, now) for hits in found]
+        # Facts and chunks take turns: a fact is a line, a chunk a paragraph that has more of any query.
+        memories = [
+            memory
+            for memory in distinct(one for pair in zip_longest(*ranked) for one in pair if one)
+            if asked.category in (None, memory.category) and asked.tag in {"", *memory.tags}
+        ]
+        memories = self.chosen(asked.query, memories) if self.chosen else memories
+        return memories[asked.offset :][: asked.limit + 1], {hit.key: hit.score for hits in found for hit in hits}
+
+    def _relevant(self, hits: Sequence[Hit], now: float) -> list[Memory]:
+        """Return the memories of hits that answer well enough, in their final order."""
+        relevant = [hit for hit in hits if hit.score >= self.min_relevance]
+        seen = {memory.memory_id: memory for memory in self._seen(hit.key for hit in relevant)}
+        return weighed(relevant, seen, now)
+
+    def _seen(self, memory_ids: Iterable[str]) -> list[Memory]:
+        """Return those of the named memories that this view sees."""
+        asked = [memory_id for memory_id in memory_ids if memory_id]
+        return [memory for memory in self.store.get(asked) if self._sees(memory)] if asked else []
+
+    def _sees(self, memory: Memory) -> bool:
+        return self.view._replace(scope=memory.scope).key in {self.view.key, self.view.of(FILES).key}
+
+    def _replaceable(self, memory_id: str) -> Memory:
+        """Return the fact of an id, which still holds."""
+        old = self.one(memory_id)
         if old.scope.shelf:
             raise RecallError(f"{old.memory_id} is what a file says, {safe(old.sources[0].path)}: it is changed there")
         if old.superseded_by:
             raise RecallError(f"{old.memory_id} was replaced by {old.superseded_by} before; replace that one")
         return old
 
-    def _worth(self, said: str) -> str:
-        """Return a text as it is kept, without secrets."""
-        if len(said) > TEXT_CHARS:
-            raise RecallError(f"the text has {len(said):,} characters; a fact has at most {TEXT_CHARS:,}")
-        text = safe(self.redactor.redacted(said), TEXT_CHARS)
-        if not any(map(str.isalnum, text.replace(self.redactor.mark, ""))):
+    def _checked_text(self, text: str) -> str:
+        """Return a text as it is stored, without secrets."""
+        if len(text) > TEXT_CHARS:
+            raise RecallError(f"the text has {len(text):,} characters; a fact has at most {TEXT_CHARS:,}")
+        redacted = safe(self.redactor.redacted(text), TEXT_CHARS)
+        if not any(map(str.isalnum, redacted.replace(self.redactor.mark, ""))):
             raise RecallError("there is nothing to remember in text: no word, or a secret, which is never kept")
-        return text
-
-    def _known(self, text: str, now: float) -> Memory | None:
-        """Return the memory that says the same in the same words."""
-        try:
-            hits = self._by_words.search(text, self.view, limit=HITS, now=now)
-        except ValueError as error:
-            raise RecallError(str(error)) from error
-        return next((one for one in self._seen(hit.key for hit in hits) if words_of(one.text) == words_of(text)), None)
+        return redacted
 
     def _memory(self, added: NewMemory, text: str, old: Memory | None, now: float) -> Memory:
         sources = () if added.source is None else (added.source,)
         memory_id = memory_id_of(self.view.scope, text, sources)
         if self.store.get([memory_id]):
-            # Said once more in one message, after it was replaced or in another category: another fact.
+            # Said again in one message, after it was replaced or in another category: another fact.
             sources = (*sources, Source(digest=f"{now:.6f}"))
             memory_id = memory_id_of(self.view.scope, text, sources)
-        made = Memory(memory_id, text, added.category, self.view.scope, now, trust=added.trust, sources=sources)
-        replaced = old.memory_id if old else ""
-        return replace(made, tags=added.tags, speaker=added.speaker, reason=added.reason, supersedes=replaced)
-
-    # -- what is told -------------------------------------------------------------------------------------------
+        return Memory(
+            memory_id,
+            text,
+            added.category,
+            self.view.scope,
+            now,
+            trust=added.trust,
+            speaker=added.speaker,
+            tags=added.tags,
+            sources=sources,
+            reason=added.reason,
+            supersedes=old.memory_id if old else "",
+        )
 
     def _page(
         self,
@@ -378,8 +369,9 @@ class Memories:
         now: float,
         scores: Mapping[str, float],
     ) -> MemoryPage:
-        others = self._seen(other for one in memories for other in (one.supersedes, one.superseded_by))
-        formatter = MemoryFormatter(self.meter, now, self.session_id, {one.memory_id: one for one in others}, scores)
+        versions = self._seen(other for one in memories for other in (one.supersedes, one.superseded_by))
+        others = {memory.memory_id: memory for memory in versions}
+        formatter = MemoryFormatter(self.meter, now, self.session_id, others, scores)
         page = formatter.page(memories, self.limit_tokens, frame, most=asked.limit)
         if page is None:
             raise BudgetError(
@@ -393,67 +385,50 @@ class Memories:
         return page
 
     def _searched(self, asked: MemoryQuery) -> str:
-        """Return how much there is that was searched."""
+        """Return how much was searched."""
         kinds = (asked.category,) if asked.category else CATEGORIES
         counts = {kind: len(self.store.listed(self.view, kind, limit=COUNTED + 1)) for kind in kinds}
-        files = self._files_told() if asked.category in _OF_FILES else ""
+        files = self._file_count() if asked.category in _OF_FILES else ""
         if not files and not any(counts.values()):
             return f"Nothing is remembered yet{f' in {asked.category}' if asked.category else ''}."
-        told = [f"{kind} {counted(count)}" for kind, count in counts.items()]
+        parts = [f"{kind} {counted(count)}" for kind, count in counts.items()]
         without = "" if asked.past else ", without what was replaced"
-        return f"Searched: {', '.join(filter(None, (*told, files)))}{without}."
+        return f"Searched: {', '.join(filter(None, (*parts, files)))}{without}."
 
-    def _files_told(self) -> str:
+    def _file_count(self) -> str:
         """Return how many files are indexed, as "9 files"; "" for none."""
-        count = len(self.store.listed(self._cards, limit=COUNTED + 1))
+        count = len(self.store.listed(self.view.of(CARDS), limit=COUNTED + 1))
         return f"{counted(count)} file{'s' * (count != 1)}" if count else ""
 
-    def _plain(self, about: str, line: str, *memories: Memory) -> MemoryPage:
-        text = framed(about, line)
+    def _plain(self, about: str, line: str, *memories: Memory, behind: Sequence[str] = ()) -> MemoryPage:
+        text = framed(about, line, *behind)
         return MemoryPage(text, self.meter.message(text), memories)
 
-    def _nothing(self, asked: MemoryQuery, words: str, best: float | None) -> MemoryPage:
-        """Say honestly what was searched, and what to try."""
-        if asked.offset:
-            return self._plain(f"no further memories for: {words}", "Those before were all that seem to answer it.")
-        searched = self._searched(asked)
-        if best is not None:
-            searched += f" The nearest scores {100 * best:.0f} %, under {100 * self.min_relevance:.0f} %: a guess."
-        text = framed(f"nothing relevant found for: {words}", searched, _AGAIN, self.hints.search)
-        return MemoryPage(text, self.meter.message(text))
 
-
-def _within(number: int, least: int, most: int, name: str) -> None:
+def _check_range(number: int, least: int, most: int, name: str) -> None:
     if not least <= number <= most:
         raise RecallError(f"{name} {number!a:.40} is out of range: {least} to {most}")
 
 
 def _blocks(hits: int) -> int:
-    """Return how many hits to ask for: in each whole block, they are put in order among themselves."""
+    """Return how many hits to search for: whole blocks, each of which is put in order."""
     return -(-hits // BLOCK) * BLOCK
 
 
-# Which memories say nearly the same, so that one can stand for them: a plan, in which nothing is ever
-# removed.
+# Merging: memories that say nearly the same are replaced by one of them. Nothing is removed.
 
-# From these on two memories are one: of one category, and of two (behaviours, section 7: cosine of their vectors).
+# From these similarities on two memories are one: of one category, and of two.
 SAME_CATEGORY, OTHER_CATEGORY = 0.75, 0.90
-# At most so many take another's place at once: who looks at what was done can still follow.
+# At most so many are merged at once, so that people can follow.
 MOST_MERGES = 10
 # More are not compared with each other: a quarter of a million pairs take about a second.
 MOST_COMPARED = 700
-# Beside negations: with one of these in one text only, two say the opposite, too.
+# Beside negations: words that make two texts opposites if one text only has them.
 _TURNING = frozenset(("hates", "without"))
 
 
 class Merge(NamedTuple):
-    """One memory that stands for others from now on.
-
-    Attributes:
-        kept: the memory that stays.
-        gone: those whose place it takes; they become history, found where that is asked for.
-        reason: why, in a sentence.
-    """
+    """A memory, those that it replaces, which become history, and why."""
 
     kept: Memory
     gone: tuple[Memory, ...]
@@ -467,9 +442,9 @@ def merges(
 ) -> tuple[Merge, ...]:
     """Return which memories of one view to merge, at most 10 of them gone; the same from the same.
 
-    `similar` says how near two are, 0 to 1: the cosine of their vectors, or (None) `alike`. The more trusted stays, of
-    equals the newer. Memories about different things, as far as that is known, are never merged, nor those that were
-    replaced; nor is one that numbers or negations tell from the other. With `only` one of two must be of these ids.
+    `similar` is the similarity of two, 0 to 1: the cosine of their vectors, or `alike` if it is `None`. The more
+    trusted stays, of equals the newer. Replaced memories, memories about different things, and those that differ in
+    numbers or negations are never merged. With `only` one of two must be of these ids.
     """
     near = similar or alike
     held = [memory for memory in memories if not memory.superseded_by][:MOST_COMPARED]
@@ -491,12 +466,12 @@ def merges(
 
 
 def places_of(plan: Sequence[Merge]) -> dict[str, str]:
-    """Return a plan as `MemoryStore.supersede` takes it: of each memory, the one that takes its place."""
+    """Return a plan as `MemoryStore.supersede` takes it: by each memory's id the id of the one that replaces it."""
     return {other.memory_id: merge.kept.memory_id for merge in plan for other in merge.gone}
 
 
 def as_near(vectors: Mapping[str, Sequence[float]]) -> Callable[[Memory, Memory], float]:
-    """Return how near two memories are by their vectors, of length 1, by id: the cosine, not below 0."""
+    """Return a similarity by vectors of length 1, by id: the cosine, not below 0."""
 
     def near(one: Memory, other: Memory) -> float:
         return max(0.0, dot(vectors[one.memory_id], vectors[other.memory_id]))
@@ -505,7 +480,7 @@ def as_near(vectors: Mapping[str, Sequence[float]]) -> Callable[[Memory, Memory]
 
 
 def among_nearest(found: Mapping[str, Mapping[str, float]]) -> Callable[[Memory, Memory], float]:
-    """Return how near two memories are, from the cosines of the nearest of some: by words where there is none."""
+    """Return a similarity from the cosines of nearest memories; by words if there is none."""
 
     def near(one: Memory, other: Memory) -> float:
         first = found.get(one.memory_id, {}).get(other.memory_id)
@@ -530,7 +505,7 @@ def _pairs(
 
 
 def _may_merge(one: Memory, other: Memory) -> bool:
-    """Return whether two memories can be one: of one speaker, and nothing known tells them apart."""
+    """Return whether two memories are of one speaker, and nothing known tells them apart."""
     slots = {about(one), about(other)} - {""}
     if one.speaker != other.speaker or len(slots) > 1:
         return False
@@ -539,6 +514,6 @@ def _may_merge(one: Memory, other: Memory) -> bool:
 
 
 def alike(one: Memory, other: Memory) -> float:
-    """Return how alike two memories are by their words, 0 to 1: the share of all their words that both have."""
+    """Return the similarity of two memories by their words, 0 to 1: the fraction of all their words that both have."""
     first, second = set(words_of(one.text)), set(words_of(other.text))
     return len(first & second) / max(1, len(first | second))

@@ -45,20 +45,17 @@ class TextBlock(NamedTuple):
 
 
 def markdown(text: str) -> list[TextBlock]:
-    """Return the blocks of Markdown: paragraphs, items of lists with what is indented below, code in fences, tables.
-
-    A heading with nothing below it is one, too.
-    """
+    """Return the blocks of Markdown: paragraphs, list items with indented lines, fenced code, tables, bare headings."""
     return list(_MarkdownReader(text.split("\n")).blocks())
 
 
 def paragraphs(text: str) -> list[TextBlock]:
-    """Return what blank lines part."""
+    """Return the parts between blank lines."""
     return [TextBlock(part.strip("\n"), ()) for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
 
 
 def yaml(text: str) -> list[TextBlock]:
-    """Return the entries of YAML that begin at the margin, with what is indented below each."""
+    """Return the top-level entries of YAML, with the lines indented below each."""
     entries: list[list[str]] = [[]]
     for line in text.split("\n"):
         if _KEY.match(line):
@@ -103,7 +100,7 @@ class _MarkdownReader:
         return TextBlock(text, tuple(name for _, name in self._above), kind)
 
     def _enter(self, level: int, name: str) -> Iterator[TextBlock]:
-        """Stand under another heading; yield the one before it where that has nothing below it."""
+        """Enter a heading; yield the one before it if that has nothing below it."""
         if self._is_bare and self._above and self._above[-1][0] >= level:
             last = self._above.pop()
             yield self._block([last[1]])
@@ -115,7 +112,7 @@ class _MarkdownReader:
             self._is_bare = True
 
     def _front(self) -> Iterator[TextBlock]:
-        """Yield what stands before the text between two lines of dashes; its title is above all."""
+        """Yield the front matter between two lines of dashes; its title is the heading above all."""
         mark = self._lines[0].rstrip()
         if mark not in _FRONTS:
             return
@@ -148,7 +145,7 @@ class _MarkdownReader:
         return self._lines[start : self._at]
 
     def _item(self) -> list[str]:
-        """Return an item of a list, with what is indented below it."""
+        """Return a list item, with the lines indented below it."""
         start = self._at
         indent = _indent(self._lines[start])
         self._at += 1
@@ -166,7 +163,7 @@ class _MarkdownReader:
         return self._lines[start : self._at]
 
     def _indent_behind(self) -> int:
-        """Return how far the next line that says something is indented; 0 for none."""
+        """Return the indent of the next line that is not blank; 0 if there is none."""
         at = self._at
         while at < len(self._lines) and not self._lines[at].strip():
             at += 1
@@ -185,7 +182,7 @@ class _MarkdownReader:
             yield self._block(lines)
 
     def _begins(self, line: str) -> bool:
-        """Say whether something else than a paragraph begins at a line."""
+        """Return whether something else than a paragraph begins at a line."""
         if _UNDERLINE.fullmatch(line):
             return True
         return any(each.match(line) for each in (_FENCE, _TABLE, _ITEM)) or _HEADING.fullmatch(line) is not None
@@ -358,7 +355,7 @@ def _text(chunk: Chunk) -> str:
 # 40 words, 84 of 80, 80 of 150; without their places, so that no neighbour speaks, 75, 77, 79 and 79. Prose is not
 # cut at 40: an argument is longer than a turn, and each chunk carries its headings.
 CHUNK_WORDS = 80
-# A paragraph or a turn up to this stays whole; code and tables do up to that.
+# Paragraphs and turns of up to so many words stay whole; code and tables of up to so many more.
 MOST_WORDS = 160
 MOST_CODE_WORDS = 400
 # A word of English and the space behind it; code and writing without spaces are counted by their bytes in UTF-8.
@@ -390,12 +387,12 @@ class Chunk(NamedTuple):
 
 
 def count_words(text: str) -> int:
-    """Return about how many words of English are as long as a text."""
+    """Return the length of a text in words of English, roughly."""
     return max(len(text.split()), len(text.encode("utf-8", "surrogatepass")) // WORD_BYTES)
 
 
 def packed(texts: Iterable[str], joint: str, most_words: int = CHUNK_WORDS) -> Iterator[str]:
-    """Yield texts, as many in a row joined as are `most_words` long; a longer one alone."""
+    """Yield neighbouring texts joined up to `most_words`; a longer text alone."""
     kept: list[str] = []
     length = 0
     for text in texts:
@@ -410,7 +407,7 @@ def packed(texts: Iterable[str], joint: str, most_words: int = CHUNK_WORDS) -> I
 
 
 def cut(text: str, most_words: int = MOST_WORDS) -> Iterator[str]:
-    """Yield a text; one longer than `most_words` in parts of about `CHUNK_WORDS`, by lines, sentences, words."""
+    """Yield a text, or if it is longer than `most_words`, its parts of about `CHUNK_WORDS`: lines, sentences, words."""
     if count_words(text) <= most_words:
         yield text
         return
@@ -426,7 +423,7 @@ def _parts(line: str, most_words: int) -> Iterator[str]:
 
 
 def _word_runs(text: str) -> Iterator[str]:
-    """Yield what has no sentences by its words, and a word that is too long by its characters."""
+    """Yield a text without sentences by its words, and a long word by its characters."""
     chars = CHUNK_WORDS * WORD_BYTES // 2
     words = (word[at : at + chars] for word in text.split() for at in range(0, len(word), chars))
     yield from packed(words, " ")
@@ -492,7 +489,7 @@ def _rows(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _time(names: Sequence[str]) -> float | None:
-    """Return the innermost day that is named, at noon, in seconds since 1970; None for none."""
+    """Return the innermost day that is named, at noon, in seconds since 1970; `None` if none is."""
     for name in reversed(names):
         for year, month, day in _DAY.findall(name):
             try:
@@ -504,14 +501,14 @@ def _time(names: Sequence[str]) -> float | None:
 
 # Recorded messages and the entries of a journal in chunks: one for each, several for a long one.
 
-# What journals call the time of an entry, who made it, and its words.
+# Names of the fields of journals: time, author, words.
 _TIMES: Final = ("time", "timestamp", "ts", "date", "datetime", "created_at", "at")
 _SPEAKERS: Final = ("speaker", "author", "role", "from")
 _WORDS: Final = ("text", "content", "message", "entry", "note", "summary", "body")
 _NOTHING: Final[tuple[object, ...]] = (None, "", [], {})
 # Later than the year 5000 in seconds: it is milliseconds.
 _MILLISECONDS_FROM: Final = 1e11
-# A call of a tool is told by its name and the beginning of its arguments.
+# Of a tool call its name and so many characters of its arguments count.
 CALL_CHARS = 300
 
 
@@ -546,7 +543,7 @@ def entries(values: Iterable[Mapping[str, object]], redacted: Callable[[str], st
 
 
 def _texts(value: Mapping[str, object], names: Iterable[str]) -> list[str]:
-    """Return which of these fields are texts that say something."""
+    """Return which of these fields are texts, and not empty."""
     return [name for name in names if isinstance(value.get(name), str) and value[name]]
 
 
@@ -557,7 +554,7 @@ def _shown(value: object) -> str:
 
 
 def _talk_time(value: object) -> float | None:
-    """Return a time in seconds since 1970; None for what is none. A text without a zone is read as UTC."""
+    """Return a time in seconds since 1970, `None` if it is none; a text without a zone is UTC."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
@@ -571,5 +568,5 @@ def _talk_time(value: object) -> float | None:
 
 
 def _finite(seconds: float | None) -> float | None:
-    """Return a time that is one: JSON as Python reads it has NaN and Infinity."""
+    """Return a time, `None` for NaN and Infinity, which Python reads in JSON."""
     return seconds if seconds is not None and isfinite(seconds) else None

@@ -1,4 +1,4 @@
-"""Facts before they are memories, and the English that rules on them need: tails trimmed, "my" turned to "their"."""
+"""Facts before they are memories, and the English that rules need: tails trimmed, "my" turned to "their"."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Codec
 
 
-# Small pieces of English that rules are made with: tails trimmed, turned from "my" to "their", verbs
-# given their s.
+# English for rules.
 
 MOST_CHARS = 160
 _NEGATIONS = frozenset(("no", "not", "never", "nobody", "none", "neither", "nor", "cannot", "longer", "dislikes"))
-# What follows a fact and is none of it, where one space parts words: a run of spaces would be tried in many ways.
+# Text that follows a fact, with one space between words: a run of spaces would be tried in many ways.
 _BEHIND: Final = re.compile(
     r"(?:\(| -{1,2} |- | [\u2013\u2014]|[\u2014]|,? (?:because|'?cause|cuz|since|although|though|which|whereas|"
     r"so that|but|so (?:i|we|it|that's|please)|in case|just so|and (?:am|have|would|will|can|was|want|need|do))\b|"
@@ -54,7 +53,7 @@ _NOT_NAMES: Final = frozenset(
 )  # fmt: skip
 _NAME_PART: Final = re.compile(r"[^\W\d_][^\W\d_'\-.]*+(?:['\-][^\W\d_]++)*+\.?\Z")
 _MOST_NAME_WORDS = 4
-# What people move to and work with that is no place: "I moved to Rust".
+# Things that people move to and that are no place: "I moved to Rust".
 _NO_PLACES: Final = frozenset(
     ("python", "rust", "go", "golang", "java", "kotlin", "swift", "typescript", "javascript", "ruby", "php", "linux",
      "ubuntu", "debian", "fedora", "arch", "nixos", "mac", "macos", "windows", "android", "ios", "iphone", "vim",
@@ -66,7 +65,7 @@ _NO_PLACES: Final = frozenset(
      "plan", "option", "phase", "step", "version", "monday", "tuesday", "wednesday", "thursday", "friday")
 )  # fmt: skip
 _ARTICLES: Final = frozenset(("a", "an", "the", "my", "our", "their", "some", "to", "very", "really", "using", "use"))
-# Things of which one takes the place of the other.
+# Things of which one replaces the other.
 _CONTRASTS: Final = tuple(
     frozenset(one.split("/"))
     for one in (
@@ -81,7 +80,7 @@ _FOR: Final = re.compile(r"\b(?:for|in|when|while|on|at)\s+(.+)\Z")
 
 
 def trimmed(tail: str) -> str:
-    """Return the end of a clause without what follows its fact, in at most 160 characters; "" where it is longer."""
+    """Return the end of a clause without the text after its fact; "" if it is longer than 160 characters."""
     bare = ahead(tail).strip(' ,.;:!*_`"')
     while (less := _FILLER.sub("", bare).strip(' ,.;:!*_`"')) != bare:
         bare = less
@@ -89,7 +88,7 @@ def trimmed(tail: str) -> str:
 
 
 def ahead(text: str) -> str:
-    """Return a text up to where it gives a reason, a reserve, or something else."""
+    """Return a text up to a reason, a reservation, or another thought."""
     return _BEHIND.sub("", " ".join(text.split()), count=1).rstrip()
 
 
@@ -100,13 +99,13 @@ def turned(text: str) -> str:
 
 
 def sentence_of(text: str) -> str:
-    """Return a text as a sentence: a capital in front, a stop behind."""
+    """Return a text as a sentence, with a capital and a stop."""
     said = text.strip()
     return f"{said[:1].upper()}{said[1:]}{'' if said.endswith(('.', '!', '?')) else '.'}"
 
 
 def conjugated(phrase: str) -> str:
-    """Return a phrase whose first word is a verb with that in the third person: "try it" as "tries it"."""
+    """Return a phrase with its first word, a verb, in the third person: "try it" as "tries it"."""
     verb, space, rest = phrase.partition(" ")
     known = {"have": "has", "be": "is", "do": "does", "go": "goes", "don't": "doesn't"}
     if verb in known:
@@ -121,7 +120,7 @@ def conjugated(phrase: str) -> str:
 
 
 def is_name(text: str, *, capital: bool = False) -> bool:
-    """Return whether a text may be somebody's name; with `capital` only where it is written as one."""
+    """Return whether a text may be a person's name; with `capital` only if it is written as one."""
     words = text.split()
     if not 1 <= len(words) <= _MOST_NAME_WORDS or any(not _NAME_PART.match(word) for word in words):
         return False
@@ -140,17 +139,17 @@ def is_place(text: str) -> bool:
 
 
 def key_of(text: str) -> str:
-    """Return what a text is compared by: its words, in lower case, without articles and punctuation."""
+    """Return a text for comparison: its words, in lower case, without articles and punctuation."""
     words = re.findall(r"[^\W_][\w'+#./\-]*", text.lower())
     kept = [word.strip(".'-/") for word in words if word not in _ARTICLES]
     return " ".join(filter(None, kept)) or " ".join(words)
 
 
 def rivals(one: str, other: str, *, changes: bool) -> bool:
-    """Return whether two things that somebody prefers can't both be meant, by their keys.
+    """Return whether two preferences, by their keys, exclude each other.
 
-    They are known opposites, or for the same use; or they are of one kind, by their last word, and who speaks of the
-    second says that something is new (`changes`).
+    They are known opposites, or for the same use; or they are of one kind, by their last word, and the second one is
+    said to be new (`changes`).
     """
     if one == other:
         return False
@@ -171,30 +170,30 @@ def words_of(text: str) -> tuple[str, ...]:
 
 
 def is_negation(word: str) -> bool:
-    """Return whether a word, as `words_of` gives it, turns a sentence round: in one of two, it makes them opposites."""
+    """Return whether a word, as `words_of` returns it, negates a sentence."""
     return word in _NEGATIONS or word.endswith("n't")
 
 
-# What facts are made from, and what they are before they are memories.
+# Messages and candidates.
 
-# Tags that say what a memory is about, and which others it ends: who repeats or changes a fact is known by them.
+# Tags for what a memory is about, and for what it ends: they find repeated and changed facts.
 ABOUT: Final = "about:"
 ENDS: Final = "ends:"
-# The tag of memories about how the assistant is to be: the section on its traits shows them.
+# The tag of memories about the assistant's behaviour, for the section on its traits.
 TRAIT: Final = "trait"
 _RANKS: Final[Mapping[str, int]] = {"user": 0, "assistant": 1, "import": 2, "tool": 3}
 _PASSED: Final = frozenset({MessageCategory.RECALLED, MessageCategory.FORGOTTEN})
 
 
 class Utterance(NamedTuple):
-    """One message as facts are looked for in it.
+    """A message to find facts in.
 
     Attributes:
-        role: who says it; results of tools have the role "tool", whatever message they come in.
+        role: of the speaker; results of tools have the role "tool", whatever message they come in.
         text: its words.
         seq: its place in the session's transcript.
-        time: in seconds since 1970; None where unknown.
-        speaker: the name of who says it; "" where only the role is known.
+        time: in seconds since 1970; `None` if unknown.
+        speaker: the speaker's name; "" if only the role is known.
     """
 
     role: Role
@@ -211,13 +210,13 @@ class FactCandidate:
     Attributes:
         text, category, trust, speaker, importance, reason: as in `Memory`.
         first_seq, last_seq: the messages that say it.
-        time: when it was said, in seconds since 1970; None where unknown.
-        slot: what it is about, as "user/home": a newer fact about the same takes its place. "" where that is open.
-        ends: slots of facts that hold no longer, because of this one.
+        time: when it was said, in seconds since 1970; `None` if unknown.
+        slot: what it is about, as "user/home": a newer fact about the same replaces it. "" if that is open.
+        ends: slots of facts that it ends.
         changes: whether its words say that something is new.
-        trait: whether it is about how the assistant is to be.
-        replaces: the memory that it takes the place of, where that is known; "" else.
-        sentence: the words that say it, without secrets; "" where it has them as they are.
+        trait: whether it is about the assistant's behaviour.
+        replaces: the id of the memory that it replaces, if that is known, otherwise "".
+        sentence: its source's words, without secrets; "" if the text has them as they are.
     """
 
     text: str
@@ -238,7 +237,7 @@ class FactCandidate:
 
 
 def utterances(rows: Iterable[StoredMessage], codecs: Mapping[str, Codec]) -> list[Utterance]:
-    """Return stored messages as utterances; copies that were recalled and what was forgotten are passed over.
+    """Return stored messages as utterances, without recalled copies and forgotten ones.
 
     Raises:
         ValueError: a payload is not of its codec's form.
@@ -251,7 +250,7 @@ def utterances(rows: Iterable[StoredMessage], codecs: Mapping[str, Codec]) -> li
 
 
 def memory_of(candidate: FactCandidate, scope: Scope, session_id: str, now: float, supersedes: str = "") -> Memory:
-    """Return the memory that a candidate becomes; `now`, in seconds since 1970, where it has no time of its own."""
+    """Return the memory that a candidate becomes; its time is `now`, in seconds since 1970, if it has none."""
     sources = (Source(session_id, candidate.first_seq, candidate.last_seq),)
     tags = (
         *((TRAIT,) if candidate.trait else ()),
@@ -275,15 +274,15 @@ def memory_of(candidate: FactCandidate, scope: Scope, session_id: str, now: floa
 
 
 def about(memory: Memory) -> str:
-    """Return the slot of a memory; "" where it has none."""
+    """Return the slot of a memory; "" if it has none."""
     return next((tag.removeprefix(ABOUT) for tag in memory.tags if tag.startswith(ABOUT)), "")
 
 
 def ended(memory: Memory) -> tuple[str, ...]:
-    """Return the slots of facts that a memory says to hold no longer."""
+    """Return the slots of facts that a memory ends."""
     return tuple(tag.removeprefix(ENDS) for tag in memory.tags if tag.startswith(ENDS))
 
 
 def rank(trust: str) -> int:
-    """Return how far a source is trusted: 0 is best."""
+    """Return the rank of a source's trust: 0 is best."""
     return _RANKS.get(trust, len(_RANKS))

@@ -31,13 +31,12 @@ if TYPE_CHECKING:
     from squidbot.core.tokens.counters import Meter
 
 
-# B-33: facts at a cold start.
+# Facts at a cold start.
 COLD_FACTS = 3
 COLD_TOKENS = 200
-# Section 4 of the measurements of memory: about 200 tokens for the index.
 INDEX_TOKENS = 200
 SECTION_TOKENS = 300
-# The index names a few of each category; each in a few words.
+# The index names so many memories of each category, each in so many characters.
 SUBJECTS, SUBJECT_CHARS = 5, 40
 COLD_CHARS, SECTION_CHARS = 160, 200
 COLD_QUERY_CHARS = 1_000
@@ -68,8 +67,7 @@ def overview(store: MemoryStore, view: View) -> MemoryOverview:
     Raises:
         StoreError: the store failed.
     """
-    cards = view._replace(scope=view.scope._replace(shelf=CARDS))
-    files = len(store.listed(cards, limit=COUNTED + 1))
+    files = len(store.listed(view.of(CARDS), limit=COUNTED + 1))
     return MemoryOverview({kind: store.listed(view, kind, limit=COUNTED + 1) for kind in CATEGORIES}, files)
 
 
@@ -202,20 +200,19 @@ def _most(
 
 # Search in the messages of a session: a store finds whose words match; then they are ranked as memories are.
 
-# How many are looked for by words of the query's subjects; beside how many of the best the neighbours are read: 64 of
-# these found no more.
+# How many messages are found by synonyms; and of how many of the best the neighbours are read: 64 found no more.
 FELLOWS = 64
 BESIDE = 32
 STEPS = (-1, 1, -2, 2)
-# At 1,000,000 characters of payload, about 50 ms of reading, nothing more is read.
+# The most characters of payload that are read: about 50 ms.
 READ_CHARS = 1_000_000
 READ_MESSAGES = 32  # at once
-# Of a longer message the piece with most of the words counts: about 1 ms of work.
+# Of a longer message the part with most of the words counts: about 1 ms of work.
 PIECE_CHARS = 1_600
 BEFORE_CHARS = 200  # of a piece, before the first word that was looked for
-# What is parted by a longer pause is another conversation.
+# A longer pause begins another conversation.
 PAUSE_SECONDS = 4 * 3600.0
-# From so many messages on that were not looked for by their words, these tell how common a word is.
+# So many neighbours are enough of a sample to tell how common a word is.
 SAMPLE = 20
 _GONE = frozenset((Category.RECALLED, Category.FORGOTTEN))
 
@@ -231,9 +228,9 @@ class MessageSearch:
     def found(self, query: str, now: float | None = None) -> Iterator[tuple[StoredMessage, float]]:
         """Yield the messages that answer a query, with their scores, best first, ties newest first.
 
-        Scores are 0 to 1 and mean what those of memories do; 0: it has some word, and was not ranked. Copies,
-        tombstones and what only asks `history` are left out. Whoever gives a phrase, or one word, wants what has it:
-        what stands beside only speaks for it then. `now` is in seconds since 1970: "last week" is told from there.
+        Scores are 0 to 1, as those of memories; 0: it has a word of the query, and was not ranked. Copies, tombstones
+        and calls of `history` are left out. A query of a phrase or of one word finds only messages that have it. `now`
+        is in seconds since 1970, for "last week".
 
         Raises:
             ValueError: there is no letter or digit in the query.
@@ -254,7 +251,7 @@ class MessageSearch:
         yield from self._rest(query, first, set(rows))
 
     def _of_subjects(self, asked: Query) -> list[int]:
-        """Return the messages that have other words of the query's subjects."""
+        """Return the messages that have synonyms of the query's words."""
         fellows = list(dict.fromkeys(each.word for term in asked.terms for each in kin(term)))[:QUERY_WORDS]
         found = self.transcripts.search(self.session_id, " ".join(fellows), FELLOWS) if fellows else []
         return [each.seq for each in found]
@@ -262,7 +259,7 @@ class MessageSearch:
     def _read(
         self, first: Sequence[SearchMatch], others: Sequence[int]
     ) -> tuple[dict[int, StoredMessage], dict[int, str], set[int]]:
-        """Return the rows that are ranked and their texts, by seq, and which of them have words that are looked for."""
+        """Return the rows to rank and their texts, by seq, and which of them have words of the query or synonyms."""
         best = dict.fromkeys((*(each.seq for each in first), *others))
         near = [seq + step for seq in list(best)[:BESIDE] for step in STEPS if seq + step >= 0]
         wanted = list(dict.fromkeys((*list(best)[:BESIDE], *near, *best)))
@@ -279,7 +276,7 @@ class MessageSearch:
         return rows, texts, best.keys() & rows.keys()
 
     def _text(self, row: StoredMessage) -> str | None:
-        """Return what of a message is searched, None where nothing is."""
+        """Return the searchable text of a message, `None` if it has none."""
         return None if row.category in _GONE else searched_text(self.codec(row.codec).decode(row.payload))
 
     def _ranked(
@@ -300,7 +297,7 @@ class MessageSearch:
         return sorted(hits, key=lambda hit: (-hit[1], -hit[0]))
 
     def _rest(self, query: str, page: Sequence[SearchMatch], ranked: set[int]) -> Iterator[tuple[StoredMessage, float]]:
-        """Yield what was found and not ranked, as the store orders it."""
+        """Yield the messages that were found and not ranked, in the order of the store."""
         size = CANDIDATES
         while page:
             picked = self.transcripts.pick(self.session_id, [each.seq for each in page if each.seq not in ranked])
@@ -356,7 +353,7 @@ def _passages(rows: Mapping[int, StoredMessage], texts: Mapping[int, str], terms
 
 
 def _piece(text: str, terms: Sequence[str]) -> str:
-    """Return a text, of a long one the piece in which most of the terms begin."""
+    """Return a text, or the part of a long one in which most of the terms begin."""
     if len(text) <= PIECE_CHARS:
         return text
     lower = text.lower()
@@ -368,7 +365,7 @@ def _piece(text: str, terms: Sequence[str]) -> str:
 
 
 def _name(row: StoredMessage) -> str:
-    """Return the name that a host gave who speaks, "" where it gave none."""
+    """Return the name of the speaker, "" if the host gave none."""
     if '"name"' not in row.payload or row.role not in {"user", "assistant"}:
         return ""
     try:

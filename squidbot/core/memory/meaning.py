@@ -1,4 +1,4 @@
-"""A store that is searched by what memories mean, too: vectors made of them after they are stored."""
+"""A store that is searched by vectors, too: they are made after memories are stored."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 
-# How many vectors are made at once: a third of a second with a small model on two cores. Work ends between two.
+# Vectors that are made at once: a third of a second with a small model on two cores. Work may end between batches.
 BATCH_MEMORIES = 32
-# As many that wait are given their vectors right before a search.
+# If so few wait, their vectors are made right before a search.
 SEARCH_MEMORIES = 16
-# How many of the nearest are ranked beside what words find; fewer among many, where each takes longer to read: of 997
-# questions among 2,760 passages 84.0 in 100 have their evidence within 1,000 tokens then, 84.4 with all.
+# How many of the nearest are ranked beside the candidates by words; among many vectors fewer, as each takes longer to
+# read: of 997 questions among 2,760 passages 84.0 in 100 have their evidence within 1,000 tokens then, 84.4 with all.
 NEAREST, NEAREST_OF_MANY = 100, 80
 MANY_VECTORS = 50_000
 
 
-class Opened(NamedTuple):
-    """What makes vectors, and the index that finds the nearest of them."""
+class VectorBackend(NamedTuple):
+    """An open embedder, and the index of its vectors."""
 
     embedder: Embedder
     nearest: VectorSearch
 
 
 def spoken(memory: Memory) -> str:
-    """Return the text that a memory's vector is made of: who said it is a part of what it means."""
+    """Return the text of a memory's vector: the speaker belongs to its meaning."""
     return f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
 
 
 class ByMeaning:
-    """MemoryStore over one that keeps vectors; threads may share it.
+    """A MemoryStore over a store with vectors; threads may share it.
 
-    `add` stores as fast as without vectors, and what is stored is found by its words at once. Its vector is made by
-    `embed`, which somebody calls behind it, or right before a search where few wait. Vectors of two models never meet:
-    after a change words alone are searched until nearly all have new ones. Where no vectors can be had, words alone
-    are searched, and `told` gets one line that says why.
+    `add` is as fast as without vectors, and new memories are found by their words at once. `embed` makes their vectors
+    later, or a search does if few wait. Vectors of two models never meet: after a change of the model words alone are
+    searched until nearly all memories have new vectors. If no vectors can be had, words alone are searched, and
+    `report` gets a line that says why.
     """
 
     def __init__(
@@ -56,31 +56,31 @@ class ByMeaning:
         store: VectorStore,
         embedder: Callable[[], Embedder],
         index: Callable[[str, int], VectorIndex],
-        told: Callable[[str], None] | None = None,
+        report: Callable[[str], None] | None = None,
         turn: AbstractContextManager[object] | None = None,
     ) -> None:
-        """Take a store, and what opens the embedder, and the index of a model's name and dimensions, at first need.
+        """Take a store, and factories of the embedder and of the index of a model's name and dimensions.
 
-        `turn`: what one thread at a time can enter, a lock, where threads share it.
+        Both are called at first need. `turn` is a lock, if threads share the store.
         """
         self._store = store
         self._make_embedder = embedder
         self._make_index = index
-        self._tell = told or (lambda _: None)
-        self._opened: Opened | None = None
+        self._tell = report or (lambda _: None)
+        self._opened: VectorBackend | None = None
         self._turn = turn or nullcontext()
         self._is_file_gone = False
         self._was_whole = False
-        # What was searched for last, and its vector.
+        # The last query, and its vector.
         self._asked: tuple[str, tuple[float, ...]] = ("", ())
-        # What no vector could be made of, for as long as the process lives.
+        # Memories that no vector could be made of, while the process lives.
         self._refused: set[str] = set()
         self.fault = ""
         self.added: Callable[[], None] = lambda: None
 
     @property
     def by_words(self) -> VectorStore:
-        """The same store, searched by words alone: for who must not wait for an embedder."""
+        """The same store, searched by words alone, without waiting for an embedder."""
         return self._store
 
     # -- MemoryStore ------------------------------------------------------------------------------------------------
@@ -178,7 +178,7 @@ class ByMeaning:
     def forget(self, memory_ids: Sequence[str], reason: str = "") -> int:
         """Remove memories for good, their vectors, too, and return how many were there.
 
-        The file of the index is gone before they are; it is made anew by `embed` and `close`.
+        The file of the index goes first; `embed` and `close` write it anew.
 
         Raises:
             StoreError: nothing was removed.
@@ -192,7 +192,7 @@ class ByMeaning:
 
     # -- vectors ----------------------------------------------------------------------------------------------------
 
-    def opened(self) -> Opened:
+    def opened(self) -> VectorBackend:
         """Return the embedder and the index, opened at the first call.
 
         Raises:
@@ -204,33 +204,32 @@ class ByMeaning:
                 embedder = self._make_embedder()
                 model, dimensions = embedder.name, embedder.dimensions
                 if self._store.models().get(model, dimensions) != dimensions:
-                    # Under the same name another model: none of them can be compared with anything any more.
+                    # Another model of the same name: the old vectors can't be compared with its vectors.
                     self._store.drop_vectors(model)
                 index = self._make_index(model, dimensions)
-                self._opened = Opened(embedder, VectorSearch(index, self._store.vectors_of(model, dimensions)))
+                self._opened = VectorBackend(embedder, VectorSearch(index, self._store.vectors_of(model, dimensions)))
                 if self._opened.nearest.fault:
                     self._tell(self._opened.nearest.fault)
             return self._opened
 
     def near(self, memories: Sequence[Memory], view: View) -> dict[str, dict[str, float]] | None:
-        """Return, by the id of each of some memories that are stored, the nearest of a view with their cosines.
+        """Return for each of some stored memories, by id, the nearest ones of a view with their cosines.
 
-        Their vectors are made for it. None where no vectors can be had, which is told.
+        Their vectors are made first. `None` if no vectors can be had, which is reported.
         """
         return self._or_words(lambda: self._near(memories, view))
 
     def embed(
         self, told: Callable[[int, int], None] | None = None, stopping: Callable[[], bool] = lambda: False
     ) -> bool:
-        """Make the vectors that wait, bring the index up to them and save it; return whether none waits any more.
+        """Make the missing vectors, update and save the index; return whether none is missing any more.
 
-        Each batch is durable when the next begins: it may end, or be killed, at any time, and is gone on with where it
-        stood. When all are made, those of other models are dropped. `told` gets how many are made, of how many; when
-        `stopping` says so, it ends behind the batch at hand.
+        Each batch is durable when the next begins, so a killed process loses at most one. When all are made, vectors of
+        other models are dropped. `told` gets the numbers made and due; `stopping` ends it after the current batch.
 
         Raises:
-            ConfigError: as `opened` has it, or another process keeps vectors of another model in this store.
-            LLMError: vectors could not be made: those made before are kept.
+            ConfigError: as `opened`, or another process keeps vectors of another model in this store.
+            LLMError: vectors could not be made; earlier ones are kept.
             StoreError: the disk failed.
         """
         embedder, nearest = self.opened()
@@ -258,7 +257,7 @@ class ByMeaning:
     def reembed(
         self, told: Callable[[int, int], None] | None = None, stopping: Callable[[], bool] = lambda: False
     ) -> bool:
-        """Drop all vectors and make them anew; the rest is as for `embed`."""
+        """Drop all vectors and make them anew, as `embed` does."""
         model = self.opened().embedder.name
         self._store.drop_vectors(model)
         self._was_whole = False
@@ -267,7 +266,7 @@ class ByMeaning:
         return self.embed(told, stopping)
 
     def close(self) -> None:
-        """Save the index where its file was removed, and close all that can be closed; a second call does nothing."""
+        """Save the index if its file was removed, and close everything; a second call does nothing."""
         opened, self._opened = self._opened, None
         if opened is not None:
             if self._is_file_gone:
@@ -300,7 +299,7 @@ class ByMeaning:
         return {name: nearest.search(vector, view, limit=NEAREST) for name, vector in made.items()}
 
     def _batch(self, model: str, after: str, waiting: int) -> list[Memory]:
-        """Return the next memories that wait; among a million that have a vector, to look for few takes a second."""
+        """Return the next memories without a vector; to look for few among a million takes a second."""
         newest = self._store.newest_without(model, BATCH_MEMORIES) if waiting <= BATCH_MEMORIES else []
         return newest if len(newest) == waiting else self._store.without_vectors(model, after, BATCH_MEMORIES)
 
@@ -324,10 +323,10 @@ class ByMeaning:
         self._store.put_vectors(embedder.name, embedder.dimensions, made)
 
     def _refuse_rival(self, model: str) -> None:
-        """Pass a store whose vectors nobody else drops.
+        """Check that no other process drops these vectors.
 
         Raises:
-            ConfigError: somebody did: two embedders would make all vectors anew for ever.
+            ConfigError: one did: two embedders would make all vectors anew for ever.
         """
         kept = self._store.models()
         if self._was_whole and kept and model not in kept:
@@ -347,9 +346,9 @@ class ByMeaning:
 
     @contextmanager
     def _forgetting(self, memory_ids: Sequence[str]) -> Iterator[None]:
-        """Have the index read while its file is still there, which is removed before what it tells of.
+        """Open the index while its file still exists; the file is removed before the memories.
 
-        Behind it the index is due to be saved again: a save in the midst may have had what was forgotten.
+        The index has to be saved again afterwards: a save in between may have had what was forgotten.
         """
         is_due = bool(memory_ids) and bool(self._store.models())
         if is_due:
@@ -362,7 +361,7 @@ class ByMeaning:
                 self.added()
 
     def _or_words(self, act: Callable[[], Value]) -> Value | None:
-        """Return what comes of something that needs vectors; None, and one line is told, where it fails."""
+        """Return the result of an act that needs vectors; `None`, and a line is reported, if it fails."""
         try:
             value = act()
         except SquidbotError as error:
@@ -383,7 +382,7 @@ def _vectors(embedder: Embedder, texts: Sequence[str]) -> list[tuple[float, ...]
     """
     vectors = embedder.embed(texts)
     if len(vectors) != len(texts) or any(len(each) != embedder.dimensions for each in vectors):
-        raise LLMError("unusable", f"{embedder.name!a:.80} gave other vectors than it says: other numbers, or too few")
+        raise LLMError("unusable", f"{embedder.name!a:.80} returned too few vectors, or vectors of another length")
     try:
         return [unit(each) for each in vectors]
     except ValueError as error:

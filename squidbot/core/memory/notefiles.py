@@ -1,4 +1,4 @@
-"""Summary and declarative notes, as document 003 keeps them in YAML: each has a category and a text (P-12)."""
+"""Summary and declarative notes as files of YAML: each note has a text, and may have a category and a time."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 __all__ = ["DECLARATIVE", "SUMMARY", "Note", "as_values", "notes_in"]
 
 DECLARATIVE, SUMMARY = "declarative_notes.yml", "summary_notes.yml"
-# What a note's words are called, by us first.
+# Names of the text of a note; squidbot writes the first.
 _WORDS: Final = ("content", "summary", "note", "text")
 _TIMES: Final = ("timestamp", "time", "date")
 
 
 class Note(NamedTuple):
-    """A note: its words, its category ("" for none), and when it was made, in seconds since 1970; None: nobody says."""
+    """A note: its text, its category ("" for none), and its time in seconds since 1970, `None` if unknown."""
 
     text: str
     category: str = ""
@@ -27,13 +27,13 @@ class Note(NamedTuple):
 
 
 def notes_in(value: object, place: str) -> list[Note]:
-    """Return the notes that a file of YAML says; an error calls the file `place`.
+    """Return the notes of a YAML file; errors name `place` and the number of the note, from 1.
 
-    A list of notes, each a text or a mapping with `content`, `category` and `timestamp`; or a mapping of categories,
-    each with its texts. Of a list under `notes` the notes are taken.
+    The file is a list of notes, each a text or a mapping with `content`, `category` and `timestamp`; or a mapping of
+    categories, each with its texts. A list under `notes` is accepted, too.
 
     Raises:
-        ConfigError: it is none of these; which note, from 1, is named.
+        ConfigError: it is none of these.
     """
     if value is None:
         return []
@@ -42,7 +42,7 @@ def notes_in(value: object, place: str) -> list[Note]:
     if isinstance(value, dict):
         return [note for category, texts in value.items() for note in _under(str(category), texts, place)]
     if not isinstance(value, list):
-        raise ConfigError(f"{place}: a list of notes is wanted, each a text, or content, category and timestamp")
+        raise ConfigError(f"{place}: write a list of notes, each a text, or content, category and timestamp")
     return [_note(one, f"{place}: note {number}") for number, one in enumerate(value, 1)]
 
 
@@ -73,7 +73,7 @@ def _note(value: object, place: str) -> Note:
         category = value.get("category")
         if isinstance(text, str) and text.strip() and (category is None or isinstance(category, str)):
             return Note(text.strip(), category or "", _time(value, place))
-    raise ConfigError(f"{place}: a text is wanted, or content, category and timestamp as texts")
+    raise ConfigError(f"{place}: write a text, or content, category and timestamp as texts")
 
 
 def _time(value: Mapping[str, object], place: str) -> float | None:

@@ -1,7 +1,7 @@
-"""Passages in memory, and both steps of a search over them: candidates by their words, then all that speaks for each.
+"""Search: candidates by their words, ranked by several signals; and an index of passages in memory.
 
-A store of any size does the same: it keeps the terms of what was prepared in an index of its own, takes the best by
-`lookups`, their neighbours, and what is of the days asked about, and has `score` rank them.
+A store of any size does the same: it keeps the terms of passages in an index of its own, takes the best by `lookups`,
+their neighbours and passages of the days asked about, and has `score` rank them.
 """
 
 from __future__ import annotations
@@ -26,15 +26,14 @@ if TYPE_CHECKING:
     from squidbot.core.memories import Memory, Passage
 
 
-# A text as what it is found by: its terms in order, the days it speaks of, and what else is seen at a
-# glance.
+# Texts prepared for search: terms, days, and what else is seen at a glance.
 
-# Raise it with every change of what `prepared` returns: an index made by other rules is made anew.
+# Raise it with every change of what `prepared` returns: indexes of other rules are made anew.
 RULES = 2
 
-# Of a longer text the first ones count: about 20 ms of work.
+# The first characters of a text count: about 20 ms of work.
 TEXT_CHARS = 100_000
-# Of a longer word nothing counts: it is data.
+# A longer word is data and does not count.
 WORD_CHARS = 64
 
 _TOKEN = re.compile(r"[^\W_]++(?:['\u2019][^\W_]++)*+")
@@ -50,15 +49,15 @@ _ENDS = frozenset(("s", "m", "d", "re", "ve", "ll"))
 
 
 class Prepared(NamedTuple):
-    """What of a passage is looked at, made once when it is stored.
+    """A passage as search sees it, prepared once when it is stored.
 
     Attributes:
-        terms: stems of its words in order, without those of mere grammar.
+        terms: stems of its words in order, without words of mere grammar.
         days: the days it speaks of.
-        asks: whether it ends on a question.
-        own_fraction: how many of its words are "I", "my" and such, of all.
-        names: how many words inside of its sentences begin with a capital.
-        counts: whether there is a number in it.
+        asks: whether it ends with a question.
+        own_fraction: the fraction of its words that are "I", "my" and such.
+        names: how many words inside its sentences begin with a capital.
+        counts: whether it has a number.
     """
 
     terms: tuple[str, ...]
@@ -70,7 +69,7 @@ class Prepared(NamedTuple):
 
 
 def prepared(passage: Passage) -> Prepared:
-    """Return what of a passage is looked at."""
+    """Return a passage as search sees it."""
     text = passage.text[:TEXT_CHARS]
     found: list[str] = []
     words = own = names = 0
@@ -94,18 +93,18 @@ def terms_of(text: str) -> tuple[str, ...]:
 
 
 def lower_words(text: str) -> list[str]:
-    """Return the words of a text in order, lower case, without what is behind an apostrophe."""
+    """Return the words of a text in order, lower case, without endings after an apostrophe."""
     return [_known(match[0])[0] for match in _TOKEN.finditer(text[:TEXT_CHARS]) if len(match[0]) <= WORD_CHARS]
 
 
 def _is_inside(text: str, start: int) -> bool:
-    """Say whether what starts there is inside of a sentence, where a capital is a name's."""
+    """Return whether a word starts inside a sentence, where a capital means a name."""
     return start > 1 and text[start - 2] not in ".!?\n"
 
 
 @lru_cache(65_536)
 def _known(token: str) -> tuple[str, tuple[str, ...]]:
-    """Return a word in lower case, and the terms it stands for: none for grammar alone."""
+    """Return a word in lower case, and its terms: none for grammar alone."""
     head, mark, tail = token.replace("\u2019", "'").rpartition("'")
     if mark and tail.lower() == "t":  # don't, isn't
         return token.lower(), ()
@@ -117,29 +116,28 @@ def _known(token: str) -> tuple[str, tuple[str, ...]]:
     return lower, tuple(stem(piece) for piece in sorted(terms(token)) if piece not in STOP_WORDS)
 
 
-# A question as what is looked for: its words, who and when it speaks of, and what kind of answer it
-# wants.
+# Questions: their words, the people and days they are about, and the kind of answer they want.
 
-# Of a longer query the first different terms count.
+# The first different terms of a query count.
 QUERY_TERMS = 32
-# How many words in, a question has said what it asks for.
+# A question says what it asks for within so many words.
 OPENING_WORDS = 4
 _AMOUNT = frozenset(("many", "much", "long", "old", "often", "number"))
 _NAMED_THING = frozenset(("who", "whom", "whose", "where", "which"))
 
 
 class Query(NamedTuple):
-    """What is looked for.
+    """A parsed query.
 
     Attributes:
         terms: the different stems of its words, in order, without grammar, dates and the names of speakers.
-        words: beside each term the word that it was made from, for a store whose index has words of its own.
-        pairs: stems that stand beside each other in it.
+        words: the word of each term, for a store whose index has words.
+        pairs: neighbouring terms.
         named: words of the names of those who are asked about.
         days: the days it speaks of.
         asks_when: whether it asks for a time.
         asks_amount: whether it asks for a number.
-        asks_name: whether it asks for somebody, a place, or one of several.
+        asks_name: whether it asks for a person, a place, or one of several.
     """
 
     terms: tuple[str, ...]
@@ -153,17 +151,17 @@ class Query(NamedTuple):
 
     @classmethod
     def of(cls, text: str, now: float | None = None, names: Iterable[str] = (), asker: str = "") -> Query:
-        """Read a question.
+        """Parse a question.
 
         Args:
             text: the question, or words.
-            now: when it is asked, in seconds since 1970: "last week" and "in May" are told from there.
-            names: the names of those who speak in what is searched. Who is named is taken for the speaker, and not
-                looked for: where two speak to each other, both say it.
-            asker: the name of who asks: the one whom "I" and "my" speak of.
+            now: when it is asked, in seconds since 1970, for "last week" and "in May".
+            names: the names of those who speak in the passages. A name in the question selects a speaker and is not
+                searched: where two people talk, both say it.
+            asker: the name of the person who asks: "I" and "my".
 
         Raises:
-            ValueError: there is no letter or digit in it to look for.
+            ValueError: it has no letter or digit.
         """
         words, asked_days = lower_words(text), days(text, now)
         found = (asked_days and terms_of(without_days(text))) or terms_of(text)
@@ -188,10 +186,10 @@ class Query(NamedTuple):
 
 
 def is_sought(text: str, now: float | None = None) -> bool:
-    """Say whether there is anything in a query to look for; nothing but data, as hashes, is not.
+    """Return whether a query has words; hashes and other data are none.
 
     Raises:
-        ValueError: there is no letter or digit in it.
+        ValueError: it has no letter or digit.
     """
     try:
         Query.of(text, now)
@@ -203,7 +201,7 @@ def is_sought(text: str, now: float | None = None) -> bool:
 
 
 def _sought(words: Sequence[str], found: Sequence[str], speakers: frozenset[str]) -> tuple[str, ...]:
-    """Return what is looked for: not names and grammar, unless there is nothing else."""
+    """Return the terms to look for: not names and grammar, unless there is nothing else."""
     kept = [term for term in found if term not in speakers] or found or [stem(word) for word in words if word]
     return tuple(dict.fromkeys(kept))[:QUERY_TERMS]
 
@@ -218,13 +216,12 @@ def name_words(name: str) -> frozenset[str]:
     return frozenset(stem(word) for word in lower_words(name))
 
 
-# How much of each of a query's terms a passage has, under its own words, their family's, or their
-# subject's.
+# How much of each term of a query a passage has: the word itself, one of its family, or one of its subject.
 
-# BM25's constants, as everybody has them: where more of the same word tells less, and how much length counts.
+# BM25's usual constants: the saturation of repeated words, and the weight of length.
 SATURATION = 1.2
 LENGTH_SHARE = 0.75
-# Where passages are shorter on the average, they are few: one of that many terms is not long.
+# If passages are shorter on average, they are few: one of so many terms is not long.
 USUAL_TERMS = 8
 # A word of the same family, and one spelled alike (times how alike): "adoption" for "adopt", "colour" for "color".
 FAMILY = 0.7
@@ -232,44 +229,44 @@ SPELLED = 0.5
 ALIKE = 0.6  # of their three-letter pieces shared, from which on two words are spelled alike
 PREFIX_LETTERS = 3
 SPELLED_LETTERS = 5
-# A word that nobody ever said can't be matched: it counts half of what its rarity says.
+# A word that no passage has can't be matched: it counts half of its rarity.
 UNSAID = 0.5
 
 Near = tuple[tuple[int, float], ...]  # places of a query's terms, and how near a word is to each
 
 
 class Statistics(Protocol):
-    """What is known of all passages that are searched, beyond those that are looked at."""
+    """Figures of all passages that are searched."""
 
     @property
     def passages(self) -> int:
-        """How many there are."""
+        """Their number."""
 
     @property
     def average_terms(self) -> float:
-        """How many terms they have, on the average; above 0."""
+        """Their average number of terms, above 0."""
 
     def frequencies(self, terms: Iterable[str]) -> Mapping[str, int]:
-        """Return in how many passages terms are.
+        """Return how many passages have each term.
 
-        Those that are in none may be left out, and all but the query's where counting costs: they are taken for rare.
+        Terms of no passage may be left out, and, if counting is slow, all but the query's: they count as rare.
         """
 
 
 class Weights(NamedTuple):
-    """What each term of a query counts, 1 in all, and the words of the passages that are near to them."""
+    """The share of each term of a query, 1 in all, and the words of passages that are near to terms."""
 
     shares: tuple[float, ...]
     near: Mapping[str, Near]
 
 
 def idf(frequency: int, passages: int) -> float:
-    """Return what finding a term tells: its inverse document frequency as in BM25, above 0."""
+    """Return the inverse document frequency of a term as in BM25, above 0."""
     return log(1 + (max(passages - frequency, 0) + 0.5) / (frequency + 0.5))
 
 
 def weights_of(query: Query, vocabulary: Iterable[str], statistics: Statistics) -> Weights:
-    """Return what a query's terms count, and which words of a vocabulary are near to them."""
+    """Return the shares of a query's terms, and the words of a vocabulary that are near to them."""
     nearby = _nearby(query.terms, vocabulary)
     known = statistics.frequencies([*query.terms, *nearby])
     tells = {term: idf(known.get(term, 0), statistics.passages) for term in (*query.terms, *nearby)}
@@ -277,7 +274,7 @@ def weights_of(query: Query, vocabulary: Iterable[str], statistics: Statistics) 
     total = sum(counted)
     near: dict[str, Near] = {}
     for word, places in nearby.items():
-        # A common word that may stand for a rare one tells no more than itself.
+        # A common word in the place of a rare one counts as common.
         near[word] = tuple((at, value * min(1.0, tells[word] / tells[query.terms[at]])) for at, value in places)
     for place, term in enumerate(query.terms):
         others = tuple(each for each in near.get(term, ()) if each[0] != place)
@@ -286,7 +283,7 @@ def weights_of(query: Query, vocabulary: Iterable[str], statistics: Statistics) 
 
 
 def strengths(terms: Sequence[str], weights: Weights, average_terms: float) -> list[float]:
-    """Return how much of each of the query's terms a passage has, each 0 to 1, by its terms."""
+    """Return how much of each term of the query a passage has, each 0 to 1."""
     found = [0.0] * len(weights.shares)
     counts: dict[str, int] = {}
     for term in terms:
@@ -343,52 +340,49 @@ def _pieces(word: str) -> set[str]:
     return {framed[start : start + 3] for start in range(len(framed) - 2)}
 
 
-# What speaks for a passage: each signal by itself, 0 to about 1, before anything is weighed.
+# Signals, each 0 to about 1, before they are weighed.
 
 # Up to so many terms a passage is a turn of talk, and its neighbours and its group are about the same; of longer ones
 # they count less, of neighbours by both lengths: on pages, windows hurt. Pages made here are found in 88 of 100 cases
 # within 2,000 tokens then, in 80 where their groups count in full; recorded talk as pages of eight turns in 85.7, 84.5.
 TURN_TERMS = 45
-# Up to so many terms a passage costs no more than others: what is longer has to be worth its room.
+# A longer passage has to be worth its room.
 SHORT_TERMS = 12
-# What happened is told within days: the chance that a passage tells of a day falls so, behind it; ahead of it at 1/3.
+# People tell of a day within days: that chance falls so after the day; before it, three times as fast.
 TOLD_WITHIN_DAYS = 10
 AHEAD = 3
-# What is of the day asked about reaches so much of the question, whatever else there is in it.
+# A passage of the day asked about reaches at least so much of the question.
 REACH_OF_DAYS = 0.4
 BEST_OF_GROUP = 3  # passages by which groups are compared
 MANY_NAMES = 3
 
 
 class PreparedPassage(NamedTuple):
-    """A passage that may answer, and what was prepared of it."""
+    """A passage, and how search sees it."""
 
     passage: Passage
     prepared: Prepared
 
 
 class Signals(NamedTuple):
-    """What speaks for a passage; `best` is the best of all candidates, so that a signal is 1 for one of them.
+    """The signals of a passage.
 
     Attributes:
-        own: what it has of the query, by its own words, to the best.
-        around: the same, with the words of those right before and behind it.
-        group: what its group has of the query in all, of a page as it has itself; groups are sessions or files.
-        group_best: what the three best of its group have, to the best group; of a page what it has itself.
-        second_before: what the passage two before it has.
-        second_after: what the passage two behind it has.
-        answers: what the passage before it has, where that ends on a question.
-        pairs: the share of the query's pairs of words that stand near each other in it; of a page less, which has more.
-        stranger: 1 if somebody else is asked about than who speaks.
+        own: its share of the query, relative to the best candidate's.
+        around: the same, together with the passages right before and after it.
+        group: the share of its session or file in all; a page counts for itself.
+        group_best: the mean of the three best of its group, relative to the best group; a page counts for itself.
+        second_before, second_after: the share of the passage two before it, and two after it.
+        answers: the share of the passage before it, if that ends with a question.
+        pairs: the fraction of the query's pairs of words that it has near each other; less for a page.
+        stranger: 1 if the question is about another speaker.
         told_then: how near its time is to the days asked about.
-        of_then: how well the days that it speaks of meet those.
-        length: the logarithm of its terms, up to a short passage's.
-        excess: the logarithm of its terms beyond a short passage's.
-        asks: 1 if it ends on a question.
+        of_then: how well the days that it speaks of match those.
+        length, excess: the logarithm of its terms, up to a short passage's, and beyond.
+        asks: 1 if it ends with a question.
         own_words: the fraction of its words that are "I", "my" and such.
-        when: 1 if a time is asked for, and it has one.
-        amount: 1 if a number is asked for, and it has one.
-        name: for a question of who, where or which, how many names it has, up to 1.
+        when, amount: 1 if a time or a number is asked for, and it has one.
+        name: for a question of who, where or which: how many names it has, up to 1.
     """
 
     own: float = 0.0
@@ -548,21 +542,19 @@ def _meet(asked: Days, day: Days) -> float:
     return 1 / (1 + log((max(asked.last, day.last) - min(asked.first, day.first) + 1) / shared))
 
 
-# What speaks for a passage by vectors: how near its own is to the query's, and that of the passage
-# before it.
+# Signals by vectors: of a passage, and of the passage before it.
 
 LEAST_SPREAD = 1e-6
 
 
 class Meaning(NamedTuple):
-    """What whoever has vectors brings along for one query; all of them are of one embedder.
+    """Cosines for one query, by one embedder.
 
     Attributes:
-        similar: the cosine of the query's vector and a passage's, -1 to 1, by the passage's key. The better part of the
-            passages that are ranked should be among them, not the nearest alone.
-        even: by how much the nearest passage stands out (see `standing_out`) where it answers as likely as not, if its
-            words say so, too; it is the embedder's own. None where nobody has measured it: then words alone say how
-            likely.
+        similar: the cosine of the query's vector and a passage's, -1 to 1, by the passage's key; of most passages that
+            are ranked, not of the nearest alone.
+        even: by how much the nearest passage stands out (`standing_out`) if it answers as likely as not. It is the
+            embedder's; `None` if nobody has measured it: then words alone say how likely.
     """
 
     similar: Mapping[str, float]
@@ -570,13 +562,10 @@ class Meaning(NamedTuple):
 
 
 class Likeness(NamedTuple):
-    """How near in meaning a passage is, in standard deviations above the mean of all that are ranked.
+    """The cosine of a passage, and of the one before it, in standard deviations above the mean of all candidates.
 
-    What a cosine says differs by embedder: those of one lie between .1 and .7, those of another between .7 and .9.
-
-    Attributes:
-        own: by its own vector.
-        before: by that of the passage before it; the nearer to 0, the longer the two are.
+    Cosines differ by embedder: those of one lie between .1 and .7, those of another between .7 and .9. The longer the
+    two passages are, the less `before` counts.
     """
 
     own: float = 0.0
@@ -584,15 +573,11 @@ class Likeness(NamedTuple):
 
 
 def likenesses(candidates: Sequence[PreparedPassage], similar: Mapping[str, float]) -> list[Likeness]:
-    """Return what vectors say for each candidate, in order, by the cosines of passages, by their keys.
-
-    A passage that has no vector yet is taken for the mean, and so is what would stand before the first of a group.
-    """
+    """Return the likeness of each candidate, in order, from cosines by key; a missing vector counts as the mean."""
     known = [similar[each.passage.key] for each in candidates if each.passage.key in similar]
     mean = fmean(known) if known else 0.0
     spread = max(LEAST_SPREAD, pstdev(known, mean)) if known else 1.0
     own = [(similar.get(each.passage.key, mean) - mean) / spread for each in candidates]
-    # As with words: the turn before says what the talk is about, the page before does not.
     turns = [_turn(each.prepared) for each in candidates]
     places = {(each.passage.group, each.passage.position): number for number, each in enumerate(candidates)}
     found = []
@@ -604,9 +589,9 @@ def likenesses(candidates: Sequence[PreparedPassage], similar: Mapping[str, floa
 
 
 def standing_out(candidates: Sequence[PreparedPassage], similar: Mapping[str, float]) -> float:
-    """Return the cosine of the nearest candidate above the mean of the others', -2 to 2; 0 where none has a cosine.
+    """Return the cosine of the nearest candidate above the mean of the others', -2 to 2; 0 if none has a cosine.
 
-    What is alone stands above 0: to an embedder's eyes most texts have nothing to do with each other.
+    A single one stands above 0, as most texts have nothing to do with each other.
     """
     known = sorted(similar[each.passage.key] for each in candidates if each.passage.key in similar)
     if not known:
@@ -615,8 +600,7 @@ def standing_out(candidates: Sequence[PreparedPassage], similar: Mapping[str, fl
     return nearest - (fmean(known) if known else 0.0)
 
 
-# Which of the candidates answer a query best: signals, weighed, as one score that means the same in
-# every store.
+# Scores: weighed signals, as chances that mean the same in every store.
 
 # Fitted as a listwise choice of the evidence of questions, on conversations of short turns and on the same as pages,
 # each weight the mean of fits that left one conversation out, rounded; between those fits they moved by a tenth. What
@@ -710,23 +694,23 @@ def score(
 
 
 def order(hit: Hit, passage: Passage) -> tuple[float, float, str]:
-    """Return what hits are sorted by: best first, ties newest first, then by key."""
+    """Return the sort key of hits: best first, ties newest first, then by key."""
     return -hit.score, inf if passage.time is None else -passage.time, hit.key
 
 
-# How many passages are ranked by all signals, beside their neighbours: 400 find no more within 2,000 tokens.
+# Candidates by words that are ranked, beside their neighbours: 400 find no more within 2,000 tokens.
 CANDIDATES = 128
-# Of so many of them the neighbours are looked at, too; of a day asked about at most so many.
+# The neighbours of so many are ranked, too, and at most so many passages of each day asked about.
 NEIGHBOURS_OF = 64
 OF_DAYS = 50
-# Beyond so many, what tells least is not looked at, unless more are asked for: about 10 ms.
+# Beyond so many postings the commonest terms are skipped, unless there are too few hits: about 10 ms.
 MOST_POSTINGS = 20_000
 NEAREST = 100  # by vectors, where there are
 NEIGHBOURS = (-2, -1, 1, 2)
 
 
 def lookups(query: Query) -> dict[str, float]:
-    """Return the terms that candidates are found by, beside those of their families, and how much each counts."""
+    """Return the terms that find candidates, beside those of their families, and their weights."""
     found = {each.stem: each.near for term in query.terms for each in kin(term)}
     return found | dict.fromkeys(query.terms, 1.0)
 
@@ -760,7 +744,7 @@ class Index:
         return max(1.0, self._terms / max(1, len(self._candidates)))
 
     def frequencies(self, terms: Iterable[str]) -> Mapping[str, int]:
-        """Return in how many passages terms are, for those that are in any."""
+        """Return how many passages have each term, for terms of any passage."""
         return {term: len(self._postings[term]) for term in terms if term in self._postings}
 
     def passage(self, key: str) -> Passage:
@@ -772,7 +756,7 @@ class Index:
         return self._candidates[key].passage
 
     def add(self, passages: Iterable[Passage]) -> None:
-        """Take in passages; one whose key is known takes the place of the former."""
+        """Add passages; one of a known key replaces the former."""
         for passage in passages:
             self.remove((passage.key,))
             candidate = PreparedPassage(passage, prepared(passage))
@@ -789,7 +773,7 @@ class Index:
                 insort(self._days, (day_of(passage.time), passage.key))
 
     def remove(self, keys: Iterable[str]) -> None:
-        """Take out passages; unknown keys do nothing."""
+        """Remove passages; unknown keys do nothing."""
         for candidate in [self._candidates.pop(key) for key in keys if key in self._candidates]:
             passage, terms = candidate.passage, candidate.prepared.terms
             for term in dict.fromkeys(terms):
@@ -818,10 +802,10 @@ class Index:
         meaning: Meaning | None = None,
         cosines: Callable[[Iterable[str]], Mapping[str, float]] | None = None,
     ) -> list[Hit]:
-        """Return what answers a query, best first, ties newest first, then by key; `now` is in seconds since 1970.
+        """Return the passages that answer a query, best first, ties newest first, then by key.
 
-        With `meaning` vectors speak, too, and what they alone find is found; `cosines` gives those of passages that it
-        does not have, by their keys.
+        `now` is in seconds since 1970. With `meaning` vectors find and rank passages, too; `cosines` returns further
+        cosines by key.
 
         Raises:
             ValueError: there is no letter or digit in the query.
@@ -837,10 +821,10 @@ class Index:
     def candidates(
         self, query: Query, limit: int = 0, similar: Mapping[str, float] | None = None
     ) -> list[PreparedPassage]:
-        """Return what is ranked: the best by words, their neighbours, what is of the days asked about, and the nearest.
+        """Return the candidates: the best by words, their neighbours, passages of the days asked about, the nearest.
 
-        Of the best there are at least as many as are asked for, if so many have any of the words, and of the nearest by
-        `similar`, which has the cosines of passages that have a vector, by their keys.
+        There are at least `limit` of the best, if so many have any of the words, and of the nearest by `similar`, which
+        has the cosines of passages by their keys.
         """
         found = self._lexical(query, limit)
         most = max(CANDIDATES, limit)
@@ -892,23 +876,22 @@ class Index:
         return inf if time is None else -time
 
 
-# Of what was found, what is told first: a little for what matters and for what is newer; nothing
-# twice.
+# The order of hits: a little for importance and age; nothing twice.
 
-# What lies between the weights of the most and the least important, and what age takes in the end: where it takes 10 %,
-# half a point of the evidence that is found within 2,000 tokens is lost, with 5 % .2.
+# The difference between the most and the least important, and the most that age takes: with 10 % half a point of the
+# evidence within 2,000 tokens is lost, with 5 % .2.
 IMPORTANCE_FRACTION = 0.2
 AGE_FRACTION = 0.05
-# Half of that is gone after so many days, times the factor of the memory's tag, else of its category (behaviours,
-# section 7). That it is looked for changes neither.
+# Age takes half of that after so many days, times the factor of the memory's tag, otherwise of its category. Searching
+# changes neither.
 HALF_LIFE_DAYS = 90.0
 _FACTORS = {
     "fact": 2.0, "professional": 1.5, "health": 1.2, "relationship": 1.0, "preference": 0.8, "event": 0.5, "plan": 0.3,
     "core": 2.0, "background": 1.0, "preferences": 0.8, "concerns": 0.5,
 }  # fmt: skip
-# So many hits are put in order among themselves: who asks for more of them gets the same first ones.
+# So many hits are put in order among themselves, so that a longer page begins with the same ones.
 BLOCK = 64
-# Of the terms of two texts so many are shared by what says the same; numbers and negations are shared by all.
+# Texts say the same if they share so many of their terms, and all numbers and negations.
 SAME_FRACTION = 0.9
 _NEGATIONS = frozenset(
     ("no", "not", "never", "none", "nobody", "nothing", "without", "neither", "nor", "longer", "cannot")
@@ -917,15 +900,15 @@ DAY_SECONDS = 86_400.0
 
 
 def half_life_days(memory: Memory) -> float:
-    """Return after how many days half of what age takes of a memory's weight is gone; above 0."""
+    """Return after how many days age has taken half of what it takes of a memory's weight; above 0."""
     factor = next((_FACTORS[tag] for tag in memory.tags if tag in _FACTORS), _FACTORS[memory.category])
     return HALF_LIFE_DAYS * factor
 
 
 def worth(memory: Memory, now: float) -> float:
-    """Return what a memory's score is multiplied by before hits are put in order: 1 for a new one of importance .5.
+    """Return the factor of a memory's score in the order of hits: 1 for a new memory of importance .5.
 
-    It follows from the memory and from `now`, in seconds since 1970, alone: never from what was looked for before.
+    It follows from the memory and from `now`, in seconds since 1970, never from earlier searches.
     """
     days = max(0.0, now - memory.time) / DAY_SECONDS
     left: float = 0.5 ** (days / half_life_days(memory))
@@ -933,9 +916,9 @@ def worth(memory: Memory, now: float) -> float:
 
 
 def weighed(hits: Sequence[Hit], memories: Mapping[str, Memory], now: float) -> list[Memory]:
-    """Return the memories of hits, which come best first, in the order in which they are told.
+    """Return the memories of hits, which come best first, in their final order.
 
-    Those of each `BLOCK` hits stay together. A hit that is not among the memories, by their ids, is left out.
+    Each `BLOCK` of hits stays together. Hits that are not among the memories are left out.
     """
     found = []
     for start in range(0, len(hits), BLOCK):

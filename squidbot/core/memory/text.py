@@ -1,4 +1,4 @@
-"""Memories as text for a model and for a person: in groups, with ids, times and sources, as many as fit."""
+"""Memories as text: in groups, with ids, times and sources, as many as fit."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ class MemoryFormatter(NamedTuple):
 
 
 def _place_of(memory: Memory) -> str:
-    """Return where a piece of a file stands: its path, its conversation, its headings."""
+    """Return the place of a chunk: its path, its conversation, its headings."""
     source = memory.sources[0]
     stem = source.path.rpartition("/")[2].rpartition(".")[0]
     above = [each for each in (source.session_id, *memory.tags) if each and each != stem]
@@ -179,7 +179,7 @@ def _place_of(memory: Memory) -> str:
 
 
 def _lines_of(memory: Memory, chars: int) -> str:
-    """Return the words of a piece of a file, line by line, so that code and lists stay what they are."""
+    """Return the words of a chunk, line by line, so that code and lists stay readable."""
     is_headed = any(tag != JOURNAL for tag in memory.tags)
     body = memory.text.split("\n", 1)[-1] if is_headed else memory.text
     clean = _UNSAFE.sub("", _BARE_ROW.sub("", body))

@@ -1,4 +1,4 @@
-"""What days a text speaks of: dates, months, seasons, years, and days that are told from the one it was said on."""
+"""English words for search: the days that a text speaks of, stems of words, and synonyms."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ _TOLD = tuple(
         rf"\b(?P<count>\d{{1,2}}|{_COUNT})\s+(?P<unit>day|week|month|year)s?\s+(?:ago|back|earlier)\b",
     )
 )
-# Most texts speak of no day, and to look for all forms in one takes longer than all else that is looked at. Nothing of
-# `_FORMS` is without the first, of `_TOLD` without one of the others.
+# Most texts speak of no day, and trying all forms is slow. Each match of `_FORMS` has the first, each of `_TOLD` one of
+# the others.
 _DATED = re.compile(r"(?:19|20)\d\d|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec")
 _TELLING = ("day", "night", "morning", "noon", "evening", "tomorrow", "week", "month", "year", "summer", "spring",
             "fall", "autumn", "winter")  # fmt: skip
-# Letters that match these whatever their case, and are not among those that words are looked up by.
+# Letters that match these without regard to case, but not after `lower`.
 _ODD = str.maketrans({"\u0130": "I", "\u0131": "i", "\u017f": "s", "\u212a": "K"})
 _WORD_DAYS = {"yesterday": -1, "last night": -1, "tomorrow": 1, "the other day": -1}
-# Of a longer text the first dates count.
+# The first dates of a text count.
 MOST_DAYS = 16
 
 
 HALF_A_YEAR_DAYS = 183
-# A century at each end of the calendar is left out: what is told from a day may be beyond it.
+# A century at each end of the calendar is left out, for days that are relative to another.
 _FIRST_DAY, _LAST_DAY = date(101, 1, 1).toordinal(), date(9899, 12, 31).toordinal()
 
 Parts = dict[str, str | None]  # what a form has found, by its names
@@ -84,7 +84,7 @@ def day_of(time: float) -> int:
 
 
 def days(text: str, told: float | None) -> tuple[Days, ...]:
-    """Return the days that a text speaks of, in no order; those told from its own time only where that is known."""
+    """Return the days that a text speaks of, in no order; relative ones only if its own time is known."""
     base = None if told is None else day_of(told)
     found: list[Days] = []
     rest = text
@@ -112,7 +112,7 @@ def without_days(text: str) -> str:
 
 
 def _dated(parts: Parts, base: int | None) -> Iterator[Days]:
-    """Yield the days of a date; one without a year is the last one, or less than half a year ahead."""
+    """Yield the days of a date; without a year it is past, or less than half a year ahead."""
     month = _month(parts)
     year = _year(parts, month, base)
     if not year:
@@ -128,7 +128,7 @@ def _dated(parts: Parts, base: int | None) -> Iterator[Days]:
 
 
 def _year(parts: Parts, month: int, base: int | None) -> int:
-    """Return the year of a date, 0 where that is unknown."""
+    """Return the year of a date, 0 if unknown."""
     if written := parts.get("year"):
         return int(written)
     if base is None or not month:
@@ -151,7 +151,7 @@ def _months(year: int, month: int, count: int) -> Days:
 
 
 def _told(parts: Parts, base: date) -> Days:
-    """Return the days that are told from one."""
+    """Return the days of an expression relative to a day."""
     today, which = base.toordinal(), (parts.get("which") or "").lower()
     if word := (parts.get("word") or "").lower():
         ordinal = today + _WORD_DAYS.get(word, 0)
@@ -168,7 +168,7 @@ def _told(parts: Parts, base: date) -> Days:
 
 
 def _weekday(name: str, base: date, *, ahead: bool) -> int:
-    """Return the next day of that name, the day itself included, or the one before it."""
+    """Return the next day of that name, today included, or the last one."""
     back = (base.weekday() - _WEEKDAYS.index(name[:3].lower())) % 7
     return base.toordinal() + (-back % 7 if ahead else -(back or 7))
 
@@ -178,7 +178,7 @@ def _one(day: int) -> Days:
 
 
 def _unit(unit: str, steps: int, base: date) -> Days:
-    """Return the week, weekend, month, season or year so many steps from a day's own."""
+    """Return the week, weekend, month, season or year so many steps from that of a day."""
     monday = base.toordinal() - base.weekday() + 7 * steps
     if unit == "week":
         return Days(monday, monday + 6)
@@ -193,10 +193,9 @@ def _unit(unit: str, steps: int, base: date) -> Days:
     return _months(year if steps or base.month >= _SEASONS[unit] else year - 1, _SEASONS[unit], 3)
 
 
-# English words without their inflections; words of other languages lose little by it, for a query
-# loses the same.
+# Stems of English words; other languages lose little, as a query loses the same.
 
-# Words that stand in a question for its grammar; what they ask for is read elsewhere.
+# Words of grammar.
 _GRAMMAR = """
 a about above after again all also am an and any anyone anything are as at be because been before being below between
 both but by can cannot could did do does doing don done down during each either else ever every few for from further get
@@ -212,7 +211,7 @@ kind type sort
 """
 STOP_WORDS = frozenset(_GRAMMAR.split())
 
-# Forms that no rule gives, each row behind its stem.
+# Irregular forms, in each row after the stem.
 _IRREGULAR = """
 be was were been; become became; begin began begun; bite bit bitten; blow blew blown; break broke broken; bring
 brought; build built; buy bought; catch caught; choose chose chosen; come came; deal dealt; dig dug; draw drew drawn;
@@ -238,7 +237,7 @@ _BASE_OF = {
     form: row.split()[0] for row in _IRREGULAR.replace("\n", " ").split(";") for form in row.split()[1:] if row.strip()
 }
 _VOWELS = frozenset("aeiouy")
-# What a family's other words are made with, longest first; what stays is at least four letters.
+# Suffixes of a family's words, longest first; at least four letters stay.
 _FAMILY = (
     "ization", "isation", "ational", "fulness", "iveness", "ousness", "ability", "ibility", "ations", "ation",
     "ition", "ments", "ement", "ment", "ness", "ible", "able", "ance", "ence", "ancy", "ency", "ship", "hood",
@@ -260,7 +259,7 @@ def stem(word: str) -> str:
 
 @lru_cache(65_536)
 def root(stemmed: str) -> str:
-    """Return what a stem shares with others of its family; itself where nothing comes off."""
+    """Return the part that a stem shares with its family, the stem itself if it has no suffix."""
     if len(stemmed) <= FAMILY_LETTERS or not stemmed.isascii() or not stemmed.isalpha():
         return stemmed
     if not stemmed.endswith(_FAMILY):  # most, and at once
@@ -307,9 +306,9 @@ def _undoubled(text: str) -> str:
     return text[:-1] if len(text) > 3 and text[-1] == text[-2] and text[-1] not in "aeiouls" else text
 
 
-# Words that speak of the same: where a question says one, an answer may well say another of its row.
+# Synonyms: if a question has a word, an answer may have another of its row.
 
-# How near: the subject and one of its words; two words of one subject.
+# How near: a subject and one of its words; two words of one subject.
 SUBJECT = 0.45
 FELLOW = 0.25
 
@@ -562,7 +561,7 @@ address: street live home
 
 
 class Kin(NamedTuple):
-    """A word that may stand for another, its stem, and how near it is: above 0, below 1."""
+    """A synonym: its stem, how near it is (above 0, below 1), and the word."""
 
     stem: str
     near: float
@@ -570,7 +569,7 @@ class Kin(NamedTuple):
 
 
 def kin(stemmed: str) -> tuple[Kin, ...]:
-    """Return the stems that speak of the same as one, without itself; none for a stem that stands in no row."""
+    """Return the synonyms of a stem; none if it stands in no row."""
     return _table().get(stemmed, ())
 
 
