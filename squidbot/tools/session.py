@@ -132,18 +132,16 @@ class SessionTools:
         return self._meter.text(text).bound
 
     @cached_property
-        return DocumentSources.of(self.wired.loaded, self.documents, report)
+    def sources(self) -> DocumentSources:
+        """The files that its documents come from."""
+        from squidbot.services.documents import DocumentSources  # noqa: PLC0415  # few sessions have any
 
         core, relay = self._core, self.wired.relay
 
         def report(cause: str) -> None:
             relay.notify(Event(DEGRADED, core.session_id, cause, core.window.window_id, model=core.window.model))
 
-<<<<<<< HEAD
-        return DocumentSources.of(self.wired.loaded, self.documents, told)
-=======
-        return Sources.of(self.wired.loaded, self.documents, report)
->>>>>>> 67d272e
+        return DocumentSources.of(self.wired.loaded, self.documents, report)
 
     @property
     def wants_documents(self) -> bool:
