@@ -22,7 +22,7 @@ from squidbot.cli.texts import ago, count, event_line, percent, shorter
 from squidbot.core import events
 from squidbot.core.budget import level_of, reliability
 from squidbot.core.errors import BudgetError, SquidbotError
-from squidbot.core.memory.asking import MemoryQuery
+from squidbot.core.memory.view import MemoryQuery
 from squidbot.core.messages import Words
 from squidbot.core.transcript.bookkeeping import CUT
 from squidbot.core.transcript.markers import marked_lines

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from squidbot.core.errors import NotFoundError, StoreError
-from squidbot.core.memories import is_same, refuse_misfit, said_too, unsaid
+from squidbot.core.memories import is_same, refuse_misfit, with_sources, without_messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 
-    from squidbot.core.memories import Memory, Said
+    from squidbot.core.memories import Memory, NewSources
 
 __all__ = ["added", "replaced", "without_messages"]
 
@@ -19,7 +19,7 @@ __all__ = ["added", "replaced", "without_messages"]
 def added(
     find: Callable[[str], Memory | None],
     memories: Sequence[Memory],
-    said: Said | None = None,
+    said: NewSources | None = None,
     places: Mapping[str, str] | None = None,
     *,
     gone: Collection[str] = (),
@@ -50,13 +50,13 @@ def added(
     return changed | replaced(now, places or {})
 
 
-def _with_sources(find: Callable[[str], Memory | None], said: Said) -> dict[str, Memory]:
+def _with_sources(find: Callable[[str], Memory | None], said: NewSources) -> dict[str, Memory]:
     changed = {}
     for memory_id, sources in said.items():
         known = find(memory_id)
         if known is None:
             raise NotFoundError(f"memory {memory_id!a:.80} is not there, or no more; nothing was changed")
-        if (more := said_too(known, sources)) is not known:
+        if (more := with_sources(known, sources)) is not known:
             changed[memory_id] = more
     return changed
 
@@ -97,11 +97,11 @@ def _there(find: Callable[[str], Memory | None], memory_id: str) -> Memory:
     return found
 
 
-def without_messages(
+def memories_without(
     memories: Iterable[Memory], session_id: str, seqs: Container[int]
 ) -> tuple[dict[str, Memory], list[str]]:
-    """Return what `MemoryStore.unsay` writes, by id, and the ids of the memories that it forgets."""
-    left = [(memory, unsaid(memory, session_id, seqs)) for memory in memories]
+    """Return what `MemoryStore.forget_messages` writes, by id, and the ids of the memories that it forgets."""
+    left = [(memory, without_messages(memory, session_id, seqs)) for memory in memories]
     changed = [(memory, sources) for memory, sources in left if sources != memory.sources]
     kept = {memory.memory_id: replace(memory, sources=sources) for memory, sources in changed if sources}
     return kept, [memory.memory_id for memory, sources in changed if not sources]

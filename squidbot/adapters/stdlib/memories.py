@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 from squidbot.adapters.common.files import lock, make_folder, open_own, sync
-from squidbot.adapters.common.memories import added, replaced, without_messages
+from squidbot.adapters.common.memories import added, memories_without, replaced
 from squidbot.adapters.stdlib.vectors import VectorSpaces
 from squidbot.core.errors import DamagedStoreError, NotFoundError, StoreError
 from squidbot.core.memories import (
@@ -25,17 +25,17 @@ from squidbot.core.memories import (
     Scope,
     Source,
     View,
-    is_said_in,
+    is_from_session,
     passage_of,
     refuse_missing,
 )
-from squidbot.core.memory.search import Index, Meaning, is_sought
+from squidbot.core.memory.search import Index, Similarity, is_sought
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from squidbot.adapters.stdlib.vectors import InMemoryVectors
-    from squidbot.core.memories import FactCategory, Hit, Said
+    from squidbot.core.memories import FactCategory, MemoryHit, NewSources
     from squidbot.core.vectors import QueryMeaning
 
 
@@ -66,7 +66,7 @@ class InMemoryMemoryStore:
         memories: Sequence[Memory],
         mark: Mark | None = None,
         was: Mark | None = None,
-        said: Said | None = None,
+        said: NewSources | None = None,
         places: Mapping[str, str] | None = None,
     ) -> None:
         """Store memories, all or nothing; each takes the place of what it supersedes. An equal one does nothing.
@@ -100,15 +100,15 @@ class InMemoryMemoryStore:
         with self._changing():
             self._commit(replaced(self._memories.get, places))
 
-    def said_in(self, session_id: str) -> list[Memory]:
+    def from_session(self, session_id: str) -> list[Memory]:
         """Return all memories that name a session among their sources, history too."""
         with self._reading():
-            return [memory for memory in self._memories.values() if is_said_in(memory, session_id)]
+            return [memory for memory in self._memories.values() if is_from_session(memory, session_id)]
 
-    def unsay(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
+    def forget_messages(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
         """Take messages out of the sources of memories; return the ids of those that were forgotten by that."""
         with self._changing():
-            kept, gone = without_messages(self._memories.values(), session_id, frozenset(seqs))
+            kept, gone = memories_without(self._memories.values(), session_id, frozenset(seqs))
             self._commit(kept, gone, reason)
             return gone
 
@@ -151,7 +151,7 @@ class InMemoryMemoryStore:
         now: float,
         past: bool = False,
         meant: QueryMeaning | None = None,
-    ) -> list[Hit]:
+    ) -> list[MemoryHit]:
         """Return the memories of a view that answer a query, best first, ties newest first; with `meant` vectors speak.
 
         Raises:
@@ -165,7 +165,7 @@ class InMemoryMemoryStore:
                 known = self._indexes[view, past] = Index(map(passage_of, self._seen(view, past=past)))
             if meant is None:
                 return known.search(query, max(limit, 0), now)
-            meaning = Meaning(self._spaces.nearest(meant), meant.even)
+            meaning = Similarity(self._spaces.nearest(meant), meant.even)
             cosines = partial(self._spaces.cosines, meant)
             return known.search(query, max(limit, 0), now, meaning=meaning, cosines=cosines)
 
@@ -296,7 +296,7 @@ class InMemoryMemoryStore:
         having = self._spaces.having(model)
         bare = ((place, name) for name, place in self._places.items() if place > behind and name not in having)
         memories = (self._memories[name] for _, name in sorted(bare))
-        return [memory for memory in memories if memory.scope.shelf != CARDS]
+        return [memory for memory in memories if memory.scope.collection != CARDS]
 
 
 def _is_seen(memory: Memory, view: View, *, past: bool) -> bool:

@@ -11,7 +11,7 @@ from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.adapters.common.memories import added, replaced, without_messages
+from squidbot.adapters.common.memories import added, memories_without, replaced
 from squidbot.adapters.sqlite3 import files
 from squidbot.adapters.sqlite3.files import FOREIGN, StoreFile, open_only_reading, store_error
 from squidbot.adapters.sqlite3.index import DamagedIndexError, index_errors
@@ -21,16 +21,16 @@ from squidbot.adapters.sqlite3.memory.rows import DamagedMemoryError
 from squidbot.adapters.sqlite3.memory.vectors import SqliteVectors
 from squidbot.adapters.sqlite3.rows import json_text, plain
 from squidbot.core.errors import StoreError
-from squidbot.core.memories import CARDS, View, is_said_in, passage_of, refuse_missing
+from squidbot.core.memories import CARDS, View, is_from_session, passage_of, refuse_missing
 from squidbot.core.memory.search import (
     CANDIDATES,
     NEIGHBOURS_OF,
     OF_DAYS,
-    Meaning,
+    ParsedQuery,
     PreparedPassage,
-    Query,
+    Similarity,
+    features_of,
     is_sought,
-    prepared,
     score,
 )
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from squidbot.core.memories import FactCategory, Hit, Mark, Memory, Passage, Said
+    from squidbot.core.memories import FactCategory, Mark, Memory, MemoryHit, NewSources, Passage
     from squidbot.core.vectors import QueryMeaning
 
 
@@ -72,7 +72,7 @@ def _write(connection: sqlite3.Connection, changed: Mapping[str, Memory], *, ind
     for memory in changed.values():
         found = rows.find(connection, memory.memory_id)
         if found is None:
-            if memory.scope.shelf == CARDS:
+            if memory.scope.collection == CARDS:
                 rows.make_cards(connection)
             rows.write(connection, key, memory)
             new.append((key, memory))
@@ -155,7 +155,7 @@ def _said_in(connection: sqlite3.Connection, session_id: str) -> list[Memory]:
     quoted = json_text(session_id).encode("utf-8", "surrogatepass")
     ids = [plain(memory_id) for (memory_id,) in connection.execute(SOURCED, (quoted,)).fetchall()]
     memories = map(_finder(connection), ids)
-    return [memory for memory in memories if memory and is_said_in(memory, session_id)]
+    return [memory for memory in memories if memory and is_from_session(memory, session_id)]
 
 
 # A search of memories in one transaction: candidates by words, days, neighbours and vectors, then
@@ -178,14 +178,14 @@ def _search(  # noqa: PLR0913, PLR0917  # as `MemoryStore.search` has it
     now: float,
     past: bool,  # noqa: FBT001
     meant: QueryMeaning | None,
-) -> list[Hit]:
+) -> list[MemoryHit]:
     """Return what answers a query, best first, within a transaction that sees the same memories all the time.
 
     Raises:
         DamagedIndexError: the index has to be made anew.
     """
     seen = partial(_seen, connection, view, past=past)
-    query = Query.of(text, now)
+    query = ParsedQuery.of(text, now)
     with index_errors():
         lists = index.lists(connection, view, past=past)
         share = FEWER_FRACTION if meant and lists.among > MANY_MEMORIES else 1
@@ -200,9 +200,11 @@ def _search(  # noqa: PLR0913, PLR0917  # as `MemoryStore.search` has it
     found |= seen(key for key in beside if key not in found)
     meaning = _meaning(connection, meant, found) if meant else None
     # The speakers are known only now: a name in the query may be a speaker's.
-    query = Query.of(text, now, {passage.speaker for passage in found.values()})
+    query = ParsedQuery.of(text, now, {passage.speaker for passage in found.values()})
     with index_errors():
-        ranked = score(query, [PreparedPassage(each, prepared(each)) for each in found.values()], statistics, meaning)
+        ranked = score(
+            query, [PreparedPassage(each, features_of(each)) for each in found.values()], statistics, meaning
+        )
     return ranked[:limit]
 
 
@@ -215,9 +217,9 @@ def _seen(connection: sqlite3.Connection, view: View, keys: Iterable[int], *, pa
     }
 
 
-def _meaning(connection: sqlite3.Connection, meant: QueryMeaning, found: Mapping[int, Passage]) -> Meaning:
+def _meaning(connection: sqlite3.Connection, meant: QueryMeaning, found: Mapping[int, Passage]) -> Similarity:
     similar = vectors.cosines(connection, meant, list(found))
-    return Meaning({found[key].key: cosine for key, cosine in similar.items()}, meant.even)
+    return Similarity({found[key].key: cosine for key, cosine in similar.items()}, meant.even)
 
 
 # The files beside a store that are views of its vectors: what lies there under its name may hold what
@@ -291,7 +293,7 @@ class SqliteMemoryStore(StoreFile):
         memories: Sequence[Memory],
         mark: Mark | None = None,
         was: Mark | None = None,
-        said: Said | None = None,
+        said: NewSources | None = None,
         places: Mapping[str, str] | None = None,
     ) -> None:
         """Store memories in one transaction; durable on return, and found at once. An equal one does nothing.
@@ -346,7 +348,7 @@ class SqliteMemoryStore(StoreFile):
             lambda connection, indexes: _write(connection, replaced(_finder(connection), places), indexes=indexes)
         )
 
-    def said_in(self, session_id: str) -> list[Memory]:
+    def from_session(self, session_id: str) -> list[Memory]:
         """Return all memories that name a session among their sources, history too; each row is looked at.
 
         Raises:
@@ -355,7 +357,7 @@ class SqliteMemoryStore(StoreFile):
         with self._reading as connection:
             return _said_in(connection, session_id)
 
-    def unsay(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
+    def forget_messages(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
         """Take messages out of the sources of memories; return the ids of those that were forgotten by that.
 
         Raises:
@@ -363,13 +365,13 @@ class SqliteMemoryStore(StoreFile):
         """
 
         def unsay(connection: sqlite3.Connection, indexes: bool) -> list[str]:  # noqa: FBT001
-            kept, gone = without_messages(_said_in(connection, session_id), session_id, frozenset(seqs))
+            kept, gone = memories_without(_said_in(connection, session_id), session_id, frozenset(seqs))
             _write(connection, kept, indexes=indexes)
             _forget(connection, gone, reason, indexes=indexes)
             return gone
 
         with self._reading as connection:
-            kept, due = without_messages(_said_in(connection, session_id), session_id, frozenset(seqs))
+            kept, due = memories_without(_said_in(connection, session_id), session_id, frozenset(seqs))
         self._remove_beside(due)
         gone = self._written(unsay) if kept or due else []
         self._scrub_after(len(gone))
@@ -418,7 +420,7 @@ class SqliteMemoryStore(StoreFile):
         now: float,
         past: bool = False,
         meant: QueryMeaning | None = None,
-    ) -> list[Hit]:
+    ) -> list[MemoryHit]:
         """Return the memories of a view that answer a query, best first, ties newest first; with `meant` vectors speak.
 
         What waits for being indexed is indexed first, which writes to the file. A damaged index is made anew; a memory
@@ -431,7 +433,7 @@ class SqliteMemoryStore(StoreFile):
         if not is_sought(query, now) or limit <= 0:
             return []
 
-        def search_once() -> list[Hit]:
+        def search_once() -> list[MemoryHit]:
             while self._is_behind():
                 with self._writing as connection:
                     index.catch_up(connection)
