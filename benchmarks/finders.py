@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.codecs.openai_chat import OpenAIChat
-from squidbot.core.memory.injected import MessageSearch
+from squidbot.core.memory.injection import MessageSearch
 from squidbot.core.memory.search import Index
 from squidbot.core.messages import Category, Cost, StoredMessage
 

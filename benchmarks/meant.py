@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from benchmarks.finders import Form, FullText, fused
 from benchmarks.minilm import is_installed, write_minilm
 from benchmarks.stored import Stored
-from squidbot.core.memory.search import Index, Meaning
+from squidbot.core.memory.search import Index, Similarity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,7 +61,7 @@ class Both:
 
     def rank(self, question: Question) -> Sequence[str]:
         """Return its candidates."""
-        meaning = Meaning(self._nearest.similar(question.text), _embedder().even)
+        meaning = Similarity(self._nearest.similar(question.text), _embedder().even)
         return [hit.key for hit in self._index.search(question.text, len(self._index), question.now, meaning=meaning)]
 
 

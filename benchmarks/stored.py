@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
 from squidbot.core.memories import Memory, Scope, Source, View
-from squidbot.core.memory.meaning import ByMeaning
+from squidbot.core.memory.semantic import SemanticStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ class Stored:
 
         folder = tempfile.TemporaryDirectory(prefix="squidbot-bench-")
         path = Path(folder.name) / "facts.db"
-        self._store = ByMeaning(
+        self._store = SemanticStore(
             SqliteMemoryStore(path),
             embedder,
             lambda model, dimensions: FaissIndex(f"{path}.minilm.vectors", model, dimensions),
@@ -48,7 +48,7 @@ class Stored:
         return [hit.key for hit in self._store.search(question.text, View(SCOPE), limit=LIMIT, now=now)]
 
 
-def _close(store: ByMeaning, folder: tempfile.TemporaryDirectory[str]) -> None:
+def _close(store: SemanticStore, folder: tempfile.TemporaryDirectory[str]) -> None:
     store.close()
     folder.cleanup()
 

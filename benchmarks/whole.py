@@ -18,7 +18,7 @@ from benchmarks.vectors import DIMENSIONS, MODEL, Making
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
 from squidbot.adapters.stdlib import ExactIndex
 from squidbot.core.memories import View
-from squidbot.core.memory.meaning import ByMeaning
+from squidbot.core.memory.semantic import SemanticStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -116,9 +116,9 @@ def result(columns: Sequence[tuple[int, dict[str, Times]]]) -> Result:
     return found
 
 
-def _opened(path: Path, embedder: Asked) -> ByMeaning:
+def _opened(path: Path, embedder: Asked) -> SemanticStore:
     """Return the store, opened as the product does, once it has searched."""
-    store = ByMeaning(SqliteMemoryStore(path), lambda: embedder, partial(_index, path))
+    store = SemanticStore(SqliteMemoryStore(path), lambda: embedder, partial(_index, path))
     store.opened().nearest.save()
     store.search("zebra", View(ANN), now=0.0)
     return store

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from squidbot.config import Loaded
     from squidbot.core.memories import Scope
-    from squidbot.core.memory.asking import Memories
+    from squidbot.core.memory.view import Memories
     from squidbot.core.messages import ContextWindow
     from squidbot.core.ports import LLM, Codec, Embedder, TokenCounter
     from squidbot.core.summaries import JobSettings

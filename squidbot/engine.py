@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from squidbot.bootstrap import Wired
     from squidbot.config import Origin
     from squidbot.core.journal import Journal
-    from squidbot.core.memory.asking import Memories
+    from squidbot.core.memory.view import Memories
     from squidbot.core.messages import Record, StoredMessage
     from squidbot.core.ports import LoadedModel, TranscriptStore
     from squidbot.core.sizing.header import Loading

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from squidbot.config import Loaded
-    from squidbot.core.memory.asking import Memories
-    from squidbot.core.memory.meaning import ByMeaning
+    from squidbot.core.memory.semantic import SemanticStore
+    from squidbot.core.memory.view import Memories
     from squidbot.core.ports import Embedder, MemoryStore, Observer
     from squidbot.core.redaction import Redactor
     from squidbot.core.tokens.counters import Meter
@@ -230,7 +230,7 @@ class MemoryService:
         self._observer = observer
         self._store: MemoryStore | None = None
         self._words: MemoryStore | None = None
-        self._meaning: ByMeaning | None = None
+        self._meaning: SemanticStore | None = None
         self._worker: VectorWorker | None = None
         self._works_in_background = False
         self._lock = threading.Lock()
@@ -326,7 +326,7 @@ class MemoryService:
         return Path(path).exists() if name == "file" and path else name != "stdlib"
 
     @property
-    def meaning(self) -> ByMeaning | None:
+    def meaning(self) -> SemanticStore | None:
         """The store with vectors; `None` if `memory.embedder` is "none". Raises as `store` does."""
         return self._meaning if self.store else None
 
@@ -334,13 +334,13 @@ class MemoryService:
         """From now on make vectors in a thread, which starts when it is needed."""
         self._works_in_background = True
 
-    def _by_meaning(self, store: MemoryStore, name: str, path: str) -> ByMeaning:
+    def _by_meaning(self, store: MemoryStore, name: str, path: str) -> SemanticStore:
         """Return a store that is searched by vectors, too.
 
         Raises:
             ConfigError: the provider keeps no vectors.
         """
-        from squidbot.core.memory.meaning import ByMeaning  # noqa: PLC0415  # few need it
+        from squidbot.core.memory.semantic import SemanticStore  # noqa: PLC0415  # few need it
 
         if not isinstance(store, VectorStore):
             raise ConfigError(
@@ -348,7 +348,7 @@ class MemoryService:
                 f" @ {self._loaded.source}.memory.embedder"
             )
         beside = path if name == "sqlite3" else ""  # the others have no vectors of their own when they are opened again
-        made = ByMeaning(
+        made = SemanticStore(
             store,
             self._embedder,
             lambda model, dimensions: self._vectors.index_of(vectors_path(beside, model), model, dimensions),
@@ -382,7 +382,7 @@ class MemoryService:
             ConfigError: as `store` does, or a pattern of `memory.redact_patterns` is invalid.
             StoreError: the store can't be opened.
         """
-        from squidbot.core.memory.asking import Memories  # noqa: PLC0415  # no turn needs it
+        from squidbot.core.memory.view import Memories  # noqa: PLC0415  # no turn needs it
 
         memory = self._loaded.settings.memory
         store = self.store

@@ -327,7 +327,7 @@ def settings_of(path: Path) -> dict[str, object]:
 def stored(path: Path) -> list[tuple[str, str]]:
     """Return all facts, with what took their places."""
     with squidbot.load(settings_of(path)) as engine:
-        every = engine.wired.remembering.store.said_in("s")
+        every = engine.wired.remembering.store.from_session("s")
         return sorted((one.memory_id, one.superseded_by) for one in every)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 import squidbot
 from squidbot.core.journal import Entry
-from squidbot.core.memory.asking import MemoryQuery, NewMemory
+from squidbot.core.memory.view import MemoryQuery, NewMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

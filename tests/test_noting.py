@@ -17,7 +17,7 @@ from squidbot.cli import main
 from squidbot.core.errors import ConfigError, SquidbotError, StoreError
 from squidbot.core.journal import Entry
 from squidbot.core.memories import Scope
-from squidbot.core.memory.asking import MemoryQuery, NewMemory
+from squidbot.core.memory.view import MemoryQuery, NewMemory
 from squidbot.services.exchange import read_notes, write_notes
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import squidbot
-from squidbot.core.memory.asking import NewMemory
+from squidbot.core.memory.view import NewMemory
 from squidbot.core.messages import Kind
 
 if TYPE_CHECKING:

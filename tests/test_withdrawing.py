@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import squidbot
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.cli import main
-from squidbot.core.memory.asking import MemoryQuery, NewMemory
+from squidbot.core.memory.view import MemoryQuery, NewMemory
 from squidbot.core.messages import Record
 from squidbot.core.transcript.removals import TOLD
 from squidbot.memory import retract

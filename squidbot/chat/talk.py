@@ -24,7 +24,7 @@ from squidbot.core import events
 from squidbot.core.budget import level_of, reliability
 from squidbot.core.errors import BudgetError, SquidbotError
 from squidbot.core.journal import question_of
-from squidbot.core.memory.asking import MemoryQuery
+from squidbot.core.memory.view import MemoryQuery
 from squidbot.core.messages import Category, Words
 from squidbot.core.notes.extract import extract
 from squidbot.core.transcript.bookkeeping import CUT

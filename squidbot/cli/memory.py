@@ -23,11 +23,11 @@ from squidbot.config import StoreTable, load_settings
 from squidbot.core.errors import ConfigError, NotFoundError, RecallError, StoreError, TranscriptError
 from squidbot.core.journal import LISTS, Read, as_markdown
 from squidbot.core.memories import CARDS, CATEGORIES, JOURNAL, Memory, Scope, Source, View, refuse_misfit
-from squidbot.core.memory.asking import MOST_COMPARED, MemoryQuery, NewMemory, as_near, merges, places_of
 from squidbot.core.memory.chunks import FILES
-from squidbot.core.memory.meaning import ByMeaning, spoken
 from squidbot.core.memory.notefiles import DECLARATIVE, SUMMARY
+from squidbot.core.memory.semantic import SemanticStore, vector_text
 from squidbot.core.memory.text import when
+from squidbot.core.memory.view import MOST_COMPARED, MemoryQuery, NewMemory, as_near, merges, places_of
 from squidbot.memory import provider_of
 from squidbot.services.exchange import read_notes, write_notes
 from squidbot.services.forget import Wrote, note_written
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from squidbot.config import Loaded
     from squidbot.core.journal import Entry
     from squidbot.core.memories import FactCategory
-    from squidbot.core.memory.asking import Memories, Merge
     from squidbot.core.memory.text import MemoryPage
+    from squidbot.core.memory.view import Memories, Merge
     from squidbot.core.ports import MemoryStore
     from squidbot.services.indexing import FileChange, IndexReport
 
@@ -309,14 +309,16 @@ def similar(memories: Memories, held: Sequence[Memory]) -> Callable[[Memory, Mem
         LLMError: there are no vectors.
     """
     store = memories.store
-    if not isinstance(store, ByMeaning) or not held:
+    if not isinstance(store, SemanticStore) or not held:
         return None
     embedder = store.opened().embedder
     vectors: dict[str, tuple[float, ...]] = {}
     with bar("comparing") as tick:
         for first in range(0, len(held), EMBEDDED):
             some = held[first : first + EMBEDDED]
-            vectors |= zip((one.memory_id for one in some), embedder.embed([spoken(one) for one in some]), strict=True)
+            vectors |= zip(
+                (one.memory_id for one in some), embedder.embed([vector_text(one) for one in some]), strict=True
+            )
             tick(len(vectors), len(held))
     return as_near(vectors)
 
@@ -363,7 +365,7 @@ def export(*, file: str, files: bool, **whose: str) -> Result:
 def _every(memories: Memories, shelf: str) -> Iterator[Memory]:
     """Yield all of a collection, newest first, history too."""
     after = ""
-    view = View(memories.view.scope._replace(shelf=shelf), memories.view.isolation)
+    view = View(memories.view.scope._replace(collection=shelf), memories.view.isolation)
     while page := memories.store.listed(view, limit=PAGE, after=after, past=True):
         yield from page
         after = page[-1].memory_id
@@ -513,12 +515,12 @@ def _remade(store: MemoryStore, *, anew: bool) -> RemadeIndex:
         LLMError: it makes no vectors; those made before are kept.
         StoreError: the disk failed.
     """
-    words, plain = 0, store.by_words if isinstance(store, ByMeaning) else store
+    words, plain = 0, store.by_words if isinstance(store, SemanticStore) else store
     by_words = getattr(plain, "reindex", None)
     if anew and callable(by_words):
         with bar("indexing words") as tick:
             words = int(by_words(tick))
-    if not isinstance(store, ByMeaning):
+    if not isinstance(store, SemanticStore):
         return RemadeIndex(words)
     model, made = store.opened().embedder.name, 0
     with bar("making vectors") as tick:

@@ -33,7 +33,7 @@ from squidbot.cli.texts import (
 )
 from squidbot.core.errors import BudgetError, DamagedStoreError
 from squidbot.core.last_request import REQUEST, LastRequest
-from squidbot.core.memory.injected import MessageSearch
+from squidbot.core.memory.injection import MessageSearch
 from squidbot.core.messages import BEHIND_SCENES, Kind
 from squidbot.core.plan import PlanRecord
 from squidbot.core.recall.history import hits_of, in_view, resolve

@@ -80,7 +80,7 @@ class ContextEngine:
 
     def history(self, session: Session, meter: Meter) -> History:
         """Return what brings back what was said in a session of this engine; `meter` as the session has it."""
-        from squidbot.core.memory.injected import MessageSearch  # noqa: PLC0415
+        from squidbot.core.memory.injection import MessageSearch  # noqa: PLC0415
         from squidbot.core.recall.history import History  # noqa: PLC0415 - a third of the core, which no turn needs
 
         turns = MessageSearch(self._transcripts, session.session_id, self._codecs.__getitem__)

@@ -19,24 +19,24 @@ __all__ = [
     "CATEGORIES",
     "JOURNAL",
     "FactCategory",
-    "Hit",
     "Isolation",
     "Mark",
     "Memory",
+    "MemoryHit",
+    "NewSources",
     "Passage",
-    "Said",
     "Scope",
     "Source",
     "Trust",
     "View",
-    "is_said_in",
+    "is_from_session",
     "is_same",
     "memory_id_of",
     "passage_of",
     "refuse_misfit",
     "refuse_missing",
-    "said_too",
-    "unsaid",
+    "with_sources",
+    "without_messages",
 ]
 
 # The groups of a search's answer, most lasting first.
@@ -65,12 +65,12 @@ class Scope(NamedTuple):
     model: str = ""
     channel: str = ""
     thread: str = ""
-    shelf: str = ""
+    collection: str = ""
 
     @property
     def parts(self) -> tuple[str, ...]:
         """The parts as they are stored and digested: seven, and the collection if there is one."""
-        return tuple(self) if self.shelf else self[:7]
+        return tuple(self) if self.collection else self[:7]
 
 
 class View(NamedTuple):
@@ -81,7 +81,7 @@ class View(NamedTuple):
 
     def of(self, collection: str) -> View:
         """Return the view of a collection of the same scope."""
-        return self._replace(scope=self.scope._replace(shelf=collection))
+        return self._replace(scope=self.scope._replace(collection=collection))
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -90,7 +90,7 @@ class View(NamedTuple):
         Tenant, user and collection separate memories under every policy; "bot", "model" and "agent" by that part, too.
         """
         part = "" if self.isolation == "global" else getattr(self.scope, self.isolation)
-        policy = f"{self.isolation} {self.scope.shelf}" if self.scope.shelf else self.isolation
+        policy = f"{self.isolation} {self.scope.collection}" if self.scope.collection else self.isolation
         return (self.scope.tenant, self.scope.user, policy, str(part))
 
 
@@ -177,7 +177,7 @@ def refuse_misfit(memory: Memory) -> None:
         raise StoreError(f"{name}: importance {memory.importance} is not 0 to 1; nothing was written")
 
 
-def is_said_in(memory: Memory, session_id: str) -> bool:
+def is_from_session(memory: Memory, session_id: str) -> bool:
     """Return whether a memory is from messages of a session, not of a conversation of that name in a file."""
     return any(source.session_id == session_id and not source.path for source in memory.sources)
 
@@ -187,14 +187,14 @@ def is_same(one: Memory, other: Memory) -> bool:
     return replace(one, superseded_by="", sources=()) == replace(other, superseded_by="", sources=())
 
 
-def said_too(memory: Memory, sources: Iterable[Source]) -> Memory:
+def with_sources(memory: Memory, sources: Iterable[Source]) -> Memory:
     """Return a memory with further sources behind its own, at most 16 in all."""
     new = [one for one in dict.fromkeys(sources) if one not in memory.sources]
     left = new[: max(0, MOST_SOURCES - len(memory.sources))]
     return replace(memory, sources=(*memory.sources, *left)) if left else memory
 
 
-def unsaid(memory: Memory, session_id: str, seqs: Container[int]) -> tuple[Source, ...]:
+def without_messages(memory: Memory, session_id: str, seqs: Container[int]) -> tuple[Source, ...]:
     """Return a memory's sources without these messages of a session; a run of messages goes with any of them."""
     return tuple(
         one
@@ -245,7 +245,7 @@ def passage_of(memory: Memory) -> Passage:
     return Passage(memory.memory_id, memory.text, memory.speaker, memory.time, group, source.first_seq)
 
 
-class Hit(NamedTuple):
+class MemoryHit(NamedTuple):
     """The key of a passage that answers a query, and its score: 0 to 1, higher is closer, the same in every store."""
 
     key: str
@@ -253,7 +253,7 @@ class Hit(NamedTuple):
 
 
 # New sources of memories, by their ids.
-Said: TypeAlias = "Mapping[str, Sequence[Source]]"
+NewSources: TypeAlias = "Mapping[str, Sequence[Source]]"
 
 
 class Mark(NamedTuple):

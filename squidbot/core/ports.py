@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.devices import Probed
     from squidbot.core.events import Event
-    from squidbot.core.memories import FactCategory, Hit, Mark, Memory, Said, View
+    from squidbot.core.memories import FactCategory, Mark, Memory, MemoryHit, NewSources, View
     from squidbot.core.messages import (
         Completion,
         Erasure,
@@ -155,7 +155,7 @@ class MemoryStore(Protocol):
         memories: Sequence[Memory],
         mark: Mark | None = None,
         was: Mark | None = None,
-        said: Said | None = None,
+        said: NewSources | None = None,
         places: Mapping[str, str] | None = None,
     ) -> None:
         """Store memories in one transaction; durable on return, and found at once. Storing an equal one does nothing.
@@ -166,7 +166,7 @@ class MemoryStore(Protocol):
 
         With `mark` how far a session was read is stored in the same transaction, in the place of `was`, which is what
         `mark` returned before: of two that read the same, the second one stores nothing. With `said`, memories get
-        sources that say them, too, by id, in the same transaction: those that they do not have yet (`said_too`). With
+        sources that say them, too, by id, in the same transaction: those that they lack (`with_sources`). With
         `places` memories are put into the places of others there, as `supersede` does, once all of `memories` are
         stored: for one that takes the places of several.
 
@@ -195,7 +195,7 @@ class MemoryStore(Protocol):
                 place is history itself, another one has taken a place already, or the disk failed.
         """
 
-    def said_in(self, session_id: str) -> list[Memory]:
+    def from_session(self, session_id: str) -> list[Memory]:
         """Return all memories that name a session among their sources, whosever they are, history too, in any order.
 
         For who forgets messages; it may look at every memory there is.
@@ -204,7 +204,7 @@ class MemoryStore(Protocol):
             DamagedStoreError: a row does not match its checksum.
         """
 
-    def unsay(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
+    def forget_messages(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
         """Take messages of a session out of the sources of memories, and return the ids of those forgotten by that.
 
         In one transaction. Forgotten, as by `forget`, are those that named no other source, whosever they are, history
@@ -245,7 +245,7 @@ class MemoryStore(Protocol):
             DamagedStoreError: a row does not match its checksum.
         """
 
-    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[Hit]:
+    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[MemoryHit]:
         """Return the memories of a view that answer a query, best first, ties newest first.
 
         Every score is 0 to 1, higher is closer, and means the same in every store. What was added is found, what was

@@ -15,7 +15,7 @@ from squidbot.core.ports import MemoryStore
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from squidbot.core.memories import Hit, Memory, View
+    from squidbot.core.memories import Memory, MemoryHit, View
 
 
 FLOAT_BYTES = 4
@@ -266,7 +266,7 @@ class VectorStore(MemoryStore, Protocol):
         now: float,
         past: bool = False,
         meant: Meant | None = None,
-    ) -> list[Hit]:
+    ) -> list[MemoryHit]:
         """Return the memories of a view that answer a query, as `MemoryStore` has it; with `meant` vectors speak, too.
 
         Raises:

@@ -463,7 +463,7 @@ def forget_with(wired: Wired, session_id: str, seqs: Sequence[int]) -> tuple[str
         return ()
     from squidbot.core.memory.learning import WITH_MESSAGES  # noqa: PLC0415
 
-    ids = store.unsay(session_id, seqs, WITH_MESSAGES)
+    ids = store.forget_messages(session_id, seqs, WITH_MESSAGES)
     if ids:
         wired.withdraw(ids, reason="facts went with the messages that alone said them")
         wired.relay.notify(Event(events.FACTS_FORGOTTEN, session_id, ", ".join(ids)))
@@ -479,7 +479,7 @@ def _merge(wired: Wired, done: LearningResult) -> None:
     memory = wired.loaded.settings.memory
     if not memory.merge or not done.memories:
         return
-    from squidbot.core.memory.asking import MOST_COMPARED, among_nearest, merges, places_of  # noqa: PLC0415
+    from squidbot.core.memory.view import MOST_COMPARED, among_nearest, merges, places_of  # noqa: PLC0415
 
     store, meaning = wired.remembering.store, wired.remembering.meaning
     view = View(done.memories[0].scope, memory.isolation)

@@ -22,8 +22,8 @@ from squidbot.core.budget import score_complexity
 from squidbot.core.errors import DamagedStoreError, SquidbotError, StoreError, TranscriptError
 from squidbot.core.journal import Entry
 from squidbot.core.memories import CATEGORIES
-from squidbot.core.memory.asking import NewMemory
 from squidbot.core.memory.notefiles import DECLARATIVE, SUMMARY, Note, as_values, notes_in
+from squidbot.core.memory.view import NewMemory
 from squidbot.core.messages import Category, Media
 from squidbot.core.transcript.bookkeeping import BROUGHT, ImportBatch, ImportedPiece, known, pieces_of
 from squidbot.core.transcript.records import append, messages_of
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from squidbot.core.engine import Session
     from squidbot.core.journal import Journal
     from squidbot.core.memories import FactCategory, Memory
-    from squidbot.core.memory.asking import Memories
+    from squidbot.core.memory.view import Memories
     from squidbot.core.messages import Message, Record, StoredMessage
     from squidbot.core.ports import Codec, TranscriptStore
 

@@ -366,7 +366,7 @@ def _task(wired: Wired, session_id: str, seqs: Sequence[int], reason: str) -> _T
 def _facts_and_entries(wired: Wired, session_id: str) -> tuple[tuple[str, ...], list[Entry]]:
     """Return the ids of the facts that a session says, and the entries that tell of it."""
     store = wired.remembering.kept()
-    facts = tuple(one.memory_id for one in store.said_in(session_id)) if store else ()
+    facts = tuple(one.memory_id for one in store.from_session(session_id)) if store else ()
     books = map(wired.journals.of, _scopes(wired, session_id).values())
     entries = (entry for book in books for day in book.days() for entry in book.of_day(day).entries)
     return facts, [one for one in entries if one.source_session == session_id]
@@ -497,7 +497,7 @@ def _facts_of(wired: Wired, scope: Scope, reason: str) -> list[str]:
     isolation = wired.loaded.settings.memory.isolation
     gone: list[str] = []
     for shelf in ("", CARDS):
-        view = View(scope._replace(shelf=shelf), isolation)
+        view = View(scope._replace(collection=shelf), isolation)
         while page := store.listed(view, limit=PAGE_FACTS, past=True):
             theirs = [one.memory_id for one in page if one.scope.user == scope.user]
             if not store.forget(theirs, reason):

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
     from squidbot.config import Loaded
     from squidbot.core.memories import Memory, Scope
-    from squidbot.core.memory.asking import Memories
     from squidbot.core.memory.chunks import Chunk
+    from squidbot.core.memory.view import Memories
 
 
 # The files that a path, a folder or a pattern means, and those that are skipped, with the reason.

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from squidbot.bootstrap import Wired
     from squidbot.core.journal import Entry
     from squidbot.core.memories import Scope
-    from squidbot.core.memory.asking import Memories
-    from squidbot.core.memory.injected import InjectionLimits
+    from squidbot.core.memory.injection import InjectionLimits
+    from squidbot.core.memory.view import Memories
     from squidbot.core.tokens.counters import Meter
 
 
@@ -86,14 +86,14 @@ class Unasked:
         return found
 
     def _head(self, limit_tokens: int) -> tuple[Section, ...]:
-        from squidbot.core.memory.injected import sections  # noqa: PLC0415  # few calls need it
+        from squidbot.core.memory.injection import sections  # noqa: PLC0415  # few calls need it
 
         if not self._is_said:
             return ()
         return sections(self._memories, self._caps, limit_tokens, searchable=self._call.searchable)
 
     def _start(self, prompt: str, limit_tokens: int, head: Sequence[Section]) -> str | None:
-        from squidbot.core.memory.injected import cold_start, memories_in  # noqa: PLC0415  # as above
+        from squidbot.core.memory.injection import cold_start, memories_in  # noqa: PLC0415  # as above
 
         limit_tokens = min(limit_tokens, self._caps.cold_start_tokens)
         if not limit_tokens or not self._is_said:
@@ -112,7 +112,7 @@ class Unasked:
 
     @cached_property
     def _caps(self) -> InjectionLimits:
-        from squidbot.core.memory.injected import InjectionLimits  # noqa: PLC0415  # as above
+        from squidbot.core.memory.injection import InjectionLimits  # noqa: PLC0415  # as above
 
         memory = self._wired.loaded.settings.memory
         return InjectionLimits(memory.index_tokens, memory.profile_tokens, memory.cold_start_tokens)

@@ -168,11 +168,13 @@ def _checks_sources(store: MemoryStore) -> None:
     store.supersede({"f0": "both"})
     for number, name in enumerate(ODD_IDS):
         due = {f"f{number}"} | ({"both", "bob"} if number == 0 else {"both"} if number == 1 else set())
-        got = {memory.memory_id for memory in store.said_in(name)}
+        got = {memory.memory_id for memory in store.from_session(name)}
         assert got == due, f"what was said in a session is known, whosever, history too: {name!a:.60}, got {got}"
-    assert store.said_in("nowhere") == [], "in an unknown one nothing was"
+    assert store.from_session("nowhere") == [], "in an unknown one nothing was"
     store.forget(["both"])
-    assert [memory.memory_id for memory in store.said_in(ODD_IDS[1])] == ["f1"], "what is forgotten was said nowhere"
+    assert [memory.memory_id for memory in store.from_session(ODD_IDS[1])] == ["f1"], (
+        "what is forgotten was said nowhere"
+    )
 
 
 def _checks_said_again(store: MemoryStore) -> None:
@@ -208,16 +210,18 @@ def _checks_unsay(store: MemoryStore) -> None:
     noted = made_memory("noted", memory_id="noted", sources=(Source("s", 1, 1, "a.md"),))
     hand = made_memory("hand", memory_id="hand")
     store.add([tea, replace(coffee, supersedes="tea"), mate, bobs, noted, hand])
-    assert store.unsay("s", [], "why") == store.unsay("nowhere", [1], "why") == [], "nothing takes nothing"
-    gone = store.unsay("s", [1], "why")
+    assert store.forget_messages("s", [], "why") == store.forget_messages("nowhere", [1], "why") == [], (
+        "nothing takes nothing"
+    )
+    gone = store.forget_messages("s", [1], "why")
     assert sorted(gone) == ["bob", "coffee", "tea"], f"what nothing else says goes, whosever, history too: got {gone}"
     assert store.forgotten(gone) == dict.fromkeys(gone, "why"), "and why is kept"
     assert store.get([*gone, "mate", "noted", "hand"]) == [replace(mate, sources=said[1:]), noted, hand], "others stay"
     assert not {"tea", "coffee"}.intersection(_found(store, "tea coffee", past=True)), "what went is not found"
     assert "mate" in _found(store, "mate"), "what stays is"
-    assert store.unsay("s", [1, 7, 8], "why") == [], "another session says it"
-    assert store.said_in("s") == [], "nothing is said in the first one any more"
-    assert store.unsay("t", [0], "why") == ["mate"], "the last source takes it along"
+    assert store.forget_messages("s", [1, 7, 8], "why") == [], "another session says it"
+    assert store.from_session("s") == [], "nothing is said in the first one any more"
+    assert store.forget_messages("t", [0], "why") == ["mate"], "the last source takes it along"
 
 
 def _checks_marks(store: MemoryStore) -> None:
@@ -440,9 +444,9 @@ def _checks_scopes(store: MemoryStore) -> None:
         *(Scope(user=user, bot="b") for user in ODD_IDS),
         *(Scope("t", "u", bot) for bot in ODD_IDS),
         Scope("t", "u", "b", "", "", "mail", "th"),
-        Scope(user="u", bot="b", shelf="files"),
-        Scope(user="u", bot="b", shelf="bot"),
-        Scope(user="u", shelf="files"),
+        Scope(user="u", bot="b", collection="files"),
+        Scope(user="u", bot="b", collection="bot"),
+        Scope(user="u", collection="files"),
     ]
     memories = [made_memory(f"shared own{number}", scope) for number, scope in enumerate(scopes)]
     store.add(memories)

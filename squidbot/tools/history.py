@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from squidbot.core.errors import ConfigError, RecallError
-from squidbot.core.memory.injected import MessageSearch
+from squidbot.core.memory.injection import MessageSearch
 from squidbot.core.recall.history import HITS, Asked, Maker, hits_of, listed, named, resolve, within
 from squidbot.core.transcript.lineage import ancestors, shown
 from squidbot.core.view.current import SessionContext

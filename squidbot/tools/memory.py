@@ -9,15 +9,15 @@ from squidbot.core import events
 from squidbot.core.errors import BudgetError, RecallError
 from squidbot.core.events import Event
 from squidbot.core.memories import CATEGORIES, JOURNAL, Source
-from squidbot.core.memory.asking import MOST_HITS, MemoryQuery, NewMemory
 from squidbot.core.memory.facts import ABOUT, TRAIT
+from squidbot.core.memory.view import MOST_HITS, MemoryQuery, NewMemory
 from squidbot.tools import history
 from squidbot.tools.tool import Tool
 
 if TYPE_CHECKING:
     from squidbot.config import Settings
     from squidbot.core.memories import FactCategory
-    from squidbot.core.memory.asking import Memories
+    from squidbot.core.memory.view import Memories
     from squidbot.tools.session import ToolContext
     from squidbot.tools.tool import Act
 

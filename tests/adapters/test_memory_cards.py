@@ -13,9 +13,9 @@ from squidbot.adapters.sqlite3.memory.rows import CARDS_INDEX
 from squidbot.adapters.sqlite3.memory.store import holding
 from squidbot.adapters.stdlib import ExactIndex, FileMemoryStore, InMemoryMemoryStore
 from squidbot.core.memories import CARDS, Scope, View
-from squidbot.core.memory.asking import Memories
 from squidbot.core.memory.chunks import FILES
-from squidbot.core.memory.meaning import ByMeaning
+from squidbot.core.memory.semantic import SemanticStore
+from squidbot.core.memory.view import Memories
 from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.services.indexing import IndexPaths, reindex
 from squidbot.testing import HashedWords, made_memory
@@ -34,10 +34,14 @@ NEARLY = (
     Scope(channel='","', thread=CARDS),
     Scope(user='","","","","","","","cards"]', thread=CARDS),
     Scope("a", "b", "c", "d", "e", "f", CARDS, FILES),
-    Scope(shelf="my cards"),
-    Scope(shelf='","cards'),
+    Scope(collection="my cards"),
+    Scope(collection='","cards'),
 )
-ALSO = (Scope(shelf=CARDS), Scope(user='","', thread="]", shelf=CARDS), Scope("a", "b", "c", "d", "e", "f", "g", CARDS))
+ALSO = (
+    Scope(collection=CARDS),
+    Scope(user='","', thread="]", collection=CARDS),
+    Scope("a", "b", "c", "d", "e", "f", "g", CARDS),
+)
 
 
 @pytest.fixture(params=[InMemoryMemoryStore, SqliteMemoryStore, FileMemoryStore])
@@ -81,12 +85,12 @@ def test_files_that_are_indexed_have_vectors_of_their_pieces_alone(store: Vector
     """None of a file's path, which nobody searches."""
     (tmp_path / "boat.md").write_text("# Boat\nIt is teal.\n", encoding="utf-8")
     embedder = Asked()
-    meaning = ByMeaning(store, lambda: embedder, ExactIndex)
+    meaning = SemanticStore(store, lambda: embedder, ExactIndex)
     memories = Memories(meaning, View(ANN), Meter(builtin_counter("classes")))
     reindex(memories, IndexPaths(tmp_path, ("boat.md",)))
     assert meaning.embed()
     assert embedder.texts == ["Boat\nIt is teal."]
-    hits = meaning.search("teal", View(ANN._replace(shelf=FILES)), now=0.0)
+    hits = meaning.search("teal", View(ANN._replace(collection=FILES)), now=0.0)
     assert len(hits) == 1
     assert embedder.texts == ["Boat\nIt is teal.", "teal"]
 

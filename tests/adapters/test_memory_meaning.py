@@ -22,8 +22,8 @@ from squidbot.adapters.sqlite3.memory.index import candidates
 from squidbot.adapters.sqlite3.memory.store import remove_beside
 from squidbot.adapters.stdlib import ExactIndex, FileMemoryStore
 from squidbot.core.memories import Scope, View
-from squidbot.core.memory import meaning
-from squidbot.core.memory.meaning import ByMeaning
+from squidbot.core.memory import semantic as meaning
+from squidbot.core.memory.semantic import SemanticStore
 from squidbot.core.vectors import Nearest, VectorStore, packed, unpacked
 from squidbot.testing import HashedWords, check_memory_store, made_memory
 
@@ -32,38 +32,38 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from squidbot.adapters.sqlite3.memory.index import Counted, Lists
-    from squidbot.core.memory.search import Query
+    from squidbot.core.memory.search import ParsedQuery
     from squidbot.core.ports import MemoryStore
 
 
-def by_meaning(path: Path) -> ByMeaning:
+def by_meaning(path: Path) -> SemanticStore:
     """Return a store in SQLite with its index by FAISS beside it."""
-    return ByMeaning(
+    return SemanticStore(
         SqliteMemoryStore(path),
         lambda: HashedWords(256),
         lambda model, dimensions: FaissIndex(f"{path}.{model}.vectors", model, dimensions),
     )
 
 
-def in_lines(path: Path) -> ByMeaning:
+def in_lines(path: Path) -> SemanticStore:
     """Return a store in a file of JSON lines, with vectors that live in memory."""
-    return ByMeaning(FileMemoryStore(path), lambda: HashedWords(256), ExactIndex)
+    return SemanticStore(FileMemoryStore(path), lambda: HashedWords(256), ExactIndex)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("make", [by_meaning, in_lines])
-def test_store_passes_the_check_with_vectors(make: Callable[[Path], ByMeaning], tmp_path: Path) -> None:
+def test_store_passes_the_check_with_vectors(make: Callable[[Path], SemanticStore], tmp_path: Path) -> None:
     """The promises are those of a store without any."""
     paths: dict[MemoryStore, Path] = {}
     numbers = itertools.count()
 
-    def opened(path: Path) -> ByMeaning:
+    def opened(path: Path) -> SemanticStore:
         store = make(path)
         paths[store] = path
         return store
 
     def reopened(store: MemoryStore) -> MemoryStore:
-        assert isinstance(store, ByMeaning)
+        assert isinstance(store, SemanticStore)
         store.embed()
         store.close()
         return opened(paths[store])
@@ -117,14 +117,14 @@ from pathlib import Path
 from squidbot.adapters.faiss import FaissIndex
 from squidbot.adapters import faiss as files
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
-from squidbot.core.memory.meaning import ByMeaning
+from squidbot.core.memory.semantic import SemanticStore
 from squidbot.core.memories import Scope
 from squidbot.testing import HashedWords, made_memory
 
 path, name, dies = sys.argv[1:]
 def die(*_, **__):
     os.kill(os.getpid(), signal.SIGKILL)
-store = ByMeaning(
+store = SemanticStore(
     SqliteMemoryStore(path), lambda: HashedWords(256),
     lambda model, dimensions: FaissIndex(f"{path}.{model}.vectors", model, dimensions),
 )
@@ -174,7 +174,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def all_right(path: Path, name: str = "walrus", gone: int = 0, told: Sequence[str] = ()) -> None:
     """Say that each fact that was kept is found by its meaning, none that is gone, and what was told of it."""
     lines: list[str] = []
-    store = ByMeaning(
+    store = SemanticStore(
         SqliteMemoryStore(path),
         lambda: HashedWords(256),
         lambda model, dimensions: FaissIndex(f"{path}.{model}.vectors", model, dimensions),
@@ -297,7 +297,7 @@ def test_many_memories_are_found_by_fewer_words_and_by_all_that_is_near(
     asked: list[int] = []
     near: list[list[int]] = []
 
-    def looked(lists: Lists, query: Query, limit: int) -> tuple[list[int], Counted]:
+    def looked(lists: Lists, query: ParsedQuery, limit: int) -> tuple[list[int], Counted]:
         asked.append(limit)
         return candidates(lists, query, limit)
 

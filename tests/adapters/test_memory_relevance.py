@@ -8,7 +8,7 @@ import pytest
 
 from squidbot.core.memories import Passage
 from squidbot.core.memory.chunks import JOINT, prose
-from squidbot.core.memory.search import MIN_RELEVANCE, Index, Meaning
+from squidbot.core.memory.search import MIN_RELEVANCE, Index, Similarity
 from squidbot.core.vectors import dot
 
 pytest.importorskip("onnxruntime", reason="the extra onnxruntime")
@@ -52,7 +52,7 @@ def test_what_docs_answer_is_told_and_what_they_do_not_is_not(tmp_path: Path) ->
     def is_told(question: str) -> bool:
         (asked,) = model.embed([question])
         similar = {str(place): dot(asked, row) for place, row in enumerate(rows)}
-        hits = index.search(question, 1, meaning=Meaning(similar, model.even))
+        hits = index.search(question, 1, meaning=Similarity(similar, model.even))
         return bool(hits) and hits[0].score >= MIN_RELEVANCE
 
     assert sum(map(is_told, ANSWERED)) >= len(ANSWERED) - 1

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 ANN = Scope(user="ann", bot="squid")
 # Most memories are of one bot, so that its view often has all there is of its owner.
-SCOPES = st.sampled_from((ANN, ANN, ANN, ANN._replace(bot="octo"), ANN._replace(user="bob"), ANN._replace(shelf="f")))
+SCOPES = st.sampled_from(
+    (ANN, ANN, ANN, ANN._replace(bot="octo"), ANN._replace(user="bob"), ANN._replace(collection="f"))
+)
 TEXTS = st.sampled_from(("tea", "tea milk", "milk"))
 ACTS = st.lists(st.tuples(SCOPES, TEXTS, st.sampled_from(("add", "add", "supersede", "forget"))), max_size=12)
 

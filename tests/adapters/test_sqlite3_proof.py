@@ -179,7 +179,7 @@ def test_copy_that_finds_no_room_is_told_and_is_no_damage(
 
 
 TEXTS = st.sampled_from(("tea", "tea and milk", "the teas of 1999", "\u7f13\u5b58", "\ud800", "\0 x", ""))
-OTHERS = (Scope(user="ann", bot="squid"), Scope(user="ann", bot="crab"), Scope(user="ben", shelf="files"))
+OTHERS = (Scope(user="ann", bot="squid"), Scope(user="ann", bot="crab"), Scope(user="ben", collection="files"))
 ACTS = st.one_of(
     st.tuples(st.just("append"), st.lists(TEXTS, min_size=1, max_size=70), st.just(0)),
     st.tuples(st.just("forget message"), st.just([""]), st.integers(0, 200)),
@@ -228,7 +228,7 @@ class Acting:
         elif name == "exchange":
             self.memories.exchange([chosen] if chosen else [], self.made(texts, OTHERS[number % 3]))
         elif name == "unsay":
-            self.memories.unsay("s", [number])
+            self.memories.forget_messages("s", [number])
 
     def made(self, texts: list[str], scope: Scope) -> list[Memory]:
         """Return new memories."""

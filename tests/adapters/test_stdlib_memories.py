@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from squidbot.adapters.stdlib import InMemoryMemoryStore
-from squidbot.core.memories import Hit, View
+from squidbot.core.memories import MemoryHit, View
 from squidbot.testing import check_memory_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from squidbot.core.memories import FactCategory, Mark, Memory, Said
+    from squidbot.core.memories import FactCategory, Mark, Memory, NewSources
 
 
 def test_in_memory_memory_store_keeps_the_promises_of_memories() -> None:
@@ -24,16 +24,16 @@ def test_in_memory_memory_store_keeps_the_promises_of_memories() -> None:
 class Distances(InMemoryMemoryStore):
     """Lower is closer."""
 
-    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[Hit]:  # type: ignore[override]  # has no vectors
+    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[MemoryHit]:  # type: ignore[override]  # has no vectors
         """Return distances as scores."""
         found = super().search(query, view, limit=limit, now=now, past=past)
-        return [Hit(hit.key, 1 - hit.score) for hit in found]
+        return [MemoryHit(hit.key, 1 - hit.score) for hit in found]
 
 
 class Leaky(InMemoryMemoryStore):
     """Every user sees what all do under one policy."""
 
-    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[Hit]:  # type: ignore[override]  # has no vectors
+    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[MemoryHit]:  # type: ignore[override]  # has no vectors
         """Pass over the bot."""
         return super().search(query, View(view.scope, "global"), limit=limit, now=now, past=past)
 
@@ -41,7 +41,7 @@ class Leaky(InMemoryMemoryStore):
 class Oldest(InMemoryMemoryStore):
     """Ties are oldest first."""
 
-    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[Hit]:  # type: ignore[override]  # has no vectors
+    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[MemoryHit]:  # type: ignore[override]  # has no vectors
         """Turn ties around."""
         found = super().search(query, view, limit=1000, now=now, past=past)
         found.reverse()
@@ -51,7 +51,7 @@ class Oldest(InMemoryMemoryStore):
 class Nostalgic(InMemoryMemoryStore):
     """History is found like what holds."""
 
-    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[Hit]:  # type: ignore[override]  # noqa: ARG002  # that is the fault
+    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[MemoryHit]:  # type: ignore[override]  # noqa: ARG002  # that is the fault
         """Find history, too."""
         return super().search(query, view, limit=limit, now=now, past=True)
 
@@ -72,7 +72,7 @@ class Overwriting(InMemoryMemoryStore):
         memories: Sequence[Memory],
         mark: Mark | None = None,
         was: Mark | None = None,
-        said: Said | None = None,
+        said: NewSources | None = None,
         places: Mapping[str, str] | None = None,
     ) -> None:
         """Make room first."""
@@ -88,7 +88,7 @@ class Partial(InMemoryMemoryStore):
         memories: Sequence[Memory],
         mark: Mark | None = None,
         was: Mark | None = None,
-        said: Said | None = None,
+        said: NewSources | None = None,
         places: Mapping[str, str] | None = None,
     ) -> None:
         """Store one by one."""
@@ -105,7 +105,7 @@ class Careless(InMemoryMemoryStore):
         memories: Sequence[Memory],
         mark: Mark | None = None,
         was: Mark | None = None,  # noqa: ARG002  # that is the fault
-        said: Said | None = None,
+        said: NewSources | None = None,
         places: Mapping[str, str] | None = None,
     ) -> None:
         """Look at no mark."""
@@ -124,9 +124,9 @@ class Piecemeal(InMemoryMemoryStore):
 class Present(InMemoryMemoryStore):
     """What is history was said nowhere."""
 
-    def said_in(self, session_id: str) -> list[Memory]:
+    def from_session(self, session_id: str) -> list[Memory]:
         """Leave history out."""
-        return [memory for memory in super().said_in(session_id) if not memory.superseded_by]
+        return [memory for memory in super().from_session(session_id) if not memory.superseded_by]
 
 
 class Deaf(InMemoryMemoryStore):
@@ -137,7 +137,7 @@ class Deaf(InMemoryMemoryStore):
         memories: Sequence[Memory],
         mark: Mark | None = None,
         was: Mark | None = None,
-        said: Said | None = None,  # noqa: ARG002  # that is the fault
+        said: NewSources | None = None,  # noqa: ARG002  # that is the fault
         places: Mapping[str, str] | None = None,
     ) -> None:
         """Pass sources over."""
@@ -152,7 +152,7 @@ class Crowded(InMemoryMemoryStore):
         memories: Sequence[Memory],
         mark: Mark | None = None,
         was: Mark | None = None,
-        said: Said | None = None,
+        said: NewSources | None = None,
         places: Mapping[str, str] | None = None,  # noqa: ARG002  # that is the fault
     ) -> None:
         """Leave the others where they are."""
@@ -162,10 +162,10 @@ class Crowded(InMemoryMemoryStore):
 class Rash(InMemoryMemoryStore):
     """One message takes along whatever it says."""
 
-    def unsay(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
+    def forget_messages(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
         """Forget what others say, too."""
-        gone = super().unsay(session_id, seqs, reason) if seqs else []
-        left = [each.memory_id for each in self.said_in("t")] if gone else []
+        gone = super().forget_messages(session_id, seqs, reason) if seqs else []
+        left = [each.memory_id for each in self.from_session("t")] if gone else []
         self.forget(left, reason)
         return [*gone, *left]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import squidbot
-from squidbot.core.memory.asking import NewMemory
+from squidbot.core.memory.view import NewMemory
 from squidbot.core.tokens.counters import REQUEST_TOKENS
 
 from .conftest import BEGAN

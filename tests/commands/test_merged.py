@@ -12,7 +12,7 @@ from click.testing import CliRunner
 import squidbot
 from squidbot.cli import main
 from squidbot.cli.memory import similar
-from squidbot.core.memory.asking import merges
+from squidbot.core.memory.view import merges
 from squidbot.testing.models import HashedWords
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def test_show_says_why_a_fact_is_there(tmp_path: Path, monkeypatch: pytest.Monke
         session = engine.session("chat/1", scope=squidbot.Scope(user="ann"))
         session.record({"role": "user", "content": "I live in Lisbon."}, "Noted.")
         engine.run_jobs()
-        (fact,) = engine.wired.remembering.store.said_in("chat/1")
+        (fact,) = engine.wired.remembering.store.from_session("chat/1")
     shown = run("show", fact.memory_id)
     assert shown.output.startswith(f"{fact.memory_id}: The user lives in Lisbon.\n")
     assert "rule 'home'" in shown.output

@@ -64,7 +64,7 @@ def test_view_has_another_key_when_tenant_user_or_what_the_policy_parts_differs(
     one: Scope, other: Scope, isolation: Isolation
 ) -> None:
     """Tenant, user and shelf always, "global" nothing else; channel and thread never."""
-    parted = ["tenant", "user", "shelf", *([] if isolation == "global" else [isolation])]
+    parted = ["tenant", "user", "collection", *([] if isolation == "global" else [isolation])]
     same = all(getattr(one, part) == getattr(other, part) for part in parted)
     assert (View(one, isolation).key == View(other, isolation).key) == same
 
@@ -75,4 +75,4 @@ def test_piece_of_a_file_stands_in_a_row_and_a_fact_in_none() -> None:
     assert passage_of(piece)[4:] == ("notes/a.jsonl\ntalk", 3)
     for source in (Source(path="notes/a.md", digest="d"), Source("talk", 3, 5)):
         assert passage_of(replace(GOOD, sources=(source,)))[4:] == ("", 0)
-    assert passage_of(GOOD) == passage_of(replace(GOOD, scope=Scope(shelf="files")))
+    assert passage_of(GOOD) == passage_of(replace(GOOD, scope=Scope(collection="files")))

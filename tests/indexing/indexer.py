@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
 from squidbot.core.memories import Scope, View
-from squidbot.core.memory.asking import Memories
+from squidbot.core.memory.view import Memories
 from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.services import indexing
 from squidbot.services.indexing import IndexPaths, IndexReport, reindex

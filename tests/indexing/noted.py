@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from squidbot.adapters.stdlib import InMemoryMemoryStore
 from squidbot.core.memories import Memory, Scope, View
-from squidbot.core.memory.asking import Memories
 from squidbot.core.memory.chunks import FILES
+from squidbot.core.memory.view import Memories
 from squidbot.core.redaction import Redactor
 from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.services.indexing import IndexPaths, IndexReport, reindex
@@ -30,7 +30,7 @@ def memories_of(store: MemoryStore, redactor: Redactor | None = None) -> Memorie
 
 def pieces_in(store: MemoryStore, scope: Scope = ANN) -> list[Memory]:
     """Return what is found of files, in their order."""
-    found = store.listed(View(scope._replace(shelf=FILES)), limit=100_000, past=True)
+    found = store.listed(View(scope._replace(collection=FILES)), limit=100_000, past=True)
     return sorted(found, key=lambda one: (one.sources[0].path, one.sources[0].session_id, one.sources[0].first_seq))
 
 

@@ -16,8 +16,8 @@ from squidbot.adapters.stdlib import InMemoryMemoryStore
 from squidbot.adapters.stdlib.memories import FileMemoryStore
 from squidbot.core.errors import StoreError
 from squidbot.core.memories import Memory, Scope, View
-from squidbot.core.memory.asking import Memories, MemoryQuery
 from squidbot.core.memory.chunks import FILES
+from squidbot.core.memory.view import Memories, MemoryQuery
 from squidbot.core.redaction import Redactor
 from squidbot.services import indexing
 from squidbot.services.indexing import IndexPaths, reindex
@@ -58,7 +58,7 @@ def shown(store: MemoryStore) -> list[tuple[object, ...]]:
 
 def found_in(store: MemoryStore) -> list[set[tuple[str, float]]]:
     """Return what queries find, with the scores."""
-    view = View(ANN._replace(shelf=FILES))
+    view = View(ANN._replace(collection=FILES))
     return [{(hit.key, hit.score) for hit in store.search(query, view, limit=1000, now=NOW)} for query in QUERIES]
 
 

@@ -12,7 +12,7 @@ import squidbot
 from squidbot.cli import main
 from squidbot.core.journal import Entry
 from squidbot.core.memories import Scope
-from squidbot.core.memory.asking import MemoryQuery
+from squidbot.core.memory.view import MemoryQuery
 
 if TYPE_CHECKING:
     from pathlib import Path

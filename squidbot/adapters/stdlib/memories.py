@@ -24,21 +24,21 @@ from squidbot.core.memories import (
     Scope,
     Source,
     View,
-    is_said_in,
+    is_from_session,
     is_same,
     passage_of,
     refuse_misfit,
     refuse_missing,
-    said_too,
-    unsaid,
+    with_sources,
+    without_messages,
 )
-from squidbot.core.memory.search import Index, Meaning, is_sought
+from squidbot.core.memory.search import Index, Similarity, is_sought
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 
     from squidbot.adapters.stdlib.vectors import InMemoryVectors
-    from squidbot.core.memories import FactCategory, Hit, Said
+    from squidbot.core.memories import FactCategory, MemoryHit, NewSources
     from squidbot.core.vectors import Meant
 
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 def wanted(
-    find: Callable[[str], Memory | None], memories: Sequence[Memory], said: Said, places: Mapping[str, str]
+    find: Callable[[str], Memory | None], memories: Sequence[Memory], said: NewSources, places: Mapping[str, str]
 ) -> list[Memory]:
     """Return what `MemoryStore.add` changes, as it is from then on; `find` gives what is there.
 
@@ -59,7 +59,7 @@ def wanted(
         old = new.get(memory_id) or find(memory_id)
         if old is None:
             raise NotFoundError(f"memory {memory_id!a:.80} is not there, or no more; nothing was changed")
-        if (more := said_too(old, sources)) is not old:
+        if (more := with_sources(old, sources)) is not old:
             new[memory_id] = more
     new |= {one.memory_id: one for one in moved(lambda memory_id: new.get(memory_id) or find(memory_id), places)}
     return list(new.values())
@@ -172,7 +172,7 @@ class InMemoryMemoryStore:
         memories: Sequence[Memory],
         mark: Mark | None = None,
         was: Mark | None = None,
-        said: Said | None = None,
+        said: NewSources | None = None,
         places: Mapping[str, str] | None = None,
     ) -> None:
         """Store memories, all or nothing; each takes the place of what it supersedes. An equal one does nothing.
@@ -205,13 +205,13 @@ class InMemoryMemoryStore:
         with self._lock:
             self._take_in(self._placed(moved(self._find, places)))
 
-    def said_in(self, session_id: str) -> list[Memory]:
+    def from_session(self, session_id: str) -> list[Memory]:
         """Return all memories that name a session among their sources, history too."""
         with self._lock:
             every = [kept.memory for owned in self._owners.values() for kept in owned.values()]
-        return [memory for memory in every if is_said_in(memory, session_id)]
+        return [memory for memory in every if is_from_session(memory, session_id)]
 
-    def unsay(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
+    def forget_messages(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
         """Take messages out of the sources of memories; return the ids of those that were forgotten by that."""
         with self._lock:
             found = self._unsaid(session_id, frozenset(seqs))
@@ -266,7 +266,7 @@ class InMemoryMemoryStore:
         now: float,
         past: bool = False,
         meant: Meant | None = None,
-    ) -> list[Hit]:
+    ) -> list[MemoryHit]:
         """Return the memories of a view that answer a query, best first, ties newest first; with `meant` vectors speak.
 
         Raises:
@@ -282,7 +282,7 @@ class InMemoryMemoryStore:
                 self._indexes[view, past] = known
             if meant is None:
                 return known.search(query, max(limit, 0), now)
-            meaning = Meaning(self._spaces.nearest(meant), meant.even)
+            meaning = Similarity(self._spaces.nearest(meant), meant.even)
             cosines = partial(self._spaces.cosines, meant)
             return known.search(query, max(limit, 0), now, meaning=meaning, cosines=cosines)
 
@@ -348,7 +348,7 @@ class InMemoryMemoryStore:
         having = self._spaces.having(model)
         with self._lock:
             every = [kept for owned in self._owners.values() for kept in owned.values()]
-        bare = (one for one in every if one.memory.memory_id not in having and one.memory.scope.shelf != CARDS)
+        bare = (one for one in every if one.memory.memory_id not in having and one.memory.scope.collection != CARDS)
         return sorted(bare, key=lambda kept: kept.place)
 
     def _remove(self, memory_id: str, reason: str) -> bool:
@@ -379,7 +379,7 @@ class InMemoryMemoryStore:
     def _unsaid(self, session_id: str, seqs: Container[int]) -> list[Memory]:
         """Return the memories that lose a source with these messages, as they are from then on."""
         every = [kept.memory for owned in self._owners.values() for kept in owned.values()]
-        left = [(each, unsaid(each, session_id, seqs)) for each in every]
+        left = [(each, without_messages(each, session_id, seqs)) for each in every]
         return [replace(each, sources=sources) for each, sources in left if sources != each.sources]
 
     def _placed(self, memories: Iterable[Memory]) -> list[tuple[int, Memory]]:
@@ -624,7 +624,7 @@ class FileMemoryStore(InMemoryMemoryStore):
         memories: Sequence[Memory],
         mark: Mark | None = None,
         was: Mark | None = None,
-        said: Said | None = None,
+        said: NewSources | None = None,
         places: Mapping[str, str] | None = None,
     ) -> None:
         """Store memories, all or nothing, durable on return; each takes the place of what it supersedes.
@@ -660,12 +660,12 @@ class FileMemoryStore(InMemoryMemoryStore):
         """
         self._write(lambda: moved(self._find, places))
 
-    def said_in(self, session_id: str) -> list[Memory]:
+    def from_session(self, session_id: str) -> list[Memory]:
         """Return all memories that name a session among their sources, history too; raises as `__init__`."""
         self._refresh()
-        return super().said_in(session_id)
+        return super().from_session(session_id)
 
-    def unsay(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
+    def forget_messages(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
         """Take messages out of the sources of memories; return the ids of those that were forgotten by that.
 
         The file is written anew.
@@ -677,7 +677,7 @@ class FileMemoryStore(InMemoryMemoryStore):
             self._refresh()
             if not self._unsaid(session_id, frozenset(seqs)):
                 return []
-            gone = super().unsay(session_id, seqs, reason)
+            gone = super().forget_messages(session_id, seqs, reason)
             self._write_anew()
             return gone
 

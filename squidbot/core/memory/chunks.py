@@ -242,7 +242,7 @@ class DocumentCard:
 
     def memory(self, scope: Scope) -> Memory:
         """Return it as a memory; its id follows from the state of the file."""
-        scope = scope._replace(shelf=CARDS)
+        scope = scope._replace(collection=CARDS)
         source = Source(path=self.path, digest=self.digest)
         return Memory(
             memory_id_of(scope, self.path, (source,)),
@@ -277,7 +277,7 @@ def memories_of(chunks: Sequence[Chunk], card: DocumentCard, scope: Scope) -> li
             memory_id,
             _text(chunk),
             "background",
-            scope._replace(shelf=FILES),
+            scope._replace(collection=FILES),
             card.time if chunk.time is None else chunk.time,
             trust=chunk.trust,
             speaker=chunk.speaker,
@@ -291,7 +291,7 @@ def memories_of(chunks: Sequence[Chunk], card: DocumentCard, scope: Scope) -> li
 
 def ids_of(chunks: Iterable[Chunk], path: str, scope: Scope) -> list[str]:
     """Return the ids of chunks in a file of that path."""
-    scope = scope._replace(shelf=FILES)
+    scope = scope._replace(collection=FILES)
     seen: Counter[tuple[str, str, str]] = Counter()
     found = []
     for chunk in chunks:

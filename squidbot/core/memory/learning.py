@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 from squidbot.core import events
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, NotFoundError, StoreError
 from squidbot.core.events import Event
-from squidbot.core.memories import CATEGORIES, Mark, Source, View, said_too
+from squidbot.core.memories import CATEGORIES, Mark, Source, View, with_sources
 from squidbot.core.memory.extract import VERSION, extract
 from squidbot.core.memory.facts import (
     TRAIT,
@@ -396,7 +396,7 @@ def decided(
             old = held.get(replaced.memory_id)
             if old is not None and _may_add_source(candidate, old, place):
                 source = Source(place.session_id, candidate.first_seq, candidate.last_seq)
-                more = held[old.memory_id] = said_too(old, [source])
+                more = held[old.memory_id] = with_sources(old, [source])
                 if old.memory_id in new:
                     new[old.memory_id] = more
                 elif more is not old:
@@ -706,7 +706,7 @@ class FactReader:
             StoreError: it could not be forgotten.
         """
         seqs = {one.first_seq for one in held} - {one.first_seq for one in self._without_forgotten(held)}
-        gone = self.memories.unsay(self.session_id, sorted(seqs), WITH_MESSAGES) if seqs else []
+        gone = self.memories.forget_messages(self.session_id, sorted(seqs), WITH_MESSAGES) if seqs else []
         result = result._replace(memories=tuple(one for one in result.memories if one.memory_id not in gone))
         sentences = {candidate.text: candidate.sentence or candidate.text for candidate in held}
         # The host learns of each standing order once, and can forget it if it is none.

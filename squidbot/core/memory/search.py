@@ -16,8 +16,8 @@ from operator import mul
 from statistics import fmean, pstdev
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from squidbot.core.memories import Hit
-from squidbot.core.memory.words import STOP_WORDS, Days, day_of, days, kin, root, stem, without_days
+from squidbot.core.memories import MemoryHit
+from squidbot.core.memory.words import STOP_WORDS, Days, day_of, days, root, stem, synonyms, without_days
 from squidbot.core.recall.search import terms
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ FIRST_PERSON = frozenset(("i", "my", "me", "mine", "we", "our", "us", "ours", "m
 _ENDS = frozenset(("s", "m", "d", "re", "ve", "ll"))
 
 
-class Prepared(NamedTuple):
+class PassageFeatures(NamedTuple):
     """A passage as search sees it, prepared once when it is stored.
 
     Attributes:
@@ -68,7 +68,7 @@ class Prepared(NamedTuple):
     counts: bool = False
 
 
-def prepared(passage: Passage) -> Prepared:
+def features_of(passage: Passage) -> PassageFeatures:
     """Return a passage as search sees it."""
     text = passage.text[:TEXT_CHARS]
     found: list[str] = []
@@ -83,7 +83,7 @@ def prepared(passage: Passage) -> Prepared:
         counts = counts or word in _AMOUNTS or token[0].isdigit()
         names += token[0].isupper() and len(token) > 1 and _is_inside(text, match.start())
     asks = text.rstrip().endswith(("?", "\uff1f"))
-    return Prepared(tuple(found), days(text, passage.time), asks, own / max(1, words), names, counts)
+    return PassageFeatures(tuple(found), days(text, passage.time), asks, own / max(1, words), names, counts)
 
 
 def terms_of(text: str) -> tuple[str, ...]:
@@ -126,7 +126,7 @@ _AMOUNT = frozenset(("many", "much", "long", "old", "often", "number"))
 _NAMED_THING = frozenset(("who", "whom", "whose", "where", "which"))
 
 
-class Query(NamedTuple):
+class ParsedQuery(NamedTuple):
     """A parsed query.
 
     Attributes:
@@ -150,7 +150,7 @@ class Query(NamedTuple):
     asks_name: bool = False
 
     @classmethod
-    def of(cls, text: str, now: float | None = None, names: Iterable[str] = (), asker: str = "") -> Query:
+    def of(cls, text: str, now: float | None = None, names: Iterable[str] = (), asker: str = "") -> ParsedQuery:
         """Parse a question.
 
         Args:
@@ -192,7 +192,7 @@ def is_sought(text: str, now: float | None = None) -> bool:
         ValueError: it has no letter or digit.
     """
     try:
-        Query.of(text, now)
+        ParsedQuery.of(text, now)
     except ValueError:
         if not any(map(str.isalnum, text)):
             raise
@@ -265,7 +265,7 @@ def idf(frequency: int, passages: int) -> float:
     return log(1 + (max(passages - frequency, 0) + 0.5) / (frequency + 0.5))
 
 
-def weights_of(query: Query, vocabulary: Iterable[str], statistics: Statistics) -> Weights:
+def weights_of(query: ParsedQuery, vocabulary: Iterable[str], statistics: Statistics) -> Weights:
     """Return the shares of a query's terms, and the words of a vocabulary that are near to them."""
     nearby = _nearby(query.terms, vocabulary)
     known = statistics.frequencies([*query.terms, *nearby])
@@ -306,7 +306,7 @@ def _nearby(terms: Sequence[str], vocabulary: Iterable[str]) -> dict[str, Near]:
         families.setdefault(root(term), []).append(place)
         if len(term) >= SPELLED_LETTERS:
             spelled.setdefault(term[:PREFIX_LETTERS], []).append(place)
-        for other in kin(term):
+        for other in synonyms(term):
             subjects.setdefault(other.stem, []).append((place, other.near))
     found: dict[str, Near] = {}
     for word in vocabulary:
@@ -361,7 +361,7 @@ class PreparedPassage(NamedTuple):
     """A passage, and how search sees it."""
 
     passage: Passage
-    prepared: Prepared
+    prepared: PassageFeatures
 
 
 class Signals(NamedTuple):
@@ -408,7 +408,7 @@ class Signals(NamedTuple):
 class _Comparison:
     """All candidates of a query beside each other: what each has of its terms, and which are neighbours."""
 
-    def __init__(self, query: Query, candidates: Sequence[PreparedPassage], statistics: Statistics) -> None:
+    def __init__(self, query: ParsedQuery, candidates: Sequence[PreparedPassage], statistics: Statistics) -> None:
         vocabulary = dict.fromkeys(term for each in candidates for term in each.prepared.terms)
         weights = weights_of(query, vocabulary, statistics)
         average = statistics.average_terms
@@ -462,7 +462,9 @@ class _Comparison:
         return own + turn**2 * (whole - own), min(1.0, (own + turn**2 * (best - own)) / self._best_group)
 
 
-def signals(query: Query, candidates: Sequence[PreparedPassage], statistics: Statistics) -> tuple[list[Signals], float]:
+def signals(
+    query: ParsedQuery, candidates: Sequence[PreparedPassage], statistics: Statistics
+) -> tuple[list[Signals], float]:
     """Return the signals of each candidate, in order, and the share of the query that the best of them has, 0 to 1.
 
     Neighbours and groups count as far as they are among the candidates.
@@ -504,7 +506,7 @@ def signals(query: Query, candidates: Sequence[PreparedPassage], statistics: Sta
     return found, max(best_around, REACH_OF_DAYS * best_then)
 
 
-def _strangers(query: Query, candidates: Sequence[PreparedPassage]) -> set[str]:
+def _strangers(query: ParsedQuery, candidates: Sequence[PreparedPassage]) -> set[str]:
     """Return those who speak while others are asked about; nobody without a name is a stranger."""
     if not query.named:
         return set()
@@ -517,12 +519,12 @@ def _group(passage: Passage) -> tuple[str, str]:
     return (passage.group, "") if passage.group else ("", passage.key)
 
 
-def _turn(passage: Prepared) -> float:
+def _turn(passage: PassageFeatures) -> float:
     """Return how much of a turn of talk a passage is by its length: 1 for a turn, nearer to 0 the longer it is."""
     return min(1.0, TURN_TERMS / max(1, len(passage.terms)))
 
 
-def _pairs(query: Query, terms: Sequence[str]) -> float:
+def _pairs(query: ParsedQuery, terms: Sequence[str]) -> float:
     if not query.pairs:
         return 0.0
     there = {*pairwise(terms), *zip(terms, terms[2:], strict=False)}
@@ -547,7 +549,7 @@ def _meet(asked: Days, day: Days) -> float:
 LEAST_SPREAD = 1e-6
 
 
-class Meaning(NamedTuple):
+class Similarity(NamedTuple):
     """Cosines for one query, by one embedder.
 
     Attributes:
@@ -647,7 +649,7 @@ LIKENESS = Likeness(
 # The chance of the best passage then follows how far the nearest cosine stands above the mean of the others that are
 # ranked, and what words say of it. Fitted as a logistic choice of which questions belong: of conversations of short
 # turns, the same as pages, pieces of these docs, and single facts; between fits that left one of these four out they
-# moved by a tenth. `Meaning.even` is the fourth number. A bare cosine means other things in each: a question about
+# moved by a tenth. `Similarity.even` is the fourth number. A bare cosine means other things in each: a question about
 # somebody who speaks is nearer to all that he says, and one about docs is near to nothing. Of questions that belong 8,
 # 8, 8 and 8 in 100 have no passage above MIN_RELEVANCE then (by words alone 9, 9, 10, 58), of others 13, 14, 4 and 11
 # have one (21, 21, 9, 11).
@@ -666,8 +668,8 @@ SCORE_DIGITS = 6  # a score survives being written down, and what differs by les
 
 
 def score(
-    query: Query, candidates: Sequence[PreparedPassage], statistics: Statistics, meaning: Meaning | None = None
-) -> list[Hit]:
+    query: ParsedQuery, candidates: Sequence[PreparedPassage], statistics: Statistics, meaning: Similarity | None = None
+) -> list[MemoryHit]:
     """Return all candidates with their scores, best first, ties newest first, then by key.
 
     With `meaning` vectors count, too, if nearly all candidates have one.
@@ -687,13 +689,13 @@ def score(
     best = max(values, default=0.0)
     chance = 1 / (1 + exp(-likely)) if likely > -500 else 0.0
     hits = [
-        (Hit(each.passage.key, round(chance * exp((value - best) / FALL), SCORE_DIGITS)), each.passage)
+        (MemoryHit(each.passage.key, round(chance * exp((value - best) / FALL), SCORE_DIGITS)), each.passage)
         for each, value in zip(candidates, values, strict=True)
     ]
     return [hit for hit, _ in sorted(hits, key=lambda pair: order(*pair))]
 
 
-def order(hit: Hit, passage: Passage) -> tuple[float, float, str]:
+def order(hit: MemoryHit, passage: Passage) -> tuple[float, float, str]:
     """Return the sort key of hits: best first, ties newest first, then by key."""
     return -hit.score, inf if passage.time is None else -passage.time, hit.key
 
@@ -709,9 +711,9 @@ NEAREST = 100  # by vectors, where there are
 NEIGHBOURS = (-2, -1, 1, 2)
 
 
-def lookups(query: Query) -> dict[str, float]:
+def lookups(query: ParsedQuery) -> dict[str, float]:
     """Return the terms that find candidates, beside those of their families, and their weights."""
-    found = {each.stem: each.near for term in query.terms for each in kin(term)}
+    found = {each.stem: each.near for term in query.terms for each in synonyms(term)}
     return found | dict.fromkeys(query.terms, 1.0)
 
 
@@ -759,7 +761,7 @@ class Index:
         """Add passages; one of a known key replaces the former."""
         for passage in passages:
             self.remove((passage.key,))
-            candidate = PreparedPassage(passage, prepared(passage))
+            candidate = PreparedPassage(passage, features_of(passage))
             self._candidates[passage.key] = candidate
             for term in candidate.prepared.terms:
                 counts = self._postings.setdefault(term, {})
@@ -799,9 +801,9 @@ class Index:
         now: float | None = None,
         asker: str = "",
         *,
-        meaning: Meaning | None = None,
+        meaning: Similarity | None = None,
         cosines: Callable[[Iterable[str]], Mapping[str, float]] | None = None,
-    ) -> list[Hit]:
+    ) -> list[MemoryHit]:
         """Return the passages that answer a query, best first, ties newest first, then by key.
 
         `now` is in seconds since 1970. With `meaning` vectors find and rank passages, too; `cosines` returns further
@@ -810,7 +812,7 @@ class Index:
         Raises:
             ValueError: there is no letter or digit in the query.
         """
-        query = Query.of(text, now, self._speakers, asker)
+        query = ParsedQuery.of(text, now, self._speakers, asker)
         found = self.candidates(query, limit, meaning.similar if meaning else {})
         if meaning and cosines:
             known = meaning.similar
@@ -819,7 +821,7 @@ class Index:
         return score(query, found, self, meaning)[: max(0, limit)]
 
     def candidates(
-        self, query: Query, limit: int = 0, similar: Mapping[str, float] | None = None
+        self, query: ParsedQuery, limit: int = 0, similar: Mapping[str, float] | None = None
     ) -> list[PreparedPassage]:
         """Return the candidates: the best by words, their neighbours, passages of the days asked about, the nearest.
 
@@ -841,7 +843,7 @@ class Index:
         keys.update(dict.fromkeys(nsmallest(max(NEAREST, limit), meant, key=lambda key: (-meant[key], key))))
         return [self._candidates[key] for key in keys if key in self._candidates]
 
-    def _lexical(self, query: Query, limit: int) -> dict[str, float]:
+    def _lexical(self, query: ParsedQuery, limit: int) -> dict[str, float]:
         found: dict[str, float] = {}
         left = MOST_POSTINGS
         base, slope = SATURATION * (1 - LENGTH_SHARE), SATURATION * LENGTH_SHARE / self.average_terms
@@ -915,7 +917,7 @@ def worth(memory: Memory, now: float) -> float:
     return (1 + IMPORTANCE_FRACTION * (memory.importance - 0.5)) * (1 - AGE_FRACTION * (1 - left))
 
 
-def weighed(hits: Sequence[Hit], memories: Mapping[str, Memory], now: float) -> list[Memory]:
+def weighed(hits: Sequence[MemoryHit], memories: Mapping[str, Memory], now: float) -> list[Memory]:
     """Return the memories of hits, which come best first, in their final order.
 
     Each `BLOCK` of hits stays together. Hits that are not among the memories are left out.

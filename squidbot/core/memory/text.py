@@ -124,7 +124,7 @@ class MemoryFormatter(NamedTuple):
     def _grouped(self, memories: Sequence[Memory], chars: int) -> str:
         groups: dict[str, list[str]] = {name: [] for name in (*CATEGORIES, "files")}
         for memory in memories:
-            groups["files" if memory.scope.shelf else memory.category].append(self.line(memory, chars))
+            groups["files" if memory.scope.collection else memory.category].append(self.line(memory, chars))
         return "\n".join("\n".join((f"{name}:", *lines)) for name, lines in groups.items() if lines)
 
     def line(self, memory: Memory, chars: int = FACT_CHARS) -> str:
@@ -133,7 +133,7 @@ class MemoryFormatter(NamedTuple):
         It names the memory's newer version, or the older one and until when that held.
         """
         score = self.scores.get(memory.memory_id)
-        is_piece = bool(memory.scope.shelf and memory.sources)
+        is_piece = bool(memory.scope.collection and memory.sources)
         about = (
             when(memory.time, self.now),
             safe(memory.speaker, PLACE_CHARS),

@@ -560,7 +560,7 @@ address: street live home
 """
 
 
-class Kin(NamedTuple):
+class Synonym(NamedTuple):
     """A synonym: its stem, how near it is (above 0, below 1), and the word."""
 
     stem: str
@@ -568,13 +568,13 @@ class Kin(NamedTuple):
     word: str
 
 
-def kin(stemmed: str) -> tuple[Kin, ...]:
+def synonyms(stemmed: str) -> tuple[Synonym, ...]:
     """Return the synonyms of a stem; none if it stands in no row."""
     return _table().get(stemmed, ())
 
 
 @cache
-def _table() -> dict[str, tuple[Kin, ...]]:
+def _table() -> dict[str, tuple[Synonym, ...]]:
     near: dict[str, dict[str, float]] = {}
     words: dict[str, str] = {}
     for row in _ROWS.replace("\n ", " ").strip().splitlines():
@@ -590,5 +590,6 @@ def _table() -> dict[str, tuple[Kin, ...]]:
                 if other != each:
                     near[each].setdefault(other, FELLOW)
     return {
-        word: tuple(Kin(other, value, words[other]) for other, value in others.items()) for word, others in near.items()
+        word: tuple(Synonym(other, value, words[other]) for other, value in others.items())
+        for word, others in near.items()
     }

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from squidbot.core.errors import BudgetError, RecallError
 from squidbot.core.memories import Memory, Scope, Source, View
-from squidbot.core.memory.asking import Memories, MemoryQuery, NewMemory
+from squidbot.core.memory.view import Memories, MemoryQuery, NewMemory
 
 from .shelves import ANN, BEN, METER, NOW, SessionContext, fact, named, shelf
 

@@ -9,11 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.memories import CATEGORIES, View
-from squidbot.core.memory.asking import Memories
 from squidbot.core.memory.chunks import DocumentCard
 from squidbot.core.memory.facts import TRAIT
-from squidbot.core.memory.injected import INDEX, InjectionLimits, cold_start, index, overview, profile, sections, traits
+from squidbot.core.memory.injection import (
+    INDEX,
+    InjectionLimits,
+    cold_start,
+    index,
+    overview,
+    profile,
+    sections,
+    traits,
+)
 from squidbot.core.memory.text import COUNTED
+from squidbot.core.memory.view import Memories
 from squidbot.core.view.renderer import fenced
 
 from .shelves import ANN, BEN, METER, NOW, SessionContext, fact, shelf

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from squidbot.core.events import Event
-    from squidbot.core.memories import Isolation, Said
+    from squidbot.core.memories import Isolation, NewSources
     from squidbot.core.messages import Role
 
 NOW = 1.7e9
@@ -95,7 +95,7 @@ class Chat:
 
     def every(self) -> list[Memory]:
         """Return all facts of all."""
-        return sorted(self.memories.said_in(self.session_id), key=lambda one: one.memory_id)
+        return sorted(self.memories.from_session(self.session_id), key=lambda one: one.memory_id)
 
 
 def test_messages_are_read_once_and_say_where_facts_are_from() -> None:
@@ -265,7 +265,7 @@ class Interrupted(InMemoryMemoryStore):
         memories: Sequence[Memory],
         mark: Mark | None = None,
         was: Mark | None = None,
-        said: Said | None = None,
+        said: NewSources | None = None,
         places: Mapping[str, str] | None = None,
     ) -> None:
         """Let it happen first."""
@@ -331,11 +331,11 @@ def test_forgotten_message_takes_the_facts_along_that_only_it_says() -> None:
     chat.say("I prefer tabs", whose=ANN)
     chat.say("I now prefer spaces, and I like tea")
     chat.learn()
-    assert len(chat.memories.unsay("s", [0])) == 1
+    assert len(chat.memories.forget_messages("s", [0])) == 1
     chat.memories._marks.clear()  # all is read once more
     assert chat.learn() == []
     assert chat.held(past=True) == ["The user prefers spaces.", "The user likes tea."]
-    assert chat.memories.unsay("s", [0, 7]) == chat.memories.unsay("t", [1]) == []
+    assert chat.memories.forget_messages("s", [0, 7]) == chat.memories.forget_messages("t", [1]) == []
 
 
 def test_fact_stays_while_a_message_says_it() -> None:
@@ -348,13 +348,13 @@ def test_fact_stays_while_a_message_says_it() -> None:
     assert chat.learn() == []
     (fact,) = chat.every()
     assert fact.sources == tuple(Source("s", seq, seq) for seq in range(3))
-    assert chat.memories.unsay("s", [0, 2]) == []
+    assert chat.memories.forget_messages("s", [0, 2]) == []
     chat.memories._marks.clear()
     chat.forget(0)
     chat.forget(2)
     assert chat.learn() == []
     assert [one.sources for one in chat.every()] == [(Source("s", 1, 1),)]
-    assert chat.memories.unsay("s", [1]) == [fact.memory_id]
+    assert chat.memories.forget_messages("s", [1]) == [fact.memory_id]
     assert chat.every() == []
 
 
@@ -365,7 +365,7 @@ def test_message_that_says_less_or_is_trusted_less_keeps_no_fact() -> None:
     chat.say("I prefer tabs.")
     chat.learn()
     (fact,) = chat.every()
-    assert chat.memories.unsay("s", [0]) == [fact.memory_id]
+    assert chat.memories.forget_messages("s", [0]) == [fact.memory_id]
 
 
 def test_fact_forgotten_while_it_is_said_again_is_learned_anew() -> None:
@@ -375,7 +375,7 @@ def test_fact_forgotten_while_it_is_said_again_is_learned_anew() -> None:
     chat.learn()
     chat.say("I live in Oslo.")
     held = chat.memories
-    chat.memories = Interrupted(lambda: chat.memories.unsay("s", [0]))
+    chat.memories = Interrupted(lambda: chat.memories.forget_messages("s", [0]))
     chat.memories.__dict__.update({name: value for name, value in vars(held).items() if name != "happens"})
     assert chat.learn() == ["The user lives in Oslo."]
     assert [one.sources for one in chat.every()] == [(Source("s", 1, 1),)]

@@ -10,8 +10,8 @@ import pytest
 from squidbot.adapters.stdlib import ExactIndex, InMemoryMemoryStore
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, StoreError
 from squidbot.core.memories import Scope, View
-from squidbot.core.memory.asking import Memories, MemoryQuery, NewMemory
-from squidbot.core.memory.meaning import BATCH_MEMORIES, SEARCH_MEMORIES, ByMeaning
+from squidbot.core.memory.semantic import BATCH_MEMORIES, SEARCH_MEMORIES, SemanticStore
+from squidbot.core.memory.view import Memories, MemoryQuery, NewMemory
 from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.core.vectors import VectorStore, unit
 from squidbot.testing import HashedWords, check_memory_store, made_memory
@@ -58,7 +58,7 @@ class Kept:
         self.inner = store or InMemoryMemoryStore()
         self.embedder = embedder or Subjects()
         self.told: list[str] = []
-        self.store = ByMeaning(self.inner, lambda: self.embedder, ExactIndex, self.told.append)
+        self.store = SemanticStore(self.inner, lambda: self.embedder, ExactIndex, self.told.append)
 
     def found(self, query: str) -> list[str]:
         """Return the texts of what is found."""
@@ -75,7 +75,7 @@ DOG = made_memory("Ann owns a beagle.")
 
 def test_store_by_meaning_passes_the_check_of_memory_stores() -> None:
     """It promises what the one promises that it stands before."""
-    check_memory_store(lambda: ByMeaning(InMemoryMemoryStore(), lambda: HashedWords(256), ExactIndex))
+    check_memory_store(lambda: SemanticStore(InMemoryMemoryStore(), lambda: HashedWords(256), ExactIndex))
     assert isinstance(InMemoryMemoryStore(), VectorStore)
 
 

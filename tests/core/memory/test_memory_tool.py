@@ -14,8 +14,8 @@ import squidbot
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core.errors import ConfigError, StoreError
 from squidbot.core.memories import CATEGORIES, View
-from squidbot.core.memory.asking import Memories
 from squidbot.core.memory.facts import utterances
+from squidbot.core.memory.view import Memories
 from squidbot.core.messages import Category, Cost
 from squidbot.core.tokens.counters import builtin_counter
 from squidbot.tools.session import ToolContext

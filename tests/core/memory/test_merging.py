@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.memories import CATEGORIES, Memory
-from squidbot.core.memory.asking import MOST_MERGES, alike, merges
 from squidbot.core.memory.facts import ABOUT, rank
+from squidbot.core.memory.view import MOST_MERGES, alike, merges
 
 from .shelves import fact
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.codecs.openai_chat import OpenAIChat
-from squidbot.core.memory.injected import PIECE_CHARS, READ_CHARS, READ_MESSAGES, MessageSearch
+from squidbot.core.memory.injection import PIECE_CHARS, READ_CHARS, READ_MESSAGES, MessageSearch
 from squidbot.core.messages import Category, Erasure
 from squidbot.testing.values import made_message
 

@@ -13,7 +13,7 @@ from squidbot.core.memories import Scope
 from squidbot.core.messages import Record
 from squidbot.core.transcript.scopes import SCOPE, scope_at
 
-ANN, BEN, NOBODY = Scope("t", "ann", shelf="x"), Scope(user="ben", bot="b"), Scope()
+ANN, BEN, NOBODY = Scope("t", "ann", collection="x"), Scope(user="ben", bot="b"), Scope()
 
 
 @given(st.lists(st.tuples(st.sampled_from((ANN, BEN, NOBODY)), st.integers(1, 3)), max_size=6))
@@ -55,7 +55,7 @@ def test_command_that_adds_to_a_session_leaves_it_to_whom_it_was() -> None:
         '{"first_seq": true}',
         '{"first_seq": -1}',
         '{"first_seq": 0, "user": 5}',
-        '{"first_seq": 0, "shelf": null}',
+        '{"first_seq": 0, "collection": null}',
         '{"first_seq": 0, "boat": "red"}',
     ],
 )

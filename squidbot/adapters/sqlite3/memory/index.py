@@ -20,14 +20,14 @@ from squidbot.adapters.sqlite3.memory import rows
 from squidbot.adapters.sqlite3.memory.rows import view_digest, view_digests
 from squidbot.core.memories import passage_of
 from squidbot.core.memory.search import FAMILY, NEIGHBOURS, RULES, idf, terms_of
-from squidbot.core.memory.words import FELLOW, kin, root
+from squidbot.core.memory.words import FELLOW, root, synonyms
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from squidbot.core.memories import Memory, Passage, View
-    from squidbot.core.memory.search import Query
+    from squidbot.core.memory.search import ParsedQuery
 
 
 # Beside that of the rules: raise it with every change of what is kept of terms.
@@ -379,7 +379,7 @@ class _Known(NamedTuple):
     weight: float
 
 
-def candidates(lists: Lists, query: Query, limit: int) -> tuple[list[int], Counted]:
+def candidates(lists: Lists, query: ParsedQuery, limit: int) -> tuple[list[int], Counted]:
     """Return at most `limit` memories of a view that may answer a query best, and what is known of the others."""
     counted = Counted(lists)
     having = defaultdict[int, float](float)
@@ -397,7 +397,7 @@ def candidates(lists: Lists, query: Query, limit: int) -> tuple[list[int], Count
 def _add_fellows(lists: Lists, known: Sequence[_Known], having: defaultdict[int, float]) -> None:
     """Add what memories count for that have another word of a term's subject, also of a term that nobody ever said."""
     for each in sorted(known, key=lambda each: each.memories)[:SUBJECTS]:
-        if fellows := tuple(fellow.stem for fellow in kin(each.term)):
+        if fellows := tuple(fellow.stem for fellow in synonyms(each.term)):
             for key in lists.newest([fellows], PAIRED):
                 having[key] += FELLOW * each.weight
 

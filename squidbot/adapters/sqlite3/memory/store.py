@@ -26,23 +26,23 @@ from squidbot.core.memories import (
     CARDS,
     Mark,
     View,
-    is_said_in,
+    is_from_session,
     is_same,
     passage_of,
     refuse_misfit,
     refuse_missing,
-    said_too,
-    unsaid,
+    with_sources,
+    without_messages,
 )
 from squidbot.core.memory.search import (
     CANDIDATES,
     NEIGHBOURS_OF,
     OF_DAYS,
-    Meaning,
+    ParsedQuery,
     PreparedPassage,
-    Query,
+    Similarity,
+    features_of,
     is_sought,
-    prepared,
     score,
 )
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from squidbot.adapters.sqlite3.memory.vectors import Vector
     from squidbot.adapters.sqlite3.rows import Cell
-    from squidbot.core.memories import FactCategory, Hit, Memory, Passage, Said, Source
+    from squidbot.core.memories import FactCategory, Memory, MemoryHit, NewSources, Passage, Source
     from squidbot.core.vectors import Meant
 
 
@@ -94,7 +94,7 @@ def said_in(connection: sqlite3.Connection, session_id: str) -> list[Memory]:
     return [memory for _, memory in _said_in(connection, session_id)]
 
 
-def say(connection: sqlite3.Connection, said: Said) -> None:
+def say(connection: sqlite3.Connection, said: NewSources) -> None:
     """Give memories sources that they do not have yet, by id, within a transaction.
 
     Raises:
@@ -104,7 +104,7 @@ def say(connection: sqlite3.Connection, said: Said) -> None:
     refuse_missing(said, rows.keys_of(connection, said))
     for memory_id, sources in said.items():
         key, old = _found(connection, memory_id)
-        if (more := said_too(old, sources)) is not old:
+        if (more := with_sources(old, sources)) is not old:
             rows.rewrite(connection, key, more)
 
 
@@ -117,7 +117,7 @@ def without(
         DamagedMemoryError: a row does not match its checksum.
     """
     for key, memory in _said_in(connection, session_id):
-        if (left := unsaid(memory, session_id, seqs)) != memory.sources:
+        if (left := without_messages(memory, session_id, seqs)) != memory.sources:
             yield key, memory, left
 
 
@@ -125,7 +125,7 @@ def _said_in(connection: sqlite3.Connection, session_id: str) -> list[tuple[int,
     named = json_text(session_id).encode("utf-8", "surrogatepass")
     ids = [plain(memory_id) for (memory_id,) in connection.execute(SOURCED, (named,)).fetchall()]
     found = (rows.find(connection, memory_id) for memory_id in ids)
-    return [each for each in found if each and is_said_in(each[1], session_id)]
+    return [each for each in found if each and is_from_session(each[1], session_id)]
 
 
 def _found(connection: sqlite3.Connection, memory_id: str) -> tuple[int, Memory]:
@@ -153,7 +153,7 @@ def add(connection: sqlite3.Connection, memories: Sequence[Memory], *, indexes: 
         if found is None:
             if memory.supersedes:
                 _supersede(connection, memory, new, indexes=indexes)
-            if memory.scope.shelf == CARDS:
+            if memory.scope.collection == CARDS:
                 rows.make_cards(connection)
             rows.insert(connection, key, memory)
             new[key] = memory
@@ -296,13 +296,13 @@ class Wanted(NamedTuple):
     past: bool
 
 
-def searched(connection: sqlite3.Connection, wanted: Wanted, meant: Meant | None) -> list[Hit]:
+def searched(connection: sqlite3.Connection, wanted: Wanted, meant: Meant | None) -> list[MemoryHit]:
     """Return what answers a query, best first, within a transaction that sees the same memories all the time.
 
     Raises:
         DamagedIndexError: the index has to be made anew.
     """
-    query = Query.of(wanted.query, wanted.now)
+    query = ParsedQuery.of(wanted.query, wanted.now)
     with index_errors():
         lists = index.lists(connection, wanted.view, past=wanted.past)
         share = FEWER_FRACTION if meant and lists.among > MANY_MEMORIES else 1
@@ -317,9 +317,9 @@ def searched(connection: sqlite3.Connection, wanted: Wanted, meant: Meant | None
     found |= _seen(connection, wanted, (key for key in beside if key not in found))
     meaning = _meaning(connection, meant, found) if meant else None
     # Who of these speaks is known only now: a name in the query may be a speaker's.
-    query = Query.of(wanted.query, wanted.now, {passage.speaker for passage in found.values()})
+    query = ParsedQuery.of(wanted.query, wanted.now, {passage.speaker for passage in found.values()})
     with index_errors():
-        ranked = score(query, [PreparedPassage(each, prepared(each)) for each in found.values()], counted, meaning)
+        ranked = score(query, [PreparedPassage(each, features_of(each)) for each in found.values()], counted, meaning)
     return ranked[: wanted.limit]
 
 
@@ -333,9 +333,9 @@ def _seen(connection: sqlite3.Connection, wanted: Wanted, keys: Iterable[int]) -
     }
 
 
-def _meaning(connection: sqlite3.Connection, meant: Meant, found: Mapping[int, Passage]) -> Meaning:
+def _meaning(connection: sqlite3.Connection, meant: Meant, found: Mapping[int, Passage]) -> Similarity:
     similar = vectors.cosines(connection, meant, list(found))
-    return Meaning({found[key].key: cosine for key, cosine in similar.items()}, meant.even)
+    return Similarity({found[key].key: cosine for key, cosine in similar.items()}, meant.even)
 
 
 # The files beside a store that are views of its vectors: what lies there under its name may hold what
@@ -490,7 +490,7 @@ class SqliteMemoryStore(OpenedFile):
         memories: Sequence[Memory],
         mark: Mark | None = None,
         was: Mark | None = None,
-        said: Said | None = None,
+        said: NewSources | None = None,
         places: Mapping[str, str] | None = None,
     ) -> None:
         """Store memories in one transaction; durable on return, and found at once. An equal one does nothing.
@@ -550,7 +550,7 @@ class SqliteMemoryStore(OpenedFile):
         """
         self._written(lambda connection, indexes: supersede(connection, places, indexes=indexes))
 
-    def said_in(self, session_id: str) -> list[Memory]:
+    def from_session(self, session_id: str) -> list[Memory]:
         """Return all memories that name a session among their sources, history too; each row is looked at.
 
         Raises:
@@ -559,7 +559,7 @@ class SqliteMemoryStore(OpenedFile):
         with self._reading as connection:
             return said_in(connection, session_id)
 
-    def unsay(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
+    def forget_messages(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
         """Take messages out of the sources of memories; return the ids of those that were forgotten by that.
 
         Raises:
@@ -619,7 +619,7 @@ class SqliteMemoryStore(OpenedFile):
         now: float,
         past: bool = False,
         meant: Meant | None = None,
-    ) -> list[Hit]:
+    ) -> list[MemoryHit]:
         """Return the memories of a view that answer a query, best first, ties newest first; with `meant` vectors speak.
 
         What waits for being indexed is indexed first, which writes to the file. A damaged index is made anew; a memory
@@ -632,7 +632,7 @@ class SqliteMemoryStore(OpenedFile):
         if not is_sought(query, now) or limit <= 0:
             return []
 
-        def search_once() -> list[Hit]:
+        def search_once() -> list[MemoryHit]:
             while self._is_behind():
                 with self._writing as connection:
                     index.catch_up(connection)

@@ -31,7 +31,7 @@ def test_card_comes_back_as_it_was_when_it_is_kept_as_a_memory(card: DocumentCar
     memory = card.memory(ANN)
     refuse_misfit(memory)
     assert DocumentCard.of(memory) == card
-    assert memory.scope == ANN._replace(shelf=CARDS)
+    assert memory.scope == ANN._replace(collection=CARDS)
 
 
 def test_card_has_another_id_when_the_file_says_something_else() -> None:
@@ -49,7 +49,7 @@ def test_id_of_a_piece_follows_from_its_words_and_where_they_stand() -> None:
     assert len({*ids, *ids_of(pieces, "b.md", ANN), *ids_of(pieces, "a.md", Scope())}) == 12
     assert ids_of([Chunk("Sun."), *pieces], "a.md", ANN)[1:] == ids
     memories = memories_of(pieces, CARD, ANN)
-    assert [(one.text, one.sources[0].first_seq, one.scope.shelf) for one in memories] == [
+    assert [(one.text, one.sources[0].first_seq, one.scope.collection) for one in memories] == [
         ("May\nRain.", 0, FILES), ("May\nRain.", 1, FILES), ("June\nRain.", 2, FILES), ("Rain.", 3, FILES),
     ]  # fmt: skip
 

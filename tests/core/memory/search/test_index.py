@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from squidbot.core.memories import Passage
-from squidbot.core.memory.search import MIN_RELEVANCE, Index, PreparedPassage, Query, lookups, prepared, score
+from squidbot.core.memory.search import MIN_RELEVANCE, Index, ParsedQuery, PreparedPassage, features_of, lookups, score
 
 from .talk import NOW, at, passages
 
@@ -166,7 +166,7 @@ def test_other_scripts_are_found_by_their_words() -> None:
 
 def test_candidates_are_looked_up_by_terms_and_their_kin() -> None:
     """Its own terms count fully, others less."""
-    wanted = lookups(Query.of("Which pets does Ada have?", names=["Ada"]))
+    wanted = lookups(ParsedQuery.of("Which pets does Ada have?", names=["Ada"]))
     assert wanted["pet"] == 1
     assert 0 < wanted["dog"] < 1
     assert "ada" not in wanted
@@ -197,7 +197,7 @@ def test_what_tells_least_is_not_looked_for_where_there_is_too_much_of_it(monkey
     index = Index([Passage(str(each), "oats and barley", time=float(each)) for each in range(9)])
     index.add([Passage("rare", "oats for the barge", time=0.0)])
     assert [hit.key for hit in index.search("Which barge has oats?", 1)] == ["rare"]
-    assert len(index.candidates(Query.of("Which barge has oats?"), 1)) == 1
+    assert len(index.candidates(ParsedQuery.of("Which barge has oats?"), 1)) == 1
     assert len(index.search("Which barge has oats?", 5)) == 5
     assert index.search("oats", 1)[0].key == "8"
 
@@ -246,7 +246,9 @@ def test_the_same_hit_tells_less_among_very_many() -> None:
     """Where there is much, much is found by chance; among few nothing changes."""
     passage = Passage("a", "The ferry was late.")
     scores = [
-        score(Query.of("the late harbour"), [PreparedPassage(passage, prepared(passage))], Many(passages))[0].score
+        score(ParsedQuery.of("the late harbour"), [PreparedPassage(passage, features_of(passage))], Many(passages))[
+            0
+        ].score
         for passages in (1, 600, 10_000, 1_000_000)
     ]
     assert scores[0] == scores[1] > scores[2] > scores[3] > 0

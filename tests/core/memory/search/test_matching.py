@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from squidbot.core.memory.search import FAMILY, Query, idf, strengths, weights_of
+from squidbot.core.memory.search import FAMILY, ParsedQuery, idf, strengths, weights_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -28,12 +28,12 @@ class Counted:
 def found(query: str, text: str, statistics: Counted) -> list[float]:
     """Return how much of each term of a query a text of stems has."""
     terms = text.split()
-    return strengths(terms, weights_of(Query.of(query), terms, statistics), statistics.average_terms)
+    return strengths(terms, weights_of(ParsedQuery.of(query), terms, statistics), statistics.average_terms)
 
 
 def test_a_rare_word_counts_more_and_one_that_nobody_said_less_than_its_rarity() -> None:
     """All shares are 1 together."""
-    weights = weights_of(Query.of("barge gate flotsam"), (), Counted(barg=2, gat=50))
+    weights = weights_of(ParsedQuery.of("barge gate flotsam"), (), Counted(barg=2, gat=50))
     barge, gate, flotsam = weights.shares
     assert barge > gate
     assert flotsam < idf(0, 100)

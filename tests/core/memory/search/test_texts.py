@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.memories import Passage
-from squidbot.core.memory.search import Query, lower_words, prepared, terms_of
-from squidbot.core.memory.words import STOP_WORDS, kin, root, stem
+from squidbot.core.memory.search import ParsedQuery, features_of, lower_words, terms_of
+from squidbot.core.memory.words import STOP_WORDS, root, stem, synonyms
 
 from .talk import at
 
@@ -63,16 +63,16 @@ def test_any_word_has_a_stem_and_a_root(word: str) -> None:
 def test_kin_is_mutual_and_never_as_near_as_the_word_itself() -> None:
     """Whoever is asked for finds the other; stop words are nobody's kin."""
     for word in ("pet", "dog", "music", "kid", "bakery", "database"):
-        for other in kin(stem(word)):
+        for other in synonyms(stem(word)):
             assert 0 < other.near < 1
-            assert stem(word) in {back.stem for back in kin(other.stem)}
-    assert kin("xyzzy") == ()
-    assert all(other.stem not in STOP_WORDS for other in kin("pet"))
+            assert stem(word) in {back.stem for back in synonyms(other.stem)}
+    assert synonyms("xyzzy") == ()
+    assert all(other.stem not in STOP_WORDS for other in synonyms("pet"))
 
 
 def test_a_passage_is_seen_at_a_glance() -> None:
     """Its terms in order, its days, what it asks, who speaks of himself, names and numbers."""
-    seen = prepared(
+    seen = features_of(
         Passage("k", "Yesterday I showed Ilse Moen my three kettles. Don't you like kettles?", "", at("2031-05-20"))
     )
     assert seen.terms == ("yesterday", "show", "ils", "moen", "thre", "kettl", "kettl")
@@ -81,7 +81,7 @@ def test_a_passage_is_seen_at_a_glance() -> None:
     assert seen.names == 2
     assert len(seen.days) == 1
     assert 0 < seen.own_fraction < 0.3
-    plain = prepared(Passage("k", "It rained."))
+    plain = features_of(Passage("k", "It rained."))
     assert plain == (("rain",), (), False, 0.0, 0, False)
 
 
@@ -108,22 +108,22 @@ def test_names_in_code_are_cut_at_their_joints() -> None:
 )
 def test_a_question_says_what_it_asks_for(text: str, when: bool, amount: bool, name: bool) -> None:  # noqa: FBT001
     """A time, a number, or a name."""
-    query = Query.of(text)
+    query = ParsedQuery.of(text)
     assert (query.asks_when, query.asks_amount, query.asks_name) == (when, amount, name)
 
 
 def test_speakers_are_asked_about_and_not_looked_for() -> None:
     """By any word of their names; dates are compared, not looked for."""
-    query = Query.of("What did Ada Holt buy on 8 May 2031?", at("2031-09-01"), ["Ada Holt", "Bo"])
+    query = ParsedQuery.of("What did Ada Holt buy on 8 May 2031?", at("2031-09-01"), ["Ada Holt", "Bo"])
     assert query.terms == ("buy",)
     assert query.named == {stem("ada"), stem("holt")}
     assert len(query.days) == 1
-    assert Query.of("On 8 May 2031", at("2031-09-01")).terms
+    assert ParsedQuery.of("On 8 May 2031", at("2031-09-01")).terms
 
 
 def test_words_stand_beside_the_terms_that_they_became() -> None:
     """For a store whose index has words of its own."""
-    query = Query.of("Which kettles did Ada's children buy?", names=["Ada"])
+    query = ParsedQuery.of("Which kettles did Ada's children buy?", names=["Ada"])
     assert dict(zip(query.terms, query.words, strict=True)) == {"kettl": "kettles", "child": "children", "buy": "buy"}
 
 
@@ -149,6 +149,6 @@ def test_every_form_of_a_word_meets_the_word(form: str, base: str) -> None:
 
 def test_no_word_of_one_subject_is_nearer_than_its_subject() -> None:
     """The words of software are subjects as others are; none stands for itself."""
-    assert {"crash", "fix"} <= {each.word for each in kin(stem("bugs"))}
-    assert {"folder", "path"} <= {each.word for each in kin(stem("file"))}
-    assert all(each.stem != term and 0 < each.near < 1 for term in ("bug", "fil", "hous") for each in kin(term))
+    assert {"crash", "fix"} <= {each.word for each in synonyms(stem("bugs"))}
+    assert {"folder", "path"} <= {each.word for each in synonyms(stem("file"))}
+    assert all(each.stem != term and 0 < each.near < 1 for term in ("bug", "fil", "hous") for each in synonyms(term))

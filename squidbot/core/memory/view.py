@@ -11,8 +11,8 @@ from squidbot.core.errors import BudgetError, NotFoundError, RecallError
 from squidbot.core.memories import CARDS, CATEGORIES, FactCategory, Memory, Source, memory_id_of
 from squidbot.core.memory.chunks import FILES
 from squidbot.core.memory.facts import about, is_negation, rank, words_of
-from squidbot.core.memory.meaning import ByMeaning
 from squidbot.core.memory.search import BLOCK, distinct, weighed
+from squidbot.core.memory.semantic import SemanticStore
 from squidbot.core.memory.text import COUNTED, MemoryFormatter, MemoryPage, counted, framed, read_id, safe, when
 from squidbot.core.redaction import Redactor
 from squidbot.core.vectors import dot
@@ -21,7 +21,7 @@ from squidbot.core.view.marks import HINTS, Hints
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from squidbot.core.memories import Hit, Trust, View
+    from squidbot.core.memories import MemoryHit, Trust, View
     from squidbot.core.ports import MemoryStore
     from squidbot.core.tokens.counters import Meter
 
@@ -267,7 +267,7 @@ class Memories:
         older = self._seen([memory.supersedes])
         kept = f" What it had replaced is still kept as {older[0].memory_id}; forget that, too?" if older else ""
         where = f"from {memory.category}"
-        if memory.scope.shelf:
+        if memory.scope.collection:
             where = f"and is not taken from {safe(memory.sources[0].path)} again while that says the same"
         return self._plain(f"forgot {memory.memory_id}", f"It is gone for good {where}.{kept}")
 
@@ -286,7 +286,7 @@ class Memories:
     @property
     def _by_words(self) -> MemoryStore:
         """The store without vectors: requests and new facts don't wait for an embedder."""
-        return self.store.by_words if isinstance(self.store, ByMeaning) else self.store
+        return self.store.by_words if isinstance(self.store, SemanticStore) else self.store
 
     def _hits(self, asked: MemoryQuery, now: float) -> tuple[list[Memory], dict[str, float]]:
         """Return the memories of a page and one more, each text once, and the scores of all hits."""
@@ -308,7 +308,7 @@ class Memories:
         memories = self.chosen(asked.query, memories) if self.chosen else memories
         return memories[asked.offset :][: asked.limit + 1], {hit.key: hit.score for hits in found for hit in hits}
 
-    def _relevant(self, hits: Sequence[Hit], now: float) -> list[Memory]:
+    def _relevant(self, hits: Sequence[MemoryHit], now: float) -> list[Memory]:
         """Return the memories of hits that answer well enough, in their final order."""
         relevant = [hit for hit in hits if hit.score >= self.min_relevance]
         seen = {memory.memory_id: memory for memory in self._seen(hit.key for hit in relevant)}
@@ -325,7 +325,7 @@ class Memories:
     def _replaceable(self, memory_id: str) -> Memory:
         """Return the fact of an id, which still holds."""
         old = self.one(memory_id)
-        if old.scope.shelf:
+        if old.scope.collection:
             raise RecallError(f"{old.memory_id} is what a file says, {safe(old.sources[0].path)}: it is changed there")
         if old.superseded_by:
             raise RecallError(f"{old.memory_id} was replaced by {old.superseded_by} before; replace that one")

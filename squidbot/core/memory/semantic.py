@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from squidbot.core.memories import FactCategory, Hit, Mark, Memory, Said, View
+    from squidbot.core.memories import FactCategory, Mark, Memory, MemoryHit, NewSources, View
     from squidbot.core.ports import Embedder
     from squidbot.core.vectors import VectorIndex, VectorStore
 
@@ -37,12 +37,12 @@ class VectorBackend(NamedTuple):
     nearest: Nearest
 
 
-def spoken(memory: Memory) -> str:
+def vector_text(memory: Memory) -> str:
     """Return the text of a memory's vector: the speaker belongs to its meaning."""
     return f"{memory.speaker}: {memory.text}" if memory.speaker else memory.text
 
 
-class ByMeaning:
+class SemanticStore:
     """A MemoryStore over a store with vectors; threads may share it.
 
     `add` is as fast as without vectors, and new memories are found by their words at once. `embed` makes their vectors
@@ -90,7 +90,7 @@ class ByMeaning:
         memories: Sequence[Memory],
         mark: Mark | None = None,
         was: Mark | None = None,
-        said: Said | None = None,
+        said: NewSources | None = None,
         places: Mapping[str, str] | None = None,
     ) -> None:
         """Store memories in one transaction; durable on return, and found by their words at once.
@@ -117,22 +117,22 @@ class ByMeaning:
         """
         self._store.supersede(places)
 
-    def said_in(self, session_id: str) -> list[Memory]:
+    def from_session(self, session_id: str) -> list[Memory]:
         """Return all memories that name a session among their sources, history too, in any order.
 
         Raises:
             DamagedStoreError: a row does not match its checksum.
         """
-        return self._store.said_in(session_id)
+        return self._store.from_session(session_id)
 
-    def unsay(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
+    def forget_messages(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
         """Take messages out of the sources of memories; return the ids of those that were forgotten by that.
 
         Raises:
             StoreError: nothing was changed.
         """
-        with self._forgetting([memory.memory_id for memory in self._store.said_in(session_id)]):
-            return self._store.unsay(session_id, seqs, reason)
+        with self._forgetting([memory.memory_id for memory in self._store.from_session(session_id)]):
+            return self._store.forget_messages(session_id, seqs, reason)
 
     def exchange(self, gone: Sequence[str], memories: Sequence[Memory], reason: str = "") -> None:
         """Forget memories and add others in one transaction.
@@ -164,7 +164,7 @@ class ByMeaning:
         """
         return self._store.listed(view, category, limit=limit, after=after, past=past)
 
-    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[Hit]:
+    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[MemoryHit]:
         """Return the memories of a view that answer a query, by words and vectors, best first, ties newest first.
 
         Raises:
@@ -293,7 +293,7 @@ class ByMeaning:
 
     def _near(self, memories: Sequence[Memory], view: View) -> dict[str, dict[str, float]]:
         embedder, nearest = self.opened()
-        vectors = _vectors(embedder, [spoken(each) for each in memories])
+        vectors = _vectors(embedder, [vector_text(each) for each in memories])
         made = {each.memory_id: vector for each, vector in zip(memories, vectors, strict=True)}
         self._store.put_vectors(embedder.name, embedder.dimensions, made)
         found = {name: nearest.search(vector, view, limit=NEAREST) for name, vector in made.items()}
@@ -309,7 +309,7 @@ class ByMeaning:
             return
         made: Mapping[str, tuple[float, ...]]
         try:
-            vectors = _vectors(embedder, [spoken(each) for each in memories])
+            vectors = _vectors(embedder, [vector_text(each) for each in memories])
             made = {each.memory_id: vector for each, vector in zip(memories, vectors, strict=True)}
         except (ContextOverflowError, LLMError) as error:
             if isinstance(error, LLMError) and error.kind != "unusable":

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.memories import CARDS, CATEGORIES, Passage
 from squidbot.core.memory.facts import TRAIT
-from squidbot.core.memory.search import CANDIDATES, PreparedPassage, Query, prepared, score
+from squidbot.core.memory.search import CANDIDATES, ParsedQuery, PreparedPassage, features_of, score
 from squidbot.core.memory.text import COUNTED, MemoryFormatter, MemoryPage, counted, framed, safe
-from squidbot.core.memory.words import kin
+from squidbot.core.memory.words import synonyms
 from squidbot.core.messages import Category
 from squidbot.core.plan import REMEMBERED, Section
 from squidbot.core.recall.history import searched_text
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from squidbot.core.memories import FactCategory, Memory, View
-    from squidbot.core.memory.asking import Memories
+    from squidbot.core.memory.view import Memories
     from squidbot.core.messages import Cost, Found, StoredMessage
     from squidbot.core.ports import Codec, MemoryStore, TranscriptStore
     from squidbot.core.tokens.counters import Meter
@@ -239,7 +239,7 @@ class MessageSearch:
         phrases = read_query(query).phrases
         first = self.transcripts.search(self.session_id, query, CANDIDATES)
         try:
-            asked = Query.of(query, now)
+            asked = ParsedQuery.of(query, now)
         except ValueError:  # nothing but data, as hashes
             yield from self._rest(query, first, set())
             return
@@ -250,9 +250,9 @@ class MessageSearch:
                 yield rows[seq], chance
         yield from self._rest(query, first, set(rows))
 
-    def _of_subjects(self, asked: Query) -> list[int]:
+    def _of_subjects(self, asked: ParsedQuery) -> list[int]:
         """Return the messages that have synonyms of the query's words."""
-        fellows = list(dict.fromkeys(each.word for term in asked.terms for each in kin(term)))[:QUERY_WORDS]
+        fellows = list(dict.fromkeys(each.word for term in asked.terms for each in synonyms(term)))[:QUERY_WORDS]
         found = self.transcripts.search(self.session_id, " ".join(fellows), FELLOWS) if fellows else []
         return [each.seq for each in found]
 
@@ -290,8 +290,8 @@ class MessageSearch:
         """Return the seqs of rows with their scores, best first, ties newest first."""
         terms = [term for word in read_query(query).words for alternative in word for term in alternative]
         passages = list(_passages(rows, texts, terms))
-        asked = Query.of(query, now, {each.speaker for each in passages})
-        candidates = [PreparedPassage(each, prepared(each)) for each in passages]
+        asked = ParsedQuery.of(query, now, {each.speaker for each in passages})
+        candidates = [PreparedPassage(each, features_of(each)) for each in passages]
         known = _MessageStatistics(candidates, having, self.transcripts.head(self.session_id)[0])
         hits = [(int(hit.key), hit.score) for hit in score(asked, candidates, known)]
         return sorted(hits, key=lambda hit: (-hit[1], -hit[0]))
