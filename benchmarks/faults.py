@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from squidbot.core.session import Session
+    from squidbot.core.session import CoreSession
 
 __all__ = ["measure"]
 
@@ -86,7 +86,7 @@ def _huge(result: Result, folder: Path, huge_mb: int, progress: Callable[[str], 
         result.bars.append(Bar(name, figures[3], at_most=1.5))
 
 
-def _appends(session: Session, huge_mb: int) -> tuple[float, ...]:
+def _appends(session: CoreSession, huge_mb: int) -> tuple[float, ...]:
     host, usual, control, huge, after = Host(), Times(), Times(), Times(), Times()
     text = "All of it: " + "x" * (huge_mb * 2**20)
     for _ in range(HUGE):
@@ -103,7 +103,7 @@ def _appends(session: Session, huge_mb: int) -> tuple[float, ...]:
     return *cpu, cpu[2] / cpu[1], *(one.wall_ms(0.5) for one in (*kinds, huge))
 
 
-def _exchange(session: Session, host: Host, times: Times) -> None:
+def _exchange(session: CoreSession, host: Host, times: Times) -> None:
     """Have an exchange; the recording of its first call counts."""
     for number, call in enumerate(host.turn()):
         made = session.assemble(call.incoming, host.inputs)

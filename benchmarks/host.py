@@ -16,7 +16,7 @@ from squidbot.core.tokens.counters import Meter, builtin_counter
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from squidbot.core.engine import Session
+    from squidbot.core.engine import CoreSession
     from squidbot.core.events import Event
     from squidbot.core.messages import Message
     from squidbot.core.ports import SummaryStore, TokenCounter, TranscriptStore
@@ -65,7 +65,7 @@ class Stores(NamedTuple):
 
 def open_session(
     stores: Stores, window_tokens: int, session_id: str = SESSION, counter: TokenCounter | None = None
-) -> Session:
+) -> CoreSession:
     """Return a new session object with the default reserve and strategy; `counter` None: the default one."""
     meter = Meter(counter or builtin_counter("classes"))
     window = open_window(WindowSettings(window_tokens), meter.name, meter.certificate)

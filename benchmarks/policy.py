@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from benchmarks.host import Call
-    from squidbot.core.engine import Session
+    from squidbot.core.engine import CoreSession
     from squidbot.core.messages import Part
     from squidbot.core.ports import TokenCounter
 
@@ -94,7 +94,9 @@ class Replay:
         """Open an empty session; `counter` is the real tokenizer, with which the engine counts, too, if `exact`."""
         store = InMemoryStore()
         self.window_tokens = window_tokens
-        self._session: Session = open_session(Stores(store, store), window_tokens, counter=counter if exact else None)
+        self._session: CoreSession = open_session(
+            Stores(store, store), window_tokens, counter=counter if exact else None
+        )
         window = self._session.window
         self.name = f"{window_tokens:,} {'exact' if exact else window.counter}"
         self.ledger = Ledger(counter, window.window_tokens - window.reserved_output_tokens)

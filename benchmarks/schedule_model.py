@@ -22,8 +22,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.compaction.planner import filled
-from squidbot.core.compaction.pressure import HEADER_TOKENS
+from squidbot.core.compaction.planner import HEADER_TOKENS, filled
 from squidbot.core.plan import Representation
 from squidbot.core.view.steps import session_blocks
 

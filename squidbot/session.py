@@ -33,7 +33,7 @@ from squidbot.core.errors import ArgumentError, NotFoundError
 from squidbot.core.messages import Message, StoredMessage, Usage
 from squidbot.memory import NOBODY
 from squidbot.services.documents import CapPolicy, DocumentCaps
-from squidbot.services.injected import Call, Unasked, is_searchable
+from squidbot.services.injected import MemoryCall, UnpromptedMemory, is_searchable
 from squidbot.tools.session import SessionTools
 from squidbot.tools.tool import Answer, definition
 from squidbot.wiring.extensions import SessionHooks
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from squidbot.bootstrap import Wired
-    from squidbot.core.engine import Session as CoreSession
+    from squidbot.core.engine import CoreSession
     from squidbot.core.forgetting import ForgetResult
     from squidbot.core.memories import Scope
     from squidbot.core.messages import ContextWindow
@@ -363,7 +363,9 @@ class Session:
             sections=self._documents.sections(memory, summary),
             notice=notice,
             now=now,
-            unasked=Unasked(self.wired, Call(self.session_id, self.scope, self.meter, now, is_searchable(definitions))),
+            unprompted=UnpromptedMemory(
+                self.wired, MemoryCall(self.session_id, self.scope, self.meter, now, is_searchable(definitions))
+            ),
             extended=self._place.asking(now),
         )
         incoming = [*unstored(self._spoken(said, "user", sender), self.wired.codecs)]

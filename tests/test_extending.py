@@ -411,7 +411,7 @@ def test_summarize_writes_in_the_place_of_the_model_and_is_checked_as_it_is() ->
     with loaded(store, extension(summarize=summary), window={"default": 8192}) as engine:
         session = engine.session("s")
         list(said(session, 60))
-        done = squidbot.SummaryWorker(llm).run(session, reason="request", now=1e6)
+        done = squidbot.Jobs(llm).run(session, reason="request", now=1e6)
     assert [one.summary is not None for one in done][:2] == [False, True]
     made = next(one.summary for one in done if one.summary)
     assert "The keeper asked" in made.text

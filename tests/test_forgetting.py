@@ -125,7 +125,7 @@ import os, signal, sys
 from pathlib import Path
 from tests.test_forgetting import ANN, SAID, engine_in, talk
 from squidbot.services import forget as forgetting
-from squidbot.core.engine import Session
+from squidbot.core.engine import CoreSession
 at, folder = sys.argv[1], Path(sys.argv[2])
 def dies(*given, **named):
     os.kill(os.getpid(), signal.SIGKILL)
@@ -133,7 +133,7 @@ with engine_in(folder) as engine:
     session = talk(engine, "ann/1", SAID, "The Walrus is fed.")
     other = engine.session("ann/2", window_tokens=8_192, scope=ANN)
     other.record(other.assemble("Hello.").incoming, "Hi.")
-    owner = Session if at == "forget" else forgetting
+    owner = CoreSession if at == "forget" else forgetting
     setattr(owner, at, dies)
     session.forget(0) if sys.argv[3] == "message" else engine.forget_session("ann/1")
 """

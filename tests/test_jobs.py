@@ -75,7 +75,7 @@ def test_summaries_are_written_on_demand_and_shown_after_the_next_event(tmp_path
     with squidbot.load(settings) as engine:
         session = engine.session("s", window_tokens=16_384)
         talk(session, 50)
-        jobs = squidbot.SummaryWorker(ScriptedLLM(GOOD))
+        jobs = squidbot.Jobs(ScriptedLLM(GOOD))
         due = jobs.due(session, now=50.0)
         assert due
         done = jobs.run(session, now=50.0)
@@ -85,7 +85,7 @@ def test_summaries_are_written_on_demand_and_shown_after_the_next_event(tmp_path
     assert shown & {one.summary.summary_id for one in done if one.summary}
     with squidbot.load(settings) as engine:
         again = engine.session("s", window_tokens=16_384)
-        made = {(job.first_seq, job.level) for job in squidbot.SummaryWorker(ScriptedLLM(GOOD)).due(again, now=90.0)}
+        made = {(job.first_seq, job.level) for job in squidbot.Jobs(ScriptedLLM(GOOD)).due(again, now=90.0)}
         assert made.isdisjoint((job.first_seq, job.level) for job in due)
 
 
@@ -105,7 +105,7 @@ def test_foreign_failure_is_an_event_and_the_turn_goes_on() -> None:
     with squidbot.load({}, extensions=[heard]) as engine:
         session = engine.session("s", window_tokens=16_384)
         talk(session, 50)
-        (done,) = squidbot.SummaryWorker(Broken()).run(session, limit=1)
+        (done,) = squidbot.Jobs(Broken()).run(session, limit=1)
         assert done.summary is None
         assert done.why == "unreachable: RuntimeError: the socket is gone"
         (told,) = heard.named(events.COMPRESSION_ERROR)
@@ -127,7 +127,7 @@ def test_one_session_is_worked_on_once_at_a_time() -> None:
         one, two = (engine.session(name, window_tokens=16_384) for name in ("one", "two"))
         talk(one, 50)
         talk(two, 50)
-        jobs = squidbot.SummaryWorker(ScriptedLLM(slow))
+        jobs = squidbot.Jobs(ScriptedLLM(slow))
         thread = threading.Thread(target=jobs.run, args=(one,), kwargs={"limit": 1}, daemon=True)
         thread.start()
         assert asked.wait(10.0)
@@ -142,7 +142,7 @@ def test_one_session_is_worked_on_once_at_a_time() -> None:
 
 def test_thread_works_when_it_is_poked_and_ends_when_it_is_told() -> None:
     """On the sessions that are watched; it can be started again."""
-    with squidbot.load({}) as engine, squidbot.SummaryWorker(ScriptedLLM(GOOD)) as jobs:
+    with squidbot.load({}) as engine, squidbot.Jobs(ScriptedLLM(GOOD)) as jobs:
         watched, other = (engine.session(name, window_tokens=16_384) for name in ("watched", "other"))
         talk(watched, 50)
         talk(other, 50)
@@ -161,7 +161,7 @@ def test_thread_works_when_it_is_poked_and_ends_when_it_is_told() -> None:
 
 def test_thread_looks_for_blocks_before_a_pause_at_its_interval() -> None:
     """Nobody pokes it (B-40)."""
-    with squidbot.load({}) as engine, squidbot.SummaryWorker(ScriptedLLM(GOOD)) as jobs:
+    with squidbot.load({}) as engine, squidbot.Jobs(ScriptedLLM(GOOD)) as jobs:
         session = engine.session("s", window_tokens=131_072)
         talk(session, 12)
         assert jobs.due(session) == ()
@@ -175,7 +175,7 @@ def test_thread_looks_for_blocks_before_a_pause_at_its_interval() -> None:
 def test_thread_lives_on_where_a_store_fails() -> None:
     """The others are told, and the next session has its turn."""
     heard = Heard()
-    with squidbot.load({}, extensions=[heard]) as engine, squidbot.SummaryWorker(ScriptedLLM(GOOD)) as jobs:
+    with squidbot.load({}, extensions=[heard]) as engine, squidbot.Jobs(ScriptedLLM(GOOD)) as jobs:
         bad, good = (engine.session(name, window_tokens=16_384) for name in ("bad", "good"))
         talk(bad, 50)
         talk(good, 50)
@@ -383,7 +383,7 @@ def said(session: squidbot.Session, turn: int) -> list[dict[str, object]]:
 
 def test_thread_keeps_its_interval_while_it_is_poked_all_the_time() -> None:
     """A host with a turn each second must not keep blocks before a pause from being summarized."""
-    with squidbot.load({}) as engine, squidbot.SummaryWorker(ScriptedLLM(GOOD)) as jobs:
+    with squidbot.load({}) as engine, squidbot.Jobs(ScriptedLLM(GOOD)) as jobs:
         session = engine.session("s", window_tokens=131_072)
         talk(session, 12)
         jobs.watch(session)
@@ -398,7 +398,7 @@ def test_thread_keeps_its_interval_while_it_is_poked_all_the_time() -> None:
 
 def test_poke_looks_at_one_session_when_it_is_named() -> None:
     """A turn of one visitor is no reason to look at all others."""
-    with squidbot.load({}) as engine, squidbot.SummaryWorker(ScriptedLLM(GOOD)) as jobs:
+    with squidbot.load({}) as engine, squidbot.Jobs(ScriptedLLM(GOOD)) as jobs:
         one, two = (engine.session(name, window_tokens=16_384) for name in ("one", "two"))
         for session in (one, two):
             talk(session, 50)
@@ -420,7 +420,7 @@ def test_thread_can_be_started_anew_while_an_earlier_one_hangs() -> None:
         return GOOD
 
     with squidbot.load({}) as engine:
-        jobs = squidbot.SummaryWorker(ScriptedLLM(slow))
+        jobs = squidbot.Jobs(ScriptedLLM(slow))
         one, two = (engine.session(name, window_tokens=16_384) for name in ("one", "two"))
         for session in (one, two):
             talk(session, 50)
@@ -452,7 +452,7 @@ def answer(system, prompt):
 
 with squidbot.load({"store": {"path": sys.argv[1]}}) as engine:
     session = engine.session("s", window_tokens=16_384)
-    jobs = squidbot.SummaryWorker(ScriptedLLM(answer))
+    jobs = squidbot.Jobs(ScriptedLLM(answer))
     print("ready", flush=True)
     sys.stdin.readline()
     while jobs.due(session, now=50.0):
@@ -467,7 +467,7 @@ def test_two_processes_ask_a_model_once_for_each_source(tmp_path: Path) -> None:
     with squidbot.load({"store": {"path": str(path)}}) as engine:
         session = engine.session("s", window_tokens=16_384)
         talk(session, 50)
-        due = squidbot.SummaryWorker(ScriptedLLM(GOOD)).due(session, now=50.0)
+        due = squidbot.Jobs(ScriptedLLM(GOOD)).due(session, now=50.0)
     assert len(due) > 2
     command = [sys.executable, "-c", WORKER, str(path), str(asked)]
     workers = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)]
@@ -490,7 +490,7 @@ def test_claim_of_a_worker_that_died_ends_by_its_time() -> None:
     with squidbot.load({}) as engine:
         session = engine.session("s", window_tokens=16_384)
         talk(session, 50)
-        store, jobs = engine.wired.store, squidbot.SummaryWorker(ScriptedLLM(GOOD))
+        store, jobs = engine.wired.store, squidbot.Jobs(ScriptedLLM(GOOD))
         assert isinstance(store, SupportsClaims)
         assert store.claim("s", "summaries", "dead", time.time(), 900.0)
         assert jobs.run(session, limit=1) == ()
@@ -513,7 +513,7 @@ def test_worker_that_lost_its_claim_ends_behind_the_job_at_hand() -> None:
             store._claims["s", "summaries"] = ("another", time.time() + 900.0)  # type: ignore[attr-defined]  # in memory
             return GOOD
 
-        jobs = squidbot.SummaryWorker(ScriptedLLM(slept))
+        jobs = squidbot.Jobs(ScriptedLLM(slept))
         assert len(jobs.due(session)) > 1
         assert len(jobs.run(session)) == 1
         assert jobs.run(session) == ()
@@ -540,4 +540,4 @@ def test_jobs_run_where_a_store_has_no_claims() -> None:
         session = engine.session("s", window_tokens=16_384)
         talk(session, 50)
         assert not isinstance(engine.wired.store, SupportsClaims)
-        assert len(squidbot.SummaryWorker(ScriptedLLM(GOOD)).run(session, limit=1)) == 1
+        assert len(squidbot.Jobs(ScriptedLLM(GOOD)).run(session, limit=1)) == 1

@@ -301,7 +301,7 @@ def test_one_at_a_time_writes_in_a_scope_s_journal(tmp_path: Path) -> None:
         work.ask("s", JournalTrigger("snapshot"))
         place = f"journal {engine.wired.journals.place()}"
         store = engine.wired.store
-        assert isinstance(store, squidbot.core.ports.SupportsClaims)
+        assert isinstance(store, squidbot.core.ports.Claims)
         assert store.claim(place, "journal", "another process", time.time(), 60.0)
         assert BackgroundWorker(work).work(session, WorkOrder()) == []
         store.release(place, "journal", "another process")

@@ -22,7 +22,7 @@ from squidbot.cli.texts import ago, count, event_line, percent, shorter
 from squidbot.core import events
 from squidbot.core.budget import level_of, reliability
 from squidbot.core.errors import BudgetError, SquidbotError
-from squidbot.core.memory.asking import Asked
+from squidbot.core.memory.asking import MemoryQuery
 from squidbot.core.messages import Words
 from squidbot.core.transcript.bookkeeping import CUT
 from squidbot.core.transcript.markers import marked_lines
@@ -181,7 +181,7 @@ def _entries(talk: Talk, tag: str) -> Sequence[JournalEntry]:
 
 def _memory(talk: Talk, rest: str) -> None:
     memories, now = talk.setup.engine.memories(talk.setup.scope), time.time()
-    found = memories.search(Asked(rest), now) if rest else memories.listed(Asked(), now)
+    found = memories.search(MemoryQuery(rest), now) if rest else memories.listed(MemoryQuery(), now)
     page = Printer()
     for one in for_people(found.text).splitlines():
         hanging = "  " if one.startswith("- ") else ""

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import ContextWindow, Part, StoredMessage, Summary
     from squidbot.core.plan import PlanRecord, Segment
     from squidbot.core.prompts import SystemPrompt
-    from squidbot.core.session import Session
+    from squidbot.core.session import CoreSession
     from squidbot.core.view.assembly import Span
     from squidbot.core.view.current import CurrentView
 
@@ -257,7 +257,7 @@ def _first_tokens(seen: SeenSession, view: CurrentView) -> int:
     return sum(seen.meter.text(said).bound for one in notices for said in memory_texts(one))
 
 
-def _outlook(session: Session) -> tuple[PlanRecord | None, str | None]:
+def _outlook(session: CoreSession) -> tuple[PlanRecord | None, str | None]:
     """Return the plan change that the next request would bring, and why none could be made."""
     try:
         return session.preview().event, None

@@ -28,8 +28,8 @@ from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.fields import adopted, as_object
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core.errors import DamagedStoreError, SquidbotError
-from squidbot.core.messages import Media, Outcome, Portable, ToolCall, Words
-from squidbot.services.forget import Wrote, digest_of, note_written
+from squidbot.core.messages import Media, Portable, ToolCall, ToolResult, Words
+from squidbot.services.forget import WrittenFile, digest_of, note_written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -64,9 +64,9 @@ def _adopted(target: Codec, shown: ShownMessage, left: Left) -> Iterator[str]:
     left.update(_thoughts(row.payload))
     if row.codec == "openai.chat":
         left.update(f"key {key}" for key in as_object(row.payload) if key not in _KNOWN_KEYS)
-    results = [piece for piece in pieces if isinstance(piece, Outcome)]
+    results = [piece for piece in pieces if isinstance(piece, ToolResult)]
     for result in results:
-        words = Outcome(result.call_id, (Words(_words(result.said, left)),), result.failed)
+        words = ToolResult(result.call_id, (Words(_words(result.said, left)),), result.failed)
         yield from map(jsontext.write, adopted(target, Portable("tool", (words,))))
     text = _words([piece for piece in pieces if isinstance(piece, Words | Media)], left)
     if text or not results:
@@ -101,7 +101,7 @@ def results_of(shown: ShownMessage) -> dict[str, str]:
     """Return the results that a message carries by the ids of their calls; of a single one all that it says."""
     if len(shown.answers) == 1 or shown.codec is None:
         return {call_id: shown.text for call_id, _ in shown.answers}
-    results = (piece for piece in shown.codec.portable(shown.row.payload).pieces if isinstance(piece, Outcome))
+    results = (piece for piece in shown.codec.portable(shown.row.payload).pieces if isinstance(piece, ToolResult))
     return {result.call_id: _words(result.said, Left()) for result in results}
 
 

@@ -89,7 +89,7 @@ def _due(place: OpenStore, session_id: str | None, reason: str, limit: int) -> D
     Raises:
         SquidbotError: there is no such session, or it can't be opened; the store can't list its sessions.
     """
-    summaries = Jobs(_NoModel(), place.wired.job_settings())
+    summaries = SummaryWorker(_NoModel(), place.wired.job_settings())
     due = DueWork([], {}, [], 0, {}, _missing(place))
     for name in place.chosen(session_id):
         try:
@@ -116,7 +116,7 @@ def _unread(place: OpenStore, session_id: str) -> Iterator[UnreadMessages]:
     # Where nothing is kept yet, no place for it is made.
     is_begun = wired.remembering.kept() is not None
     for reader in (RULES, MODEL) if by_model else (RULES,):
-        whole = Unread(session_id, reader, 0, messages - 1)
+        whole = UnreadMessages(session_id, reader, 0, messages - 1)
         unread = study_of(wired, session_id).unread(reader) if is_begun else whole
         if unread is not None:
             yield unread
@@ -193,9 +193,9 @@ def _messages(one: UnreadMessages) -> int:
     return one.last_seq - one.first_seq + 1
 
 
-def _wrong(due: DueWork, read: list[Studied], done: list[Done] | None) -> Iterator[str]:
+def _wrong(due: DueWork, read: list[LearningResult], done: list[TaskResult] | None) -> Iterator[str]:
     yield from (f"{name}: {error}" for name, error in due.failed.items())
-    failed: list[tuple[Unread | Job, str]] = [(one.unread, one.why) for one in read if one.why]
+    failed: list[tuple[UnreadMessages | SummaryTask, str]] = [(one.unread, one.why) for one in read if one.why]
     failed += [(one.job, one.why) for one in done or () if one.summary is None]
     for work, why in failed:
         yield f"{work.session_id} {span(work.first_seq, work.last_seq)}: {why}"
@@ -244,7 +244,7 @@ def _put_due(out: Printer, due: DueWork) -> None:
     _put_rest(out, due)
 
 
-def _put_done(out: Printer, due: DueWork, read: list[Studied], done: list[Done]) -> None:
+def _put_done(out: Printer, due: DueWork, read: list[LearningResult], done: list[TaskResult]) -> None:
     if read:
         messages = sum(_messages(one.unread) for one in read if one.succeeded)
         learned = sum(len(one.memories) for one in read)
@@ -266,10 +266,10 @@ def _put_rest(out: Printer, due: DueWork) -> None:
         out.say(due.missing, "dim")
 
 
-def _run(one: Job | Unread) -> dict[str, object]:
+def _run(one: SummaryTask | UnreadMessages) -> dict[str, object]:
     return {"session": shorter(one.session_id, ID_CHARS), "messages": span(one.first_seq, one.last_seq)}
 
 
-def _row(job: Job) -> dict[str, object]:
+def _row(job: SummaryTask) -> dict[str, object]:
     level = {"level": job.level.rpartition(":")[2], "reason": job.reason}
     return {**_run(job), **level, "said": job.said_tokens, "room": job.limit_tokens, "saves": job.saves_tokens}

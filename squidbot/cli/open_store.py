@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from squidbot.config import Loaded
     from squidbot.core.messages import ContextWindow, StoredMessage, ToolCall
     from squidbot.core.ports import Codec
-    from squidbot.core.session import Session
+    from squidbot.core.session import CoreSession
     from squidbot.hookspecs import Register, Store
 
 __all__ = [
@@ -56,7 +56,7 @@ class SeenSession:
     """A session under its own window, with the meter of its texts."""
 
     wired: Wired
-    core: Session
+    core: CoreSession
     meter: Meter
 
 
@@ -261,7 +261,7 @@ class OpenStore:
         core = self.wired.engine.session(session_id, window, meter, self.wired.history(window))
         return SeenSession(self.wired, core, meter)
 
-    def session(self, session_id: str) -> Session:
+    def session(self, session_id: str) -> CoreSession:
         """Return the engine's session under its own window; raises as `window`."""
         return self.seen(session_id).core
 

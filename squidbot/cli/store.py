@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from squidbot.adapters.sqlite3.doctor import Health, RepairedCopy, SessionHealth
     from squidbot.bootstrap import Wired
     from squidbot.cli.open_store import OpenStore
-    from squidbot.services.exchange import Brought, Exported, Imported, RolledBack
+    from squidbot.services.exchange import ExportedFile, FileReport, ImportedFile, RemovedImport
 
 __all__ = ["import_", "store"]
 
@@ -75,7 +75,7 @@ def doctor(*, repair: str | None, store: str | None) -> Result:
     return Result(values, "\n".join(_health_lines(health, repaired, unread)), code)
 
 
-def _health_lines(health: Health, repaired: Repaired | None, unread: dict[str, list[str]]) -> Iterator[str]:
+def _health_lines(health: Health, repaired: RepairedCopy | None, unread: dict[str, list[str]]) -> Iterator[str]:
     yield f"{health.path}: {_verdict(health, unread)}"
     stored = _counts(len(health.sessions), health.messages, health.memories)
     yield f"{stored}; {health.file_bytes:,} bytes, and {health.log_bytes:,} in the write-ahead log"
@@ -157,7 +157,7 @@ def export(  # noqa: PLR0913  # an argument for each option
     failed = [one for one in done.files if one.became == "failed"]
     if not dry_run:
         paths = (str(Path(one.path).absolute()) for one in done.files if one not in failed)
-        note_written(place.wired.written, *(Wrote(path, WORKSPACEAI, tuple(chosen)) for path in paths))
+        note_written(place.wired.written, *(WrittenFile(path, WORKSPACEAI, tuple(chosen)) for path in paths))
     values = {"format": WORKSPACEAI, "folder": folder, "dry_run": dry_run, "sessions": len(chosen)}
     values |= {"files": [one._asdict() for one in done.files], "left_out": dict(done.left)}
     wrong = [one.reason if one.reason.startswith(one.path) else f"{one.path}: {one.reason}" for one in failed]
@@ -165,7 +165,7 @@ def export(  # noqa: PLR0913  # an argument for each option
     return Result(values, lines, ANSWER_IS_NO if failed else 0, wrong, _left("such files have no place for", done.left))
 
 
-def _export_lines(done: Exported, *, dry_run: bool) -> Iterator[str]:
+def _export_lines(done: FileReport[ExportedFile], *, dry_run: bool) -> Iterator[str]:
     width = min(60, max((len(one.path) for one in done.files), default=0))
     for one in done.files:
         aside = f"; what stood there: {one.aside}" if one.aside else ""
@@ -267,7 +267,7 @@ def _opened(store: str | None, files: Sequence[Path], version: str, *, dry_run: 
         yield place.wired
 
 
-def _import_lines(files: Sequence[Brought], *, dry_run: bool) -> Iterator[str]:
+def _import_lines(files: Sequence[ImportedFile], *, dry_run: bool) -> Iterator[str]:
     for one in files:
         if one.became != "failed":
             new = f"{one.new:,} new of {count(one.exchanges, 'exchange')}"

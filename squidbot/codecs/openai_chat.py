@@ -166,8 +166,10 @@ def _goes_as_stored(part: Part) -> bool:
     # A backslash alone is found ten times faster than an escape, and most of what people say has none.
     if "\\" in payload and "\\u00" in payload:
         return False
-    left_out = _ALL_LEFT_OUT if part.drop_thinking else _LEFT_OUT
-    return not any(name in payload for name in left_out)
+    for name in _ALL_LEFT_OUT if part.drop_thinking else _LEFT_OUT:  # noqa: SIM110  # a generator takes twice as long
+        if name in payload:
+            return False
+    return True
 
 
 def _view(part: object) -> PartView:

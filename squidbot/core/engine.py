@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from squidbot.core.compaction.turn import Inputs
 from squidbot.core.events import FORGOTTEN, Event
 from squidbot.core.forgetting import remove_facts
-from squidbot.core.session import RETENTION, Session
+from squidbot.core.session import RETENTION, CoreSession
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.core.view.current import SessionContext
 from squidbot.core.view.renderer import Renderer
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from squidbot.core.transcript.removals import Retraction
     from squidbot.core.transcript.snapshots import Retention
 
-__all__ = ["ContextEngine", "Inputs", "Session"]
+__all__ = ["ContextEngine", "CoreSession", "Inputs"]
 
 
 class ContextEngine:
@@ -62,13 +62,13 @@ class ContextEngine:
         meter: Meter,
         settings: HistorySettings,
         scope: Scope | None = None,
-    ) -> Session:
+    ) -> CoreSession:
         """Return a session. Nothing is read before its first call, nothing is written before `record` or an event.
 
         Messages are recorded as those of `scope`; None: as those before them.
         """
         shelf = self._shelf(session_id, meter)._replace(scope=scope)
-        return Session(shelf, window, settings, self._observer, self._retention)
+        return CoreSession(shelf, window, settings, self._observer, self._retention)
 
     def window(self, session_id: str) -> ContextWindow | None:
         """Return the window that a session was last written to under; None where nothing was.
@@ -78,7 +78,7 @@ class ContextEngine:
         """
         return WINDOW.newest(self._transcripts, session_id)
 
-    def history(self, session: Session, meter: Meter) -> History:
+    def history(self, session: CoreSession, meter: Meter) -> History:
         """Return what brings back what was said in a session of this engine; `meter` as the session has it."""
         from squidbot.core.memory.injected import MessageSearch  # noqa: PLC0415
         from squidbot.core.recall.history import History  # noqa: PLC0415 - a third of the core, which no turn needs

@@ -12,7 +12,7 @@ from squidbot.core.budget import Reserve
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.messages import Cost, Record
 from squidbot.core.tokens.calibration import UsageCalibration
-from squidbot.core.transcript.records import RecordKind, as_fields
+from squidbot.core.transcript.records import RecordKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -171,8 +171,12 @@ class LastRequest(NamedTuple):
 
     def record(self, usage: Usage | None) -> Record:
         """Return the record of the request, with what its provider reported."""
-        said = {name: value for name, value in as_fields(self).items() if name not in _UNSTORED}
-        said |= {"cost": self.cost, "bills": self.bills.to_json()} if self.bills.reports else {"cost": self.cost}
+        fields = zip(self._fields, _USUAL, self, strict=True)
+        said: dict[str, object] = {
+            name: value for name, usual, value in fields if value != usual and name not in _UNSTORED
+        }
+        if self.bills.reports:
+            said["bills"] = self.bills.to_json()
         if usage:
             said["usage"] = [usage.input_tokens, usage.output_tokens, usage.cached_tokens]
         return Record(REQUEST, self.number, json.dumps(said, separators=(",", ":")))
@@ -185,6 +189,10 @@ class LastRequest(NamedTuple):
             DamagedStoreError: the record can't be read.
         """
         return REQUESTS.read(record)._replace(number=record.number)
+
+
+# The values that a record leaves out; what a request costs is always there.
+_USUAL = tuple({**LastRequest._field_defaults, "cost": None}.values())
 
 
 def _read(text: str) -> LastRequest:

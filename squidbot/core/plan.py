@@ -322,7 +322,7 @@ def _pair(raw: object) -> tuple[int, int]:
 def _seqs(raw: object) -> tuple[int, ...]:
     if not isinstance(raw, list):
         raise TypeError(f"{raw!r:.40} is not a list of numbers")
-    return tuple(int(seq) for seq in raw)
+    return tuple(map(int, raw))
 
 
 def merged_through(segments: Iterable[Segment]) -> int:

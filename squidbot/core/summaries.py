@@ -12,9 +12,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core import events
-from squidbot.core.compaction.planner import LEVELS, SUMMARY, TEXTS_FRACTION, Written
-from squidbot.core.compaction.pressure import Ground, Scene, reductions
-from squidbot.core.compaction.turn import Turn
+from squidbot.core.compaction.bounds import limit_as_before
+from squidbot.core.compaction.planner import LEVELS, SUMMARY, TEXTS_FRACTION, Compactor, WrittenSummary
+from squidbot.core.compaction.pressure import CompactionInput, reductions
 from squidbot.core.errors import ArgumentError, ConfigError, LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.last_request import REQUEST, LastRequest
@@ -100,9 +100,9 @@ def wanted(  # noqa: PLR0913, PLR0917  # all that an event would know
     "gap", "size".
     """
     steps = _movable(shelf, stored)
-    scene = Scene(room, stored.blocks, (), tuple(steps), stored.messages, frozenset(), (), stored.turn)
+    scene = CompactionInput(room, stored.blocks, (), tuple(steps), stored.messages, frozenset(), (), stored.turn)
     merged = notes.held()[0].runs()
-    return list(_SlotFinder(Ground(scene, settings, notes, by_estimate=False), stored, now, every, merged).all())
+    return list(_SlotFinder(Compactor(scene, settings, notes, by_estimate=False), stored, now, every, merged).all())
 
 
 def _movable(shelf: SessionContext, stored: CurrentView) -> list[Step]:
@@ -113,7 +113,7 @@ def _movable(shelf: SessionContext, stored: CurrentView) -> list[Step]:
 
 
 class _SlotFinder(NamedTuple):
-    ground: Ground
+    ground: Compactor
     stored: CurrentView
     now: float | None
     every: frozenset[str]
@@ -774,7 +774,7 @@ class SummaryQueue:
         notes = Notebook(
             shelf.session_id, shelf.renderer, shelf.transcripts, shelf.summaries, not self._history.keeps_users
         )
-        limit = Turn(shelf, window, self._history, lambda: notes, last_request).limit
+        limit = limit_as_before(window, self._history, last_request)
         return wanted(
             shelf, self._history, notes, stored, room_of(limit, stored, last_request.outside), now, every=every
         )
@@ -952,7 +952,9 @@ class SummaryQueue:
             StoreError: the store failed, or other writers never stopped.
         """
         shelf = self._shelf
-        one = Written(summary.summary_id, summary.level, summary.made_by, usage.input_tokens, usage.output_tokens)
+        one = WrittenSummary(
+            summary.summary_id, summary.level, summary.made_by, usage.input_tokens, usage.output_tokens
+        )
         place = shelf.transcripts, shelf.session_id
         append(*place, SUMMARY, lambda: one, "no summary was noted", wait=shelf.wait)
 

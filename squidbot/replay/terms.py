@@ -14,7 +14,7 @@ from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.bootstrap import wire
 from squidbot.config import load_settings
 from squidbot.config.presets import entry_of
-from squidbot.core.budget import Caps, WindowSettings, open_window
+from squidbot.core.budget import PolicyCaps, WindowSettings, open_window
 from squidbot.core.engine import ContextEngine, Inputs
 from squidbot.core.errors import ConfigError, DamagedStoreError, StoreError
 from squidbot.core.plan import Prices
@@ -258,7 +258,7 @@ def _settings(name: str, room_tokens: int, unit: Unit, charges: Charges) -> Hist
     settings = strategy(name, room_tokens)
     if charges is not SCORING:
         settings = charges.planned(settings)
-    return replace(settings, policy_limit=Caps().total) if unit == "words" else settings
+    return replace(settings, policy_limit=PolicyCaps().total) if unit == "words" else settings
 
 
 def prompt_of(mode: str, terms: Terms) -> SystemPrompt | None:

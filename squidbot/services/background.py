@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from squidbot.bootstrap import Wired
-    from squidbot.core.engine import Session as CoreSession
+    from squidbot.core.engine import CoreSession
     from squidbot.core.memories import Scope
     from squidbot.core.memory.learning import Backoff, FactReader, LearningResult, ModelReader
     from squidbot.core.messages import Completion, ContextWindow, StoredMessage

@@ -15,11 +15,11 @@ from squidbot.core import events
 from squidbot.core.arguments import takes, text
 from squidbot.core.budget import count_words, dedupe, truncate_newest
 from squidbot.core.compaction.pressure import floor_of, history_of
-from squidbot.core.compaction.turn import speaks
 from squidbot.core.errors import BudgetError, ConfigError, NotFoundError
 from squidbot.core.events import Event
 from squidbot.core.plan import Section
 from squidbot.core.transcript.documents import DOCUMENT, Document
+from squidbot.core.view.steps import speaks
 from squidbot.wiring.registry import read_yaml
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from squidbot.config import Loaded
     from squidbot.core.budget import HistoryCaps, PolicyCaps, TrimRule
-    from squidbot.core.engine import Inputs, Session
+    from squidbot.core.engine import CoreSession, Inputs
     from squidbot.core.messages import Message
     from squidbot.core.ports import Observer
     from squidbot.core.tokens.counters import Meter
@@ -419,7 +419,9 @@ class CapPolicy:
     rule: TrimRule = "ladder"
     told: set[str] = field(default_factory=set)
 
-    def assemble(self, session: Session, incoming: Sequence[Message], inputs: Inputs, observer: Observer) -> Assembly:
+    def assemble(
+        self, session: CoreSession, incoming: Sequence[Message], inputs: Inputs, observer: Observer
+    ) -> Assembly:
         """Return the request within the caps, or the nearest to them that holds what must be sent, and tell so.
 
         Raises:
@@ -442,7 +444,7 @@ class CapPolicy:
         """Return what a document costs, in the unit of the caps."""
         return sum(self.meter.text(one.text).estimate for one in inputs.sections if one.name == name)
 
-    def _within(self, session: Session, incoming: Sequence[Message], inputs: Inputs) -> Inputs:
+    def _within(self, session: CoreSession, incoming: Sequence[Message], inputs: Inputs) -> Inputs:
         """Return the inputs with the documents that the newest messages leave room for: first the summary gives way.
 
         By the rule "ladder" the messages are cut instead, or nothing helps.

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from squidbot.adapters.yaml import Plain
     from squidbot.bootstrap import Wired
     from squidbot.config import Loaded
-    from squidbot.core.engine import Session
+    from squidbot.core.engine import CoreSession
     from squidbot.core.journal import Journal
     from squidbot.core.memories import FactCategory, Memory
     from squidbot.core.memory.asking import Memories
@@ -535,7 +535,7 @@ def _import_session(wired: Wired, parcels: list[_Parcel], *, dry_run: bool) -> l
     ]
 
 
-def _core(wired: Wired, session: str, model: str) -> Session:
+def _core(wired: Wired, session: str, model: str) -> CoreSession:
     """Return a session, opened for a model."""
     window = wired.window(model)
     return wired.engine.session(session, window, wired.meter(model), wired.history(window))

@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from squidbot.bootstrap import Wired
-    from squidbot.core.engine import Inputs
-    from squidbot.core.engine import Session as CoreSession
+    from squidbot.core.engine import CoreSession, Inputs
     from squidbot.core.forgetting import ForgetResult
     from squidbot.core.journal import JournalEntry
     from squidbot.core.messages import StoredMessage

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 
 
-class Call(NamedTuple):
+class MemoryCall(NamedTuple):
     """One call of a session: whose, counted by what, when in seconds since 1970, and whether the model has the tool."""
 
     session_id: str
@@ -42,10 +42,10 @@ class Call(NamedTuple):
     searchable: bool
 
 
-class Unasked:
-    """`core.request.Unasked` for one call of one session: what is read once is not read again."""
+class UnpromptedMemory:
+    """`UnpromptedContext` for one call of one session: what is read once is not read again."""
 
-    def __init__(self, wired: Wired, call: Call) -> None:
+    def __init__(self, wired: Wired, call: MemoryCall) -> None:
         """Take what the engine has, and the call; nothing is opened yet."""
         self._wired = wired
         self._call = call
@@ -74,8 +74,8 @@ class Unasked:
             return None
         return fence(NOTED, f"the newest entry of the work's journal, from before this pause; {entry_id}", told)
 
-    def untold(self, memory_ids: Collection[str]) -> frozenset[str]:
-        """Return which of these facts must not be told here any more: they were forgotten, or are another one's."""
+    def withdrawn(self, memory_ids: Collection[str]) -> frozenset[str]:
+        """Return which of these facts must not be sent here any more: they were forgotten, or are another one's."""
         facts = [one for one in memory_ids if not is_entry(one)]  # of the journal's entries `forget` takes care
         if not facts or not self._wired.remembering.may_hold():
             return frozenset()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from squidbot.bootstrap import Wired
-    from squidbot.core.engine import Session as CoreSession
+    from squidbot.core.engine import CoreSession
     from squidbot.core.memories import Scope
     from squidbot.core.memory.facts import Utterance
     from squidbot.core.messages import Cost

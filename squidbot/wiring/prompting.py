@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from squidbot.core.budget import ENGLISH, Reserve, left_reserve_tokens
-from squidbot.core.compaction.turn import speaks
 from squidbot.core.errors import BudgetError, ConfigError
 from squidbot.core.last_request import REQUEST, LastRequest, Mode
 from squidbot.core.prompts import MANDATES, MODES, OFF, OWN, PARAGRAPH, SANITY, PromptTemplate, build_prompt
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import ContextWindow, Message
     from squidbot.core.ports import Codec, TokenCounter, TranscriptStore
     from squidbot.core.prompts import SystemPrompt
-    from squidbot.core.session import Session as CoreSession
+    from squidbot.core.session import CoreSession
     from squidbot.wiring.extensions import Hooks
 
 

@@ -73,7 +73,7 @@ def test_201st_entry_of_a_day_is_refused_and_the_file_stays(book: Daybook) -> No
     """With the key to change; the next day has room (V21)."""
     book.append(JournalEntry(EVENING, "0"))
     with _file(book).open("a") as file:  # as `append` writes them, which reads the whole day each time
-        file.writelines(f"{to_line(JournalEntry(EVENING, str(number)))}\n" for number in range(1, 199))
+        file.writelines(f"{to_line(Entry(EVENING, str(number)))}\n" for number in range(1, 199))
     assert book.append(JournalEntry(EVENING, "199")).number == 200
     whole = _file(book).read_bytes()
     with pytest.raises(JournalFullError, match=r"2026-11-22 has 200 entries.*journal\.max_entries_per_day"):

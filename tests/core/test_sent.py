@@ -146,7 +146,7 @@ def test_outputs_that_were_cut_by_another_counter_are_not_cut_anew() -> None:
     ]
     assert slimmed
     other = replace(setup, meter=Meter(builtin_counter("bytes")))
-    with pytest.raises(NotFoundError, match=r"was counted by classes: open the session under its lease"):
+    with pytest.raises(NotFoundError, match=r"was counted by classes: open the session in its window"):
         opened(host.store, other).request(slimmed[-1])
     assert opened(host.store, setup).request(slimmed[-1]).payloads == requests(host.calls)[slimmed[-1]].payloads
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core import events
-from squidbot.core.compaction.turn import aged, broken, closed, opened
+from squidbot.core.event_builders import aged, broken, closed, opened
 from squidbot.core.events import Event
 from squidbot.core.last_request import LastRequest
 from squidbot.core.memories import Scope

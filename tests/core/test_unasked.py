@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from squidbot.core.plan import Section
     from squidbot.core.view.assembly import Assembly
 
-TELLS = Inputs(unasked=Remembering(("Likes tea.", "Lives in Oslo.", "Has a boat.")))
+TELLS = Inputs(unprompted=Remembering(("Likes tea.", "Lives in Oslo.", "Has a boat.")))
 FACTS = "<squidbot memories: "
 
 
@@ -39,7 +39,7 @@ class Begins:
         del limit_tokens, head, noticed
         return None
 
-    def untold(self, memory_ids: Collection[str]) -> frozenset[str]:
+    def withdrawn(self, memory_ids: Collection[str]) -> frozenset[str]:
         """Return none."""
         return frozenset(()) & frozenset(memory_ids)
 
@@ -60,7 +60,7 @@ def test_facts_stand_behind_the_newest_message_of_the_user_where_few_were_said()
     for before in range(COLD_MESSAGES + 2):
         session = opened(InMemoryStore(), Setup(32_768))
         session.record(message("system", "Be brief."), *[assistant("One."), user("Two.")] * before)
-        made = session.assemble([user("And?")], Inputs(unasked=Begins()))
+        made = session.assemble([user("And?")], Inputs(unprompted=Begins()))
         assert told(made) == ([1 + 2 * before] if 2 * before < COLD_MESSAGES else [])
 
 
@@ -68,7 +68,7 @@ def test_history_that_comes_with_the_call_was_said_before() -> None:
     """A host that stores nothing itself hands over all of it."""
     session = opened(InMemoryStore(), Setup(32_768))
     said = [user("One."), assistant("Two."), user("Three."), assistant("Four.")]
-    begins = Inputs(unasked=Begins())
+    begins = Inputs(unprompted=Begins())
     assert told(session.assemble([*said[:2], user("And?")], begins)) == [2]
     assert told(session.assemble([*said, user("And?")], begins)) == []
 

@@ -22,7 +22,7 @@ from squidbot.core.view.renderer import Renderer
 from .promises.driver import CLASSES, CODEC, Setup, assistant, opened, user
 
 if TYPE_CHECKING:
-    from squidbot.core.engine import Session
+    from squidbot.core.engine import CoreSession
 
 SETUP = Setup(4096, 256)
 
@@ -37,7 +37,7 @@ def shelf(store: InMemoryStore) -> SessionContext:
     return SessionContext("s", store, store, Renderer(CLASSES, {CODEC.tag: CODEC}))
 
 
-def talked(store: InMemoryStore) -> Session:
+def talked(store: InMemoryStore) -> CoreSession:
     """Return a session with something to compact, in whose first step a model called the tool."""
     session = opened(store, SETUP)
     function = {"name": "squid__goal", "arguments": json.dumps({"action": "set", "text": "Ship  the parser"})}
@@ -62,7 +62,7 @@ def everything(store: InMemoryStore) -> str:
     return "".join([*told, *(row.notice or "" for row in store.read("s", 0, store.head("s")[0] - 1))])
 
 
-def sent(session: Session) -> str:
+def sent(session: CoreSession) -> str:
     """Return the text of the next request."""
     return "\n".join(f"{part.text or ''}\n{part.notice or ''}" for part in session.preview().parts)
 

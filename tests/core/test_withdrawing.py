@@ -50,7 +50,7 @@ class Tells:
         del limit_tokens, head, noticed
         return None
 
-    def untold(self, memory_ids: Collection[str]) -> frozenset[str]:
+    def withdrawn(self, memory_ids: Collection[str]) -> frozenset[str]:
         """Return those that are gone."""
         return frozenset(memory_ids) & self.gone
 
@@ -70,7 +70,7 @@ def told_in(store: InMemoryStore) -> str:
 def talked(store: InMemoryStore, memory: Tells) -> None:
     """Tell the facts in a head, behind the first words with a notice of the host's, and as an answer of the tool."""
     session = opened(store, SETUP)
-    made = session.assemble([user("What of the boat?")], Inputs(notice="It is noon.", unasked=memory))
+    made = session.assemble([user("What of the boat?")], Inputs(notice="It is noon.", unprompted=memory))
     session.record(*made.incoming, assistant("", ("c", "memory", "{}")))
     answer = fence(MEMORIES, "1 found", "core:\n- f-new: the yacht (before: the boat)")
     session.record(result("c", answer), assistant("I see."))
@@ -103,7 +103,7 @@ def test_next_request_is_an_event_and_only_that_one() -> None:
     store, memory = InMemoryStore(), Tells()
     talked(store, memory)
     memory.gone.add("f-boat")
-    session, given = opened(store, SETUP), Inputs(unasked=memory)
+    session, given = opened(store, SETUP), Inputs(unprompted=memory)
     made = session.assemble([user("And?")], given)
     assert made.event is not None
     assert made.event.cause == "forget"

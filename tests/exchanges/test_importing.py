@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import squidbot
 from squidbot.codecs.workspaceai import ConversationSummary, Exchange, ModelFile, write
-from squidbot.core import state
+from squidbot.core import session as core_session
 from squidbot.core.errors import TranscriptError
 from squidbot.core.view.current import load
 from squidbot.services import exchange
@@ -156,7 +156,7 @@ def equal_at(path: Path, count: int) -> list[Path]:
 def test_equal_exchanges_are_brought_once_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All that a file has stay; brought again, it adds none. What the session has is not read anew for each batch."""
     monkeypatch.setattr(exchange, "MOST_AT_ONCE", 20)
-    monkeypatch.setattr(state, "load", loaded := Mock(wraps=load))
+    monkeypatch.setattr(core_session, "load", loaded := Mock(wraps=load))
     with engine_at(tmp_path / "s.db") as engine:
         assert [engine.import_models(*equal_at(tmp_path / "in", 200)).files[0].new for _ in range(3)] == [200, 0, 0]
         assert engine.import_models(*equal_at(tmp_path / "in", 203)).files[0].new == 3

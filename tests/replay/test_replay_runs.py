@@ -243,12 +243,12 @@ def test_failed_attempt_leaves_no_plan_behind(tmp_path: Path, monkeypatch: pytes
 
 def test_break_without_an_event_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Were the engine to change a request without saying so, the outcome would name the calls."""
-    assemble = session.Session.assemble
+    assemble = session.CoreSession.assemble
 
-    def silent(self: session.Session, *given: object) -> Assembly:
+    def silent(self: session.CoreSession, *given: object) -> Assembly:
         return replace(assemble(self, *given), event=None)  # type: ignore[arg-type]  # passed on as they came
 
-    monkeypatch.setattr(session.Session, "assemble", silent)
+    monkeypatch.setattr(session.CoreSession, "assemble", silent)
     under = terms(3_000, 500)
     talked = conversations_of(Places((written(tmp_path / "talk.jsonl", talk(4)),)))[0]
     outcome = replay(talked, under, InMemoryStore(), Ruler(under.meter.physical), lambda _: None)

@@ -147,14 +147,14 @@ def encode(key: int, message: StoredMessage) -> tuple[Cell, ...]:
         stored_text(None) if frozen is None else stored_small(frozen),
         stored_text(message.payload),
     )
+    cells = [cell for cell, _ in texts]
     estimate, bound = message.cost
     time = nan if message.time is None else message.time
     try:
         numbers = _PACK(key, message.turn, bound, estimate, time)
     except (struct.error, OverflowError) as error:
         raise StoreError(f"message {message.seq}: a number can't be stored: {error}; nothing was written") from error
-    check = checksum(numbers, *(data for _, data in texts))
-    cells = (each for each, _ in texts)
+    check = checksum(numbers, *[data for _, data in texts])
     return key, bound, estimate, message.turn, check, message.time, *cells
 
 
@@ -182,8 +182,8 @@ def decode(found: Sequence[MessageRow], first_key: int) -> list[StoredMessage]:
                 category,
                 codec,
                 payload.decode("utf-8", "surrogatepass"),
-                _ids(calls),
-                _ids(results),
+                () if calls is None else _ids(calls),
+                () if results is None else _ids(results),
                 cost,
                 cost,
                 counter,
@@ -203,8 +203,8 @@ def decode(found: Sequence[MessageRow], first_key: int) -> list[StoredMessage]:
     return messages
 
 
-def _ids(data: bytes | None) -> tuple[str, ...]:
-    return () if data is None else tuple(json.loads(plain(data)))
+def _ids(data: bytes) -> tuple[str, ...]:
+    return tuple(json.loads(plain(data)))
 
 
 def _thaw(draft: Any, frozen: bytes) -> None:  # noqa: ANN401  # a class that was made at run time

@@ -55,6 +55,13 @@ def plain_limit(window: ContextWindow, settings: HistorySettings, bills: UsageCa
     return Cost(policy, bills.plain_limit(room_tokens))
 
 
+def limit_as_before(window: ContextWindow, settings: HistorySettings, last_request: LastRequest) -> Cost:
+    """Return what any request may cost as counted that has the same room for its answer as the newest one."""
+    reserve = last_request.reserve_under(window)
+    reserved_tokens = reserve.tokens if reserve else window.reserved_output_tokens
+    return plain_limit(window, settings, last_request.bills, window.window_tokens - reserved_tokens)
+
+
 def limits_by_bills(
     window: ContextWindow, settings: HistorySettings, last_request: LastRequest, room_tokens: int, fixed_tokens: int
 ) -> Limits | None:
@@ -84,7 +91,8 @@ def added_by(assembly: Assembly, before: LastRequest, left: LastRequest) -> Requ
     behind = _is_behind(assembly, before, left)
     appended = assembly.cost.bound - before.cost.bound if behind else None
     is_step = behind and _is_step(assembly.parts[before.parts :])
-    oldest = next((part.first_seq for part in assembly.parts if _is_answer(part)), assembly.standing.messages)
+    answers = (part.first_seq for part in assembly.parts if part.role == "assistant" and part.payload is not None)
+    oldest = next(answers, assembly.standing.messages)
     return RequestGrowth(appended, is_step, max(0, before.messages), outside_tokens, oldest)
 
 

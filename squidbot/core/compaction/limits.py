@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.budget import WEIGHTS, shares
-from squidbot.core.compaction.pressure import Batch, by_bound, by_estimate, imageless, still_sent
+from squidbot.core.compaction.pressure import Compaction, by_bound, by_estimate, imageless, still_sent
 from squidbot.core.messages import Cost
 from squidbot.core.plan import Representation, Segment
 from squidbot.core.settings import LEAST_CUT_FRACTION
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from squidbot.core.budget import CategoryShare
-    from squidbot.core.compaction.pressure import Scene
+    from squidbot.core.compaction.pressure import CompactionInput
     from squidbot.core.messages import StoredMessage
     from squidbot.core.settings import HistorySettings
-    from squidbot.core.view.current import CurrentView, SessionContext
+    from squidbot.core.view.current import CurrentView
     from squidbot.core.view.renderer import Renderer
     from squidbot.core.view.steps import Step
 
@@ -95,32 +95,23 @@ def _sums(sizes: Iterable[int]) -> Iterable[int]:
 LEAST_TOKENS = 128
 
 
-class Made(Protocol):
-    """What an event is made with."""
-
-    @property
-    def shelf(self) -> SessionContext:
-        """Where the session's data stand, and how they are rendered."""
-
-    @property
-    def settings(self) -> HistorySettings:
-        """What decides what gives way."""
-
-    @property
-    def pinned(self) -> Collection[int]:
-        """The pinned messages."""
-
-
-def reduced(base: CurrentView, slimmed: Callable[[], Sequence[Step]], made: Made, room: Cost) -> Renderer | None:
+def reduced(  # noqa: PLR0913, PLR0917  # what decides what gives way
+    base: CurrentView,
+    slimmed: Callable[[], Sequence[Step]],
+    renderer: Renderer,
+    settings: HistorySettings,
+    pinned: Collection[int],
+    room: Cost,
+) -> Renderer | None:
     """Return the renderer that sends less of single messages: pictures first, then what the model said at length.
 
     `slimmed` reads the steps in front of the tail that are sent one by one. None where it would send what is sent now.
     """
-    renderer, share = made.shelf.renderer, made.settings.assistant_fraction
-    gone = imageless(base, renderer, made.settings.most_images, made.pinned)
+    share = settings.assistant_fraction
+    gone = imageless(base, renderer, settings.most_images, pinned)
     steps = (*slimmed(), *_earlier(base)) if share else ()
     most = Cost(int(share * room.estimate), int(share * room.bound))
-    limits = tuple(limited(steps, renderer, most, made.pinned))
+    limits = tuple(limited(steps, renderer, most, pinned))
     if (gone, limits) == (still_sent(base, renderer), still_limited(base, renderer)):
         return None
     return renderer._replace(imageless=gone, limits=limits)
@@ -172,8 +163,8 @@ def _earlier(base: CurrentView) -> Sequence[Step]:
 
 
 def outputs_first(
-    scene: Scene, settings: HistorySettings, stay: int, slim_cost: Callable[[Step], Cost]
-) -> Batch | None:
+    scene: CompactionInput, settings: HistorySettings, stay: int, slim_cost: Callable[[Step], Cost]
+) -> Compaction | None:
     """Return the batch that cuts tool outputs and no more, oldest first; None where that is not called for.
 
     That is where they have no more than their share, or where all that may be cut of them is not enough. `stay` of the
@@ -195,7 +186,9 @@ def outputs_first(
     return None
 
 
-def _share(scene: Scene, settings: HistorySettings, most: float, history: Cost, output: Cost) -> CategoryShare:
+def _share(
+    scene: CompactionInput, settings: HistorySettings, most: float, history: Cost, output: Cost
+) -> CategoryShare:
     """Return what outputs have of a request, and may have of what an event leaves: `most` of the room.
 
     Below the mark that fires an event all of it fits, and no share would be too large.
@@ -214,8 +207,8 @@ def _output(step: Step) -> Cost:
     return total(row.sent_cost for row in step.messages if row.result_ids)
 
 
-def _cut(scene: Scene, steps: Sequence[Step]) -> Batch:
+def _cut(scene: CompactionInput, steps: Sequence[Step]) -> Compaction:
     whole = tuple(row.seq for step in steps for row in step.messages if row.seq in scene.pinned)
     segment = Segment(steps[0].first_seq, steps[-1].last_seq, Representation.SLIMMED, None, whole)
     segments = (*(block.segment for block in scene.blocks), segment)
-    return Batch(segments, (), steps[-1].last_seq + 1, len(scene.blocks))
+    return Compaction(segments, (), steps[-1].last_seq + 1, len(scene.blocks))

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from squidbot.core.budget import EMERGENCY, pressure_of
 from squidbot.core.compaction.limits import Floors, outputs_first, reduced, still_limited
 from squidbot.core.compaction.pressure import (
-    Batch,
-    Ground,
+    Compaction,
+    CompactionInput,
     Outlook,
-    Scene,
     by_bound,
     by_estimate,
     capped,
@@ -34,17 +33,17 @@ from squidbot.core.compaction.pressure import (
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.messages import Cost, Kind, Usage
 from squidbot.core.plan import FirstChanged, PlanRecord, Representation, Segment, price_of
-from squidbot.core.settings import LEAST_CUT_FRACTION
+from squidbot.core.settings import LEAST_CUT_FRACTION, LEVEL_TOKENS
 from squidbot.core.transcript.records import RecordKind, fields
 from squidbot.core.view.current import Block, Pieces, Tail, standing
 from squidbot.core.view.renderer import born, is_user_part, shown, spent, unanswerable
-from squidbot.core.view.steps import Step, open_step, steps_of, total
+from squidbot.core.view.steps import Step, open_step, session_blocks, steps_of, total
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from squidbot.core.budget import Ladder
-    from squidbot.core.compaction.pressure import CallContext, Kept, NoteTaker, Reduction
+    from squidbot.core.compaction.pressure import CallContext, CapLimits, NoteTaker, Reduction
     from squidbot.core.messages import Part, StoredMessage, Summary
     from squidbot.core.plan import NoteBlock, Section
     from squidbot.core.ports import CallExtensions
@@ -52,17 +51,18 @@ if TYPE_CHECKING:
     from squidbot.core.view.current import CurrentView, SessionContext
 
 
-class Change(NamedTuple):
+class NewPlan(NamedTuple):
     """A new plan, what stands under it, the summaries to store before it, and what it notes for the first time."""
 
     record: PlanRecord
     standing: CurrentView
-    batch: Batch
+    batch: Compaction
 
 
 def due(standing: CurrentView, moment: CallContext, settings: HistorySettings) -> str | None:
     """Return why the plan must change before this call, or None where it need not."""
-    pressure = pressure_fraction(standing.history, room_of(standing, moment))
+    room = room_of(standing, moment)
+    pressure = pressure_fraction(standing.history, room)
     if pressure > 1:
         return "overflow"
     if moment.changed is not None:
@@ -71,7 +71,7 @@ def due(standing: CurrentView, moment: CallContext, settings: HistorySettings) -
         return "rollover"
     if not moment.new_turn or moment.paused:
         return None
-    cause = _at_turn(standing, moment, settings, _marked_pressure(standing, moment, settings))
+    cause = _at_turn(standing, moment, settings, _marked_pressure(standing, moment, settings, room))
     # A plan that somebody brought back has no mark.
     return cause if math.isinf(settings.high_fraction) else moment.verdict(cause, pressure)
 
@@ -94,7 +94,9 @@ def _at_turn(standing: CurrentView, moment: CallContext, settings: HistorySettin
     return "cold-cache" if moment.cold and standing.blocks and pressure > middle else None
 
 
-def _marked_pressure(standing: CurrentView, moment: CallContext, settings: HistorySettings) -> float:
+def _marked_pressure(
+    standing: CurrentView, moment: CallContext, settings: HistorySettings, room: Cost | None = None
+) -> float:
     """Return history's share of the room whose high-water mark comes first; above it where there are too many messages.
 
     The same predicate fires an event and tells when it has done enough (C4).
@@ -104,7 +106,7 @@ def _marked_pressure(standing: CurrentView, moment: CallContext, settings: Histo
         return math.inf
     if settings.cap is not None and is_over(standing, min(standing.turn, moment.stored), settings.cap):
         return math.inf
-    room = ladder.marked_room(room_of(standing, moment), settings.high_fraction)
+    room = ladder.marked_room(room or room_of(standing, moment), settings.high_fraction)
     if settings.beside_summaries:
         return pressure_of(standing.history, standing.summaries, room)
     return pressure_fraction(standing.history, room)
@@ -121,39 +123,19 @@ PRESSING = frozenset({"overflow", "high-water", "cold-cache", "manual", "rollove
 _MARKED = frozenset({"high-water", "cold-cache"})
 
 
-class Makers(NamedTuple):
-    """What a change is made with: where the session's data stand, and who takes notes."""
+@dataclass(frozen=True, slots=True)
+class PlanBuilder:
+    """Makes a new plan for what stands before a call.
 
-    shelf: SessionContext
-    notes: NoteTaker
-    settings: HistorySettings
-
-
-class Ask(NamedTuple):
-    """What a change is asked for: its cause, the head to freeze, the pinned messages.
-
-    `retells`: a summary that is shown is no longer to be, so everything behind it is told anew.
+    Attributes:
+        shelf: where the session's data stand, rendered as the plan of `before` sends them.
+        notes, settings: who takes notes, and what is set.
+        before, moment: what would stand with what came, and the circumstances.
+        sections: the head to freeze.
+        pinned: the pinned messages.
+        retells: a summary that is shown is no longer to be, so everything behind it is told anew.
     """
 
-    cause: str
-    sections: tuple[Section, ...]
-    pinned: frozenset[int]
-    retells: bool = False
-
-
-def make_change(makers: Makers, before: CurrentView, moment: CallContext, ask: Ask) -> Change | None:
-    """Return the change that an event of this cause makes, or None where there is nothing it may do.
-
-    A cause that does not come from pressure compacts only where the history is above the high-water mark.
-
-    Raises:
-        BudgetError: the request does not fit, and nothing makes it fit.
-    """
-    shelf = makers.shelf.showing(before.plan)
-    return _Maker(shelf, *makers[1:], before, moment, ask.sections, ask.pinned, ask.retells).change(ask.cause)
-
-
-class _Maker(NamedTuple):
     shelf: SessionContext
     notes: NoteTaker
     settings: HistorySettings
@@ -161,34 +143,47 @@ class _Maker(NamedTuple):
     moment: CallContext
     sections: tuple[Section, ...]
     pinned: frozenset[int]
-    retells: bool
+    retells: bool = False
 
-    def change(self, cause: str) -> Change | None:
+    def new_plan(self, cause: str) -> NewPlan | None:
+        """Return the plan that this cause makes, or None where there is nothing it may do.
+
+        A cause that does not come from pressure compacts only where the history is above the high-water mark.
+
+        Raises:
+            BudgetError: the request does not fit, and nothing makes it fit.
+        """
         head = tuple(self.shelf.renderer.section(section) for section in self.sections)
         pieces = Pieces(self.before.lead, head, self.before.blocks, self.before.tail)
         base = standing(self.before.plan, pieces, self.before)
-        room = room_of(base, self.moment)
-        pressure = pressure_fraction(base.history, room)
+        pressure = pressure_fraction(base.history, room_of(base, self.moment))
         if cause not in PRESSING and not self._is_marked(base) and not self._must:
             return self.same(cause, base)
         return self._lightened(cause, base) or self.shortened(cause, base, pressure)
 
-    def _lightened(self, cause: str, base: CurrentView) -> Change | None:
+    def _lightened(self, cause: str, base: CurrentView) -> NewPlan | None:
         """Return the change that sends less of single messages, and shortens history where that is not enough.
 
         Pictures and long answers give way before anything else does (decisions.md 6, C17). None where none has to.
         """
-        renderer = reduced(base, lambda: self._parted(base)[1], self, room_of(base, self.moment))
+        renderer = reduced(
+            base,
+            lambda: self._parted(base)[1],
+            self.shelf.renderer,
+            self.settings,
+            self.pinned,
+            room_of(base, self.moment),
+        )
         if renderer is None:
             return None
-        fewer = self._replace(shelf=self.shelf._replace(renderer=renderer))
+        fewer = replace(self, shelf=self.shelf._replace(renderer=renderer))
         made = fewer.applied(base, _as_it_is(base)._replace(kept_blocks=0))
         pressure = pressure_fraction(made.history, room_of(made, self.moment))
         if cause == "rollover" or self._must or pressure > min(1.0, self.settings.low_fraction):
             return fewer.shortened(cause, made, pressure) or fewer.same(cause, made)
         return fewer.same(cause, made)
 
-    def shortened(self, cause: str, base: CurrentView, pressure: float) -> Change | None:
+    def shortened(self, cause: str, base: CurrentView, pressure: float) -> NewPlan | None:
         """Return the change that makes history shorter, or None where nothing may be done.
 
         Raises:
@@ -213,7 +208,7 @@ class _Maker(NamedTuple):
 
     def _tried(
         self, cause: str, base: CurrentView, room: Cost
-    ) -> tuple[tuple[str, CurrentView, Batch] | None, CurrentView]:
+    ) -> tuple[tuple[str, CurrentView, Compaction] | None, CurrentView]:
         """Return the attempt to make, as its cause, what would stand and the batch; and the last one that was tried.
 
         To fall below a mark, levels are lowered and notes are merged; they are cut only where nothing else fits. Where
@@ -257,26 +252,25 @@ class _Maker(NamedTuple):
         """Return whether history is above the mark that fires an event."""
         return _marked_pressure(one, self.moment, self.settings) > self.settings.high_fraction
 
-    def _worth_it(self, change: Change, base: CurrentView, pressure: float) -> Change:
+    def _worth_it(self, change: NewPlan, base: CurrentView, pressure: float) -> NewPlan:
         """Return a change, or the one that leaves history alone where nobody asked for less and this saves little."""
         needed = pressure > 1 or change.record.cause in PRESSING or self._must
         return change if needed or saves_enough(change.record, self.settings) else self.same(change.record.cause, base)
 
-    def _batches(self, base: CurrentView, room: Cost) -> Iterator[tuple[Reduction, Batch]]:
+    def _batches(self, base: CurrentView, room: Cost) -> Iterator[tuple[Reduction, Compaction]]:
         """Yield what the attempts of this event would send, gentlest first."""
-        # most calls change nothing
-
-        notes = Better(self.notes, self.shelf, self.moment.extended)
+        notes = SummaryOverride(self.notes, self.shelf, self.moment.extended)
         by_estimate = _by_estimate(base.history, room)
         scene = self._scene(base, room)
-        blocks, kept = renewed(Ground(scene, self.settings, notes, by_estimate), notes)
-        compactor = Compactor(scene._replace(blocks=blocks), self.settings, notes, by_estimate)
+        compactor = Compactor(scene, self.settings, notes, by_estimate)
+        blocks, kept = renewed(compactor, notes)
+        compactor = replace(compactor, scene=scene._replace(blocks=blocks))
         for reduction in (*(retelling(self.settings) if self.retells else ()), *reductions(self.settings)):
             batch = compactor.batch(reduction)
             if batch is not None:
                 yield reduction, batch._replace(kept_blocks=min(batch.kept_blocks, kept))
 
-    def _scene(self, base: CurrentView, room: Cost) -> Scene:
+    def _scene(self, base: CurrentView, room: Cost) -> CompactionInput:
         blocks, slimmed = self._parted(base)
         noted = range(blocks[0].segment.first_seq, blocks[-1].segment.last_seq + 1) if blocks else range(0)
         kept = self.shelf.steps_with(seq for seq in self.pinned if seq in noted)
@@ -284,7 +278,7 @@ class _Maker(NamedTuple):
         ladder, cap = self.settings.ladder, self.settings.cap
         pinned = frozenset(row.seq for row in kept) | self._pinned_in((*slimmed, *base.tail.steps))
         behind = min(base.turn, self.moment.stored)
-        return Scene(
+        return CompactionInput(
             room=room,
             blocks=blocks,
             slimmed=lighter(slimmed, self.shelf.renderer),
@@ -326,7 +320,8 @@ class _Maker(NamedTuple):
         found = (step for step in steps if any(row.seq in self.pinned for row in step.messages))
         return frozenset(row.seq for step in found for row in step.messages)
 
-    def applied(self, base: CurrentView, batch: Batch) -> CurrentView:
+    def applied(self, base: CurrentView, batch: Compaction) -> CurrentView:
+        """Return what would stand after a compaction."""
         kept = base.blocks[: batch.kept_blocks]
         segments = batch.segments[batch.kept_blocks :]
         slim = self.settings.slim_tokens(self.moment.limit.bound)
@@ -341,7 +336,7 @@ class _Maker(NamedTuple):
         loop = open_step(rows)
         return self.before.messages if loop is None else loop
 
-    def same(self, cause: str, base: CurrentView) -> Change:
+    def same(self, cause: str, base: CurrentView) -> NewPlan:
         """Return the change that leaves history as it is: the tail is rendered anew, without stale reasoning."""
         batch = _as_it_is(base)
         return self._recorded(cause, self.applied(base, batch), batch)
@@ -351,7 +346,7 @@ class _Maker(NamedTuple):
         known = len(self.moment.system) + self.before.lead_count + len(self.before.head)
         return old[:known] if self.before.opened else old
 
-    def _recorded(self, cause: str, made: CurrentView, batch: Batch) -> Change:
+    def _recorded(self, cause: str, made: CurrentView, batch: Compaction) -> NewPlan:
         parent = self.before.plan
         old = self.before.parts(self.moment.system, self.shelf.renderer)
         new = made.parts(self.moment.system, self.shelf.renderer)
@@ -383,19 +378,17 @@ class _Maker(NamedTuple):
                 settings.prices.asked(self._written(parent, batch))
             ),
         )
-        return Change(record, made._replace(plan=record, opened=False), batch)
+        return NewPlan(record, made._replace(plan=record, opened=False), batch)
 
-    def _written(self, parent: PlanRecord | None, batch: Batch) -> Usage:
+    def _written(self, parent: PlanRecord | None, batch: Compaction) -> Usage:
         """Return what a model took for the summaries that are shown and were not by the plan before."""
-        # most calls change nothing
-
         return writing_of(self.shelf, parent.segments if parent else (), batch.segments, batch.summaries)
 
 
-def _as_it_is(base: CurrentView) -> Batch:
+def _as_it_is(base: CurrentView) -> Compaction:
     """Return what is sent as it is."""
     tail_from = base.tail.steps[0].first_seq if base.tail.steps else base.messages
-    return Batch(tuple(block.segment for block in base.blocks), (), tail_from, len(base.blocks))
+    return Compaction(tuple(block.segment for block in base.blocks), (), tail_from, len(base.blocks))
 
 
 def first_changed(old: Sequence[Part], new: Sequence[Part]) -> FirstChanged:
@@ -424,6 +417,9 @@ def _by_estimate(history: Cost, room: Cost) -> bool:
 FULL_FRACTION = 0.8
 # Room for what stands between notes and messages, a pointer, a notice that keeps the request valid: at most this share.
 MARKS_TOKENS, MARKS_FRACTION = 64, 0.05
+# What heads a note, its id, how many messages it is on and how to see them, costs 34 to 44 tokens by the default
+# counter; with one line beside it even a note on two turns says which file they touched.
+HEADER_TOKENS = 64
 NOTHING = Cost(0, 0)
 _SAID = frozenset({Kind.MESSAGE, Kind.SLIMMED, Kind.SYSTEM})
 
@@ -459,121 +455,6 @@ class _Told(NamedTuple):
         return noted_as(self.summary, self.level, tuple(part.first_seq for part in self.beside))
 
 
-@dataclass(frozen=True, slots=True)
-class Folding(Ground):
-    """Makes the batches that replace all notes."""
-
-    def batch(self, noted: Sequence[Step], reduction: Reduction, behind: Cost, users: tuple[float, float]) -> Batch:
-        """Return the batch that tells everything anew, `noted` the newest of it.
-
-        The user's messages may cost `users`, as a bound and by estimate; notes get what they and what stays `behind`
-        them leave of their room, less a part to grow into.
-        """
-        first, told_from, last = self._fold_range(noted)
-        kept = self._verbatim(self._sayable(noted), reduction, users)
-        marked = self._marked(first, last, kept)
-        limit = min(self.fold_tokens(reduction), self._left(behind.plus(spent((*marked, *kept)))))
-        if limit < self.settings.min_note_tokens:
-            return Batch((_absent(first, last, kept),), (), last + 1, 0)
-        new = [self.notes.took(block) for block in self.blocks_of(noted)] if noted else []
-        reach = min(last + 1, self.notes.reach(first, told_from))
-        unreached = (_absent(first, reach - 1, kept),) if reach > first else ()
-        if reach > last:
-            return Batch(unreached, (), last + 1, 0)
-        made = self._told([part for part in kept if part.first_seq >= reach], (reach, last), new, limit)
-        segments = (*unreached, *(one.segment for one in made))
-        summaries = tuple(one.summary for one in made)
-        return Batch(segments, summaries, last + 1, 0, tuple((run.first_seq, run.last_seq) for run in new))
-
-    def _left(self, beside: Cost) -> int:
-        """Return the room for notes that what stands `beside` them leaves, in either unit, less a part to grow into."""
-        return min(int(filled(size(self.scene.room))) - size(beside) for size in (by_bound, by_estimate))
-
-    def _told(self, kept: Sequence[Part], span: tuple[int, int], new: Sequence[NoteBlock], limit: int) -> list[_Told]:
-        """Return what stands for a span of messages: the newest blocks at their levels behind one note on the rest."""
-        first, last = span
-        runs = (*self.notes.runs(self._merged_through()), *new)
-        ranked = self._ranked([run for run in runs if first <= run.first_seq], last, limit)
-        merged_through = ranked[0].run.first_seq - 1 if ranked else last
-        made: list[_Told] = []
-        standing: list[Part] = []
-        if merged_through >= first:
-            beside = [part for part in kept if part.first_seq <= merged_through]
-            own_tokens = sum(one.limit_tokens for one in ranked)
-            standing = [*self._marked(first, merged_through, beside), *beside]
-            most = self.settings.merged_tokens(limit - own_tokens)
-            summary = self.notes.folded(first, merged_through, new, standing, most)
-            made.append(_Told(summary, Representation.MERGED, beside))
-            standing += [shown(summary)]
-        for run, level, limit_tokens in ranked:
-            beside = [part for part in kept if run.first_seq <= part.first_seq <= run.last_seq]
-            told = [*self._marked(run.first_seq, run.last_seq, beside), *beside]
-            summary = self.notes.told(run, [*standing, *told], limit_tokens, level)
-            made.append(_Told(summary, level, beside))
-            standing += [shown(summary), *told]
-        return made
-
-    def _marked(self, first_seq: int, last_seq: int, kept: Iterable[Part]) -> Sequence[Part]:
-        """Return the parts that say what these messages mark, but for those that are kept verbatim."""
-        return self.scene.marked(first_seq, last_seq, frozenset(part.first_seq for part in kept))
-
-    def _merged_through(self) -> int:
-        """Return the last message that is told by a note on many blocks, or by none; -1 where there is none."""
-        blocks = [block.segment for block in self.scene.blocks]
-        whole = {Representation.MERGED, Representation.ABSENT}
-        return max((one.last_seq for one in blocks if one.representation in whole), default=-1)
-
-    def _ranked(self, runs: Sequence[NoteBlock], last_seq: int, limit: int) -> list[_Ranked]:
-        """Return the blocks that keep notes of their own, oldest first: the newest by rank (C23), while they fit.
-
-        All of them together take at most `level_fraction` of the room for notes; what is older is merged. They follow
-        each other without a hole up to the last message.
-        """
-        ranked: list[_Ranked] = []
-        left = limit * self.settings.level_fraction
-        for run, level in zip(reversed(runs), self.settings.ranks(), strict=False):
-            tokens = self.level_tokens(run.tokens, level)
-            left -= tokens
-            if left < 0 or run.last_seq != last_seq:
-                break
-            ranked.append(_Ranked(run, level, tokens))
-            last_seq = run.first_seq - 1
-        return ranked[::-1]
-
-    def _fold_range(self, noted: Sequence[Step]) -> tuple[int, int, int]:
-        """Return the first message of all, the first one that a note may tell of, and the last one."""
-        blocks = self.foldable
-        told_from = blocks[0].segment.first_seq if blocks else noted[0].first_seq
-        last = noted[-1].last_seq if noted else blocks[-1].segment.last_seq
-        first = self.scene.blocks[0].segment.first_seq if self.scene.blocks else told_from
-        return first, told_from, last
-
-    def _sayable(self, noted: Sequence[Step]) -> list[Part]:
-        """Return what could stand verbatim beside a fold, in order: what does so now, and what must from now on."""
-        said = [part for block in self.scene.blocks for part in block.parts if part.kind in _SAID]
-        new = [message for step in noted if self.stays(step) for message in step.messages]
-        parts = {part.first_seq: part for part in (*said, *map(born, (*self.scene.held, *new)))}
-        return [parts[seq] for seq in sorted(parts)]
-
-    def _verbatim(self, sent: Sequence[Part], reduction: Reduction, users: tuple[float, float]) -> list[Part]:
-        """Return what stays verbatim beside a fold: pins, the message being answered, and the newest of the user's."""
-        said = total(part.cost for part in sent if is_user_part(part))
-        most_bound = min(self.user_share(reduction, said, by_bound), users[0])
-        most_estimate = min(self.user_share(reduction, said, by_estimate), users[1])
-        kept: list[Part] = []
-        used = NOTHING
-        for part in reversed(sent):
-            must = self._must(part)
-            used = used if must else used.plus(part.cost)
-            if must or (is_user_part(part) and used.bound <= most_bound and used.estimate <= most_estimate):
-                kept.append(part)
-        return kept[::-1]
-
-    def _must(self, part: Part) -> bool:
-        pinned = part.first_seq in self.scene.pinned or part.first_seq == self.scene.in_flight_seq
-        return pinned or (self.settings.strict and is_user_part(part))
-
-
 def _absent(first_seq: int, last_seq: int, kept: Iterable[Part]) -> Segment:
     verbatim = tuple(part.first_seq for part in kept if part.first_seq <= last_seq)
     return Segment(first_seq, last_seq, Representation.ABSENT, None, verbatim)
@@ -593,10 +474,74 @@ class Zones(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Compactor(Ground):
-    """Makes batches for one scene."""
+class Compactor:
+    """Makes compactions of one history: new notes behind those there are, or one note on everything.
 
-    def batch(self, reduction: Reduction) -> Batch | None:
+    Whatever has to fit is measured in both units: what binds a long history need not bind what a new plan makes of it.
+    `by_estimate`: the policy's unit binds before the window does, and prices are in it.
+    """
+
+    scene: CompactionInput
+    settings: HistorySettings
+    notes: NoteTaker
+    by_estimate: bool
+
+    def size(self, cost: Cost) -> int:
+        """Return a cost in the unit that binds."""
+        return cost.estimate if self.by_estimate else cost.bound
+
+    @property
+    def room(self) -> int:
+        """What history may cost, in the unit that binds."""
+        return self.size(self.scene.room)
+
+    @property
+    def least_room(self) -> int:
+        """The smaller of what history may cost in either unit: no text counts more words than it has tokens."""
+        return min(self.scene.room)
+
+    def blocks_of(self, moved: Sequence[Step]) -> list[list[Step]]:
+        """Return steps as session blocks."""
+        most = self.settings.block_max_tokens(self.scene.room.bound)
+        return session_blocks(moved, gap_seconds=self.settings.gap_seconds, max_tokens=most)
+
+    def level_tokens(self, said_tokens: int, level: Representation) -> int:
+        """Return the room for notes of a level: a share of what was said beside what heads a note, up to the cap."""
+        most = self.settings.level_tokens(level, self.scene.room.bound)
+        share = self.settings.note_rate * LEVEL_TOKENS[level] / LEVEL_TOKENS[Representation.DETAILED]
+        return max(self.settings.min_note_tokens, min(most, HEADER_TOKENS + round(said_tokens * share)))
+
+    def fold_tokens(self, reduction: Reduction) -> int:
+        """Return the room for all notes where everything is told anew."""
+        tokens = round(reduction.notes_fraction * self.least_room * self.settings.fold_fraction)
+        return tokens if self.scene.kept is None else min(tokens, self.scene.kept.notes)
+
+    def stays(self, step: Step) -> bool:
+        """Return whether an step is sent verbatim behind its notes."""
+        said = step.is_user and (self.settings.keeps_users or step.first_seq == self.scene.in_flight_seq)
+        return said or any(message.seq in self.scene.pinned for message in step.messages)
+
+    def user_share(self, reduction: Reduction, said: Cost, size: Callable[[Cost], int]) -> float:
+        """Return what the user's messages may cost behind notes in one unit, if `said` was: by high and low water.
+
+        Cut to the high one, the next turn would cut them again. Where not all was read back, a larger window, which
+        reads more, may have to cut; so the low one holds (promise 8).
+        """
+        if self.settings.strict:
+            return math.inf
+        if not self.settings.keeps_users:
+            return 0.0
+        share = reduction.user_fraction * size(self.scene.room)
+        return share * self.settings.user_low_fraction if size(said) > share or self.scene.unread else share
+
+    @property
+    def foldable(self) -> list[Block]:
+        """The blocks of which something is told."""
+        return [one for one in self.scene.blocks if one.segment.representation is not Representation.ABSENT]
+
+    # -- one compaction ------------------------------------------------------------------------------------------------
+
+    def batch(self, reduction: Reduction) -> Compaction | None:
         """Return what an event of this step would send, or None where there is nothing it may move."""
         if (first := self._outputs_first(reduction)) is not None:
             return first
@@ -611,17 +556,16 @@ class Compactor(Ground):
             return self._slimmed_behind(self._append(()), zones)
         return None
 
-    def _outputs_first(self, reduction: Reduction) -> Batch | None:
+    def _outputs_first(self, reduction: Reduction) -> Compaction | None:
         """Return the batch that cuts tool outputs alone, at the gentlest step, where they pass their share."""
         if not reduction.gentle or self.settings.category_weights is None or self._lost():
             return None
         return outputs_first(self.scene, self.settings, self._floors.fitting(self._stays_raw), self._slim_cost)
 
-    def _folded(self, zones: Zones, reduction: Reduction) -> Batch:
+    def _folded(self, zones: Zones, reduction: Reduction) -> Compaction:
         behind = total((*map(self._slim_cost, zones.slimmed), *(step.sent_cost for step in zones.raw)))
         (_, bound), (_, estimate) = self._shares(reduction, by_bound), self._shares(reduction, by_estimate)
-        folding = Folding(self.scene, self.settings, self.notes, self.by_estimate)
-        return folding.batch(zones.noted, reduction, behind, (bound, estimate))
+        return self._fold(zones.noted, reduction, behind, (bound, estimate))
 
     # -- what stays raw, what is slimmed, what is noted -------------------------------------------------------
 
@@ -640,7 +584,7 @@ class Compactor(Ground):
         cut = len(movable) - raw - slimmed
         return Zones(movable[:cut], movable[cut : cut + slimmed], movable[cut + slimmed :])
 
-    def _capped(self, movable: tuple[Step, ...], kept: Kept, reduction: Reduction) -> Zones:
+    def _capped(self, movable: tuple[Step, ...], kept: CapLimits, reduction: Reduction) -> Zones:
         """Return what the caps leave, if the window has room for it, else no more of it than its own marks leave."""
         count = kept.steps
         whole = total((*(step.sent_cost for step in movable), *(block.cost for block in self.scene.blocks)))
@@ -789,7 +733,7 @@ class Compactor(Ground):
         """Return the room for the notes on a block."""
         return self.level_tokens(sum(step.cost.bound for step in block), Representation.DETAILED)
 
-    def _append(self, noted: Sequence[Step]) -> Batch:
+    def _append(self, noted: Sequence[Step]) -> Compaction:
         segments = [block.segment for block in self.scene.blocks]
         standing = [part for block in self.scene.blocks for part in block.parts]
         summaries = []
@@ -803,12 +747,12 @@ class Compactor(Ground):
             summaries.append(summary)
         tail_from = noted[-1].last_seq + 1 if noted else self._movable_from()
         runs = tuple((made.first_seq, made.last_seq) for made in summaries)
-        return Batch(tuple(segments), tuple(summaries), tail_from, len(self.scene.blocks), runs)
+        return Compaction(tuple(segments), tuple(summaries), tail_from, len(self.scene.blocks), runs)
 
     def _movable_from(self) -> int:
         return (*self.scene.slimmed, *self.scene.tail)[0].first_seq
 
-    def _slimmed_behind(self, batch: Batch, zones: Zones) -> Batch:
+    def _slimmed_behind(self, batch: Compaction, zones: Zones) -> Compaction:
         if not zones.slimmed:
             return batch
         first, last = zones.slimmed[0].first_seq, zones.slimmed[-1].last_seq
@@ -818,6 +762,120 @@ class Compactor(Ground):
         whole = tuple(row.seq for step in stays for row in step.messages if row.seq not in cut)
         segment = Segment(first, last, Representation.SLIMMED, None, whole, limits=limits)
         return batch._replace(segments=(*batch.segments, segment), tail_from_seq=last + 1)
+
+    # -- one note on everything, the newest blocks in notes of their own -----------------------------------------------
+
+    def _fold(
+        self, noted: Sequence[Step], reduction: Reduction, behind: Cost, users: tuple[float, float]
+    ) -> Compaction:
+        """Return the batch that tells everything anew, `noted` the newest of it.
+
+        The user's messages may cost `users`, as a bound and by estimate; notes get what they and what stays `behind`
+        them leave of their room, less a part to grow into.
+        """
+        first, told_from, last = self._fold_range(noted)
+        kept = self._verbatim(self._sayable(noted), reduction, users)
+        marked = self._marked(first, last, kept)
+        limit = min(self.fold_tokens(reduction), self._left(behind.plus(spent((*marked, *kept)))))
+        if limit < self.settings.min_note_tokens:
+            return Compaction((_absent(first, last, kept),), (), last + 1, 0)
+        new = [self.notes.took(block) for block in self.blocks_of(noted)] if noted else []
+        reach = min(last + 1, self.notes.reach(first, told_from))
+        unreached = (_absent(first, reach - 1, kept),) if reach > first else ()
+        if reach > last:
+            return Compaction(unreached, (), last + 1, 0)
+        made = self._told([part for part in kept if part.first_seq >= reach], (reach, last), new, limit)
+        segments = (*unreached, *(one.segment for one in made))
+        summaries = tuple(one.summary for one in made)
+        return Compaction(segments, summaries, last + 1, 0, tuple((run.first_seq, run.last_seq) for run in new))
+
+    def _left(self, beside: Cost) -> int:
+        """Return the room for notes that what stands `beside` them leaves, in either unit, less a part to grow into."""
+        return min(int(filled(size(self.scene.room))) - size(beside) for size in (by_bound, by_estimate))
+
+    def _told(self, kept: Sequence[Part], span: tuple[int, int], new: Sequence[NoteBlock], limit: int) -> list[_Told]:
+        """Return what stands for a span of messages: the newest blocks at their levels behind one note on the rest."""
+        first, last = span
+        runs = (*self.notes.runs(self._merged_through()), *new)
+        ranked = self._ranked([run for run in runs if first <= run.first_seq], last, limit)
+        merged_through = ranked[0].run.first_seq - 1 if ranked else last
+        made: list[_Told] = []
+        standing: list[Part] = []
+        if merged_through >= first:
+            beside = [part for part in kept if part.first_seq <= merged_through]
+            own_tokens = sum(one.limit_tokens for one in ranked)
+            standing = [*self._marked(first, merged_through, beside), *beside]
+            most = self.settings.merged_tokens(limit - own_tokens)
+            summary = self.notes.folded(first, merged_through, new, standing, most)
+            made.append(_Told(summary, Representation.MERGED, beside))
+            standing += [shown(summary)]
+        for run, level, limit_tokens in ranked:
+            beside = [part for part in kept if run.first_seq <= part.first_seq <= run.last_seq]
+            told = [*self._marked(run.first_seq, run.last_seq, beside), *beside]
+            summary = self.notes.told(run, [*standing, *told], limit_tokens, level)
+            made.append(_Told(summary, level, beside))
+            standing += [shown(summary), *told]
+        return made
+
+    def _marked(self, first_seq: int, last_seq: int, kept: Iterable[Part]) -> Sequence[Part]:
+        """Return the parts that say what these messages mark, but for those that are kept verbatim."""
+        return self.scene.marked(first_seq, last_seq, frozenset(part.first_seq for part in kept))
+
+    def _merged_through(self) -> int:
+        """Return the last message that is told by a note on many blocks, or by none; -1 where there is none."""
+        blocks = [block.segment for block in self.scene.blocks]
+        whole = {Representation.MERGED, Representation.ABSENT}
+        return max((one.last_seq for one in blocks if one.representation in whole), default=-1)
+
+    def _ranked(self, runs: Sequence[NoteBlock], last_seq: int, limit: int) -> list[_Ranked]:
+        """Return the blocks that keep notes of their own, oldest first: the newest by rank (C23), while they fit.
+
+        All of them together take at most `level_fraction` of the room for notes; what is older is merged. They follow
+        each other without a hole up to the last message.
+        """
+        ranked: list[_Ranked] = []
+        left = limit * self.settings.level_fraction
+        for run, level in zip(reversed(runs), self.settings.ranks(), strict=False):
+            tokens = self.level_tokens(run.tokens, level)
+            left -= tokens
+            if left < 0 or run.last_seq != last_seq:
+                break
+            ranked.append(_Ranked(run, level, tokens))
+            last_seq = run.first_seq - 1
+        return ranked[::-1]
+
+    def _fold_range(self, noted: Sequence[Step]) -> tuple[int, int, int]:
+        """Return the first message of all, the first one that a note may tell of, and the last one."""
+        blocks = self.foldable
+        told_from = blocks[0].segment.first_seq if blocks else noted[0].first_seq
+        last = noted[-1].last_seq if noted else blocks[-1].segment.last_seq
+        first = self.scene.blocks[0].segment.first_seq if self.scene.blocks else told_from
+        return first, told_from, last
+
+    def _sayable(self, noted: Sequence[Step]) -> list[Part]:
+        """Return what could stand verbatim beside a fold, in order: what does so now, and what must from now on."""
+        said = [part for block in self.scene.blocks for part in block.parts if part.kind in _SAID]
+        new = [message for step in noted if self.stays(step) for message in step.messages]
+        parts = {part.first_seq: part for part in (*said, *map(born, (*self.scene.held, *new)))}
+        return [parts[seq] for seq in sorted(parts)]
+
+    def _verbatim(self, sent: Sequence[Part], reduction: Reduction, users: tuple[float, float]) -> list[Part]:
+        """Return what stays verbatim beside a fold: pins, the message being answered, and the newest of the user's."""
+        said = total(part.cost for part in sent if is_user_part(part))
+        most_bound = min(self.user_share(reduction, said, by_bound), users[0])
+        most_estimate = min(self.user_share(reduction, said, by_estimate), users[1])
+        kept: list[Part] = []
+        used = NOTHING
+        for part in reversed(sent):
+            must = self._must(part)
+            used = used if must else used.plus(part.cost)
+            if must or (is_user_part(part) and used.bound <= most_bound and used.estimate <= most_estimate):
+                kept.append(part)
+        return kept[::-1]
+
+    def _must(self, part: Part) -> bool:
+        pinned = part.first_seq in self.scene.pinned or part.first_seq == self.scene.in_flight_seq
+        return pinned or (self.settings.strict and is_user_part(part))
 
 
 # What a language model wrote of a block takes the place of the notes by rule, where it is stored and
@@ -834,7 +892,7 @@ LEVELS = {
 }
 
 
-class Written(NamedTuple):
+class WrittenSummary(NamedTuple):
     """A language model has written a summary, and what that took, in tokens."""
 
     summary_id: str
@@ -845,7 +903,7 @@ class Written(NamedTuple):
 
 
 # Without such a record no text by a model is looked for.
-SUMMARY = RecordKind("summary", fields(Written), tuple)
+SUMMARY = RecordKind("summary", fields(WrittenSummary), tuple)
 # Better texts enter only as far in front as this share of what stands behind all notes: what they move is written to
 # the prompt cache anew, and an event writes its own notes and the raw messages in any case.
 RENEWED_FRACTION = 0.5
@@ -856,7 +914,7 @@ TEXTS_FRACTION = 0.5
 MOST_LOOKED_AT = 512
 
 
-class Better:
+class SummaryOverride:
     """A note taker that shows a language model's text of a block instead of notes, for one event.
 
     What is stored is looked up once: an event that is tried again, or made by another process, finds the same.
@@ -981,19 +1039,12 @@ def _heading(told: Summary, summary_id: str) -> str:
     return f"[{summary_id}: notes on {count} messages, an extension's, data only; recall {summary_id} shows them]"
 
 
-class Renewed(NamedTuple):
-    """Blocks with better texts; those before number `kept` are as they were."""
-
-    blocks: tuple[Block, ...]
-    kept: int
-
-
-def renewed(ground: Ground, better: Better) -> Renewed:
-    """Return the blocks of a scene with better texts in the newest of them, as far as that pays at an event."""
+def renewed(ground: Compactor, better: SummaryOverride) -> tuple[tuple[Block, ...], int]:
+    """Return the blocks with better texts in the newest of them, as far as that pays; and how many are as they were."""
     blocks = list(ground.scene.blocks)
     kept, behind = len(blocks), 0
     if not blocks:
-        return Renewed((), 0)
+        return (), 0
     most = RENEWED_FRACTION * sum(ground.size(step.sent_cost) for step in ground.scene.tail)
     runs = {(run.first_seq, run.last_seq): run for run in better.runs(-1)}
     for place in range(len(blocks) - 1, -1, -1):
@@ -1003,10 +1054,12 @@ def renewed(ground: Ground, better: Better) -> Renewed:
         made = _renewed(ground, better, blocks[place], runs)
         if made is not None:
             blocks[place], kept = made, place
-    return Renewed(tuple(blocks), kept)
+    return tuple(blocks), kept
 
 
-def _renewed(ground: Ground, better: Better, block: Block, runs: dict[tuple[int, int], NoteBlock]) -> Block | None:
+def _renewed(
+    ground: Compactor, better: SummaryOverride, block: Block, runs: dict[tuple[int, int], NoteBlock]
+) -> Block | None:
     """Return a block with its better text; None where there is none, or it stands there."""
     segment = block.segment
     run, level = runs.get((segment.first_seq, segment.last_seq)), LEVELS.get(segment.representation)
@@ -1020,7 +1073,7 @@ def _renewed(ground: Ground, better: Better, block: Block, runs: dict[tuple[int,
     return Block(changed, tuple(parts))
 
 
-def newest_written(shelf: SessionContext, most: int) -> list[Written]:
+def newest_written(shelf: SessionContext, most: int) -> list[WrittenSummary]:
     """Return the newest summaries that a language model has written, oldest first, at most so many."""
     last = shelf.transcripts.last_record(shelf.session_id, SUMMARY.name)
     if last is None:
@@ -1028,7 +1081,7 @@ def newest_written(shelf: SessionContext, most: int) -> list[Written]:
     return list(_written(shelf, max(0, last.number + 1 - most)))
 
 
-def _written(shelf: SessionContext, first_number: int = 0) -> Iterator[Written]:
+def _written(shelf: SessionContext, first_number: int = 0) -> Iterator[WrittenSummary]:
     """Yield what language models have written; a record that can't be read is passed over: a price fails no turn."""
     for record in shelf.transcripts.records(shelf.session_id, SUMMARY.name, first_number):
         with suppress(DamagedStoreError):

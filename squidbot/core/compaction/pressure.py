@@ -10,9 +10,7 @@ from squidbot.core.budget import HistoryItem, pressure_of
 from squidbot.core.errors import BudgetError
 from squidbot.core.messages import Cost, Kind
 from squidbot.core.plan import Representation, Segment
-from squidbot.core.settings import LEVEL_TOKENS
 from squidbot.core.view.renderer import is_user_part, spent
-from squidbot.core.view.steps import session_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -191,12 +189,8 @@ def _is_pinned(part: Part, standing: CurrentView) -> bool:
 
 # What a batch is chosen from, how hard an event tries, and what both ways of taking notes share.
 
-# What heads a note, its id, how many messages it is on and how to see them, costs 34 to 44 tokens by the default
-# counter; with one line beside it even a note on two turns says which file they touched.
-HEADER_TOKENS = 64
 
-
-class Scene(NamedTuple):
+class CompactionInput(NamedTuple):
     """What a batch is chosen from.
 
     Attributes:
@@ -227,12 +221,12 @@ class Scene(NamedTuple):
     marked: Callable[[int, int, Collection[int]], Sequence[Part]] = lambda _first, _last, _shown: ()
     raw_messages: int | None = None
     cut_by_number: bool = False
-    kept: Kept | None = None
+    kept: CapLimits | None = None
     unread: bool = False
     beside: tuple[int, int] = (0, 0)
 
 
-class Batch(NamedTuple):
+class Compaction(NamedTuple):
     """What one event would send: the segments, the summaries made for them, and where the raw tail begins.
 
     `kept_blocks` of the scene's blocks stand in front unchanged; `runs` are (first, last) seq of what is noted for the
@@ -342,72 +336,6 @@ def retelling(settings: HistorySettings) -> list[Reduction]:
     return [Reduction(1.0, settings.slim_fraction, settings.user_verbatim_fraction, notes)]
 
 
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """What notes are taken on. `by_estimate`: the policy's unit binds before the window does, and prices are in it.
-
-    Whatever has to fit is measured in both units: what binds a long history need not bind what an event makes of it.
-    """
-
-    scene: Scene
-    settings: HistorySettings
-    notes: NoteTaker
-    by_estimate: bool
-
-    def size(self, cost: Cost) -> int:
-        """Return a cost in the unit that binds."""
-        return cost.estimate if self.by_estimate else cost.bound
-
-    @property
-    def room(self) -> int:
-        """What history may cost, in the unit that binds."""
-        return self.size(self.scene.room)
-
-    @property
-    def least_room(self) -> int:
-        """The smaller of what history may cost in either unit: no text counts more words than it has tokens."""
-        return min(self.scene.room)
-
-    def blocks_of(self, moved: Sequence[Step]) -> list[list[Step]]:
-        """Return steps as session blocks."""
-        most = self.settings.block_max_tokens(self.scene.room.bound)
-        return session_blocks(moved, gap_seconds=self.settings.gap_seconds, max_tokens=most)
-
-    def level_tokens(self, said_tokens: int, level: Representation) -> int:
-        """Return the room for notes of a level: a share of what was said beside what heads a note, up to the cap."""
-        most = self.settings.level_tokens(level, self.scene.room.bound)
-        share = self.settings.note_rate * LEVEL_TOKENS[level] / LEVEL_TOKENS[Representation.DETAILED]
-        return max(self.settings.min_note_tokens, min(most, HEADER_TOKENS + round(said_tokens * share)))
-
-    def fold_tokens(self, reduction: Reduction) -> int:
-        """Return the room for all notes where everything is told anew."""
-        tokens = round(reduction.notes_fraction * self.least_room * self.settings.fold_fraction)
-        return tokens if self.scene.kept is None else min(tokens, self.scene.kept.notes)
-
-    def stays(self, step: Step) -> bool:
-        """Return whether an step is sent verbatim behind its notes."""
-        said = step.is_user and (self.settings.keeps_users or step.first_seq == self.scene.in_flight_seq)
-        return said or any(message.seq in self.scene.pinned for message in step.messages)
-
-    def user_share(self, reduction: Reduction, said: Cost, size: Callable[[Cost], int]) -> float:
-        """Return what the user's messages may cost behind notes in one unit, if `said` was: by high and low water.
-
-        Cut to the high one, the next turn would cut them again. Where not all was read back, a larger window, which
-        reads more, may have to cut; so the low one holds (promise 8).
-        """
-        if self.settings.strict:
-            return math.inf
-        if not self.settings.keeps_users:
-            return 0.0
-        share = reduction.user_fraction * size(self.scene.room)
-        return share * self.settings.user_low_fraction if size(said) > share or self.scene.unread else share
-
-    @property
-    def foldable(self) -> list[Block]:
-        """The blocks of which something is told."""
-        return [one for one in self.scene.blocks if one.segment.representation is not Representation.ABSENT]
-
-
 def by_bound(cost: Cost) -> int:
     """Return a cost in tokens, as a bound."""
     return cost.bound
@@ -432,7 +360,7 @@ def noted_as(summary: Summary, representation: Representation, verbatim: tuple[i
 SUPPOSED_CALLS, SUPPOSED_TOKENS = 20, 500
 
 
-class Upkeep(NamedTuple):
+class CompactionCost(NamedTuple):
     """What an event would take out of the request, and write to it; in tokens.
 
     Attributes:
@@ -475,29 +403,28 @@ def pays(standing: CurrentView, moment: CallContext, settings: HistorySettings) 
     if not settings.patience or not settings.chain or not standing.blocks:
         return False
     room = room_of(standing, moment).bound
-    upkeep = _upkeep(standing, room, settings)
+    cost = _cost_of_compaction(standing, room, settings)
     whole = standing.history.plus(standing.fixed).plus(moment.outside(standing)).bound
-    enough = upkeep.saved >= settings.min_saving_fraction * whole
-    return enough and upkeep.pays_by(settings.prices) > settings.patience
+    enough = cost.saved >= settings.min_saving_fraction * whole
+    return enough and cost.pays_by(settings.prices) > settings.patience
 
 
-def _upkeep(standing: CurrentView, room: int, settings: HistorySettings) -> Upkeep:
+def _cost_of_compaction(standing: CurrentView, room: int, settings: HistorySettings) -> CompactionCost:
     said = standing.tail.cost.bound
     prefix = standing.history.bound - said
     notes = min(settings.note_rate * said, settings.notes_fraction * room)
     keeps = settings.raw_tokens(settings.low_fraction, room, prefix + notes)
     calls = passed = taken = 0
-    for step in reversed(standing.tail.as_sent):
-        tokens = step.sent_cost.bound
+    for step, tokens in standing.tail.step_tokens:
         passed += tokens
-        calls += not step.is_user
-        # The user's messages stay verbatim behind the notes.
-        taken += tokens if passed > keeps and not step.is_user else 0
+        if not step.is_user:  # the user's messages stay verbatim behind the notes
+            calls += 1
+            taken += tokens if passed > keeps else 0
     notes = settings.note_rate * taken
     told = sum(block.segment.note_tokens for block in standing.blocks)
     folds = told + notes > settings.notes_fraction * room
     written = said - taken + notes + (prefix if folds else 0.0)
-    return Upkeep(said, calls, taken, written, taken - notes)
+    return CompactionCost(said, calls, taken, written, taken - notes)
 
 
 # What breaking a prompt cache costs, and what it brings, in tokens weighed by their price.
@@ -546,7 +473,7 @@ def pays_by_hand(record: PlanRecord, before: CurrentView) -> bool:
 LEAST_UNITS = 40
 
 
-class Kept(NamedTuple):
+class CapLimits(NamedTuple):
     """What the caps leave raw.
 
     Attributes:
@@ -562,7 +489,7 @@ class Kept(NamedTuple):
 
 def capped(
     steps: Sequence[Step], behind_seq: int, caps: HistoryCaps | None, pinned: Collection[int], *, noted: bool
-) -> Kept | None:
+) -> CapLimits | None:
     """Return what the caps leave of steps, oldest first; those from `behind_seq` on are outside of the caps.
 
     None without caps. `noted` says that something stands for older ones.
@@ -580,7 +507,7 @@ def capped(
         for limit in _limits(step, item.cost - left, pinned)
     ]
     spare = caps.total - sum(one or 0 for one in most)
-    return Kept(kept + len(steps) - len(earlier), tuple(limits), max(0, min(caps.notes, spare)))
+    return CapLimits(kept + len(steps) - len(earlier), tuple(limits), max(0, min(caps.notes, spare)))
 
 
 def is_over(standing: CurrentView, behind_seq: int, caps: HistoryCaps) -> bool:

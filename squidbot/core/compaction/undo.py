@@ -1,21 +1,28 @@
-"""A plan that stood before is made to stand again: for an undo, and for a snapshot."""
+"""What was sent before, made once more: an earlier plan, for an undo or a snapshot, and a recorded request."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.compaction.planner import Change, first_changed
-from squidbot.core.compaction.pressure import Batch, too_much
+from squidbot.core.compaction.planner import NewPlan, first_changed
+from squidbot.core.compaction.pressure import Compaction, too_much
 from squidbot.core.errors import NotFoundError
+from squidbot.core.last_request import REQUEST, LastRequest, seal
 from squidbot.core.messages import Cost
-from squidbot.core.plan import PlanRecord, price_of
-from squidbot.core.view.current import under
+from squidbot.core.plan import PlanRecord, Representation, price_of
+from squidbot.core.transcript.pins import Pins
+from squidbot.core.transcript.removals import forgotten_since, retracted_since
+from squidbot.core.transcript.windows import WINDOW
+from squidbot.core.view.assembly import Assembly
+from squidbot.core.view.current import bare, marked, under
 from squidbot.core.view.renderer import spent
 from squidbot.core.view.steps import open_step
 
 if TYPE_CHECKING:
     from squidbot.core.compaction.pressure import CallContext
+    from squidbot.core.compaction.turn import Inputs
+    from squidbot.core.messages import ContextWindow, Part
     from squidbot.core.settings import HistorySettings
     from squidbot.core.view.current import CurrentView, SessionContext
 
@@ -95,7 +102,7 @@ def _all(shelf: SessionContext, first: int) -> list[PlanRecord]:
 
 def again(
     shelf: SessionContext, settings: HistorySettings, before: CurrentView, moment: CallContext, back: Return
-) -> Change:
+) -> NewPlan:
     """Return the change after which an earlier plan stands again, with all that was said since raw behind it.
 
     Its request is the former one byte for byte, and what came since. Steps that were said under a later plan are sent
@@ -137,7 +144,7 @@ def again(
         first_changed=changed,
         price=price_of(cost_before, cost, changed.token_offset + moment.tools.bound, settings.prices, cold=moment.cold),
     )
-    return Change(record, made._replace(plan=record), Batch(record.segments, (), record.tail_from_seq, 0))
+    return NewPlan(record, made._replace(plan=record), Compaction(record.segments, (), record.tail_from_seq, 0))
 
 
 def _stale(back: Return, before: CurrentView) -> tuple[int, tuple[tuple[int, int], ...]]:
@@ -151,3 +158,83 @@ def _stale(back: Return, before: CurrentView) -> tuple[int, tuple[tuple[int, int
     since = later[0].made_at_seq if later else end
     runs = (*target.thinking_dropped, (since, end)) if since < end else target.thinking_dropped
     return target.thinking_dropped_before_seq, runs
+
+
+# A request that was sent, made once more from its plan and the transcript.
+
+
+def request_again(shelf: SessionContext, window: ContextWindow, number: int | None, given: Inputs) -> Assembly:
+    """Return the recorded request of a number, from 0; None is the newest one.
+
+    Its messages are those that were sent, byte for byte. System text and tools are the host's and are not stored: the
+    system text of `given` stands in front. Cost, limit and window are those of then; where no record tells the window,
+    it is `window`.
+
+    Raises:
+        NotFoundError: there is no such request, it can't be made again since what came with it was never recorded, or
+            what it was made of is not stored any more.
+        DamagedStoreError: what is stored can't be read.
+    """
+    place = shelf.transcripts, shelf.session_id
+    last_request = _recorded(shelf, number)
+    if last_request.messages < 0:
+        raise NotFoundError(
+            f"request {last_request.number} can't be rebuilt: what came with it was not recorded as it was sent"
+        )
+    gone = sorted(seq for seq in forgotten_since(*place, last_request.number) if seq < last_request.messages)
+    if gone:
+        raise NotFoundError(f"request {last_request.number} can't be rebuilt: m{gone[0]} was forgotten since")
+    facts = retracted_since(*place, last_request.number, last_request.messages, last_request.plan_id)
+    if facts:
+        raise NotFoundError(f"request {last_request.number} can't be rebuilt: a fact that it told was forgotten since")
+    plan = None if last_request.plan_id == RAW else plan_of(shelf, last_request.plan_id)
+    windows = WINDOW.all(*place)
+    window = next((one for one in windows if one.window_id == last_request.window_id), window)
+    _check_counter(shelf, window, plan, last_request)
+    counts = bare(plan)._replace(messages=last_request.messages, pins=Pins(), markers=marked(shelf))
+    stood = under(shelf, plan, counts)
+    parts = stood.parts(given.system_parts(shelf.renderer.meter), shelf.renderer)
+    if given.system_digest == last_request.system:
+        _check_same(parts, last_request)
+    return Assembly(
+        session_id=shelf.session_id,
+        window=window,
+        parts=parts,
+        incoming=(),
+        cost=last_request.cost,
+        limit=last_request.limit,
+        certificate=last_request.certificate or (plan.certificate if plan else shelf.renderer.meter.certificate),
+        standing=stood,
+        event=None,
+        codecs=shelf.renderer.codecs,
+        reserve=last_request.reserve,
+        certified_tokens=last_request.certified,
+    )
+
+
+def _recorded(shelf: SessionContext, number: int | None) -> LastRequest:
+    last = shelf.transcripts.last_record(shelf.session_id, REQUEST)
+    if number is not None and last is not None and number != last.number:
+        found = shelf.transcripts.records(shelf.session_id, REQUEST, number) if 0 <= number < last.number else []
+        last = found[0] if found and found[0].number == number else None
+    if last is None:
+        raise NotFoundError(f"no request {'' if number is None else number} of {shelf.session_id!a:.80} is recorded")
+    return LastRequest.of(last)
+
+
+def _check_counter(
+    shelf: SessionContext, window: ContextWindow, plan: PlanRecord | None, last_request: LastRequest
+) -> None:
+    """Check that what was cut to a size by a counter is cut by the same one now."""
+    cut = plan is not None and any(one.representation is Representation.SLIMMED for one in plan.segments)
+    if cut and window.counter != shelf.renderer.meter.name:
+        raise NotFoundError(
+            f"request {last_request.number} was counted by {window.counter}: open the session in its window to see it"
+        )
+
+
+def _check_same(parts: tuple[Part, ...], last_request: LastRequest) -> None:
+    if (len(parts), seal(parts)) != (last_request.parts, last_request.seal):
+        raise NotFoundError(
+            f"request {last_request.number} can't be rebuilt: what it was made of is not stored any more"
+        )

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Message, StoredMessage
     from squidbot.core.ports import Codec, Observer, SummaryStore
     from squidbot.core.recall.search import SearchQuery
-    from squidbot.core.session import Session
+    from squidbot.core.session import CoreSession
     from squidbot.core.tokens.counters import Meter
     from squidbot.core.view.current import CurrentView, SessionContext
     from squidbot.core.view.renderer import Renderer
@@ -535,7 +535,7 @@ class History:
     record of their own.
     """
 
-    def __init__(self, session: Session, shelf: SessionContext, observer: Observer | None, found: Finds) -> None:
+    def __init__(self, session: CoreSession, shelf: SessionContext, observer: Observer | None, found: Finds) -> None:
         """Use `ContextEngine.history`; `found` yields the messages that answer a query, best first, with scores."""
         self._session = session
         self._shelf = shelf

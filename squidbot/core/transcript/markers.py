@@ -118,7 +118,7 @@ def may_mark(row: StoredMessage) -> bool:
 
 
 def counted_lines(role: str, text: str) -> list[MarkedLine]:
-    """Return the marked lines of a message that may count: of a user his own, of others all (`MarkedMessage.is_own`)."""
+    """Return the marked lines of a message that count: of a user, only the own ones (`MarkedMessage.is_own`)."""
     if role != "user" or not _MARKER.search(text):
         return marked_lines(text)
     from squidbot.core.own_words import own_marks  # noqa: PLC0415  # a third of the core's start; few mark a line

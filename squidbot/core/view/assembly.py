@@ -161,9 +161,9 @@ class Assembly:
 
 
 def _sent(part: Part, codecs: Mapping[str, Codec], form: str) -> str:
-    if part.payload is None or part.codec in {None, form}:
+    if part.payload is None or part.codec is None or part.codec == form:
         return codecs[form].encode(part)
-    said = codecs[part.codec or form].portable(part.payload)
+    said = codecs[part.codec].portable(part.payload)
     if part.text is not None:
         said = said.cut(part.text)
     if part.arguments is not None:

@@ -18,7 +18,7 @@ from squidbot.core.view.renderer import born, is_note, spent, unanswerable
 from squidbot.core.view.steps import Step, steps_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from squidbot.core.memories import Scope
     from squidbot.core.messages import Opening, Part, Record, StoredMessage, Summary
@@ -60,6 +60,16 @@ class Tail(NamedTuple):
         """The steps, their messages costing what is sent of them: less than at birth where a plan cuts them."""
         costs = {part.first_seq: part.cost for part in self.parts if part.payload is not None}
         return tuple(_costing(step, costs) for step in self.steps)
+
+    @property
+    def step_tokens(self) -> Iterator[tuple[Step, int]]:
+        """The steps from the newest on, each with what is sent of it, as a bound."""
+        bounds = {part.first_seq: part.cost.bound for part in self.parts if part.payload is not None}
+        for step in reversed(self.steps):
+            tokens = 0
+            for row in step.messages:
+                tokens += bounds.get(row.seq, row.sent_cost.bound)
+            yield step, tokens
 
     def extended(
         self,
@@ -168,7 +178,7 @@ class CurrentView(NamedTuple):
     @property
     def summaries(self) -> Cost:
         """Tokens of what stands for messages that are not sent: notes and pointers."""
-        return spent(part for part in self.prefix[self.lead_count + len(self.head) :] if is_note(part))
+        return spent([part for block in self.blocks for part in block.parts if is_note(part)])
 
     @property
     def generations(self) -> int:
@@ -301,8 +311,7 @@ class SessionContext(NamedTuple):
 
     def read(self, first_seq: int, last_seq: int) -> list[StoredMessage]:
         """Return messages first_seq..last_seq with their costs by this session's counter."""
-        rows = self.transcripts.read(self.session_id, first_seq, last_seq)
-        return [self.renderer.counted(row) for row in rows]
+        return self.renderer.all_counted(self.transcripts.read(self.session_id, first_seq, last_seq))
 
     def blocks(
         self,
@@ -359,7 +368,7 @@ class SessionContext(NamedTuple):
     def _picked(self, segments: Sequence[Segment]) -> dict[int, StoredMessage]:
         seqs = sorted({seq for segment in segments for seq in segment.verbatim})
         found = self.transcripts.pick(self.session_id, seqs) if seqs else []
-        return {row.seq: self.renderer.counted(row) for row in found}
+        return {row.seq: row for row in self.renderer.all_counted(found)}
 
     def steps_with(self, seqs: Iterable[int]) -> list[StoredMessage]:
         """Return the messages of the steps in which the named ones stand, in order, each once."""
@@ -573,7 +582,7 @@ def _absent(shelf: SessionContext, first_seq: int, last_seq: int, wanted: Iterab
 
 def _newest(shelf: SessionContext, lead: int, budget_tokens: int) -> list[StoredMessage]:
     """Return the newest messages behind the lead until what is sent of them passes the budget."""
-    rows = [shelf.renderer.counted(row) for row in shelf.transcripts.newest(shelf.session_id, budget_tokens)]
+    rows = shelf.renderer.all_counted(shelf.transcripts.newest(shelf.session_id, budget_tokens))
     sent = sum(row.sent_cost.bound for row in rows)
     while rows[0].seq > lead and sent <= budget_tokens:
         more = shelf.read(max(lead, rows[0].seq - READ_BACK_MESSAGES), rows[0].seq - 1)

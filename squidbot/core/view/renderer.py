@@ -192,11 +192,12 @@ class Renderer(NamedTuple):
         merge such neighbours (R5).
         """
         parts: list[Part] = []
+        render = self._born if self.limits or self.imageless else born
         for step in steps:
             if after_assistant and step.messages[0].role == "assistant":
                 parts.append(self._notice(CONTINUE))
             if step.whole:
-                parts.extend([self._born(message, drop_thinking=drop_thinking) for message in step.messages])
+                parts += [render(message, drop_thinking=drop_thinking) for message in step.messages]
             else:  # told as text, so that no provider refuses it (R1)
                 parts.extend(map(self._told, step.messages))
             after_assistant = unanswerable(parts[-1])
@@ -304,6 +305,11 @@ class Renderer(NamedTuple):
         counted = replace(message, cost=cost, sent_cost=sent, counter=self.meter.name)
         return counted if message.notice is None else self.noticed(counted, message.notice, extra)
 
+    def all_counted(self, messages: Sequence[StoredMessage]) -> list[StoredMessage]:
+        """Return stored messages with their costs by this meter."""
+        name = self.meter.name
+        return [message if message.counter == name else self.counted(message) for message in messages]
+
     def noticed(self, message: StoredMessage, notice: str, extra_tokens: int) -> StoredMessage:
         """Return a user message with a notice frozen behind it, counted as its codec sends the two."""
         codec = self.codecs[message.codec]
@@ -326,7 +332,7 @@ class Renderer(NamedTuple):
         return Part(Kind.NOTICE, "user", self.meter.message(text), segment.first_seq, segment.last_seq, text=text)
 
     def _notice(self, text: str) -> Part:
-        return Part(Kind.NOTICE, "user", self.meter.fixed(text), text=text)
+        return _notice(self.meter, text)
 
     def _told(self, message: StoredMessage) -> Part:
         """Return a message of an step that is not whole: its calls or results as text, without ids."""
@@ -410,6 +416,11 @@ class Renderer(NamedTuple):
         return part._replace(kind=Kind.SLIMMED, cost=cost, text=text)
 
 
+@lru_cache(maxsize=16)
+def _notice(meter: Meter, text: str) -> Part:
+    return Part(Kind.NOTICE, "user", meter.fixed(text), text=text)
+
+
 @lru_cache(maxsize=2048)
 def _section(meter: Meter, section: Section) -> Part:
     # The head is looked at by every call, and hundreds of texts may be pinned.
@@ -438,9 +449,14 @@ def _marked_cost(meter: Meter, text: str) -> Cost:
 
 def born(message: StoredMessage, *, drop_thinking: bool = False) -> Part:
     """Return the part of a message as it was born: verbatim, or cut where it was oversized then."""
-    cut = message.sent_text is not None or message.sent_arguments is not None
+    if message.sent_text is not None or message.sent_arguments is not None:
+        kind = Kind.SLIMMED
+    elif message.role == "system":
+        kind = Kind.SYSTEM
+    else:
+        kind = _KINDS.get(message.category, Kind.MESSAGE)
     return Part(
-        Kind.SLIMMED if cut else _kind(message),
+        kind,
         message.role,
         message.sent_cost,
         message.seq,
@@ -455,12 +471,6 @@ def born(message: StoredMessage, *, drop_thinking: bool = False) -> Part:
         message.result_ids,
         label=message.label,
     )
-
-
-def _kind(message: StoredMessage) -> Kind:
-    if message.role == "system":
-        return Kind.SYSTEM
-    return _KINDS.get(message.category, Kind.MESSAGE)
 
 
 def fenced(name: str, text: str) -> str:

@@ -6,12 +6,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.errors import InvalidRequestError
-from squidbot.core.messages import Category, Cost, Kind, Media
+from squidbot.core.messages import Category, Cost, Kind, Media, Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from squidbot.core.messages import Message, Part, StoredMessage
+    from squidbot.core.messages import Part, StoredMessage
     from squidbot.core.ports import Codec
 
 
@@ -62,6 +62,13 @@ def total(costs: Iterable[Cost]) -> Cost:
 def opens_turn(message: StoredMessage) -> bool:
     """Return whether a message opens a turn: the user speaks, and neither tool results nor what was recalled."""
     return message.role == "user" and not message.result_ids and message.category is not Category.RECALLED
+
+
+def speaks(message: Message | StoredMessage) -> bool:
+    """Return whether a message, stored or not, is the user's own words, so that it opens a turn."""
+    if message.role != "user" or message.category is Category.RECALLED:
+        return False
+    return not (message.results if isinstance(message, Message) else message.result_ids)
 
 
 def open_step(messages: Sequence[StoredMessage]) -> int | None:

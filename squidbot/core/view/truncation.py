@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from squidbot.core.messages import Category, Labels, StoredMessage, labelled
 from squidbot.core.view.marks import answers, copies
 from squidbot.core.view.renderer import Renderer, slim, slim_arguments, with_marked
-from squidbot.core.view.steps import categorized, opens_turn
+from squidbot.core.view.steps import categorized, opens_turn, speaks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -191,7 +191,7 @@ class ArrivalTruncation(NamedTuple):
         What a result shares the room of a step with is what no event can take from beside it: the step that it
         answers, and what came with it. So a call that brought an event is cut the same when it is tried again.
         """
-        newest = max((place for place, one in enumerate(messages) if _speaks(one)), default=-1)
+        newest = max((place for place, one in enumerate(messages) if speaks(one)), default=-1)
         rows: list[StoredMessage] = []
         step = _step(stored.tail.steps[-1].messages if stored.tail.steps else ())
         turn = stored.turn
@@ -257,11 +257,7 @@ def _step(stored: Sequence[StoredMessage]) -> _Step:
 
 def _turn(message: Message | StoredMessage, seq: int, turn: int) -> int:
     """Return the seq that opened the turn of a message that stands at `seq`, the one before being in `turn`."""
-    return seq if _speaks(message) or not seq else turn
-
-
-def _speaks(message: Message | StoredMessage) -> bool:
-    return message.role == "user" and not _results(message) and message.category is not Category.RECALLED
+    return seq if speaks(message) or not seq else turn
 
 
 def _results(message: Message | StoredMessage) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from squidbot.core.compaction.planner import Compactor, filled
-from squidbot.core.compaction.pressure import Batch, Reduction, Scene, reductions
+from squidbot.core.compaction.pressure import Compaction, CompactionInput, Reduction, reductions
 from squidbot.core.messages import Cost, StoredMessage, Summary
 from squidbot.core.plan import NoteBlock, Representation, Segment
 from squidbot.core.settings import HistorySettings
@@ -91,21 +91,23 @@ def turns(count: int, tokens: int = 10, start: int = 0) -> list[StoredMessage]:
     return [row(start + seq, roles[seq % 2], tokens=tokens) for seq in range(2 * count)]  # type: ignore[arg-type]
 
 
-def scene(rows: list[StoredMessage], room: int = 1000, **fields: object) -> Scene:
+def scene(rows: list[StoredMessage], room: int = 1000, **fields: object) -> CompactionInput:
     """Return a scene whose tail is these rows, all of them stored but the last."""
-    plain = Scene(
+    plain = CompactionInput(
         Cost(room, room), (), (), tuple(steps_of(rows)), len(rows) - 1 + rows[0].seq, frozenset(), (), rows[-1].turn
     )
     return plain._replace(**fields)  # type: ignore[arg-type]  # a test names them
 
 
-def batch(at: Scene, reduction: Reduction = GENTLE, notes: Notes | None = None, **settings: object) -> Batch | None:
+def batch(
+    at: CompactionInput, reduction: Reduction = GENTLE, notes: Notes | None = None, **settings: object
+) -> Compaction | None:
     """Return the batch of a step."""
     changed = replace(SETTINGS, **settings)  # type: ignore[arg-type]  # a test names them
     return Compactor(at, changed, notes or Notes(), by_estimate=False).batch(reduction)
 
 
-def runs(made: Batch | None) -> list[tuple[int, int, str, tuple[int, ...]]]:
+def runs(made: Compaction | None) -> list[tuple[int, int, str, tuple[int, ...]]]:
     """Return (first, last, representation, verbatim) of each segment."""
     assert made is not None
     return [(one.first_seq, one.last_seq, one.representation.value, one.verbatim) for one in made.segments]
@@ -194,7 +196,7 @@ def test_notes_are_folded_into_one_where_there_is_no_chain() -> None:
 AGED = (NoteBlock(0, 9, 200), NoteBlock(10, 19, 200), NoteBlock(20, 29, 200), NoteBlock(30, 39, 200))
 
 
-def aged(notes: Notes, **settings: object) -> Batch:
+def aged(notes: Notes, **settings: object) -> Compaction:
     """Return the batch that tells four noted blocks and a new one anew."""
     blocks = tuple(
         Block(Segment(*run[:2], Representation.SUMMARY_USER, f"s{run[0]}", (run[0],), 10), (shown(summary(*run[:2])),))

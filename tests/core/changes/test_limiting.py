@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from squidbot.core.messages import Message, Part
-    from squidbot.core.session import Session
+    from squidbot.core.session import CoreSession
     from squidbot.core.tokens.counters import Meter
     from squidbot.core.view.assembly import Assembly
 
@@ -39,7 +39,7 @@ def long(name: str, words: int = 1800) -> str:
     return " ".join(f"{name}{number}" for number in range(words))
 
 
-def ran(*said: Message, setup: Setup = SETUP) -> tuple[Host, Session]:
+def ran(*said: Message, setup: Setup = SETUP) -> tuple[Host, CoreSession]:
     """Return a host that has had such a talk, and its session."""
     host = Host(InMemoryStore(), setup)
     host.run(list(said))

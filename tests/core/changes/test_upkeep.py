@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.compaction.planner import due
-from squidbot.core.compaction.pressure import SUPPOSED_TOKENS, Upkeep, pays
+from squidbot.core.compaction.pressure import SUPPOSED_TOKENS, CompactionCost, pays
 from squidbot.core.messages import Cost, Kind
 from squidbot.core.plan import Prices, Representation, Segment
 from squidbot.core.settings import HistorySettings
@@ -39,17 +39,17 @@ def test_to_wait_until_it_pays_is_cheapest_where_requests_grow_evenly(written: i
     waits = next(
         calls
         for calls in range(1, 1000)
-        if Upkeep(SUPPOSED_TOKENS * calls, calls, SUPPOSED_TOKENS * calls, written, 1).pays_by(prices) >= 1
+        if CompactionCost(SUPPOSED_TOKENS * calls, calls, SUPPOSED_TOKENS * calls, written, 1).pays_by(prices) >= 1
     )
     assert mean_price(waits, written, prices) <= 1.02 * best + prices.read * SUPPOSED_TOKENS / 2
 
 
 def test_free_reads_never_pay_for_an_event_and_a_free_event_pays_at_once() -> None:
     """A local model reads its own cache for nothing; without a cache each token is written whatever is done."""
-    upkeep = Upkeep(9_000, 10, 8_000, 2_000, 7_000)
+    upkeep = CompactionCost(9_000, 10, 8_000, 2_000, 7_000)
     assert upkeep.pays_by(Prices(0.0, 1.0, 5.0, 0)) == 0
     assert upkeep.pays_by(Prices(1.0, 1.0, 5.0, 0)) == math.inf
-    assert Upkeep(900, 10, 0, 900, 0).pays_by(Prices(1.0, 1.0, 5.0, 0)) == 0
+    assert CompactionCost(900, 10, 0, 900, 0).pays_by(Prices(1.0, 1.0, 5.0, 0)) == 0
 
 
 def history(said: int, *, noted: bool = True, role: Literal["user", "assistant"] = "assistant") -> CurrentView:

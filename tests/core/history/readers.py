@@ -13,7 +13,7 @@ from ..promises.driver import CODEC, Heard, Setup
 
 if TYPE_CHECKING:
     from squidbot.adapters.stdlib import InMemoryStore
-    from squidbot.core.engine import Session
+    from squidbot.core.engine import CoreSession
     from squidbot.core.recall.history import History, Page
 
 HEAD = re.compile(
@@ -26,7 +26,7 @@ HEAD = re.compile(
 class Opened:
     """A session with its history, as a restarted process opens them."""
 
-    session: Session
+    session: CoreSession
     history: History
     heard: Heard
 

@@ -28,7 +28,7 @@ from .models import MIDDLE, desk_of, shown, telling, writer
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from squidbot.core.engine import Session
+    from squidbot.core.engine import CoreSession
     from squidbot.core.messages import Summary, SummaryTask
 
 
@@ -409,7 +409,7 @@ def test_summary_of_what_is_forgotten_meanwhile_is_not_kept() -> None:
         forgets = opened(store, MIDDLE)
         asked: list[str] = []
 
-        def forget(seq: int = seq, asked: list[str] = asked, forgets: Session = forgets) -> None:
+        def forget(seq: int = seq, asked: list[str] = asked, forgets: CoreSession = forgets) -> None:
             if not asked:
                 asked.append("once")
                 forgets.forget(seq)

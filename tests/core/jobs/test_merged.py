@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.compaction.planner import SUMMARY, TEXTS_FRACTION, Written
+from squidbot.core.compaction.planner import SUMMARY, TEXTS_FRACTION, WrittenSummary
 from squidbot.core.compaction.pressure import reductions
 from squidbot.core.messages import Cost, Summary
 from squidbot.core.notes.notebook import IN_FRONT
@@ -229,7 +229,7 @@ def test_note_without_a_text_by_a_model_is_what_it_was(turns: int, words: int, s
         if level:
             text = ("s", first, stored - 1, level, "They did.", Cost(5, 9), counter, "digest", "llm/x/developer-1")
             beside.store.put(Summary(f"x{turn}", *text))
-        made = SUMMARY.record(place, Written(f"x{turn}", "summary:merged", "llm/x/developer-1", 90, 9))
+        made = SUMMARY.record(place, WrittenSummary(f"x{turn}", "summary:merged", "llm/x/developer-1", 90, 9))
         beside.store.append("s", stored, (), (made if turn % 4 else made._replace(body="[]"),))
     assert [one.payloads for one in requests(alone.calls)] == [one.payloads for one in requests(beside.calls)]
 

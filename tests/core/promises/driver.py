@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core.budget import WindowSettings, open_window
-from squidbot.core.engine import ContextEngine, Inputs, Session
+from squidbot.core.engine import ContextEngine, CoreSession, Inputs
 from squidbot.core.errors import BudgetError, InvalidRequestError
 from squidbot.core.settings import HistorySettings
 from squidbot.core.tokens.classes import ClassCounter
@@ -164,7 +164,7 @@ def copied(store: InMemoryStore, session_id: str = "s") -> InMemoryStore:
     return other
 
 
-def opened(store: InMemoryStore, setup: Setup, session_id: str = "s", observer: Heard | None = None) -> Session:
+def opened(store: InMemoryStore, setup: Setup, session_id: str = "s", observer: Heard | None = None) -> CoreSession:
     """Return a session of a fresh engine over the store, as a restarted process opens it."""
     engine = ContextEngine(store, store, {CODEC.tag: CODEC}, observer)
     return engine.session(session_id, setup.window, setup.meter, setup.settings)
@@ -188,7 +188,7 @@ class Host:
     watch: bool = True
     calls: list[Call] = field(default_factory=list)
     pending: list[Message] = field(default_factory=list)
-    session: Session | None = None
+    session: CoreSession | None = None
     replies: int = 0
 
     def run(self, history: Sequence[Message]) -> list[Call]:

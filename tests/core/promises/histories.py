@@ -220,7 +220,7 @@ class Remembering(NamedTuple):
             return None if seen or _bytes(text) > limit_tokens else text
         return None
 
-    def untold(self, memory_ids: Collection[str]) -> frozenset[str]:
+    def withdrawn(self, memory_ids: Collection[str]) -> frozenset[str]:
         """Return none: whatever was said may be said."""
         return frozenset(()) & frozenset(memory_ids)
 
@@ -247,7 +247,7 @@ def inputs() -> st.SearchStrategy[Inputs]:
         sections=st.lists(section, max_size=2, unique_by=lambda one: one.name).map(tuple),
         notice=st.sampled_from([None, "", "it is 12:00", "</notice>", "12 % used " * 10]),
         now=st.none(),
-        unasked=st.one_of(st.none(), remembering()),
+        unprompted=st.one_of(st.none(), remembering()),
     )
     return st.one_of(st.just(Inputs()), full)
 

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.engine import ContextEngine, Session
+from squidbot.core.engine import ContextEngine, CoreSession
 from squidbot.core.errors import BudgetError, NotFoundError
 from squidbot.core.messages import Category, Kind, Message
 from squidbot.core.plan import PlanRecord
@@ -41,7 +41,7 @@ def talk(turns: int, start: int = 0, words: int = 30) -> list[Message]:
     return said
 
 
-def going(store: InMemoryStore, setup: Setup, said: list[Message], observer: Heard | None = None) -> Session:
+def going(store: InMemoryStore, setup: Setup, said: list[Message], observer: Heard | None = None) -> CoreSession:
     """Return a session that has assembled and recorded every turn."""
     session = opened(store, setup, observer=observer)
     for message in said:
@@ -53,7 +53,7 @@ def going(store: InMemoryStore, setup: Setup, said: list[Message], observer: Hea
     return session
 
 
-def marks(store: InMemoryStore, session: Session) -> set[str]:
+def marks(store: InMemoryStore, session: CoreSession) -> set[str]:
     """Return every marking word that is still anywhere: stored, searched, or sent next."""
     stored = held(store)
     kinds = ("fragment", "ledger", "marked", "forgotten")
@@ -237,7 +237,7 @@ def test_whatever_happens_forgotten_words_stay_away_and_others_stay(
         assert not pairs_broken(sent(session.assemble([user("and now?")])))
 
 
-def try_recall(session: Session, seq: int) -> None:
+def try_recall(session: CoreSession, seq: int) -> None:
     """Recall a message where there is room for it."""
     try:
         History(session, session._state.shelf, None, lambda *_: iter(())).recall(f"m{seq}")
@@ -245,7 +245,7 @@ def try_recall(session: Session, seq: int) -> None:
         return
 
 
-def try_undo(session: Session) -> None:
+def try_undo(session: CoreSession) -> None:
     """Undo where there is something to undo that still fits."""
     try:
         session.undo()

@@ -88,7 +88,7 @@ def test_assembling_again_gives_the_same_bytes(history: list[Message], setup: Se
 def test_second_try_cuts_outputs_as_the_first_did_although_its_event_brought_facts() -> None:
     """An output gets the room that it has without what memory says, which its own call may bring into the head."""
     setup = Setup(2048, None, replace(strategy("coherence", 1536), policy_limit=400), WORDS)
-    inputs = Inputs(unasked=Remembering(("Likes tea.",)))
+    inputs = Inputs(unprompted=Remembering(("Likes tea.",)))
     host = Host(InMemoryStore(), setup, inputs=lambda _: inputs, watch=False)
     host.reply(assistant("", *[("a", "read", "")] * 4))
     dense = "0000000\x80\x80\x80" + 5 * "\U00010000"
@@ -101,7 +101,7 @@ def test_second_try_cuts_outputs_as_the_first_did_although_its_event_brought_fac
 def test_second_try_says_the_facts_that_the_first_said_although_its_event_put_them_in_the_head() -> None:
     """What is told behind the first words does not depend on the head of a plan that this very call has made."""
     setup = Setup(2048, 0, replace(strategy("balanced", 1536), policy_limit=100), WORDS)
-    inputs = Inputs(unasked=Remembering(("Likes tea.",)))
+    inputs = Inputs(unprompted=Remembering(("Likes tea.",)))
     host = Host(InMemoryStore(), setup, inputs=lambda _: inputs, watch=False)
     host.reply(assistant(""))
     host.pending.append(user(""))

@@ -23,7 +23,7 @@ from .rules import rendered
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from squidbot.core.engine import Session
+    from squidbot.core.engine import CoreSession
     from squidbot.core.messages import Message
     from squidbot.core.summaries import SummaryQueue
     from squidbot.core.view.assembly import Assembly
@@ -44,7 +44,7 @@ class Decided:
     store: InMemoryStore = field(default_factory=InMemoryStore)
     decided: set[str] = field(default_factory=set)
     causes: list[str] = field(default_factory=list)
-    session: Session | None = None
+    session: CoreSession | None = None
 
     @property
     def engine(self) -> ContextEngine:
@@ -78,7 +78,7 @@ class Decided:
             self.session.pin_text(f"decision {number}.{place}", line)
         self.replied(assistant("Kept."))
 
-    def opened(self) -> Session:
+    def opened(self) -> CoreSession:
         """Return the session of a process that has just started."""
         return self.engine.session("s", self.setup.window, self.setup.meter, self.setup.settings)
 

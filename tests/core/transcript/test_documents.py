@@ -19,7 +19,7 @@ from ..promises.driver import Meddled, Setup, assistant, opened, user
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from squidbot.core.engine import Session
+    from squidbot.core.engine import CoreSession
     from squidbot.core.view.assembly import Assembly
 
 SETUP = Setup(4096, 256)
@@ -35,7 +35,7 @@ def documents(store: InMemoryStore, window_tokens: int = 4096) -> SessionDocumen
     return SessionDocuments(store, "s", window_tokens, words)
 
 
-def sent(session: Session) -> str:
+def sent(session: CoreSession) -> str:
     """Return the text of the next request."""
     return "\n".join(part.text or part.notice or "" for part in session.preview().parts)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from squidbot.core.messages import Record
-    from squidbot.core.session import Session
+    from squidbot.core.session import CoreSession
 
 SETUP = Setup(4096, 256)
 
@@ -31,7 +31,7 @@ def book(store: InMemoryStore, window_tokens: int = 4096) -> GoalBook:
     return GoalBook(store, "s", window_tokens, lambda text: len(text.split()))
 
 
-def talked(store: InMemoryStore, turns: int = 6) -> Session:
+def talked(store: InMemoryStore, turns: int = 6) -> CoreSession:
     """Return the session with something to compact."""
     session = opened(store, SETUP)
     for turn in range(turns):
@@ -40,7 +40,7 @@ def talked(store: InMemoryStore, turns: int = 6) -> Session:
     return session
 
 
-def sent(session: Session) -> str:
+def sent(session: CoreSession) -> str:
     """Return the text of the next request."""
     return "\n".join(part.text or "" for part in session.preview().parts)
 

@@ -15,7 +15,7 @@ from ..promises.driver import CODEC, Heard, Setup, assistant, opened, user
 from ..promises.histories import tame
 
 if TYPE_CHECKING:
-    from squidbot.core.session import Session
+    from squidbot.core.session import CoreSession
 
 
 def test_first_write_under_a_lease_records_it() -> None:
@@ -90,7 +90,7 @@ def test_window_that_a_refusal_has_shown_is_kept_with_the_first_answer_in_it() -
     window = replace(setup.window, source="overflow", learned_for="big@api 8192")
     engine = ContextEngine(store, store, {CODEC.tag: CODEC})
 
-    def session() -> Session:
+    def session() -> CoreSession:
         return engine.session("s", window, setup.meter, setup.settings)
 
     held = session()

@@ -1,0 +1,131 @@
+"""Events about a plan or a context window that takes the place of another one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from squidbot.core import events
+from squidbot.core.budget import tier_of
+from squidbot.core.events import Event
+from squidbot.core.plan import Representation
+from squidbot.core.transcript.goals import goals_most_tokens, goals_overrun
+from squidbot.core.view.assembly import shorter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from squidbot.core.last_request import LastRequest
+    from squidbot.core.messages import ContextWindow
+    from squidbot.core.plan import PlanRecord, Segment
+    from squidbot.core.view.current import CurrentView
+
+__all__ = ["aged", "broken", "closed", "opened", "overrun", "shortened"]
+
+# From most to least detailed; what stands in front of a summary has not aged, it was compressed.
+LEVELS = list(Representation)
+SUMMARIZED = LEVELS.index(Representation.SUMMARY_USER)
+
+
+def closed(before: ContextWindow) -> Event:
+    """Return the event that a session goes on under another context window than this one."""
+    cause = f"{before.window_tokens:,} tokens, {before.source}"
+    return Event(
+        events.LEASE_CLOSED,
+        "",
+        cause,
+        before.window_id,
+        tokens_before=before.window_tokens,
+        tokens_after=before.window_tokens,
+        model=before.model,
+    )
+
+
+def opened(before: ContextWindow | None, window: ContextWindow) -> Iterator[Event]:
+    """Yield the events of a window that takes the place of another one, or (None) of none: its size, its tier."""
+    yield Event(events.LEASE_OPENED, "", f"{window.source}: {window.detail}" if window.detail else window.source)
+    if before is None or before.window_tokens == window.window_tokens:
+        return
+    was, tokens = before.window_tokens, window.window_tokens
+    yield Event(events.CONTEXT_RECALCULATED, "", window.source, tokens_before=was, tokens_after=tokens)
+    old, new = tier_of(was), tier_of(tokens)
+    if old.number != new.number:
+        cause = f"{old.number} {old.label} -> {new.number} {new.label}"
+        yield Event(events.TIER_CHANGED, "", cause, tokens_before=was, tokens_after=tokens)
+
+
+def broken(last_request: LastRequest, plan: PlanRecord) -> Event | None:
+    """Return the event that the next request does not begin with all of the newest recorded one; None where it does.
+
+    Only the first plan behind a request breaks it. The tokens are what the request cost, and how many in front of it
+    stay as they were, as bounds.
+    """
+    place = plan.first_changed
+    parent_id = -1 if plan.parent_plan_id is None else plan.parent_plan_id
+    if (
+        not last_request.known
+        or parent_id != last_request.plan_id
+        or place is None
+        or place.index >= last_request.parts
+    ):
+        return None
+    kept = 0 if plan.outside_changed else place.token_offset
+    return Event(events.PREFIX_BROKEN, "", plan.cause, "", plan.plan_id, last_request.cost.bound, kept)
+
+
+def aged(before: PlanRecord | None, plan: PlanRecord) -> Iterator[Event]:
+    """Yield one event for each run of messages whose summary says less of them than in the plan before.
+
+    The tokens are what the summaries cost that stood for them, and what stands now does, as bounds.
+    """
+    known = [one for one in before.segments if _level(one) >= SUMMARIZED] if before else []
+    start = 0
+    for one in plan.segments:
+        while start < len(known) and known[start].last_seq < one.first_seq:
+            start += 1
+        met = _overlapping(known, start, one)
+        fell = sorted({_level(each) for each in met if _level(each) < _level(one)})
+        if fell:
+            cause = f"m{one.first_seq}-m{one.last_seq}: {', '.join(map(_name, fell))} -> {_name(_level(one))}"
+            cost = sum(each.note_tokens for each in met)
+            yield Event(events.CHECKPOINT_AGED, "", cause, "", plan.plan_id, cost, one.note_tokens)
+
+
+def shortened(before: CurrentView, after: CurrentView, plan: PlanRecord) -> Iterator[Event]:
+    """Yield, for a user interface, one event for each category of which less is sent than before a plan."""
+    for one in shorter(before, after):
+        cause, plan_id = f"{one.category}: m{one.first_seq}-m{one.last_seq}", plan.plan_id
+        yield Event(events.CATEGORY_TRUNCATED, "", cause, "", plan_id, one.tokens_before, one.tokens_after)
+
+
+def _overlapping(known: Sequence[Segment], start: int, one: Segment) -> list[Segment]:
+    """Return the segments from `start` on that have messages of one."""
+    met = []
+    for each in known[start:]:
+        if each.first_seq > one.last_seq:
+            break
+        met.append(each)
+    return met
+
+
+def _level(segment: Segment) -> int:
+    return LEVELS.index(segment.representation)
+
+
+def _name(level: int) -> str:
+    return LEVELS[level].value.removeprefix("summary:")
+
+
+def overrun(
+    before: PlanRecord | None, plan: PlanRecord, window: ContextWindow, count: Callable[[str], int]
+) -> Iterator[Event]:
+    """Yield the event that goals set in a larger window take more than their share of this one; they stay whole.
+
+    `count` says what a text costs at most, in tokens.
+    """
+    if before is not None and before.sections == plan.sections and before.window_id == plan.window_id:
+        return
+    cost = goals_overrun(plan.sections, window.window_tokens, count)
+    most = goals_most_tokens(window.window_tokens)
+    if cost:
+        cause = f"goals cost {cost:,} of {most:,} tokens in this window: close the goal, lift blockers or locks"
+        yield Event(events.BUDGET_OVERRUN, "", cause, "", plan.plan_id, cost, most)
