@@ -11,8 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.adapters.common import providers
-from squidbot.adapters.gguf import read_header
-from squidbot.adapters.hub import find_model
 from squidbot.config import core_values
 from squidbot.config.checks import AUTO_LAYERS
 from squidbot.core import events
@@ -63,10 +61,19 @@ def model_file(loaded: Loaded, alias: str) -> str:
         return loaded.absolute(model.path)
     if model.repo_id is None or model.filename is None:
         return ""
+    from squidbot.adapters.hub import find_model  # noqa: PLC0415  # most models are files of their own
+
     try:
         return str(find_model(model.repo_id, model.filename))
     except ConfigError as error:
         raise ConfigError(f"{error} @ {place}") from error
+
+
+def read_header(path: str) -> Header:
+    """Return the header of a GGUF file; as `adapters.gguf.read_header`, which is imported only here."""
+    from squidbot.adapters import gguf  # noqa: PLC0415  # 11 ms of a start, which no model behind an API needs
+
+    return gguf.read_header(path)
 
 
 def header_of(loaded: Loaded, alias: str) -> Header | None:

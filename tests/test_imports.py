@@ -66,7 +66,7 @@ def test_a_turn_with_the_defaults_loads_no_sdk_and_no_adapter_but_the_standard_l
 
 def test_a_turn_with_the_defaults_loads_nothing_for_notes_and_pasted_texts() -> None:
     """Compiling their patterns took a third of a start; they come with the first note, and the first marked line."""
-    late = {"squidbot.core.own_words", "squidbot.core.notes.notebook", "squidbot.core.forgetting"}
+    late = {"squidbot.core.own_words", "squidbot.core.notes.notebook", "squidbot.core.kinds"}
     assert loaded(TURN) & late == set()
 
 

@@ -106,7 +106,7 @@ def test_history_works_in_the_form_of_anthropic() -> None:
         ({"action": "recall", "id": " "}, "id is ' '"),
         ({"action": "recall", "id": "s1-2.dead"}, "nothing is stored under 's1-2.dead': ids look like"),
         ({"action": "expand", "id": "m0", "offset": -1}, "offset -1 is out of range"),
-        ({"action": "expand", "id": "m0", "offset": 10**6}, "outside of m0"),
+        ({"action": "expand", "id": "m0", "offset": 10**6}, "outside m0"),
         ({"action": "expand", "id": "m0", "offset": 1.5}, "offset is a number; it is a whole number"),
         ({"action": "expand", "id": "m0", "offset": float("nan")}, "it is a whole number"),
         ({"action": "expand", "id": "m0", "offset": 10**5000}, "it is a whole number"),

@@ -275,7 +275,7 @@ def test_store_that_fails_leaves_the_rest_for_the_next_request(tmp_path: Path) -
         engine.wired.engine.remove_facts = _fails  # type: ignore[method-assign]
         engine.memories(ANN).forget(boat)
         engine.wired.engine.remove_facts = working  # type: ignore[method-assign]
-        assert any("not yet taken out of what was told of it: disk full" in one for one in heard)
+        assert any("not yet retracted from this session: disk full" in one for one in heard)
         assert "Dorothea" not in said_in(turn(session, "And now?"))
         assert b"Dorothea" not in bytes_of(tmp_path)
         assert any(one.startswith("forgotten a fact that was told") for one in heard)

@@ -547,7 +547,7 @@ def _file_lines(done: IndexReport, paths: Sequence[str], *, dry_run: bool) -> It
     width = min(60, max((len(one.path) for one in files), default=0))
     yield from (f"{one.became:<8} {line(one.path):<{width}}  {line(_about(one))}".rstrip() for one in files)
     counts = _counts(done)
-    new, old = (sum(getattr(one, name) for one in files) for name in ("new_pieces", "old_pieces"))
+    new, old = (sum(getattr(one, name) for one in files) for name in ("new_chunks", "old_chunks"))
     if counts and len(files) == done.count("skipped") and not old:
         yield f"nothing has changed: {counts}"
     elif counts:

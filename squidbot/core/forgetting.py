@@ -13,10 +13,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.errors import NotFoundError
-from squidbot.core.kinds import KINDS
 from squidbot.core.last_request import REQUEST
 from squidbot.core.messages import Category, Erasure, Opening, Record
-from squidbot.core.notes.notebook import FRAGMENT, LEDGER, Notebook, retold
 from squidbot.core.plan import CONTEXT as CONTEXT_NAMED
 from squidbot.core.plan import PlanRecord
 from squidbot.core.transcript.documents import DOCUMENT
@@ -30,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
     from squidbot.core.messages import SearchMatch, StoredMessage, Summary
+    from squidbot.core.notes.notebook import Notebook
     from squidbot.core.plan import Section
     from squidbot.core.transcript.removals import ForgetRecord
     from squidbot.core.view.current import CurrentView, SessionContext
@@ -85,6 +84,10 @@ class SessionWithout:
             there = f"there are m0 to m{stored.messages - 1}" if stored.messages else "the session is empty"
             named = f"m{unknown[0]} is not in {shelf.session_id!a:.80}" if unknown else "no message is named"
             raise NotFoundError(f"{named}: {there}; nothing was forgotten")
+        # Notes, and the kinds of records, cost a third of the start: few sessions forget anything.
+        from squidbot.core.kinds import KINDS  # noqa: PLC0415
+        from squidbot.core.notes.notebook import FRAGMENT, LEDGER, retold  # noqa: PLC0415
+
         self._shelf = shelf
         self._stored = stored
         copies = tuple(_copies(shelf, asked))
@@ -137,6 +140,8 @@ class SessionWithout:
         )
 
     def _notebook(self, shelf: SessionContext) -> Notebook:
+        from squidbot.core.notes.notebook import Notebook  # noqa: PLC0415  # as above
+
         own = self._shelf
         return Notebook(own.session_id, own.renderer, shelf.transcripts, own.summaries, own.tells_users)
 

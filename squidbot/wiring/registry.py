@@ -115,7 +115,7 @@ PROVIDERS: Mapping[str, Callable[[tuple[str, str, str]], TokenCounter]] = {
 # What `summary.scheduler` can name beside "thread" and "none".
 TIMERS: Mapping[str, Callable[[str], Timer]] = {"apscheduler": _adapter("apscheduler:ApschedulerTimer", _nothing)}
 # By kind and name: the adapter, and how its arguments are made from those of the factory.
-ADAPTERS: Mapping[tuple[str, str], Callable[..., Any]] = {
+ADAPTERS: dict[tuple[str, str], Callable[..., Any]] = {
     ("store", "stdlib"): _adapter("stdlib:InMemoryStore", _nothing),
     ("store", "sqlite3"): _adapter("sqlite3:SqliteStore", _required("the store sqlite3 needs a file; set store.path")),
     ("memory", "stdlib"): _adapter("stdlib:InMemoryMemoryStore", _nothing),

@@ -124,7 +124,8 @@ def test_path_that_is_not_there_is_an_error(path: str) -> None:
     for more in ([], ["--drop"], ["notes"]):
         done = run("reindex", path, *more, "--store", STORE, code=1)
         assert (
-            done.stderr == f"squidbot: {path.rstrip('/')}: there is no such file or folder, and none was found before\n"
+            done.stderr
+            == f"squidbot: {path.rstrip('/')}: there is no such file or folder, and none was indexed before\n"
         )
         assert done.stdout == ""
     Path("gone.md").write_text("It is gone.", encoding="utf-8")
@@ -148,8 +149,8 @@ def test_report_is_there_as_json() -> None:
     """Each file with what became of it."""
     configured()
     done: dict[str, Any] = json.loads(run("reindex", "--json").stdout)
-    boat = {"path": "notes/boat.md", "became": "new", "new_pieces": 1, "old_pieces": 0, "reason": ""}
-    photo = {"path": "notes/photo.png", "became": "skipped", "new_pieces": 0, "old_pieces": 0, "reason": "binary"}
+    boat = {"path": "notes/boat.md", "became": "new", "new_chunks": 1, "old_chunks": 0, "reason": ""}
+    photo = {"path": "notes/photo.png", "became": "skipped", "new_chunks": 0, "old_chunks": 0, "reason": "binary"}
     none = {"words": 0, "model": "", "vectors": 0, "waiting": 0}
     assert done == {"dry_run": False, "files": [boat, photo], "unchanged": 0, "read": 1, "made": none}
 

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
 from squidbot.cli import main
 from squidbot.testing import HashedWords, made_memory
+from squidbot.wiring import registry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 def _facts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings with an embedder, and three facts."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("squidbot.wiring.registry._onnxruntime", lambda rest: HashedWords(16, f"hashed{rest}"))
+    monkeypatch.setitem(registry.ADAPTERS, ("embedder", "onnxruntime"), lambda rest: HashedWords(16, f"hashed{rest}"))
     with SqliteMemoryStore("facts.db") as store:
         store.add([made_memory(f"Ann has beagle number{number}.") for number in range(3)])
     named("onnxruntime")
@@ -96,6 +97,6 @@ def test_embedder_that_fails_ends_the_command_with_one_line(monkeypatch: pytest.
             """Have no server."""
             raise OSError(f"no route for {len(texts)}")
 
-    monkeypatch.setattr("squidbot.wiring.registry._onnxruntime", lambda _: Down())
+    monkeypatch.setitem(registry.ADAPTERS, ("embedder", "onnxruntime"), lambda _: Down())
     (line,) = run("reindex", code=1).stderr.splitlines()
     assert "no route for 3" in line

@@ -15,6 +15,7 @@ from squidbot.cli import main
 from squidbot.memory import vectors_path
 from squidbot.testing import HashedWords, made_memory
 from squidbot.testing.ggufs import offline_chat_model
+from squidbot.wiring import registry
 
 if TYPE_CHECKING:
     from click.testing import Result
@@ -156,7 +157,7 @@ def facts_of(here: Path, count: int, embedder: str) -> dict[str, Any]:
 
 def test_status_says_who_makes_vectors_and_how_many_facts_wait(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is written by looking: neither vectors, nor an index, nor tables."""
-    monkeypatch.setattr("squidbot.wiring.registry._onnxruntime", lambda rest: HashedWords(8, f"hashed{rest}"))
+    monkeypatch.setitem(registry.ADAPTERS, ("embedder", "onnxruntime"), lambda rest: HashedWords(8, f"hashed{rest}"))
     assert facts_of(here, 3, "none")["vectors"] == "none: facts are found by their words (memory.embedder)"
     found = facts_of(here, 3, "onnxruntime")
     assert found["kept"] == f"sqlite3: {here / 'facts.db'}: 3 kept"
@@ -181,7 +182,7 @@ def test_status_names_an_index_that_can_not_be_read_and_what_becomes_of_it(
 ) -> None:
     """It is read again from the store; nobody has to do anything."""
     pytest.importorskip("faiss", reason="the extra faiss", exc_type=ImportError)
-    monkeypatch.setattr("squidbot.wiring.registry._onnxruntime", lambda _: HashedWords(8))
+    monkeypatch.setitem(registry.ADAPTERS, ("embedder", "onnxruntime"), lambda _: HashedWords(8))
     path = Path(vectors_path(str(here / "facts.db"), "hashed-words"))
     path.write_bytes(b"nothing")
     (line,) = facts_of(here, 1, "onnxruntime")["remarks"]

@@ -289,7 +289,7 @@ def test_goals_of_a_larger_window_stay_whole_in_a_smaller_one_and_somebody_is_to
     (told,) = [event for event in seen.events if event.name == BUDGET_OVERRUN]
     assert "goals cost" in told.cause
     assert told.tokens_before > told.tokens_after == 204
-    with pytest.raises(BudgetError, match="close the goal, lift blockers or locks"):
+    with pytest.raises(BudgetError, match="close the goal, end blockers or locks"):
         book(store).change("decide", "One more")
     book(store).change("unlock", "0 " + "word " * 30)
     again = narrow.assemble([user("Go on. " * 30)])
