@@ -278,7 +278,7 @@ def test_store_that_fails_leaves_the_rest_for_the_next_request(tmp_path: Path) -
         assert any("not yet retracted from this session: disk full" in one for one in heard)
         assert "Dorothea" not in said_in(turn(session, "And now?"))
         assert b"Dorothea" not in bytes_of(tmp_path)
-        assert any(one.startswith("forgotten a fact that was told") for one in heard)
+        assert any(one.startswith("forgotten a fact in the requests was forgotten") for one in heard)
 
 
 def _fails(*_: object, **__: object) -> None:

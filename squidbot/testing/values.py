@@ -56,13 +56,14 @@ def made_message(  # noqa: PLR0913  # a message has that many sides, and a test 
     """
     bound = len(text) if bound is None else bound
     cost = Cost(bound // 4, bound)
+    answers = {"tool_call_id": result_ids[0]} if role == "tool" and result_ids else {}
     return StoredMessage(
         seq=seq,
         turn=seq if turn is None else turn,
         role=role,
         category=Category.DIALOG,
         codec="openai.chat",
-        payload=json.dumps({"role": role, "content": text}, ensure_ascii=False),
+        payload=json.dumps({"role": role, "content": text, **answers}, ensure_ascii=False),
         call_ids=call_ids,
         result_ids=result_ids,
         cost=cost,
