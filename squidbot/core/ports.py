@@ -166,7 +166,7 @@ class MemoryStore(Protocol):
 
         With `mark` how far a session was read is stored in the same transaction, in the place of `was`, which is what
         `mark` returned before: of two that read the same, the second one stores nothing. With `said`, memories get
-        sources that say them, too, by id, in the same transaction: those that they do not yet have (`with_sources`). With
+        sources that say them, too, by id, in the same transaction: those that they still lack (`with_sources`). With
         `places` memories are put into the places of others there, as `supersede` does, once all of `memories` are
         stored: for one that takes the places of several.
 
