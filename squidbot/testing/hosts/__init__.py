@@ -625,7 +625,8 @@ def watched(run: OpenProgram, conversation_id: str = CHAT) -> Iterator[None]:
 # By what a child ends that is killed where it should be: no clean-up of Python's runs.
 KILLED: Final = 9
 MOST_SECONDS: Final = 300
-_CODE: Final = "import sys; from squidbot.testing.hosts import main; main(*sys.argv[1:])"
+# `points` adds a scene of its own to SCENES.
+_CODE: Final = "import sys; from squidbot.testing.hosts import main, points; main(*sys.argv[1:])"
 
 
 def killed(host: HostDriver, scenes: Mapping[str, Path], budget: int = BUDGET) -> dict[str, int]:
