@@ -22,19 +22,19 @@ EVENING = 1_795_391_999
 WRITER = """
 import sys
 from squidbot.adapters.stdlib import Daybook
-from squidbot.core.journal import Entry
+from squidbot.core.journal import JournalEntry
 book = Daybook(sys.argv[1])
 for number in range(40):
-    book.append(Entry(1_795_391_999, f"{sys.argv[2]}{number} " + "x" * 2_000))
+    book.append(JournalEntry(1_795_391_999, f"{sys.argv[2]}{number} " + "x" * 2_000))
 """
 KILLED = """
 import sys
 from squidbot.adapters.stdlib import Daybook
-from squidbot.core.journal import Entry
-from squidbot.core.journal import Rules
-book = Daybook(sys.argv[1], Rules(most_entries_per_day=10**6))
+from squidbot.core.journal import JournalEntry
+from squidbot.core.journal import JournalRules
+book = Daybook(sys.argv[1], JournalRules(most_entries_per_day=10**6))
 for number in range(10**6):
-    book.append(Entry(1_795_391_999, "x" * 4_000, progress=("y" * 300,) * 40))
+    book.append(JournalEntry(1_795_391_999, "x" * 4_000, progress=("y" * 300,) * 40))
     print(number, flush=True)
 """
 
