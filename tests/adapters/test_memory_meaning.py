@@ -219,7 +219,7 @@ def test_forgotten_memory_is_in_no_file_when_the_process_was_killed_behind_forge
     assert run(path, dies="").returncode == 0
     (file,) = tmp_path.glob("*.vectors")
     with SqliteMemoryStore(path) as store:
-        vectors = [each.vector for each in store.vectors_of("hashed-words", 64).behind(0, 99)]
+        vectors = [each.vector for each in store.vectors_of("hashed-words", 256).behind(0, 99)]
     assert vectors[1] in file.read_bytes()
     other = tmp_path / "others.db"
     assert run(other, dies="forgetting").returncode == -signal.SIGKILL
