@@ -18,6 +18,7 @@ from squidbot.core.event_builders import aged, broken, closed, opened, overrun, 
 from squidbot.core.events import Event
 from squidbot.core.forgetting import (
     FactRetraction,
+    SessionWithout,
     injected_facts,
     injection_record,
     named_goals,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from squidbot.core.compaction.planner import NewPlan
     from squidbot.core.compaction.turn import Decision, UnpromptedContext
     from squidbot.core.compaction.undo import Return
-    from squidbot.core.forgetting import ForgetResult, SessionWithout
+    from squidbot.core.forgetting import ForgetResult
     from squidbot.core.messages import ContextWindow, Message, StoredMessage, Usage
     from squidbot.core.notes.notebook import Notebook
     from squidbot.core.ports import Observer
@@ -379,8 +380,6 @@ class CoreSession:
     def _forgotten(
         self, stored: CurrentView, seqs: tuple[int, ...], reason: str, inputs: Inputs | None, now: float | None
     ) -> ForgetResult:
-        from squidbot.core.forgetting import SessionWithout  # noqa: PLC0415  # most sessions forget nothing
-
         state = self._state
         forgetting = SessionWithout(state.shelf, stored, seqs)
         change = self._sane_planner(stored, inputs, now).without(forgetting)
