@@ -151,6 +151,7 @@ class MessageForm(Pictures, ABC):
             category=Category.ERROR if failed else _CATEGORIES.get(role, Category.DIALOG),
             sender=self._sender(obj),
             time=jsontext.seconds(self._stamp(obj)) if time is None else time,
+            extra_tokens=sum([view.tokens for view in views]),
         )
 
     def _text(self, views: Sequence[PartView]) -> str:

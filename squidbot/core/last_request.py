@@ -138,6 +138,8 @@ class LastRequest(NamedTuple):
 
     def news(self, sections: Sequence[Section]) -> str | None:
         """Return the text that tells what of the head differs from what the model was told; None for nothing."""
+        if not sections and not self.told:
+            return None
         told = dict(self.told)
         changed = [section for section in sections if told.pop(section.name, None) != digest(section.text)]
         lines = [f"[{section.name} is now:]\n{section.text}" for section in changed]
@@ -179,7 +181,7 @@ class LastRequest(NamedTuple):
             said["bills"] = self.bills.to_json()
         if usage:
             said["usage"] = [usage.input_tokens, usage.output_tokens, usage.cached_tokens]
-        return Record(REQUEST, self.number, json.dumps(said, separators=(",", ":")))
+        return Record(REQUEST, self.number, _written(said))
 
     @classmethod
     def of(cls, record: Record) -> LastRequest:
@@ -191,6 +193,7 @@ class LastRequest(NamedTuple):
         return REQUESTS.read(record)._replace(number=record.number)
 
 
+_written = json.JSONEncoder(separators=(",", ":")).encode
 # The values that a record leaves out; what a request costs is always there.
 _USUAL = tuple({**LastRequest._field_defaults, "cost": None}.values())
 
@@ -239,16 +242,12 @@ def tokens_used(records: Sequence[Record]) -> int | None:
 
 def seal(parts: Sequence[Part]) -> str:
     """Return a hash of the last parts of a request: of what is sent, by reference where the transcript holds it."""
-    return _seal(tuple(parts[-SEALED_PARTS:]))
+    return _hashed(f"[{', '.join(map(_sealed, parts[-SEALED_PARTS:]))}]")
 
 
-# A call asks twice whether it goes on behind the one before, whose seal was made last.
-@lru_cache(maxsize=16)
-def _seal(parts: tuple[Part, ...]) -> str:
-    return digest(json.dumps([_sealed(part) for part in parts]))
-
-
-def _sealed(part: Part) -> list[object]:
+# Of the parts of a request all but the newest were sealed for the one before.
+@lru_cache(maxsize=64)
+def _sealed(part: Part) -> str:
     said: list[object] = [
         part.kind,
         part.role,
@@ -260,11 +259,15 @@ def _sealed(part: Part) -> list[object]:
         part.result_ids,
     ]
     # Most have no label, and older records know of none.
-    return [*said, part.label] if part.label else said
+    return json.dumps([*said, part.label] if part.label else said)
 
 
 # A call asks several times for the same: system text and tools, of tens of kilobytes.
 @lru_cache(maxsize=16)
 def digest(text: str) -> str:
     """Return a short hash of a text; "" for an empty one."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16] if text else ""
+    return _hashed(text) if text else ""
+
+
+def _hashed(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

@@ -66,7 +66,8 @@ class Message:
     `payload` is the truth: the host's own message as JSON text, in the form that `codec` names. The other
     fields follow from it. `text` is what the model reads of it except tool calls. `calls` are the tool calls it
     makes, `results` the ids of the calls that it answers. `time` is in seconds since 1970, None where unknown.
-    `sender` is the id of who said it, "" where that is not known.
+    `sender` is the id of who said it, "" where that is not known. `extra_tokens` is what its codec's `extra_tokens`
+    returns, where the codec has read the payload just now; None: it is asked.
     """
 
     role: Role
@@ -78,6 +79,7 @@ class Message:
     category: Category = Category.DIALOG
     time: float | None = None
     sender: str = ""
+    extra_tokens: int | None = field(default=None, compare=False)
 
     @property
     def rendered(self) -> str:

@@ -668,11 +668,13 @@ class SessionState:
         if self.waiting is None:
             return self._reported(rows, usage) if self.unreported and usage is not None else None
         # Another writer may have recorded a request since this one was made.
-        last_request = self.last_request
-        left = self.waiting.recorded(sent, rows)._replace(number=last_request.number + 1, again=last_request.again)
-        left = left if self.waiting.number == left.number else left._replace(added=None)
+        left, number, again = self.waiting.recorded(sent, rows), self.last_request.number + 1, self.last_request.again
+        if left.number != number:
+            left = left._replace(number=number, again=again, added=None)
+        elif left.again != again:
+            left = left._replace(again=again)
         self._unbilled = left
-        return self._billed(left, rows, usage)._replace(added=None, sent=())
+        return left._replace(bills=self._bills(left, rows, usage), added=None, sent=())
 
     def _reported(self, rows: Sequence[StoredMessage], usage: Usage) -> LastRequest:
         """Return what the newest request leaves, recorded already, with what was reported since."""
@@ -682,16 +684,17 @@ class SessionState:
             else self.last_request
         )
         number, again = self.last_request.number + 1, self.last_request.again + 1
-        return self._billed(known, rows, usage)._replace(number=number, again=again, added=None, sent=())
+        bills = self._bills(known, rows, usage)
+        return known._replace(bills=bills, number=number, again=again, added=None, sent=())
 
-    def _billed(self, left: LastRequest, rows: Sequence[StoredMessage], usage: Usage | None) -> LastRequest:
-        """Return a past with what its usage has taught; nothing stands by it where there is none to believe."""
+    def _bills(self, left: LastRequest, rows: Sequence[StoredMessage], usage: Usage | None) -> UsageCalibration:
+        """Return what the usage of a request has taught; nothing stands by it where there is none to believe."""
         window_tokens = self.window.window_tokens
         if usage is None or is_too_little(usage, left) or is_too_much(usage, left, window_tokens):
-            return left._replace(bills=left.bills.unreported())
+            return left.bills.unreported()
         # More than the window holds of an answer can't come back as input.
         usage = usage._replace(output_tokens=min(usage.output_tokens, window_tokens))
-        return left._replace(bills=left.bills._replace(source=self._source).learn(bill_of(left, rows, usage)))
+        return left.bills._replace(source=self._source).learn(bill_of(left, rows, usage))
 
     def settle(self, answered: LastRequest, rows: Sequence[StoredMessage], usage: Usage | None) -> None:
         """Take what a request leaves, recorded now with `rows`, for the newest, and tell what its usage shows."""

@@ -7,7 +7,7 @@ import sqlite3
 import stat
 import threading
 import time
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -21,7 +21,6 @@ from squidbot.core.errors import DamagedStoreError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
-    from contextlib import AbstractContextManager
     from types import TracebackType
 
     from squidbot.adapters.sqlite3.index import SearchIndex
@@ -594,6 +593,73 @@ def _empty_log(path: str, connection: sqlite3.Connection) -> None:
         raise StoreError(f"{path}: {READER}; {LATER}; try again when it has ended")
 
 
+class Access:
+    """The connection of a store's file, for one thread at a time; `writes`: in one transaction.
+
+    The transaction is committed at the end of the `with` block, and undone after any exception. Errors of SQLite, and
+    values that it can't hold, leave the block as a StoreError with its cause.
+    """
+
+    # A class, and no generator with a decorator: each call of a store goes through here, at a third of the cost.
+    __slots__ = ("_busy_seconds", "_connection", "_lock", "_path", "_pid", "_writes")
+
+    def __init__(
+        self, path: str, connection: sqlite3.Connection, lock: threading.Lock, busy_seconds: float, *, writes: bool
+    ) -> None:
+        """Give access to a connection, on which all who share it hold the lock."""
+        self._path = path
+        self._connection = connection
+        self._lock = lock
+        self._busy_seconds = busy_seconds
+        self._pid = os.getpid()
+        self._writes = writes
+
+    def __enter__(self) -> sqlite3.Connection:
+        """Wait for the connection, and begin.
+
+        Raises:
+            StoreError: SQLite failed; or the wait for another thread or program passed `busy_seconds`, or this process
+                is a fork of the one that opened the store.
+        """
+        note = UNTOUCHED if self._writes else ""
+        if os.getpid() != self._pid:  # SQLite: a connection carried over a fork destroys the file
+            raise StoreError(f"{self._path}: opened before a fork; open the store again in this process{note}")
+        if not self._lock.acquire(timeout=self._busy_seconds):
+            raise StoreError(f"{self._path}: another thread is busy with the store{note}; try again")
+        if self._writes:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+            except BaseException as error:
+                self._lock.release()
+                if isinstance(error, FOREIGN):
+                    raise store_error(self._path, error, note) from error
+                raise
+        return self._connection
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        """Commit, or undo.
+
+        Raises:
+            StoreError: SQLite failed; a write left nothing behind.
+        """
+        try:
+            if self._writes:
+                try:
+                    if error is None:
+                        self._connection.execute("COMMIT")
+                finally:
+                    if self._connection.in_transaction:
+                        self._connection.execute("ROLLBACK")
+            if isinstance(error, FOREIGN):
+                raise error
+        except FOREIGN as failed:
+            raise store_error(self._path, failed, UNTOUCHED if self._writes else "") from failed
+        finally:
+            self._lock.release()
+
+
 # `StoreFile`: one file that a store has open, for its threads in turn, until it is closed.
 
 
@@ -619,6 +685,9 @@ class StoreFile:
             self._connection = open_only_reading(self._path, busy_seconds)
         else:
             self._connection = open_file(self._path, busy_seconds, may_create=create)
+        shared = self._path, self._connection, self._lock, busy_seconds
+        self._reading = Access(*shared, writes=False)
+        self._writing = Access(*shared, writes=True)
 
     def __enter__(self) -> Self:
         return self
@@ -633,44 +702,6 @@ class StoreFile:
         if os.getpid() == self._pid:  # in a fork the connection is still the parent's
             with self._lock:
                 self._connection.close()
-
-    @property
-    def _reading(self) -> AbstractContextManager[sqlite3.Connection]:
-        """The connection, for one thread at a time. See `_access`."""
-        return self._access(writes=False)
-
-    @property
-    def _writing(self) -> AbstractContextManager[sqlite3.Connection]:
-        """The connection in one transaction: committed at the end, undone after any exception. See `_access`."""
-        return self._access(writes=True)
-
-    @contextmanager
-    def _access(self, *, writes: bool) -> Iterator[sqlite3.Connection]:
-        """Give the connection; errors of SQLite, and values that it can't hold, leave as a StoreError with its cause.
-
-        Raises:
-            StoreError: SQLite failed, and a write left nothing behind; or the wait for another thread or program passed
-                `busy_seconds`, or this process is a fork of the one that opened the store.
-        """
-        note = UNTOUCHED if writes else ""
-        if os.getpid() != self._pid:  # SQLite: a connection carried over a fork destroys the file
-            raise StoreError(f"{self._path}: opened before a fork; open the store again in this process{note}")
-        if not self._lock.acquire(timeout=self._busy_seconds):
-            raise StoreError(f"{self._path}: another thread is busy with the store{note}; try again")
-        try:
-            if writes:
-                self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield self._connection
-                if writes:
-                    self._connection.execute("COMMIT")
-            finally:
-                if writes and self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
-        except FOREIGN as error:
-            raise store_error(self._path, error, note) from error
-        finally:
-            self._lock.release()
 
     def _written(self, act: Callable[[sqlite3.Connection, bool], Value]) -> Value:
         """Write in one transaction, the search index with it.

@@ -16,7 +16,7 @@ from squidbot.core.errors import StoreError
 from squidbot.core.messages import Category, Cost, Opening, Record, StoredMessage, Summary
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from squidbot.core.messages import Role
 
@@ -42,6 +42,8 @@ _PACK = struct.Struct("<4qd").pack  # key, turn, bound, estimate; time
 # A byte that no text in UTF-8 holds: it tells a compressed text from a BLOB of `stored`. Payloads are never compressed,
 # so that any SQLite tool shows them; what is made from them is, where it is long: shorter texts hardly shrink.
 COMPRESSED = b"\xff"
+# What stands for no text: NULL, and no bytes.
+NO_TEXT: tuple[None, bytes] = (None, b"")
 LEAST_COMPRESSED_BYTES = 512
 
 # A frozen dataclass fills each field through object.__setattr__: 1.1 of the 4 microseconds that a row would cost. A
@@ -107,16 +109,14 @@ def checksum(*fields: bytes) -> int:
     return crc32(last, crc32(b"\0".join((*first, b""))))
 
 
-def json_text(value: object) -> str:
-    """Return a value as compact JSON text."""
-    # ASCII escapes would join two lone surrogates into one character on the way back.
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+# Writes compact JSON text. ASCII escapes would join two lone surrogates into one character on the way back.
+json_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @lru_cache(256)
-def _form(role: Role, category: Category, codec: str, counter: str) -> str:
+def _form(role: Role, category: Category, codec: str, counter: str) -> tuple[Cell, bytes]:
     """Return what many messages have in common as one cell, which is read and looked up faster than four."""
-    return json_text((role, category, codec, counter))
+    return stored_text(json_text((role, category, codec, counter)))
 
 
 @lru_cache(256)
@@ -141,22 +141,19 @@ def encode(key: int, message: StoredMessage) -> tuple[Cell, ...]:
         StoreError: a number is no integer of 64 bits.
     """
     frozen = _frozen(message)
-    texts = (
-        stored_text(_form(message.role, message.category, message.codec, message.counter)),
-        stored_text(json_text(message.call_ids) if message.call_ids else None),
-        stored_text(json_text(message.result_ids) if message.result_ids else None),
-        stored_text(None) if frozen is None else stored_small(frozen),
-        stored_text(message.payload),
-    )
-    cells = [cell for cell, _ in texts]
+    form, form_data = _form(message.role, message.category, message.codec, message.counter)
+    calls, calls_data = stored_text(json_text(message.call_ids)) if message.call_ids else NO_TEXT
+    results, results_data = stored_text(json_text(message.result_ids)) if message.result_ids else NO_TEXT
+    kept, kept_data = NO_TEXT if frozen is None else stored_small(frozen)
+    payload, payload_data = stored_text(message.payload)
     estimate, bound = message.cost
     time = nan if message.time is None else message.time
     try:
         numbers = _PACK(key, message.turn, bound, estimate, time)
     except (struct.error, OverflowError) as error:
         raise StoreError(f"message {message.seq}: a number can't be stored: {error}; nothing was written") from error
-    check = checksum(numbers, *[data for _, data in texts])
-    return key, bound, estimate, message.turn, check, message.time, *cells
+    check = checksum(numbers, form_data, calls_data, results_data, kept_data, payload_data)
+    return key, bound, estimate, message.turn, check, message.time, form, calls, results, kept, payload
 
 
 def decode(found: Sequence[MessageRow], first_key: int) -> list[StoredMessage]:
@@ -301,6 +298,13 @@ LAST_KEY = "SELECT max(key) FROM messages WHERE key BETWEEN ? AND ?"
 SESSIONS = "SELECT id, messages FROM sessions ORDER BY no"
 
 
+# A turn asks several times for the same.
+@lru_cache(256)
+def _counts(records: bytes) -> Mapping[str, int]:
+    counts: dict[str, int] = json.loads(plain(records))
+    return counts
+
+
 class SessionRow(NamedTuple):
     """A session's row. `no` is 0 for one that has none yet; `records` is JSON text: how many of each kind."""
 
@@ -310,10 +314,9 @@ class SessionRow(NamedTuple):
     records: bytes
 
     @property
-    def record_counts(self) -> dict[str, int]:
+    def record_counts(self) -> Mapping[str, int]:
         """How many records of each kind there are."""
-        counts: dict[str, int] = json.loads(plain(self.records))
-        return counts
+        return _counts(self.records)
 
     @property
     def first_key(self) -> int:

@@ -84,7 +84,7 @@ class SqliteStore(StoreFile):
                 one, a value can't be stored.
         """
         refuse_gap(messages, expected_seq)
-        if sum(len(message.payload) for message in messages) <= LOG_BYTES:
+        if _chars(messages) <= LOG_BYTES:
             self._append(session_id, expected_seq, messages, records)
             return
         # A prepared statement holds what was bound to it until it is used again, and the log keeps its length: on a
@@ -99,29 +99,24 @@ class SqliteStore(StoreFile):
             rows.warm(connection, session_id)
 
     def _append(
-        self, session_id: str, expected_seq: int, messages: Sequence[StoredMessage], records: Sequence[Record]
-    ) -> None:
-        try:
-            self._append_once(session_id, expected_seq, messages, records, indexes=True)
-        except DamagedIndexError:  # search makes it anew
-            self._append_once(session_id, expected_seq, messages, records, indexes=False)
-
-    def _append_once(
         self,
         session_id: str,
         expected_seq: int,
         messages: Sequence[StoredMessage],
         records: Sequence[Record],
         *,
-        indexes: bool,
+        indexes: bool = True,
     ) -> None:
-        with self._writing as connection:
-            session = rows.find(connection, session_id)
-            refuse_other_writer(session_id, session.messages, expected_seq)
-            if messages or records:
-                grown = rows.append(connection, rows.add(connection, session), messages, records)
-                if indexes:
-                    index.keep_up(connection, expected_seq, grown, sum(len(message.payload) for message in messages))
+        try:
+            with self._writing as connection:
+                session = rows.find(connection, session_id)
+                refuse_other_writer(session_id, session.messages, expected_seq)
+                if messages or records:
+                    grown = rows.append(connection, rows.add(connection, session), messages, records)
+                    if indexes:
+                        index.keep_up(connection, expected_seq, grown, _chars(messages))
+        except DamagedIndexError:  # search makes it anew
+            self._append(session_id, expected_seq, messages, records, indexes=False)
 
     def read(self, session_id: str, first_seq: int, last_seq: int) -> list[StoredMessage]:
         """Return the messages first_seq..last_seq, both included, in order of seq; fewer where the transcript ends.
@@ -323,3 +318,7 @@ class SqliteStore(StoreFile):
             StoreError: `path` exists, or can't be written; then there is no file under that name.
         """
         copy(self._path, str(Path(path).absolute()), self._busy_seconds)
+
+
+def _chars(messages: Sequence[StoredMessage]) -> int:
+    return sum([len(message.payload) for message in messages])

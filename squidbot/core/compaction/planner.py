@@ -59,9 +59,9 @@ class NewPlan(NamedTuple):
     batch: Compaction
 
 
-def due(standing: CurrentView, moment: CallContext, settings: HistorySettings) -> str | None:
-    """Return why the plan must change before this call, or None where it need not."""
-    room = room_of(standing, moment)
+def due(standing: CurrentView, moment: CallContext, settings: HistorySettings, room: Cost | None = None) -> str | None:
+    """Return why the plan must change before this call, or None where it need not; `room`: what history may cost."""
+    room = room or room_of(standing, moment)
     pressure = pressure_fraction(standing.history, room)
     if pressure > 1:
         return "overflow"

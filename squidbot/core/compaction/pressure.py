@@ -116,21 +116,25 @@ def fullness(standing: CurrentView, moment: CallContext) -> float:
     return pressure_of(standing.history, standing.summaries, room_of(standing, moment))
 
 
-def check_fixed(standing: CurrentView, moment: CallContext, renderer: Renderer) -> None:
+def check_fixed(standing: CurrentView, moment: CallContext, renderer: Renderer, room: Cost | None = None) -> None:
     """Check that what is sent in any case leaves room for a conversation, and what is pinned keeps below its ceiling.
+
+    `room` is what is left for the conversation.
 
     Raises:
         BudgetError: it does not.
     """
     if moment.most_pinned:
         _check_pinned(standing, moment.most_pinned, renderer)
-    room = room_of(standing, moment)
+    room = room or room_of(standing, moment)
     if room.bound <= 0 or room.estimate <= 0:
         raise too_much(standing, moment, standing.fixed.plus(moment.outside(standing)))
 
 
 def _check_pinned(standing: CurrentView, most_tokens: int, renderer: Renderer) -> None:
     pins = standing.pins
+    if not pins.seqs and not pins.texts:
+        return
     said = [part for part in standing.sent if part.first_seq in pins.seqs and part.kind is not Kind.PIN]
     cost = spent((*said, *map(renderer.section, pins.texts))).bound
     if cost <= most_tokens:

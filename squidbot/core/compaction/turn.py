@@ -23,7 +23,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from squidbot.core import events
-from squidbot.core.budget import WARN
+from squidbot.core.budget import WARN, pressure_of
 from squidbot.core.compaction.bounds import certain, limits_by_bills, plain_limit
 from squidbot.core.compaction.planner import PlanBuilder, due
 from squidbot.core.compaction.pressure import (
@@ -284,16 +284,14 @@ class Draft:
         self.rows = rows
         self.view = view
         self.context = context
+        # What history may cost, and how full the room beside the summaries is; above 1 where it does not fit.
+        self.room = room_of(view, context)
+        self.fullness = pressure_of(view.history, view.summaries, self.room)
 
     @cached_property
     def due(self) -> str | None:
         """Why the plan must change before this call, or None where it need not."""
-        return due(self.view, self.context, self._settings)
-
-    @cached_property
-    def fullness(self) -> float:
-        """How full the room beside the summaries is; above 1 where it does not fit."""
-        return fullness(self.view, self.context)
+        return due(self.view, self.context, self._settings, self.room)
 
     def has(self, text: str | None) -> bool:
         """Return whether a text stands behind one of the messages."""
@@ -643,7 +641,7 @@ class Planner:
             BudgetError: what is sent in any case leaves no room for a conversation.
         """
         draft, warning = self._placed(incoming, attempt, notice), None
-        check_fixed(self._without_remembered(draft.view), draft.context, self.context.renderer)
+        self._check_fixed(draft)
         line = self._warning(draft)
         if line is not None:
             warned = self._placed(incoming, attempt, joined(notice, line))
@@ -671,11 +669,18 @@ class Planner:
         line = self.settings.ladder.first_notice(draft.fullness)
         return None if line is None or draft.due else line
 
-    def _without_remembered(self, view: CurrentView) -> CurrentView:
-        """Return what stands with a head that costs nothing for what memory says, since that can give way."""
-        sections = remembered_of(view.plan)
-        cost = spent(map(self.context.renderer.section, sections)) if sections else None
-        return view._replace(fixed=view.fixed.less(cost)) if cost else view
+    def _check_fixed(self, draft: Draft) -> None:
+        """Check that what is sent in any case leaves room; what memory says in the head costs nothing: it gives way.
+
+        Raises:
+            BudgetError: it does not.
+        """
+        view, room, sections = draft.view, draft.room, remembered_of(draft.view.plan)
+        if sections:
+            cost = spent(map(self.context.renderer.section, sections))
+            view = view._replace(fixed=view.fixed.less(cost))
+            room = room_of(view, draft.context)
+        check_fixed(view, draft.context, self.context.renderer, room)
 
     def context_of(self, view: CurrentView, limit: Cost | None = None) -> CallContext:
         """Return the circumstances of a call with which `view` would stand; `limit` None: by the counter alone."""
@@ -705,7 +710,7 @@ class Planner:
 
     def _is_pressed(self, draft: Draft) -> bool:
         mark = self._auto_fraction
-        return mark > 0 and pressure_fraction(draft.view.history, room_of(draft.view, draft.context)) >= mark
+        return mark > 0 and pressure_fraction(draft.view.history, draft.room) >= mark
 
     # -- a new plan ---------------------------------------------------------------------------------------------------
 

@@ -332,6 +332,8 @@ class UsageCalibration(NamedTuple):
 
     def unreported(self) -> UsageCalibration:
         """Return what is known behind a request for which nothing was reported, or nothing that is believed."""
+        if not self.reported_tokens and not self.surplus_tokens:
+            return self
         return self._replace(reported_tokens=0, surplus_tokens=0)
 
     def learn(self, bill: UsageReport) -> UsageCalibration:

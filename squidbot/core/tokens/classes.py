@@ -572,9 +572,9 @@ def _cost(run: str) -> _RunCost:
 def _measure_piece(text: str) -> tuple[int, int]:
     estimate = bound = 0
     for run, times in Counter(_RUN.findall(text)).items():
-        cost = _cost(run)
-        estimate += cost.estimate * times
-        bound += cost.bound * times
+        thousandths, tokens = _cost(run)
+        estimate += thousandths * times
+        bound += tokens * times
     return estimate, bound
 
 

@@ -46,6 +46,9 @@ _TYPES: Final[dict[str, set[type]]] = {
 }
 
 
+_written: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, default=astuple).encode
+
+
 def as_fields(value: object) -> dict[str, object]:
     """Return the fields of a value by name, as `fields` reads them; those that are as by default are left out."""
     cls = type(value)
@@ -115,11 +118,7 @@ class RecordKind(Generic[Value, State]):
 
     def record(self, number: int, value: Value) -> Record:
         """Return the record of this number that holds a value."""
-        return Record(
-            self.name,
-            number,
-            json.dumps(self.encode(value), separators=(",", ":"), ensure_ascii=False, default=astuple),
-        )
+        return Record(self.name, number, _written(self.encode(value)))
 
     def records(self, values: Iterable[Value], first_number: int = 0) -> list[Record]:
         """Return the records of several values, numbered from there on."""

@@ -78,16 +78,19 @@ class Tail(NamedTuple):
         dropped_before: int,
         dropped: Sequence[tuple[int, int]] = (),
     ) -> Tail:
-        """Return the tail with messages behind it; only the newest step is rendered again, since it may take them.
+        """Return the tail with messages behind it; the newest step is rendered again only where it takes them.
 
         Reasoning is left out of steps before the seq `dropped_before`, and of those in the runs `dropped`: (first seq,
         first seq behind).
         """
         if not messages:
             return self
-        open_messages = self.steps[-1].messages if self.steps else ()
-        steps, parts = self.steps[:-1], self.parts[: len(self.parts) - self.last_parts]
-        cost = self.cost if not self.steps else _less(self.cost, spent(self.parts[len(parts) :]))
+        steps, parts, cost = self.steps, self.parts, self.cost
+        open_messages: tuple[StoredMessage, ...] = ()
+        if steps and messages[0].result_ids:
+            parts = self.parts[: len(self.parts) - self.last_parts]
+            cost = _less(cost, spent(self.parts[len(parts) :]))
+            steps, open_messages = steps[:-1], steps[-1].messages
         grown = steps_of((*open_messages, *messages))
         made: list[Part] = []
         last = 0
@@ -95,7 +98,7 @@ class Tail(NamedTuple):
             behind = made or parts
             after = unanswerable(behind[-1]) if behind else self.after_assistant
             seq = step.first_seq
-            stale = seq < dropped_before or any(first <= seq < behind for first, behind in dropped)
+            stale = seq < dropped_before or bool(dropped and any(first <= seq < end for first, end in dropped))
             rendered = renderer.raw([step], after_assistant=after, drop_thinking=stale)
             made.extend(rendered)
             last = len(rendered)
@@ -142,6 +145,7 @@ class CurrentView(NamedTuple):
         tail: everything behind them.
         prefix: lead, head and blocks as parts, in order.
         fixed: what lead and head cost; history: what blocks and tail cost; in tokens.
+        summaries: what stands for messages that are not sent, notes and pointers, costs of it.
         messages, records: how many the store holds.
         turn: the seq that opened the newest turn.
         newest_time: when the newest message was said, in seconds since 1970; None where unknown.
@@ -169,16 +173,12 @@ class CurrentView(NamedTuple):
     markers: Markers = NO_MARKERS
     asked: Cost = NOTHING
     withdrawn: Record | None = None
+    summaries: Cost = NOTHING
 
     def parts(self, system: Sequence[Part], renderer: Renderer) -> tuple[Part, ...]:
         """Return the whole request: the host's system text, what stands, and the notices that keep it valid."""
         said = self.prefix[self.lead_count :] + self.tail.parts
         return (*system, *self.lead, *renderer.opening(said), *said, *renderer.closing(said))
-
-    @property
-    def summaries(self) -> Cost:
-        """Tokens of what stands for messages that are not sent: notes and pointers."""
-        return spent([part for block in self.blocks for part in block.parts if is_note(part)])
 
     @property
     def generations(self) -> int:
@@ -280,6 +280,7 @@ def standing(plan: PlanRecord | None, pieces: Pieces, counts: CurrentView | None
         markers=counts.markers,
         asked=counts.asked,
         withdrawn=counts.withdrawn,
+        summaries=spent(filter(is_note, sent)),
     )
 
 

@@ -214,11 +214,11 @@ def check_request(parts: Sequence[Part]) -> None:
         InvalidRequestError: a rule is broken; the text names the rule, the place and the message.
     """
     _check_pairs(parts)
-    said = [part for part in parts if part.role != "system"]
-    if not said or parts[-1].role not in {"user", "tool"}:
+    first = next((part for part in parts if part.role != "system"), None)
+    if first is None or parts[-1].role not in {"user", "tool"}:
         raise InvalidRequestError("R5", "the request does not end with a user message or a tool result")
-    if said[0].role != "user":
-        raise InvalidRequestError("R5", f"m{said[0].first_seq} opens the conversation with the role {said[0].role}")
+    if first.role != "user":
+        raise InvalidRequestError("R5", f"m{first.first_seq} opens the conversation with the role {first.role}")
     for place, part in enumerate(parts):
         if part.kind in _MADE and part.role != "user":
             raise InvalidRequestError("R6", f"part {place} is squidbot's own and has the role {part.role}")

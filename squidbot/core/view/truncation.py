@@ -67,7 +67,9 @@ class ArrivalLimits(NamedTuple):
 
         `now`, in seconds since 1970, stands in for a time that the message does not carry itself.
         """
-        extra = self.codecs[message.codec].extra_tokens(message.payload)
+        extra = message.extra_tokens
+        if extra is None:
+            extra = self.codecs[message.codec].extra_tokens(message.payload)
         label = frozen.label or self._label(message)
         cost = self.meter.said(message, extra)
         sent = self.meter.said(message, extra, text=labelled(label, message.text)) if label else cost
