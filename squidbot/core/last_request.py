@@ -166,11 +166,6 @@ class LastRequest(NamedTuple):
             return None
         return f"[from here on: {mode.label or NO_MODE}; what was said before this: {self.mode_told or NO_MODE}]"
 
-    def in_mode(self, mode: Mode, *, told: bool) -> LastRequest:
-        """Return the past whose request was in a mode; `told`: the model knows it from what is sent."""
-        label = mode.label if told or not self.known else self.mode_told
-        return self._replace(mode=mode.name, mode_chosen=mode.chosen, mode_told=label)
-
     def record(self, usage: Usage | None) -> Record:
         """Return the record of the request, with what its provider reported."""
         fields = zip(self._fields, _USUAL, self, strict=True)
@@ -242,7 +237,7 @@ def tokens_used(records: Sequence[Record]) -> int | None:
 
 def seal(parts: Sequence[Part]) -> str:
     """Return a hash of the last parts of a request: of what is sent, by reference where the transcript holds it."""
-    return _hashed(f"[{', '.join(map(_sealed, parts[-SEALED_PARTS:]))}]")
+    return _hashed("".join(map(_sealed, parts[-SEALED_PARTS:])))
 
 
 # Of the parts of a request all but the newest were sealed for the one before.
@@ -259,7 +254,7 @@ def _sealed(part: Part) -> str:
         part.result_ids,
     ]
     # Most have no label, and older records know of none.
-    return json.dumps([*said, part.label] if part.label else said)
+    return _hashed(json.dumps([*said, part.label] if part.label else said))
 
 
 # A call asks several times for the same: system text and tools, of tens of kilobytes.

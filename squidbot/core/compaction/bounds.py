@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.budget import input_limit
@@ -85,10 +84,13 @@ def limits_by_bills(
     return Limits(Cost(added, extends), Cost(min(added, anew), changes))
 
 
-def added_by(assembly: Assembly, before: LastRequest, left: LastRequest) -> RequestGrowth:
-    """Return what a request has behind the one before it, which `before` is of; `left` is what it leaves itself."""
-    outside_tokens = 0 if (before.system, before.tools) == (left.system, left.tools) else left.outside.bound
-    behind = _is_behind(assembly, before, left)
+def added_by(assembly: Assembly, before: LastRequest, digests: tuple[str, str], outside: Cost) -> RequestGrowth:
+    """Return what a request has behind the one before it, which `before` is of.
+
+    `digests` are of its system text and tools, which with the head cost `outside`.
+    """
+    outside_tokens = 0 if (before.system, before.tools) == digests else outside.bound
+    behind = _is_behind(assembly, before, digests)
     appended = assembly.cost.bound - before.cost.bound if behind else None
     is_step = behind and _is_step(assembly.parts[before.parts :])
     answers = (part.first_seq for part in assembly.parts if part.role == "assistant" and part.payload is not None)
@@ -101,15 +103,12 @@ def _is_answer(part: Part) -> bool:
     return part.role == "assistant" and part.payload is not None
 
 
-def _is_behind(assembly: Assembly, before: LastRequest, left: LastRequest) -> bool:
+def _is_behind(assembly: Assembly, before: LastRequest, digests: tuple[str, str]) -> bool:
+    plan_id = assembly.plan.plan_id if assembly.plan else -1
     same = (before.window_id, before.plan_id, before.system, before.tools)
-    if (
-        not before.known
-        or assembly.event is not None
-        or same != (left.window_id, left.plan_id, left.system, left.tools)
-    ):
+    if not before.known or assembly.event is not None or same != (assembly.window.window_id, plan_id, *digests):
         return False
-    return len(assembly.parts) >= before.parts and not before.broken_by(assembly.parts, left.plan_id)
+    return len(assembly.parts) >= before.parts and not before.broken_by(assembly.parts, plan_id)
 
 
 def _is_step(parts: Sequence[Part]) -> bool:
@@ -160,22 +159,6 @@ def _most_of(part: Part) -> int:
     """Return the most that a part costs: its bytes, or its bound where that has more: a picture, a template."""
     said = (part.payload, part.text, part.notice, part.label, *(part.arguments or ()))
     return max(part.cost.bound, sum(utf8_bytes(text) for text in said if text))
-
-
-def certain(
-    left: LastRequest, assembly: Assembly, before: LastRequest, own: Certificate
-) -> tuple[LastRequest, Assembly]:
-    """Return what a request leaves, and the request, both with what it costs at most where reports tell.
-
-    What it leaves says what it has behind the request before, too; `own` is the certificate of the counter.
-    """
-    added = added_by(assembly, before, left)
-    left = left._replace(added=added, sent=assembly.parts)
-    if not left.bills.reports:
-        return left, assembly
-    tokens, certificate = certified(assembly, before, added, own)
-    signed = replace(assembly, certificate=certificate, certified_tokens=tokens)
-    return left._replace(certified=tokens, certificate=certificate), signed
 
 
 def certified(assembly: Assembly, before: LastRequest, added: RequestGrowth, own: Certificate) -> Certified:

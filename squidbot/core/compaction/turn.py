@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from squidbot.core import events
 from squidbot.core.budget import WARN, pressure_of
-from squidbot.core.compaction.bounds import certain, limits_by_bills, plain_limit
+from squidbot.core.compaction.bounds import added_by, certified, limits_by_bills, plain_limit
 from squidbot.core.compaction.planner import PlanBuilder, due
 from squidbot.core.compaction.pressure import (
     IN_FLIGHT,
@@ -617,17 +617,25 @@ class Planner:
         change, before, skipped = self._due_plan(draft, attempt)
         assembly, change = self._built(draft, attempt, change)
         full, pressed = draft.fullness, self._is_pressed(draft)
-        before = before.in_mode(self.inputs.mode, told=draft.has(label))
         before = before.told_of(self.head) if change is not None or draft.has(news) else before
-        leaves, assembly = self._leaving(assembly, before)
         ladder = self.settings.ladder
         rungs = ladder.told(full if change is None else fullness(assembly.standing, context))
-        warned = WARN in rungs and (self.last_request.noticed or warning)
+        left, assembly = self._leaving(assembly, before)
+        mode = self.inputs.mode
+        knows_mode = not before.known or label is None or draft.has(label)
         return Decision(
             assembly=assembly,
             change=change,
             renewed=renewed,
-            leaves=leaves._replace(messages=view.messages, pressed=pressed, rungs=rungs, noticed=warned),
+            leaves=left._replace(
+                messages=view.messages,
+                pressed=pressed,
+                rungs=rungs,
+                noticed=WARN in rungs and (self.last_request.noticed or warning),
+                mode=mode.name,
+                mode_chosen=mode.chosen,
+                mode_told=mode.label if knows_mode else before.mode_told,
+            ),
             skipped=skipped,
             pressing=pressed and not self.last_request.pressed and not self.is_again,
             fullness=full,
@@ -644,18 +652,24 @@ class Planner:
         self._check_fixed(draft)
         line = self._warning(draft)
         if line is not None:
-            warned = self._placed(incoming, attempt, joined(notice, line))
+            warned = self._placed(incoming, attempt, joined(notice, line), draft)
             if warned.has(line) and not warned.due:
                 draft, warning = warned, line
         opening = joined(attempt.facts, self._tail(incoming)) if attempt.says else None
         if opening is not None:
-            begun = self._placed(incoming, attempt, joined(notice, warning, opening))
+            begun = self._placed(incoming, attempt, joined(notice, warning, opening), draft)
             draft = begun if begun.due == draft.due else draft
         return draft, warning is not None
 
-    def _placed(self, incoming: Sequence[Message], attempt: Attempt, notice: str | None) -> Draft:
-        stored = self.stored
-        rows = self._arrival.placed(incoming, stored, self.inputs.now, notice)
+    def _placed(
+        self, incoming: Sequence[Message], attempt: Attempt, notice: str | None, before: Draft | None = None
+    ) -> Draft:
+        """Return the messages as they would be stored; `before` has them with another notice."""
+        stored, rows = self.stored, None
+        if before is not None and notice is not None:
+            rows = self._arrival.noticed(incoming, before.rows, notice)
+        if rows is None:
+            rows = self._arrival.placed(incoming, stored, self.inputs.now, notice)
         view = stored.extended(rows, self.context.renderer)
         view = released(self.context, view, stored.turn) if stored.opened else view
         return Draft(self, rows, view, self.context_of(view, attempt.limits.extends if attempt.limits else None))
@@ -789,24 +803,31 @@ class Planner:
 
     def _leaving(self, assembly: Assembly, before: LastRequest) -> tuple[LastRequest, Assembly]:
         """Return what a request leaves behind once it is recorded, and the request with what it costs at most."""
-        system, tools = self.digests
-        remembered = remembered_of(assembly.plan)
+        remembered, last = remembered_of(assembly.plan), self.last_request
+        outside = self._outside_with((*self.head, *remembered)) if remembered else self.outside
+        added = added_by(assembly, last, self.digests, outside)
+        tokens, certificate = 0, ""
+        if before.bills.reports:
+            tokens, certificate = certified(assembly, last, added, self.context.renderer.meter.certificate)
+            assembly = replace(assembly, certificate=certificate, certified_tokens=tokens)
         left = before._replace(
-            number=self.last_request.number + 1,
-            system=system,
-            tools=tools,
+            number=last.number + 1,
+            system=self.digests[0],
+            tools=self.digests[1],
             cost=assembly.cost,
-            outside=self._outside_with((*self.head, *remembered)) if remembered else self.outside,
+            outside=outside,
             limit=assembly.limit,
             window_id=self.window.window_id,
             plan_id=assembly.plan.plan_id if assembly.plan else -1,
             parts=len(assembly.parts),
             seal=seal(assembly.parts),
-            certified=0,
-            certificate="",
+            certified=tokens,
+            certificate=certificate,
             reserve=self.inputs.reserve,
+            added=added,
+            sent=assembly.parts,
         )
-        return certain(left, assembly, self.last_request, self.context.renderer.meter.certificate)
+        return left, assembly
 
     def signed(self, change: NewPlan, digests: tuple[str, str], *, held: bool = False) -> NewPlan:
         """Return a plan that names the window, and the system text and tools that it is made for, by their hashes.

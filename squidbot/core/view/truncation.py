@@ -209,6 +209,21 @@ class ArrivalTruncation(NamedTuple):
             step = step.behind(row)
         return tuple(rows)
 
+    def noticed(
+        self, messages: Sequence[Message], placed: Sequence[StoredMessage], notice: str
+    ) -> tuple[StoredMessage, ...] | None:
+        """Return what `placed` made of these messages with another notice, without counting them again.
+
+        None where that does not do: the newest message is not the user's, or it was placed before.
+        """
+        newest, birth = messages[-1], self.birth
+        if isinstance(newest, StoredMessage) or not speaks(newest) or not opens_turn(placed[-1]):
+            return None
+        extra = newest.extra_tokens
+        if extra is None:
+            extra = birth.codecs[newest.codec].extra_tokens(newest.payload)
+        return *placed[:-1], Renderer(birth.meter, birth.codecs).noticed(placed[-1], notice, extra)
+
     def _made(
         self,
         given: Message | StoredMessage,
