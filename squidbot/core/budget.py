@@ -94,10 +94,7 @@ def parse_tokens(text: str) -> int:
     match = _SIZE.fullmatch(text)
     size = int(match[1]) * _UNITS[match[2] or ""] if match else 0
     if size == 0:
-        raise ConfigError(
-            f"{text[:40]!r} is not a number of tokens; write a number above 0, alone or with k (1,000), Ki (1,024), "
-            "m (1,000,000) or Mi (1,048,576): 32000, 32k, 32Ki"
-        )
+        raise ConfigError(f"{text[:40]!r} is not a number of tokens; write 32000, 32k (32,000) or 32Ki (32,768)")
     return size
 
 
@@ -114,7 +111,9 @@ def read_tokens(given: object, what: str) -> int:
             raise ConfigError(f"{what} = {error}") from None
     if isinstance(given, int | float) and not isinstance(given, bool) and 0 < given <= MOST_TOKENS and given % 1 == 0:
         return int(given)
-    raise ConfigError(f"{what} = {given!r:.60}: pass a whole number of tokens above 0, such as 32000 or '32k'")
+    raise ConfigError(
+        f"{what} must be a whole number of tokens from 1 to 10**12, such as 32000 or '32k', not {given!r:.60}"
+    )
 
 
 def read_budget(given: object) -> float | None:
@@ -136,11 +135,9 @@ def read_budget(given: object) -> float | None:
         if 0 < read < 1 or (LEAST_BUDGET_TOKENS <= read <= MOST_TOKENS and read % 1 == 0):
             return read
         if 0 < read < LEAST_BUDGET_TOKENS and read % 1 == 0:
-            least = f"{LEAST_BUDGET_TOKENS} tokens are the least that holds a request and its answer"
-            raise ConfigError(f"budget = {given!r}: {least}; write a larger number, or leave it out")
-    raise ConfigError(
-        f"budget = {given!r:.80}: pass a token count, or a fraction of the window between 0 and 1: 8000, '8k', 0.5"
-    )
+            least = f"a request and its answer need at least {LEAST_BUDGET_TOKENS} tokens"
+            raise ConfigError(f"budget = {given!r}: {least}; write a larger number, or remove it")
+    raise ConfigError(f"budget must be a token count (8000, '8k') or a fraction of the window (0.5), not {given!r:.80}")
 
 
 def default_reserve_tokens(window_tokens: int, model_max_tokens: int | None = None) -> int:
@@ -390,7 +387,7 @@ def resolve(known: WindowSources) -> ResolvedWindow:
         ConfigError: a size is not above 0.
     """
     sizes = {
-        "window asked for": known.asked_tokens,
+        "requested window": known.asked_tokens,
         "context_window of the model": known.model_tokens,
         "window.default": known.global_tokens,
         "native_context_limit": known.native_tokens,
@@ -402,23 +399,23 @@ def resolve(known: WindowSources) -> ResolvedWindow:
         if tokens is not None:
             _positive(name, tokens)
     if known.asked_tokens is not None:
-        return ResolvedWindow(known.asked_tokens, "manual", (f"{known.asked_tokens:,} tokens asked for by the caller",))
+        return ResolvedWindow(known.asked_tokens, "manual", (f"{known.asked_tokens:,} tokens requested by the caller",))
     is_sized = known.sized_tokens is not None and known.sizing != "manual"
     steps = (known.sized_reason,) if known.sized_reason else ()
     named = (
         (known.sized_tokens if is_sized else None, known.sized_source, "" if steps else "{:,} tokens fit"),
-        (known.model_tokens, "model-definition", "{:,} by the model's definition"),
+        (known.model_tokens, "model-definition", "{:,} from the model's settings"),
         (known.global_tokens, "global-config", "{:,} by window.default"),
-        (known.served_tokens, "served", "{:,} is what the server gives the model"),
-        (FALLBACK_WINDOW_TOKENS, "default", "{:,} where nothing is known"),
+        (known.served_tokens, "served", "{:,} reported by the server"),
+        (FALLBACK_WINDOW_TOKENS, "default", "{:,} by default"),
     )
     tokens, source, step = next((size, source, step) for size, source, step in named if size is not None)
     found = ResolvedWindow(tokens, source, (*steps, *filter(None, (step.format(tokens),))))
-    found = found.below(known.model_tokens, "model-cap", "cut to {:,}: context_window of the model")
-    found = found.below(known.native_tokens, "native-limit", "cut to {:,}: native limit of the model")
+    found = found.below(known.model_tokens, "model-cap", "limited to {:,}: context_window of the model")
+    found = found.below(known.native_tokens, "native-limit", "limited to {:,}: native limit of the model")
     if is_sized and known.sizing == "one_tier_below":
         found = found.below(one_tier_below(found.window_tokens, known.min_tokens), "tier", "one tier below: {:,}")
-    return found.below(known.served_tokens, "served", "cut to {:,}: what the server gives the model")
+    return found.below(known.served_tokens, "served", "limited to {:,}: reported by the server")
 
 
 def one_tier_below(window_tokens: int, min_tokens: int = TIER_WINDOWS[0]) -> int:
@@ -610,7 +607,7 @@ def adaptive_shares(score: float, *, tools_mode: bool, verbosity: Verbosity = "b
 def _check_bounds(ordered: Sequence[BudgetItem]) -> None:
     for item, following in pairwise(ordered):
         if item.name == following.name:
-            raise ConfigError(f"two budget items are named {item.name!r}")
+            raise ConfigError(f"duplicate budget item {item.name!r}")
     for item in ordered:
         if item.weight < 0 or item.min < 0:
             raise ConfigError(f"weight and min of budget item {item.name!r} must be >= 0: {item.weight}, {item.min}")

@@ -81,8 +81,12 @@ class SessionWithout:
         asked = tuple(sorted(set(seqs)))
         unknown = [seq for seq in asked if not 0 <= seq < stored.messages]
         if unknown or not asked:
-            there = f"there are m0 to m{stored.messages - 1}" if stored.messages else "the session is empty"
-            named = f"m{unknown[0]} is not in {shelf.session_id!a:.80}" if unknown else "no message is named"
+            there = f"it has m0 to m{stored.messages - 1}" if stored.messages else "it is empty"
+            named = (
+                f"m{unknown[0]} is not in {shelf.session_id!a:.80}"
+                if unknown
+                else "pass the messages of the session to forget"
+            )
             raise NotFoundError(f"{named}: {there}; nothing was forgotten")
         # Notes, and the kinds of records, cost a third of the start: few sessions forget anything.
         from squidbot.core.kinds import KINDS  # noqa: PLC0415

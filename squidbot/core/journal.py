@@ -75,19 +75,19 @@ class JournalEntry:
         """
         time: object = self.time
         if not isinstance(time, int | float) or isinstance(time, bool) or not 0 <= time <= MOST_TIME:
-            raise ValueError(f"time must be seconds since 1970, in the years 1970 to 9999, not {time!r:.40}")
+            raise ValueError(f"time must be seconds since 1970, not {time!r:.40}")
         object.__setattr__(self, "time", int(time))
         for key in ("summary", *IDS):
             if not isinstance(getattr(self, key), str):
-                raise ValueError(f"{key} must be a text")  # noqa: TRY004  # one error for all wrong values
+                raise ValueError(f"{key} must be a string")  # noqa: TRY004  # one error for all wrong values
         for key in LISTS:
             value: object = getattr(self, key)
             if not isinstance(value, list | tuple) or not all(isinstance(text, str) for text in value):
-                raise ValueError(f"{key} must be a list of texts")
+                raise ValueError(f"{key} must be a list of strings")
             object.__setattr__(self, key, tuple(value))
         tokens: object = self.total_tokens
         if tokens is not None and (not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 0):
-            raise ValueError(f"total_tokens must be a number of tokens from 0 on, or None, not {tokens!r:.40}")
+            raise ValueError(f"total_tokens must be a whole number or None, not {tokens!r:.40}")
 
     @property
     def timestamp(self) -> str:
@@ -127,7 +127,7 @@ def valid_day(text: str) -> str:
             return date.fromisoformat(text).isoformat()
     except ValueError:
         pass  # the thirtieth of February
-    raise NotFoundError(f"{text!a:.40} is no day; write it as 2026-01-27")
+    raise NotFoundError(f"{text!a:.40} is not a day; write it as 2026-01-27")
 
 
 def to_line(entry: JournalEntry) -> str:
@@ -159,7 +159,7 @@ def from_line(line: str) -> JournalEntry:
     try:
         found: object = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise DamagedStoreError("not a journal entry: not JSON, or cut off") from error
+        raise DamagedStoreError("not a journal entry: invalid JSON or truncated") from error
     if not isinstance(found, dict):
         raise DamagedStoreError("not a journal entry: not a JSON object")
     usage = found.get("token_usage")
@@ -174,7 +174,7 @@ def from_line(line: str) -> JournalEntry:
 def _time(stamp: object) -> float:
     """Return the time of an entry in seconds since 1970; a time without a zone is in UTC."""
     if not isinstance(stamp, str):
-        raise ValueError("timestamp must be a text")  # noqa: TRY004  # as above
+        raise ValueError("timestamp must be a string")  # noqa: TRY004  # as above
     try:
         time = datetime.fromisoformat(stamp)
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
@@ -355,10 +355,10 @@ def by_model(stretch: JournalSpan, about: JournalEntry, llm: LLM, redacted: Call
     try:
         found: object = json.loads(_object(completion.text))
     except (ValueError, RecursionError) as error:
-        raise LLMError("malformed", f"{llm.name} answered no JSON object for the journal") from error
+        raise LLMError("malformed", f"{llm.name} did not return a JSON object for the journal") from error
     summary = found.get("summary") if isinstance(found, dict) else None
     if not isinstance(found, dict) or not isinstance(summary, str) or not summary.strip():
-        raise LLMError("malformed", f"{llm.name} answered no summary for the journal")
+        raise LLMError("malformed", f"{llm.name} did not return a summary for the journal")
     return replace(
         about,
         summary=summary.strip(),
@@ -610,7 +610,7 @@ class JournalRules:
 
     def _items(self, key: str, items: Sequence[str], cuts: list[str]) -> tuple[str, ...]:
         if len(items) > _MOST_ITEMS:
-            cuts.append(f"{key}: {_MOST_ITEMS} of {len(items):,} are kept")
+            cuts.append(f"{key}: kept {_MOST_ITEMS} of {len(items):,}")
         return tuple(_shorter(self._clean(one), _MOST_ITEM_CHARS, key, cuts) for one in items[:_MOST_ITEMS])
 
     def _clean(self, text: str) -> str:
@@ -625,5 +625,5 @@ def _joined(text: str) -> str:
 def _shorter(text: str, most_chars: int, what: str, cuts: list[str]) -> str:
     if len(text) <= most_chars:
         return text
-    cuts.append(f"{what}: {most_chars:,} of {len(text):,} characters are kept")
+    cuts.append(f"{what}: kept {most_chars:,} of {len(text):,} characters")
     return f"{text[: most_chars - 1]}…"

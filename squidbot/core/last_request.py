@@ -233,7 +233,7 @@ def tokens_used(records: Sequence[Record]) -> int | None:
             usage = json.loads(record.body).get("usage")
             found += [usage[0] + usage[1]] if usage else []
         except (ValueError, TypeError, AttributeError, IndexError) as error:
-            raise DamagedStoreError(f"request {record.number} can't be read: {error}") from error
+            raise DamagedStoreError(f"cannot read request {record.number}: {error}") from error
     return sum(found) if found else None
 
 

@@ -168,7 +168,7 @@ def refuse_misfit(memory: Memory) -> None:
     if not 1 <= len(memory.memory_id) <= MOST_ID_CHARS:
         raise StoreError(f"{name}: its id must be 1 to {MOST_ID_CHARS} characters; nothing was written")
     if memory.memory_id in (memory.supersedes, memory.superseded_by):
-        raise StoreError(f"{name}: can't take its own place; nothing was written")
+        raise StoreError(f"{name}: cannot replace itself; nothing was written")
     if memory.category not in CATEGORIES:
         raise StoreError(f"{name}: category {memory.category!r} is none of {CATEGORIES}; nothing was written")
     if not isfinite(memory.time):

@@ -289,7 +289,7 @@ class PlanRecord:
                 },
             )
         except (ValueError, TypeError, KeyError) as error:
-            raise DamagedStoreError(f"a stored plan can't be read: {error}") from error
+            raise DamagedStoreError(f"cannot read a stored plan: {error}") from error
 
 
 def _steps(segment: Segment) -> tuple[int, ...]:

@@ -240,7 +240,7 @@ def check_mode(mode: str, keeps: Mapping[str, str] = MODES) -> str:
         ConfigError: there is no such mode; the text lists those there are.
     """
     if mode not in keeps:
-        raise ConfigError(f"unknown mode {mode!r} of summaries; known: {', '.join(keeps)}")
+        raise ConfigError(f"unknown summary mode {mode!r}; known: {', '.join(keeps)}")
     return mode
 
 
@@ -375,9 +375,9 @@ def check_answer(answer: str, source: str, shown: str = "") -> None:
         folded = answer.casefold()
         found = sum(_is_named(name, folded) for name in names)
         if found < min(_MOST_NAMES, 1 + len(names) // _NAMES_PER_NAME):
-            raise LLMError("unusable", "the answer hardly names what its source names: no file, name or number of it")
+            raise LLMError("unusable", "the answer names hardly any file, name or number of its source")
     elif not _shares_words(answer, source):
-        raise LLMError("unusable", "the answer has hardly a word of its source")
+        raise LLMError("unusable", "the answer shares hardly a word with its source")
 
 
 def check_words(text: str, source: str) -> None:
@@ -398,13 +398,13 @@ def _check_speaks(answer: str) -> None:
     if _REFUSAL.match(answer):
         raise LLMError("refused", "the answer is a refusal")
     if _ERROR.match(answer):
-        raise LLMError("unusable", "the answer is an error's text")
+        raise LLMError("unusable", "the answer is an error message")
     if _OWN_MARK.search(answer):
-        raise LLMError("unusable", "the answer bears marks that only squidbot writes")
+        raise LLMError("unusable", "the answer has marks that only squidbot writes")
 
 
 def _invention(word: str) -> LLMError:
-    return LLMError("unusable", f"the answer writes {word!a:.60}, which its source does not")
+    return LLMError("unusable", f"the answer has {word!a:.60}, which its source does not")
 
 
 def _check_invents_little(answer: str, source: str) -> None:
@@ -828,7 +828,7 @@ class SummaryQueue:
         """
         source = self._source(task)
         if source is None:
-            raise LLMError("unusable", "its messages are no longer what they were")
+            raise LLMError("unusable", "its messages have changed")
         meter = self._shelf.renderer.meter
         summary_id = f"s{task.first_seq}-{task.last_seq}.{task.source_digest[:8]}"
         header = _header(task, summary_id, source)
@@ -844,7 +844,9 @@ class SummaryQueue:
         text = f"{header}\n{answer}"
         bound = meter.message(text).bound
         if bound > task.limit_tokens or bound >= task.said_tokens:
-            raise LLMError("unusable", f"the answer makes {bound} of {min(task.limit_tokens, task.said_tokens)} tokens")
+            raise LLMError(
+                "unusable", f"the answer takes {bound} of at most {min(task.limit_tokens, task.said_tokens)} tokens"
+            )
         text = self._with_files(text, files, task.limit_tokens)
         made_by = f"llm/{summarizer.name}/{task.mode}-{VERSION}"
         cost = meter.message(text)
@@ -900,7 +902,7 @@ class SummaryQueue:
         append(shelf.transcripts, shelf.session_id, SUMMARY, lambda: record, "no summary was noted", wait=shelf.wait)
         if self._source(task) is None:
             shelf.summaries.remove(shelf.session_id, [kept.summary_id])
-            raise LLMError("unusable", "its messages were forgotten meanwhile")
+            raise LLMError("unusable", "its messages have been forgotten")
         return kept
 
     def _first(self, task: SummaryTask) -> Summary | None:
@@ -956,10 +958,10 @@ class ModelSummarizer:
         completion = self._llm.complete(system_text(), asked, limit_tokens + _TAG_TOKENS)
         answer = completion.text
         if not answer.strip():
-            raise LLMError("empty", f"{self.name} answered nothing")
+            raise LLMError("empty", f"{self.name} returned an empty answer")
         before, closed, _ = answer.rpartition(CLOSING)
         _, opened, text = before.rpartition(OPENING)
         if not closed or not opened:
             kind = "cut" if OPENING in answer else "unusable"
-            raise LLMError(kind, f"what {self.name} answered is not between {OPENING} and {CLOSING}")
+            raise LLMError(kind, f"the answer of {self.name} is not between {OPENING} and {CLOSING}")
         return completion._replace(text=text.strip())

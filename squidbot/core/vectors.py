@@ -142,7 +142,7 @@ def unpacked(vector: bytes) -> tuple[float, ...]:
         ValueError: these are no whole numbers of 4 bytes.
     """
     if len(vector) % FLOAT_BYTES:
-        raise ValueError(f"{len(vector)} bytes are no vector: each number has {FLOAT_BYTES}")
+        raise ValueError(f"{len(vector)} bytes are not a vector: each number takes {FLOAT_BYTES}")
     return struct.unpack(f"<{len(vector) // FLOAT_BYTES}f", vector)
 
 
@@ -338,8 +338,8 @@ class VectorSearch:
         ours, due = index.stamp(), truth.stamp()
         if ours[:2] != due[:2]:
             raise ConfigError(
-                f"an index of {ours.model!a:.80}, {ours.dimensions} dimensions, can't stand beside vectors of "
-                f"{due.model!a:.80}, {due.dimensions}: open it for that model"
+                f"the index is of {ours.model!a:.80} with {ours.dimensions} dimensions, the vectors are of "
+                f"{due.model!a:.80} with {due.dimensions}: open it for that model"
             )
         self._index = index
         self._truth = truth
@@ -480,8 +480,8 @@ class VectorSearch:
                 self._index.clear(due.vectors)
                 self._has_gone = True
         raise DamagedStoreError(
-            f"the vectors of {due.model!a:.80} are not those that their stamp tells of ({due.vectors}): drop them, and "
-            "let them be made again"
+            f"the stored vectors of {due.model!a:.80} do not match their stamp ({due.vectors}): drop them; squidbot then "
+            "computes them again"
         )
 
     def _add_new(self, count: int, tick: Callable[[int, int], None] | None) -> None:

@@ -29,7 +29,7 @@ _ENTRY_CHARS: Final = 1_200
 def _journal(context: ToolContext) -> ReportingJournal:
     wired = context.wired
     if not wired.journals.enabled:
-        raise ConfigError(f"the journal is switched off; set enabled @ {wired.loaded.source}.journal")
+        raise ConfigError(f"the journal is off; set journal.enabled = true in {wired.loaded.source}")
     return wired.journals.of(context.scope)
 
 

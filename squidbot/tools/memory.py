@@ -121,7 +121,7 @@ def _memories(context: ToolContext, *, writes: bool = True) -> Memories:
 
 
 def _denied() -> RecallError:
-    return RecallError("memory.allow_tools is false: go on without it")
+    return RecallError("memory.allow_tools is false: continue without it")
 
 
 def _checked(category: str) -> FactCategory | None:

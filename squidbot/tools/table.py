@@ -62,7 +62,7 @@ def call(session: SessionTools, name: str, arguments: Mapping[str, object] | str
     tool = named(FOR_SESSIONS, name, session.wired.loaded.settings)
     if tool is None:
         names = ", ".join(dict.fromkeys(known.name for known in FOR_SESSIONS))
-        return Answer(refused(f"there is no tool {name[:60]!a}; there are {names}"), is_error=True)
+        return Answer(refused(f"unknown tool {name[:60]!a}; known: {names}"), is_error=True)
     return session.answer(tool, arguments, now)
 
 

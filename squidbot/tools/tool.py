@@ -32,10 +32,10 @@ MOST_NUMBER: Final = 10**18
 # For each type of a schema: its type in Python, its name in words, and how a text is read as it.
 _PYTHON: Final = {"string": str, "integer": int, "boolean": bool, "array": list | tuple, "object": dict}
 _WANTED: Final = {
-    "string": "a text",
+    "string": "a string",
     "integer": "a whole number",
     "boolean": "true or false",
-    "array": "a list of texts",
+    "array": "a list of strings",
 }
 _FROM_TEXT: Final[dict[str, Callable[[str], object]]] = {
     "integer": lambda text: int(text) if _DIGITS.match(text) else None,
@@ -152,9 +152,7 @@ def _checked(tool: Tool, arguments: Mapping[str, object] | str) -> tuple[Act, di
             continue
         fitted = _fitted(value, tool.arguments[name])
         if fitted is None or (required and isinstance(fitted, str) and not fitted.strip()):
-            wanted = _wanted(tool.arguments[name])
-            needs = f"{what} needs it as {wanted}" if required else f"it is {wanted}"
-            raise RecallError(f"{name} is {_shown(value)}; {needs}")
+            raise RecallError(f"{what}: {name} must be {_wanted(tool.arguments[name])}, not {_shown(value)}")
         given[name] = fitted
     return act, given
 
@@ -167,14 +165,14 @@ def _object(arguments: Mapping[str, object] | str, example: str) -> Mapping[str,
         except jsontext.JsonTextError as error:
             raise RecallError(f"the arguments are not JSON: {error}") from error
     if not isinstance(value, Mapping):
-        raise RecallError(f"the arguments are no object; write for example {example}")
+        raise RecallError(f"the arguments are not an object; write for example {example}")
     return value
 
 
 def _action(tool: Tool, action: object) -> str:
     if isinstance(action, str) and action in tool.acts:
         return action
-    raise RecallError(f"action is {_shown(action)}; it is {_wanted(tool.arguments['action'])}")
+    raise RecallError(f"action must be {_wanted(tool.arguments['action'])}, not {_shown(action)}")
 
 
 def _wanted(schema: ToolSchema) -> str:

@@ -132,7 +132,7 @@ def read_answer(
         source = _SOURCE.match(str(entry["source"]))
         message = messages.get(int(source[1])) if source else None
         if message is None:
-            refused.append(f"its source {entry['source']!a:.40} is no message of the exchange")
+            refused.append(f"its source {entry['source']!a:.40} is not a message of the exchange")
         elif why := next(_objections(entry, message, known, redactor), ""):
             refused.append(why)
         else:
@@ -154,7 +154,7 @@ def _entries(answer: str) -> list[Mapping[str, object]]:
     if not isinstance(value, list):
         raise LLMError("unusable", "the answer is not a list")
     if len(value) > MOST_FACTS:
-        raise LLMError("unusable", f"the answer has {len(value)} facts; at most {MOST_FACTS} were asked for")
+        raise LLMError("unusable", f"the answer has {len(value)} facts; at most {MOST_FACTS} are allowed")
     for number, entry in enumerate(value):
         if why := _malformed(entry):
             raise LLMError("unusable", f"fact {number} of the answer {why}")
@@ -163,7 +163,7 @@ def _entries(answer: str) -> list[Mapping[str, object]]:
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(dict(pairs)) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("duplicate key")
     return dict(pairs)
 
 
@@ -173,7 +173,7 @@ def _malformed(entry: object) -> str:
     importance = entry["importance"]
     texts = [key for key in ("text", "source", "quote", "replaces") if not isinstance(entry.get(key, ""), str)]
     if texts:
-        return f"has a {texts[0]} that is not a text"
+        return f"has a {texts[0]} that is not a string"
     if entry["category"] not in CATEGORIES:
         return f"has a category that is none of {', '.join(CATEGORIES)}"
     if isinstance(importance, bool) or not isinstance(importance, int | float) or not 0 <= importance <= 1:
@@ -275,7 +275,7 @@ class ModelReader:
         shown = [message._replace(text=self._redactor.redacted(message.text)) for message in exchange]
         completion = self._llm.complete(SYSTEM_TEXT, prompt(shown, known), self._answer_tokens)
         if not completion.text.strip():
-            raise LLMError("empty", f"{self._llm.name} answered nothing")
+            raise LLMError("empty", f"{self._llm.name} returned an empty answer")
         return read_answer(completion.text, shown, {memory.memory_id for memory in known[:KNOWN_SHOWN]}, self._redactor)
 
 

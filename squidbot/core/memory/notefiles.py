@@ -42,7 +42,7 @@ def notes_in(value: object, place: str) -> list[Note]:
     if isinstance(value, dict):
         return [note for category, texts in value.items() for note in _under(str(category), texts, place)]
     if not isinstance(value, list):
-        raise ConfigError(f"{place}: write a list of notes, each a text, or content, category and timestamp")
+        raise ConfigError(f"{place}: expected a list of notes, each a string, or content, category and timestamp")
     return [_note(one, f"{place}: note {number}") for number, one in enumerate(value, 1)]
 
 
@@ -73,7 +73,7 @@ def _note(value: object, place: str) -> Note:
         category = value.get("category")
         if isinstance(text, str) and text.strip() and (category is None or isinstance(category, str)):
             return Note(text.strip(), category or "", _time(value, place))
-    raise ConfigError(f"{place}: write a text, or content, category and timestamp as texts")
+    raise ConfigError(f"{place}: expected a string, or content, category and timestamp as strings")
 
 
 def _time(value: Mapping[str, object], place: str) -> float | None:
@@ -84,7 +84,7 @@ def _time(value: Mapping[str, object], place: str) -> float | None:
         made = datetime.fromisoformat(str(said))
         time = (made if made.tzinfo else made.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError) as error:
-        raise ConfigError(f"{place}: {said!a:.40} is no time; write it as 2026-01-27T12:34:56Z") from error
+        raise ConfigError(f"{place}: {said!a:.40} is not a time; write it as 2026-01-27T12:34:56Z") from error
     if time < 0:
         raise ConfigError(f"{place}: {said!a:.40} is before 1970")
     return time

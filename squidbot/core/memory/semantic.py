@@ -331,8 +331,8 @@ class SemanticStore:
         kept = self._store.models()
         if self._was_whole and kept and model not in kept:
             raise ConfigError(
-                f"another process keeps vectors of {', '.join(kept)!a:.80} in this store, and dropped those of "
-                f"{model!a:.80}: give all that share it one memory.embedder; words alone are searched here"
+                f"another process stores vectors of {', '.join(kept)!a:.80} and has dropped those of {model!a:.80}: "
+                "set the same memory.embedder in all of them; this one searches words only"
             )
 
     def _drop_others(self, model: str) -> None:
@@ -342,7 +342,7 @@ class SemanticStore:
             if other != model:
                 self._store.drop_vectors(other)
                 self._is_file_gone = True
-                self._tell(f"all vectors are made by {model!a:.80}: those of {other!a:.80} are dropped")
+                self._tell(f"all vectors are of {model!a:.80} now: dropped those of {other!a:.80}")
 
     @contextmanager
     def _forgetting(self, memory_ids: Sequence[str]) -> Iterator[None]:
@@ -367,7 +367,7 @@ class SemanticStore:
         except SquidbotError as error:
             if str(error) != self.fault:
                 self.fault = str(error)
-                self._tell(f"words alone are searched: {error}")
+                self._tell(f"searching words only: {error}")
             return None
         self.fault = ""
         return value

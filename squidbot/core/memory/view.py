@@ -326,9 +326,9 @@ class Memories:
         """Return the fact of an id, which still holds."""
         old = self.one(memory_id)
         if old.scope.collection:
-            raise RecallError(f"{old.memory_id} is what a file says, {safe(old.sources[0].path)}: it is changed there")
+            raise RecallError(f"{old.memory_id} comes from the file {safe(old.sources[0].path)}: change it there")
         if old.superseded_by:
-            raise RecallError(f"{old.memory_id} was replaced by {old.superseded_by} before; replace that one")
+            raise RecallError(f"{old.memory_id} was replaced by {old.superseded_by}; replace that one")
         return old
 
     def _checked_text(self, text: str) -> str:
@@ -337,7 +337,7 @@ class Memories:
             raise RecallError(f"the text has {len(text):,} characters; a fact has at most {TEXT_CHARS:,}")
         redacted = safe(self.redactor.redacted(text), TEXT_CHARS)
         if not any(map(str.isalnum, redacted.replace(self.redactor.mark, ""))):
-            raise RecallError("there is nothing to remember in text: no word, or a secret, which is never kept")
+            raise RecallError("text has nothing to remember: no word, or only a secret, which is never stored")
         return redacted
 
     def _memory(self, added: NewMemory, text: str, old: Memory | None, now: float) -> Memory:

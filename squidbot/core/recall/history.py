@@ -62,7 +62,7 @@ def resolve(text: str, messages: int, summaries: SummaryStore, session_id: str) 
     if run is None or run.first_seq > run.last_seq:
         raise RecallError(f"nothing is stored under {text!a:.80}: {_LOOK}")
     if run.first_seq >= messages:
-        there = f"there are m0 to m{messages - 1}" if messages else "nothing is recorded yet"
+        there = f"the session has m0 to m{messages - 1}" if messages else "the session is empty"
         raise RecallError(f"m{run.first_seq} is not recorded: {there}")
     return run._replace(last_seq=min(run.last_seq, messages - 1))
 
@@ -376,7 +376,7 @@ class SearchRequest(NamedTuple):
         within(self.offset, 0, MOST_OFFSET, "offset")
         within(self.limit, 1, MOST_HITS, "limit")
         if len(self.query) > MOST_QUERY_CHARS:
-            raise RecallError(f"the query has {len(self.query):,} characters; the most is {MOST_QUERY_CHARS:,}")
+            raise RecallError(f"the query has {len(self.query):,} characters; at most {MOST_QUERY_CHARS:,} are allowed")
         try:
             return read_query(self.query)
         except ValueError as error:
@@ -687,5 +687,5 @@ def _no_room(free: Cost) -> BudgetError:
         budget=max(0, min(free)),
         unit="tokens",
         key="window.default or models.<name>.context_window",
-        detail="no room for what was said before: compact first, then ask again; the smallest page costs",
+        detail="no room for earlier messages: compact first, then ask again; the smallest page costs",
     )

@@ -62,7 +62,7 @@ class Header:
         """
         name = self.metadata.get("general.architecture")
         if not isinstance(name, str) or not name:
-            raise ModelFileError("general.architecture is missing; this is no model that llama.cpp loads")
+            raise ModelFileError("general.architecture is missing; llama.cpp cannot load this file")
         return name
 
     def tensor(self, name: str) -> Tensor | None:
@@ -169,10 +169,12 @@ def row_bytes(type_id: int, elements: int) -> int:
     """
     kind = TENSOR_TYPES.get(type_id)
     if kind is None:
-        raise ModelFileError(f"tensor type {type_id} is unknown here: given up by llama.cpp, or newer than this")
+        raise ModelFileError(f"unknown tensor type {type_id}: removed from llama.cpp, or newer than this squidbot")
     blocks, rest = divmod(elements, kind.block)
     if rest:
-        raise ModelFileError(f"a row of {elements} elements is no whole number of {kind.name} blocks of {kind.block}")
+        raise ModelFileError(
+            f"a row of {elements} elements is not a whole number of {kind.name} blocks of {kind.block}"
+        )
     return blocks * kind.block_bytes
 
 

@@ -699,21 +699,15 @@ def _trust(terms: ComputeTerms, role: DeviceRole) -> tuple[ComputeKind, str]:
     """Return how exact a compute buffer is, and why it is no better."""
     name = terms.shape.architecture
     if name in UNKNOWN:
-        return "unknown", f"the compute buffer of {name!r} can't be said from the header: use --verify"
+        return "unknown", f"cannot derive the compute buffer of {name!r} from the header: use --verify"
     if role.partial and not terms.flash:
-        return (
-            "unknown",
-            "with layers in main memory the compute buffer is known only with flash attention: turn it on",
-        )
+        return "unknown", "with layers in main memory the compute buffer is known only with flash attention: turn it on"
     if name in WIDE:
         return "wide", f"the compute buffer of {name!r} is known only roughly"
     if role.kind not in _MEASURED:
         return "wide", f"compute buffers on {role.kind} are known only roughly"
     if role.partial and role.devices > 1:
-        return (
-            "wide",
-            "compute buffers are known only roughly where several devices and main memory share the layers",
-        )
+        return "wide", "compute buffers are known only roughly when several devices and main memory share the layers"
     return "guarded", ""
 
 

@@ -106,7 +106,7 @@ def test_allocate_names_the_largest_minimum_when_the_minima_exceed_the_total() -
 @pytest.mark.parametrize(
     ("items", "text"),
     [
-        ([BudgetItem("a", 1), BudgetItem("a", 2)], "two budget items are named 'a'"),
+        ([BudgetItem("a", 1), BudgetItem("a", 2)], "duplicate budget item 'a'"),
         ([BudgetItem("a", -1)], "weight and min of budget item 'a' must be >= 0"),
         ([BudgetItem("a", 1, min=-1)], "weight and min of budget item 'a' must be >= 0"),
         ([BudgetItem("a", 1, min=5, max=4)], "max of budget item 'a' must be >= its min 5, not 4"),
