@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from math import floor, lcm
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from squidbot.core.errors import BudgetError, ConfigError
@@ -538,70 +537,38 @@ def allocate(
     return {item.name: share for item, share in zip(ordered, shares, strict=True)}
 
 
-class WindowShares(NamedTuple):
-    """What each part gets of the window, as exact fractions of it; together at most 1.
-
-    `response` is the room for the answer, `safety` is inside the share that estimates may fill, `reserved` is kept free
-    for the response to grow into, `memory` is for the conversation.
-    """
-
-    system: Fraction
-    tools: Fraction
-    response: Fraction
-    safety: Fraction
-    reserved: Fraction
-    memory: Fraction
-
-    def tokens(self, window_tokens: int) -> dict[str, int]:
-        """Return the parts by name in whole tokens of a window; together never more than the window.
-
-        Raises:
-            BudgetError: the window is below 0 tokens.
-        """
-        scale = lcm(*(share.denominator for share in self))
-        items = [BudgetItem(name, int(share * scale)) for name, share in self._asdict().items()]
-        return allocate(floor(sum(self) * window_tokens), items)
+# In per mille of the window, with tools and without: system text, tools, what is reserved for the response to grow into,
+# and the most for the conversation; then the most for the response.
+_FIXED: Final = {True: (30, 60, 110, 600), False: (6, 0, 44, 800)}
+_RESPONSE_MOST: Final[Mapping[bool, Mapping[Verbosity, int]]] = {
+    True: {"concise": 250, "balanced": 350, "detailed": 450},
+    False: {"concise": 200, "balanced": 250, "detailed": 300},
+}
+_RESPONSE_LEAST, _RESERVED_LEAST, _SAFETY = 150, 20, 50
 
 
-class _Mode(NamedTuple):
-    """Figures of one mode in per mille of the window."""
-
-    system: int
-    tools: int
-    reserved: int
-    memory_ceiling: int
-    response_maxima: dict[Verbosity, int]
-
-
-_RESPONSE_MIN = 150
-_RESERVED_MIN = 20
-_SAFETY = 50
-_TOOLS_MODE = _Mode(30, 60, 110, 600, {"concise": 250, "balanced": 350, "detailed": 450})
-_CHAT_MODE = _Mode(6, 0, 44, 800, {"concise": 200, "balanced": 250, "detailed": 300})
-
-
-def adaptive_shares(score: float, *, tools_mode: bool, verbosity: Verbosity = "balanced") -> WindowShares:
-    """Return the shares of the window for a question of complexity `score`, 0 to 1.
+def adaptive_shares(score: float, *, tools_mode: bool, verbosity: Verbosity = "balanced") -> dict[str, Fraction]:
+    """Return what each part gets of any window for a question of complexity `score`, 0 to 1; together at most 1.
 
     The response grows from 15 % by score x (maximum - 15 %); the reserved part pays first, down to 2 %, then the
-    memory. The shares don't depend on the window, so their percentages are those of any window.
+    memory, which is for the conversation. Safety is inside the share that estimates may fill.
 
     Raises:
         ConfigError: the score is not within 0..1, or the verbosity is none of the three.
     """
     if not 0 <= score <= 1:
         raise ConfigError(f"a complexity score must be within 0..1, not {score}")
-    mode = _TOOLS_MODE if tools_mode else _CHAT_MODE
-    if verbosity not in mode.response_maxima:
-        raise ConfigError(f"allocation.verbosity must be one of {', '.join(mode.response_maxima)}, not {verbosity!r}")
+    maxima = _RESPONSE_MOST[tools_mode]
+    if verbosity not in maxima:
+        raise ConfigError(f"allocation.verbosity must be one of {', '.join(maxima)}, not {verbosity!r}")
+    system, tools, spare, memory_most = _FIXED[tools_mode]
     # str() of a float is the decimal that was meant: .1 is a tenth here, and 15 % + .1 x 20 % is 17 %.
-    extra = Fraction(str(score)) * (mode.response_maxima[verbosity] - _RESPONSE_MIN)
-    response = _RESPONSE_MIN + extra
-    reserved = max(Fraction(_RESERVED_MIN), mode.reserved - extra)
-    others = mode.system + mode.tools + response + _SAFETY + reserved
-    memory = min(Fraction(mode.memory_ceiling), 1000 - others)
-    parts = (mode.system, mode.tools, response, _SAFETY, reserved, memory)
-    return WindowShares(*(Fraction(part) / 1000 for part in parts))
+    extra = Fraction(str(score)) * (maxima[verbosity] - _RESPONSE_LEAST)
+    response, reserved = _RESPONSE_LEAST + extra, max(Fraction(_RESERVED_LEAST), spare - extra)
+    memory = min(Fraction(memory_most), 1000 - (system + tools + response + _SAFETY + reserved))
+    names = ("system", "tools", "response", "safety", "reserved", "memory")
+    parts: tuple[Fraction | int, ...] = (system, tools, response, _SAFETY, reserved, memory)
+    return {name: Fraction(part) / 1000 for name, part in zip(names, parts, strict=True)}
 
 
 def _check_bounds(ordered: Sequence[BudgetItem]) -> None:
@@ -742,7 +709,7 @@ def reserve_for(
     Raises:
         ConfigError: the score is not within 0..1, or there is no such verbosity.
     """
-    share = adaptive_shares(score, tools_mode=tools_mode, verbosity=verbosity).response
+    share = adaptive_shares(score, tools_mode=tools_mode, verbosity=verbosity)["response"]
     tokens = int(share * window_tokens)
     return Reserve(tokens if most_tokens is None else min(tokens, most_tokens), score)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Codec, Observer, SummaryStore, TranscriptStore
     from squidbot.core.recall.history import History
     from squidbot.core.settings import HistorySettings
-    from squidbot.core.summaries import FailureCounts, SummaryQueue, SummarySettings
+    from squidbot.core.summaries import Backoff, SummaryQueue, SummarySettings
     from squidbot.core.tokens.counters import Meter
     from squidbot.core.transcript.records import Wait
     from squidbot.core.transcript.removals import Retraction
@@ -53,7 +53,7 @@ class ContextEngine:
         self._observer = observer
         self._retention = retention
         self._wait = wait
-        self._tries: FailureCounts | None = None
+        self._tries: Backoff | None = None
 
     def session(
         self,
@@ -110,21 +110,17 @@ class ContextEngine:
         """Return the summaries of a session that a language model is to write.
 
         The session may be in use meanwhile, by another thread: the queue reads and writes the store only. Window, meter
-        and
-        settings as the session has them.
+        and settings as the session has them.
 
         Raises:
             ConfigError: `jobs` name an unknown mode.
         """
-        from squidbot.core.summaries import (  # noqa: PLC0415 - no turn needs it
-            FailureCounts,
-            SummaryQueue,
-            SummarySettings,
-        )
+        from squidbot.core.summaries import MOST_FAILURES, Backoff, SummaryQueue, SummarySettings  # noqa: PLC0415 - no turn needs it
 
-        self._tries = self._tries or FailureCounts()
+        jobs = jobs or SummarySettings()
+        self._tries = self._tries or Backoff(jobs.backoff_seconds, MOST_FAILURES)
         shelf = self._shelf(session_id, meter)
-        return SummaryQueue(shelf, window, settings, jobs or SummarySettings(), self._tries, self._observer)
+        return SummaryQueue(shelf, window, settings, jobs, self._tries, self._observer)
 
     def _shelf(self, session_id: str, meter: Meter) -> SessionContext:
         return SessionContext(

@@ -12,7 +12,7 @@ from squidbot.core.transcript.goals import goals_most_tokens, goals_overrun
 from squidbot.core.view.assembly import shorter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from squidbot.core.last_request import LastRequest
     from squidbot.core.messages import ContextWindow
@@ -78,16 +78,13 @@ def aged(before: PlanRecord | None, plan: PlanRecord) -> Iterator[Event]:
     The tokens are what the summaries cost that stood for them, and what stands now does, as bounds.
     """
     known = [one for one in before.segments if _level(one) >= SUMMARIZED] if before else []
-    start = 0
-    for one in plan.segments:
-        while start < len(known) and known[start].last_seq < one.first_seq:
-            start += 1
-        met = _overlapping(known, start, one)
-        fell = sorted({_level(each) for each in met if _level(each) < _level(one)})
+    for run in plan.segments:
+        replaced = [old for old in known if old.first_seq <= run.last_seq and old.last_seq >= run.first_seq]
+        fell = sorted({_level(old) for old in replaced if _level(old) < _level(run)})
         if fell:
-            cause = f"m{one.first_seq}-m{one.last_seq}: {', '.join(map(_name, fell))} -> {_name(_level(one))}"
-            cost = sum(each.note_tokens for each in met)
-            yield Event(events.CHECKPOINT_AGED, "", cause, "", plan.plan_id, cost, one.note_tokens)
+            cause = f"m{run.first_seq}-m{run.last_seq}: {', '.join(map(_name, fell))} -> {_name(_level(run))}"
+            cost = sum(old.note_tokens for old in replaced)
+            yield Event(events.CHECKPOINT_AGED, "", cause, "", plan.plan_id, cost, run.note_tokens)
 
 
 def shortened(before: CurrentView, after: CurrentView, plan: PlanRecord) -> Iterator[Event]:
@@ -95,16 +92,6 @@ def shortened(before: CurrentView, after: CurrentView, plan: PlanRecord) -> Iter
     for one in shorter(before, after):
         cause, plan_id = f"{one.category}: m{one.first_seq}-m{one.last_seq}", plan.plan_id
         yield Event(events.CATEGORY_TRUNCATED, "", cause, "", plan_id, one.tokens_before, one.tokens_after)
-
-
-def _overlapping(known: Sequence[Segment], start: int, one: Segment) -> list[Segment]:
-    """Return the segments from `start` on that have messages of one."""
-    met = []
-    for each in known[start:]:
-        if each.first_seq > one.last_seq:
-            break
-        met.append(each)
-    return met
 
 
 def _level(segment: Segment) -> int:

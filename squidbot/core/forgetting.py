@@ -27,7 +27,7 @@ from squidbot.core.view.marks import memories_in, own_tool, tells, tells_memorie
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from squidbot.core.messages import SearchMatch, StoredMessage, Summary
+    from squidbot.core.messages import StoredMessage, Summary
     from squidbot.core.notes.notebook import Notebook
     from squidbot.core.plan import Section
     from squidbot.core.transcript.removals import ForgetRecord
@@ -174,6 +174,8 @@ class _StoreWithout:
         summaries: frozenset[str] = frozenset(),
     ) -> None:
         self._stored, self._summaries = shelf.transcripts, shelf.summaries
+        self.append, self.search, self.forget = self._stored.append, self._stored.search, self._stored.forget
+        self.put, self.remove = self._summaries.put, self._summaries.remove
         self._tombstones, self._appended, self._gone = tombstones, appended, summaries
         self._replaced = {(one.kind, one.number): one for one in replaced}
 
@@ -210,23 +212,6 @@ class _StoreWithout:
     def for_range(self, session_id: str, first_seq: int, last_seq: int) -> list[Summary]:
         found = self._summaries.for_range(session_id, first_seq, last_seq)
         return [one for one in found if one.summary_id not in self._gone]
-
-    def append(
-        self, session_id: str, expected_seq: int, messages: Sequence[StoredMessage], records: Sequence[Record] = ()
-    ) -> None:
-        self._stored.append(session_id, expected_seq, messages, records)
-
-    def search(self, session_id: str, query: str, limit: int, after: SearchMatch | None = None) -> list[SearchMatch]:
-        return self._stored.search(session_id, query, limit, after)
-
-    def forget(self, session_id: str, erasure: Erasure) -> None:
-        self._stored.forget(session_id, erasure)
-
-    def put(self, summary: Summary) -> None:
-        self._summaries.put(summary)
-
-    def remove(self, session_id: str, summary_ids: Sequence[str]) -> None:
-        self._summaries.remove(session_id, summary_ids)
 
     def _buried(self, rows: Iterable[StoredMessage]) -> list[StoredMessage]:
         return [self._tombstones.get(row.seq, row) for row in rows]

@@ -34,7 +34,7 @@ from squidbot.core.view.renderer import is_user_part, slim, slim_arguments, spen
 from squidbot.core.view.steps import opens_turn, steps_of, total
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from squidbot.core.messages import ContextWindow, Cost, Message, Record, StoredMessage
@@ -622,27 +622,28 @@ class TaskResult(NamedTuple):
         return self.summary is not None
 
 
-class FailureCounts:
-    """How often the tasks of each block have failed in a row, in this process; sessions of one engine share it."""
+class Backoff:
+    """Failures in a row, by key, in this process; whatever fails rests, twice as long after each further failure."""
 
-    def __init__(self) -> None:
-        """Know of no failure."""
-        self._failed: dict[tuple[str, int, int, str], tuple[int, float | None]] = {}
+    def __init__(self, seconds: float = 300.0, failures: int = 1) -> None:
+        """Let a key rest for that long after so many failures in a row."""
+        self._seconds, self._failures = seconds, failures
+        self._failed: dict[Hashable, tuple[int, float | None]] = {}
 
-    def rests(self, task: SummaryTask, now: float | None) -> bool:
-        """Return whether a task rests at `now`, in seconds since 1970; without a clock it rests for good."""
-        failures, until = self._failed.get(_place(task), (0, None))
-        return failures >= MOST_FAILURES and (now is None or until is None or now < until)
+    def rests(self, key: Hashable, now: float | None) -> bool:
+        """Return whether a key rests at `now`, in seconds since 1970; without a clock it rests for good."""
+        failures, until = self._failed.get(key, (0, None))
+        return failures >= self._failures and (now is None or until is None or now < until)
 
-    def failed(self, task: SummaryTask, now: float | None, backoff_seconds: float) -> None:
+    def failed(self, key: Hashable, now: float | None) -> None:
         """Count a failure."""
-        failures = self._failed.get(_place(task), (0, None))[0] + 1
-        pause = backoff_seconds * 2 ** min(16, max(0, failures - MOST_FAILURES))
-        self._failed[_place(task)] = failures, None if now is None else now + pause
+        failures = self._failed.get(key, (0, None))[0] + 1
+        pause = self._seconds * 2 ** min(16, max(0, failures - self._failures))
+        self._failed[key] = failures, None if now is None else now + pause
 
-    def worked(self, task: SummaryTask) -> None:
-        """Forget the failures of a block."""
-        self._failed.pop(_place(task), None)
+    def worked(self, key: Hashable) -> None:
+        """Forget the failures of a key."""
+        self._failed.pop(key, None)
 
 
 def _place(task: SummaryTask) -> tuple[str, int, int, str]:
@@ -658,7 +659,7 @@ class SummaryQueue:
         window: ContextWindow,
         history: HistorySettings,
         settings: SummarySettings,
-        failures: FailureCounts,
+        failures: Backoff,
         observer: Observer | None,
     ) -> None:
         """Use `ContextEngine.summary_queue`.
@@ -691,7 +692,9 @@ class SummaryQueue:
         mode = self._mode()
         found = [self._task(slot, reason or slot.reason, mode) for slot in self._slots(now, REASONS[reason])]
         is_asked = reason == "request"
-        tasks = [task for task in found if task is not None and (is_asked or not self._failures.rests(task, now))]
+        tasks = [
+            task for task in found if task is not None and (is_asked or not self._failures.rests(_place(task), now))
+        ]
         return tuple(sorted(tasks, key=lambda task: (-task.saves_tokens, task.first_seq, task.level)))
 
     def run(
@@ -718,13 +721,13 @@ class SummaryQueue:
             except StoreError:
                 raise
             except SquidbotError as error:
-                self._failures.failed(task, now, self._settings.backoff_seconds)
+                self._failures.failed(_place(task), now)
                 self._notify(events.COMPRESSION_ERROR, f"m{task.first_seq}-m{task.last_seq}: {error}", task, 0)
                 yield TaskResult(task, None, str(error))
                 if isinstance(error, LLMError) and error.kind == "rate-limit":
                     break
                 continue
-            self._failures.worked(task)
+            self._failures.worked(_place(task))
             self._notify(events.CHECKPOINT_CREATED, summary.summary_id, task, summary.cost.bound)
             yield TaskResult(task, summary)
 

@@ -480,8 +480,8 @@ class VectorSearch:
                 self._index.clear(due.vectors)
                 self._has_gone = True
         raise DamagedStoreError(
-            f"the stored vectors of {due.model!a:.80} do not match their stamp ({due.vectors}): drop them; squidbot then "
-            "computes them again"
+            f"the vectors of {due.model!a:.80} do not match their stamp ({due.vectors}): drop them; they "
+            "are computed again"
         )
 
     def _add_new(self, count: int, tick: Callable[[int, int], None] | None) -> None:

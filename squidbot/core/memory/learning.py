@@ -35,7 +35,7 @@ from squidbot.core.messages import Category
 from squidbot.core.own_words import own_words
 from squidbot.core.recall.search import telling, terms
 from squidbot.core.redaction import Redactor
-from squidbot.core.summaries import check_words, cleaned
+from squidbot.core.summaries import Backoff, check_words, cleaned
 from squidbot.core.text import clip, one_line
 from squidbot.core.transcript.scopes import SCOPE, scope_at
 
@@ -529,28 +529,6 @@ class LearningResult(NamedTuple):
     def succeeded(self) -> bool:
         """Whether the messages are read now."""
         return not self.why
-
-
-class Backoff:
-    """Failures in a row by session, in this process; readers of one engine share it."""
-
-    def __init__(self, backoff_seconds: float = 300.0) -> None:
-        """Let a session rest for that long after a failure, and twice as long after each further one."""
-        self._backoff_seconds = backoff_seconds
-        self._failed: dict[str, tuple[int, float]] = {}
-
-    def rests(self, session_id: str, now: float) -> bool:
-        """Return whether a session rests at `now`, in seconds since 1970."""
-        return now < self._failed.get(session_id, (0, now))[1]
-
-    def failed(self, session_id: str, now: float) -> None:
-        """Count a failure."""
-        failures = self._failed.get(session_id, (0, 0.0))[0]
-        self._failed[session_id] = failures + 1, now + self._backoff_seconds * 2 ** min(failures, 16)
-
-    def worked(self, session_id: str) -> None:
-        """Forget the failures of a session."""
-        self._failed.pop(session_id, None)
 
 
 @dataclass(frozen=True, slots=True)

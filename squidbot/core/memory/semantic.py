@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from squidbot.core.memories import FactCategory, Mark, Memory, MemoryHit, NewSources, View
+    from squidbot.core.memories import Mark, Memory, MemoryHit, NewSources, View
     from squidbot.core.ports import Embedder
     from squidbot.core.vectors import VectorIndex, VectorStore
 
@@ -64,6 +64,8 @@ class SemanticStore:
         Both are called at first need. `turn` is a lock, if threads share the store.
         """
         self._store = store
+        self.mark, self.supersede, self.from_session = store.mark, store.supersede, store.from_session
+        self.get, self.listed, self.forgotten = store.get, store.listed, store.forgotten
         self._make_embedder = embedder
         self._make_index = index
         self._tell = report or (lambda _: None)
@@ -101,30 +103,6 @@ class SemanticStore:
         self._store.add(memories, mark, was, said, places)
         self.added()
 
-    def mark(self, session_id: str, reader: str) -> Mark | None:
-        """Return how far a reader has come in a session; None where it has not begun.
-
-        Raises:
-            DamagedStoreError: it does not match its checksum.
-        """
-        return self._store.mark(session_id, reader)
-
-    def supersede(self, places: Mapping[str, str]) -> None:
-        """Put memories into the places of others, in one transaction; "" takes that back.
-
-        Raises:
-            StoreError: nothing was changed.
-        """
-        self._store.supersede(places)
-
-    def from_session(self, session_id: str) -> list[Memory]:
-        """Return all memories that name a session among their sources, history too, in any order.
-
-        Raises:
-            DamagedStoreError: a row does not match its checksum.
-        """
-        return self._store.from_session(session_id)
-
     def forget_messages(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
         """Take messages out of the sources of memories; return the ids of those that were forgotten by that.
 
@@ -144,25 +122,6 @@ class SemanticStore:
         with self._forgetting(gone):
             self._store.exchange(gone, memories, reason)
         self.added()
-
-    def get(self, memory_ids: Sequence[str]) -> list[Memory]:
-        """Return the named memories in the order asked for; unknown ones are left out.
-
-        Raises:
-            DamagedStoreError: a row does not match its checksum.
-        """
-        return self._store.get(memory_ids)
-
-    def listed(
-        self, view: View, category: FactCategory | None = None, *, limit: int = 100, after: str = "", past: bool = False
-    ) -> list[Memory]:
-        """Return the memories of a view, newest first, at most `limit` behind `after`; with `past` history, too.
-
-        Raises:
-            NotFoundError: no memory of the view has, or had, the id `after`.
-            DamagedStoreError: a row does not match its checksum.
-        """
-        return self._store.listed(view, category, limit=limit, after=after, past=past)
 
     def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[MemoryHit]:
         """Return the memories of a view that answer a query, by words and vectors, best first, ties newest first.
@@ -185,10 +144,6 @@ class SemanticStore:
         """
         with self._forgetting(memory_ids):
             return self._store.forget(memory_ids, reason)
-
-    def forgotten(self, memory_ids: Sequence[str]) -> dict[str, str]:
-        """Return, of these ids, those that were forgotten and are not there again, with the reason that was given."""
-        return self._store.forgotten(memory_ids)
 
     # -- vectors ----------------------------------------------------------------------------------------------------
 

@@ -244,22 +244,8 @@ def _ledger_without(one: Ledger, seqs: AbstractSet[int]) -> Ledger | None:
     return replace(one, reading=NoteMaterial()) if any(seq <= one.last_seq for seq in seqs) else None
 
 
-FRAGMENT = RecordKind(
-    "fragment",
-    _read_fragment,
-    tuple,
-    _fragment_body,
-    "stored notes",
-    _fragment_without,
-)
-LEDGER = RecordKind(
-    "ledger",
-    _read_ledger,
-    tuple,
-    _ledger_body,
-    "stored notes",
-    _ledger_without,
-)
+FRAGMENT = RecordKind("fragment", _read_fragment, tuple, _fragment_body, "stored notes", _fragment_without)
+LEDGER = RecordKind("ledger", _read_ledger, tuple, _ledger_body, "stored notes", _ledger_without)
 
 
 # The ids of notes: the messages that they stand for, and as much of a digest as tells them from
@@ -268,25 +254,6 @@ LEDGER = RecordKind(
 # How many digits of the digest (SHA-256 in hexadecimal) stand in an id. Each is a fraction of a token in every request
 # that shows the notes, and a model has to copy it: four do, until two notes on the same messages share them.
 DIGITS = (4, 8, 16, 64)
-
-
-def under_a_name_of_its_own(
-    summaries: SummaryStore, session_id: str, place: tuple[int, int], source: str, make: Callable[[str], Summary]
-) -> Summary:
-    """Return what `make` makes of an id that no other summary of the session is stored under; nothing is stored.
-
-    What is made again finds itself stored and keeps its id, in whatever process: the id goes by what is stored alone.
-    `place` are the first and the last message, `source` is the digest, in hexadecimal, of what the text is made from.
-
-    Raises:
-        StoreError: the store failed.
-    """
-    first_seq, last_seq = place
-    for digits in DIGITS:
-        made = make(f"s{first_seq}-{last_seq}.{source[:digits]}")
-        if all(one == made for one in summaries.by_id(session_id, [made.summary_id])):
-            break
-    return made
 
 
 MADE_BY = "extract/1"
@@ -490,12 +457,20 @@ class Notebook:
         return self.named(run, source, made)
 
     def named(self, run: tuple[int, int], source: str, make: Callable[[str], Summary]) -> Summary:
-        """Return what `make` makes of the id that it is stored under; `source` is the digest of what it is made from.
+        """Return what `make` makes of an id that no other summary of the session has; nothing is stored.
+
+        Made again, a summary finds itself stored and keeps its id, in any process. `run` are its first and last
+        message, `source` is the digest, in hexadecimal, of what it is made from.
 
         Raises:
             StoreError: the store failed.
         """
-        return under_a_name_of_its_own(self.summaries, self.session_id, run, source, make)
+        first_seq, last_seq = run
+        for digits in DIGITS:
+            summary = make(f"s{first_seq}-{last_seq}.{source[:digits]}")
+            if all(stored == summary for stored in self.summaries.by_id(self.session_id, [summary.summary_id])):
+                break
+        return summary
 
     def _text(self, part: Part) -> str:
         if part.text is not None or part.payload is None or part.codec is None:
@@ -583,20 +558,13 @@ def retold(notes: Notebook, shelf: SessionContext, gone: AbstractSet[int]) -> tu
     ledger, pending = notes.held()
     known = {(one.first_seq, one.last_seq): one for one in FRAGMENT.all(notes.transcripts, notes.session_id)}
     merged = Ledger()
-    for first, last in _runs(ledger):
-        merged = merged.taking(_fragment(notes, shelf, (first, last), known, gone))
+    for run in ledger.runs():
+        merged = merged.taking(_fragment(notes, shelf, (run.first_seq, run.last_seq), known, gone))
     ledgers, fragments = notes.counts()
     # A ledger that no longer reaches as far back has counted, and faded, what it took in before.
     kept = replace(merged, fragments=fragments, last_seq=max(merged.last_seq, ledger.last_seq))
     chain = [_fragment(notes, shelf, (one.first_seq, one.last_seq), known, gone) for one in pending]
     return LEDGER.record(ledgers, kept), *FRAGMENT.records(chain, fragments)
-
-
-def _runs(ledger: Ledger) -> list[tuple[int, int]]:
-    """Return (first seq, last seq) of the blocks within a ledger's reach, oldest first."""
-    firsts = [first for first, _ in ledger.starts]
-    lasts = [first - 1 for first in firsts[1:]] + [ledger.last_seq]
-    return list(zip(firsts, lasts, strict=True)) if firsts else []
 
 
 def _fragment(
