@@ -537,8 +537,8 @@ def allocate(
     return {item.name: share for item, share in zip(ordered, shares, strict=True)}
 
 
-# In per mille of the window, with tools and without: system text, tools, what is reserved for the response to grow into,
-# and the most for the conversation; then the most for the response.
+# In per mille of the window, with tools and without: system text, tools, what the response may grow into, and the most
+# for the conversation; then the most for the response.
 _FIXED: Final = {True: (30, 60, 110, 600), False: (6, 0, 44, 800)}
 _RESPONSE_MOST: Final[Mapping[bool, Mapping[Verbosity, int]]] = {
     True: {"concise": 250, "balanced": 350, "detailed": 450},
