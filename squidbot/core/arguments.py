@@ -47,8 +47,8 @@ def takes(**checks: Check) -> Callable[[Callable[Given, Value]], Callable[Given,
 
     def decorated(act: Callable[Given, Value]) -> Callable[Given, Value]:
         parameters = signature(act).parameters.values()
-        names = [one.name for one in parameters if one.kind is Parameter.POSITIONAL_OR_KEYWORD]
-        rest = next((one.name for one in parameters if one.kind is Parameter.VAR_POSITIONAL), "")
+        names = [parameter.name for parameter in parameters if parameter.kind is Parameter.POSITIONAL_OR_KEYWORD]
+        rest = next((parameter.name for parameter in parameters if parameter.kind is Parameter.VAR_POSITIONAL), "")
         # Most calls pass no checked argument by position.
         first = min((place for place, name in enumerate((*names, rest)) if name in checks), default=math.inf)
 
@@ -203,9 +203,9 @@ def _items(check: Check, wanted: str, name: str, value: object) -> list[object]:
         raise refused(name, value, wanted)
     given = [*value]
     try:
-        return [check(name, one) for one in given]
+        return [check(name, item) for item in given]
     except ArgumentError:  # then it is worth saying which
-        return [check(f"{name}[{place}]", one) for place, one in enumerate(given)]
+        return [check(f"{name}[{place}]", item) for place, item in enumerate(given)]
 
 
 def instance(*kinds: type, called: str) -> Check:

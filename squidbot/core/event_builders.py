@@ -77,7 +77,7 @@ def aged(before: PlanRecord | None, plan: PlanRecord) -> Iterator[Event]:
 
     The tokens are what the summaries cost that stood for them, and what stands now does, as bounds.
     """
-    known = [one for one in before.segments if _level(one) >= SUMMARIZED] if before else []
+    known = [segment for segment in before.segments if _level(segment) >= SUMMARIZED] if before else []
     for run in plan.segments:
         replaced = [old for old in known if old.first_seq <= run.last_seq and old.last_seq >= run.first_seq]
         fell = sorted({_level(old) for old in replaced if _level(old) < _level(run)})
@@ -89,9 +89,9 @@ def aged(before: PlanRecord | None, plan: PlanRecord) -> Iterator[Event]:
 
 def shortened(before: CurrentView, after: CurrentView, plan: PlanRecord) -> Iterator[Event]:
     """Yield, for a user interface, one event for each category of which less is sent than before a plan."""
-    for one in shorter(before, after):
-        cause, plan_id = f"{one.category}: m{one.first_seq}-m{one.last_seq}", plan.plan_id
-        yield Event(events.CATEGORY_TRUNCATED, "", cause, "", plan_id, one.tokens_before, one.tokens_after)
+    for cut in shorter(before, after):
+        cause, plan_id = f"{cut.category}: m{cut.first_seq}-m{cut.last_seq}", plan.plan_id
+        yield Event(events.CATEGORY_TRUNCATED, "", cause, "", plan_id, cut.tokens_before, cut.tokens_after)
 
 
 def _level(segment: Segment) -> int:

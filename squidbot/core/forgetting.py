@@ -97,15 +97,17 @@ class SessionWithout:
         copies = tuple(_copies(shelf, asked))
         gone = frozenset((*asked, *copies))
         every = shelf.summaries.for_range(shelf.session_id, 0, stored.messages - 1)
-        told = tuple(one.summary_id for one in every if any(one.first_seq <= seq <= one.last_seq for seq in gone))
+        told = tuple(
+            summary.summary_id for summary in every if any(summary.first_seq <= seq <= summary.last_seq for seq in gone)
+        )
         self.forgotten = ForgetResult(asked, copies, told)
         transcripts = shelf.transcripts
         self._tombstones = {row.seq: shelf.renderer.tombstone(row) for row in transcripts.pick(shelf.session_id, gone)}
         self._replaced = tuple(
-            one for kind in KINDS for one in kind.without_messages(transcripts, shelf.session_id, gone)
+            record for kind in KINDS for record in kind.without_messages(transcripts, shelf.session_id, gone)
         )
         self._appended: tuple[Record, ...] = ()
-        if any(one.kind in {FRAGMENT.name, LEDGER.name} for one in self._replaced):
+        if any(record.kind in {FRAGMENT.name, LEDGER.name} for record in self._replaced):
             bare = _StoreWithout(shelf, self._tombstones)
             self._appended = retold(self._notebook(shelf), shelf._replace(transcripts=bare), gone)
 
@@ -156,7 +158,7 @@ def _copies(shelf: SessionContext, asked: Sequence[int]) -> Iterator[int]:
     for row in messages_of(shelf.transcripts, shelf.session_id, asked[0]):
         if row.category is Category.RECALLED and row.seq not in gone:
             found = _NAMED.finditer(shelf.renderer.text_of(row))
-            runs = [(int(one[1]), int(one[2] or one[1])) for one in found]
+            runs = [(int(match[1]), int(match[2] or match[1])) for match in found]
             if any(first <= seq <= last for first, last in runs for seq in gone):
                 gone.add(row.seq)
                 yield row.seq
@@ -177,7 +179,7 @@ class _StoreWithout:
         self.append, self.search, self.forget = self._stored.append, self._stored.search, self._stored.forget
         self.put, self.remove = self._summaries.put, self._summaries.remove
         self._tombstones, self._appended, self._gone = tombstones, appended, summaries
-        self._replaced = {(one.kind, one.number): one for one in replaced}
+        self._replaced = {(record.kind, record.number): record for record in replaced}
 
     def head(self, session_id: str) -> tuple[int, int]:
         messages, records = self._stored.head(session_id)
@@ -197,21 +199,23 @@ class _StoreWithout:
         return self._buried(self._stored.newest(session_id, budget_tokens))
 
     def last_record(self, session_id: str, kind: str) -> Record | None:
-        behind = [one for one in self._appended if one.kind == kind]
+        behind = [record for record in self._appended if record.kind == kind]
         last = behind[-1] if behind else self._stored.last_record(session_id, kind)
         return last and self._replaced.get((kind, last.number), last)
 
     def records(self, session_id: str, kind: str, first_number: int = 0) -> list[Record]:
         found = self._stored.records(session_id, kind, first_number)
-        behind = [one for one in self._appended if one.kind == kind and one.number >= first_number]
-        return [*(self._replaced.get((kind, one.number), one) for one in found), *behind]
+        behind = [record for record in self._appended if record.kind == kind and record.number >= first_number]
+        return [*(self._replaced.get((kind, record.number), record) for record in found), *behind]
 
     def by_id(self, session_id: str, summary_ids: Sequence[str]) -> list[Summary]:
-        return self._summaries.by_id(session_id, [one for one in summary_ids if one not in self._gone])
+        return self._summaries.by_id(
+            session_id, [summary_id for summary_id in summary_ids if summary_id not in self._gone]
+        )
 
     def for_range(self, session_id: str, first_seq: int, last_seq: int) -> list[Summary]:
         found = self._summaries.for_range(session_id, first_seq, last_seq)
-        return [one for one in found if one.summary_id not in self._gone]
+        return [summary for summary in found if summary.summary_id not in self._gone]
 
     def _buried(self, rows: Iterable[StoredMessage]) -> list[StoredMessage]:
         return [self._tombstones.get(row.seq, row) for row in rows]
@@ -295,8 +299,8 @@ def remove_facts(shelf: SessionContext, facts: FactRetraction) -> Retraction | N
 
     def find() -> _Removal | None:
         told = INJECTION.all(shelf.transcripts, shelf.session_id)
-        graves, unnoticed = _rows_without(shelf, {seq for one in told for seq in one.rows}, facts)
-        plan_ids = [number for one in told for number in one.plans]
+        graves, unnoticed = _rows_without(shelf, {seq for injection in told for seq in injection.rows}, facts)
+        plan_ids = [number for injection in told for number in injection.plans]
         plans = _plans(shelf, without, min(plan_ids)) if plan_ids else []
         return _Removal(1, facts.memories, graves, plans, unnoticed) if graves or unnoticed or plans else None
 
@@ -341,7 +345,9 @@ def remove_document(shelf: SessionContext, name: str, reason: str = "", now: flo
     def find() -> _Removal | None:
         changes = enumerate(DOCUMENT.all(shelf.transcripts, shelf.session_id))
         named = {number: one for number, one in changes if one.name == name and one.text is not None}
-        texts[:] = sorted({one.text for one in named.values() if one.text is not None}, key=len, reverse=True)
+        texts[:] = sorted(
+            {document.text for document in named.values() if document.text is not None}, key=len, reverse=True
+        )
         gone = [DOCUMENT.record(number, one._replace(text=None)) for number, one in named.items()]
         records = (*gone, *_plans(shelf, partial(_cut_section, without)))
         return _Removal(len(gone), records=records, unnoticed=_cut_notices(shelf, without)) if gone else None
@@ -385,7 +391,7 @@ def _removed(
         gone = Retraction(
             memories=tuple(sorted(found.facts)),
             rows=tuple(sorted(row.seq for row in (*found.tombstones, *found.unnoticed))),
-            plans=tuple(one.number for one in found.records if one.kind == PLAN),
+            plans=tuple(record.number for record in found.records if record.kind == PLAN),
             requests=request.number + 1 if request else 0,
             plan_id=plan.number if plan else -1,
             reason=reason,

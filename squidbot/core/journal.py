@@ -201,7 +201,7 @@ class JournalSpan(NamedTuple):
     @property
     def said(self) -> list[Message]:
         """Those that say something new: nothing that was brought back or forgotten."""
-        return [one for one in self.messages if one.category not in _PASSED and one.role != "system"]
+        return [message for message in self.messages if message.category not in _PASSED and message.role != "system"]
 
 
 def by_rule(stretch: JournalSpan, about: JournalEntry, counter: TokenCounter) -> JournalEntry | None:
@@ -211,7 +211,7 @@ def by_rule(stretch: JournalSpan, about: JournalEntry, counter: TokenCounter) ->
     errors what tools failed with at last. The same messages give the same entry.
     """
     said = stretch.said
-    if not any(one.text.strip() or one.calls for one in said):
+    if not any(message.text.strip() or message.calls for message in said):
         return None
     marked = {marker: _marked(said, marker) for marker in (CHECKPOINT, DECISION, NEXT)}
     following = marked[NEXT][-NEWEST_LINES:]
@@ -221,7 +221,7 @@ def by_rule(stretch: JournalSpan, about: JournalEntry, counter: TokenCounter) ->
         decisions=_each((*about.decisions, *marked[DECISION])),
         progress=_each((*about.progress, *marked[CHECKPOINT])),
         open_questions=_each((*about.open_questions, *following, *filter(None, [question_of(said)]))),
-        files_touched=_each(filter(None, (changed_file(call) for one in said for call in one.calls))),
+        files_touched=_each(filter(None, (changed_file(call) for message in said for call in message.calls))),
         errors=_failed(said),
     )
 
@@ -235,7 +235,7 @@ def question_of(messages: Sequence[Message]) -> str:
 
 def _marked(said: Sequence[Message], marker: str) -> tuple[str, ...]:
     """Return what lines say that are marked so; of a user's message his own words alone."""
-    lines = (line for one in said if _speaks(one) for line in counted_lines(one.role, one.text))
+    lines = (line for message in said if _speaks(message) for line in counted_lines(message.role, message.text))
     return _each(line.said for line in lines if line.marker == marker)
 
 
@@ -259,13 +259,17 @@ def _summary(stretch: JournalSpan, said: Sequence[Message], counter: TokenCounte
     told = notes.text.partition("\n")[2]
     if told:
         return told
-    newest = [one_line(one.text) or one.calls[0].name for one in reversed(said) if one.text.strip() or one.calls]
+    newest = [
+        one_line(message.text) or message.calls[0].name
+        for message in reversed(said)
+        if message.text.strip() or message.calls
+    ]
     return clip("; ".join(reversed([*islice(newest, 2)])), WORDS_CHARS)
 
 
 def _failed(messages: Sequence[Message]) -> tuple[str, ...]:
     """Return what calls failed with, each call by its newest try: what was mended is no error any more."""
-    calls = {call.id: call for one in messages for call in one.calls}
+    calls = {call.id: call for message in messages for call in message.calls}
     failed: dict[tuple[str, str], str] = {}
     for message in messages:
         for call_id in message.results:
@@ -312,10 +316,10 @@ def digest(
 
 
 def _lines(entry: JournalEntry, goals: Sequence[str]) -> Iterator[str]:
-    yield from (f"goal: {' '.join(one.split())}" for one in goals)
+    yield from (f"goal: {' '.join(goal.split())}" for goal in goals)
     for name, key in _LISTS.items():
         items: tuple[str, ...] = getattr(entry, key)
-        yield from (f"{name}: {' '.join(one.split())}" for one in items)
+        yield from (f"{name}: {' '.join(item.split())}" for item in items)
 
 
 def _cut(head: str, summary: str, measure: Callable[[str], int], most_tokens: int) -> str:
@@ -395,7 +399,9 @@ def _object(text: str) -> str:
 def _items(found: dict[str, object], key: str) -> tuple[str, ...]:
     value = found.get(key)
     return (
-        tuple(one.strip() for one in value if isinstance(one, str) and one.strip()) if isinstance(value, list) else ()
+        tuple(item.strip() for item in value if isinstance(item, str) and item.strip())
+        if isinstance(value, list)
+        else ()
     )
 
 
@@ -412,7 +418,7 @@ _HEADINGS: Final = {
 
 def as_markdown(entry: JournalEntry) -> str:
     """Return an entry as a heading of the second rank with all that it has, each line ended."""
-    return "".join(f"{one.rstrip()}\n" for one in _markdown_lines(entry))
+    return "".join(f"{line.rstrip()}\n" for line in _markdown_lines(entry))
 
 
 def day_as_markdown(day: str, entries: Sequence[JournalEntry]) -> str:
@@ -439,7 +445,7 @@ def _markdown_lines(entry: JournalEntry) -> Iterator[str]:
 
 def _about(entry: JournalEntry) -> Iterator[str]:
     """Yield the line that says whose it is, of what, and how it is found; none where there is nothing to say."""
-    about = [_flat(one) for one in (entry.agent_id, entry.run_id, entry.source_session) if one]
+    about = [_flat(name) for name in (entry.agent_id, entry.run_id, entry.source_session) if name]
     if entry.total_tokens is not None:
         about.append(f"{entry.total_tokens:,} tokens")
     about += [f"#{_flat(tag)}" for tag in entry.tags]
@@ -574,9 +580,11 @@ class JournalRules:
     @cached_property
     def redactor(self) -> Redactor:
         """What takes secrets out."""
-        words = [one for one in self.redact_patterns if _WORD.fullmatch(one)]
-        others = [one for one in self.redact_patterns if not _WORD.fullmatch(one)]
-        return Redactor((*NAMES, *(one for one in words if one not in NAMES)), others, clock=self.clock, slow=self.slow)
+        words = [pattern for pattern in self.redact_patterns if _WORD.fullmatch(pattern)]
+        others = [pattern for pattern in self.redact_patterns if not _WORD.fullmatch(pattern)]
+        return Redactor(
+            (*NAMES, *(word for word in words if word not in NAMES)), others, clock=self.clock, slow=self.slow
+        )
 
     def applied(self, entry: JournalEntry) -> tuple[JournalEntry, tuple[str, ...]]:
         """Return an entry as it is kept, and what was cut for its size, a sentence each with the numbers.
@@ -611,7 +619,7 @@ class JournalRules:
     def _items(self, key: str, items: Sequence[str], cuts: list[str]) -> tuple[str, ...]:
         if len(items) > _MOST_ITEMS:
             cuts.append(f"{key}: kept {_MOST_ITEMS} of {len(items):,}")
-        return tuple(_shorter(self._clean(one), _MOST_ITEM_CHARS, key, cuts) for one in items[:_MOST_ITEMS])
+        return tuple(_shorter(self._clean(item), _MOST_ITEM_CHARS, key, cuts) for item in items[:_MOST_ITEMS])
 
     def _clean(self, text: str) -> str:
         return self.redactor.redacted(_joined(text))

@@ -133,7 +133,7 @@ class LastRequest(NamedTuple):
 
     def told_of(self, sections: Sequence[Section]) -> LastRequest:
         """Return the past in which the model has been told these sections; of memory's own it is told no change."""
-        told = [one for one in sections if not one.is_remembered]
+        told = [section for section in sections if not section.is_remembered]
         return self._replace(told=tuple((section.name, digest(section.text)) for section in told))
 
     def news(self, sections: Sequence[Section]) -> str | None:

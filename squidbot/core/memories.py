@@ -189,7 +189,7 @@ def is_same(one: Memory, other: Memory) -> bool:
 
 def with_sources(memory: Memory, sources: Iterable[Source]) -> Memory:
     """Return a memory with further sources behind its own, at most 16 in all."""
-    new = [one for one in dict.fromkeys(sources) if one not in memory.sources]
+    new = [source for source in dict.fromkeys(sources) if source not in memory.sources]
     left = new[: max(0, MOST_SOURCES - len(memory.sources))]
     return replace(memory, sources=(*memory.sources, *left)) if left else memory
 
@@ -197,11 +197,11 @@ def with_sources(memory: Memory, sources: Iterable[Source]) -> Memory:
 def without_messages(memory: Memory, session_id: str, seqs: Container[int]) -> tuple[Source, ...]:
     """Return a memory's sources without these messages of a session; a run of messages goes with any of them."""
     return tuple(
-        one
-        for one in memory.sources
-        if one.session_id != session_id
-        or one.path
-        or not any(seq in seqs for seq in range(one.first_seq, one.last_seq + 1))
+        source
+        for source in memory.sources
+        if source.session_id != session_id
+        or source.path
+        or not any(seq in seqs for seq in range(source.first_seq, source.last_seq + 1))
     )
 
 

@@ -250,7 +250,7 @@ class PlanRecord:
     @property
     def remembered(self) -> tuple[Section, ...]:
         """The sections that durable memory made."""
-        return tuple(one for one in self.sections if one.is_remembered)
+        return tuple(section for section in self.sections if section.is_remembered)
 
     @property
     def merged_through(self) -> int:
@@ -259,11 +259,15 @@ class PlanRecord:
 
     def to_json(self) -> str:
         """Return the plan as JSON text: what is as usual left out, verbatim messages as steps from one to the next."""
-        said = {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
-        spelled = (one._replace(verbatim=_steps(one)) for one in self.segments)
-        said["segments"] = [one if one.limits else one[:-1] for one in spelled]
+        said = {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if getattr(self, field.name) != field.default
+        }
+        spelled = (segment._replace(verbatim=_steps(segment)) for segment in self.segments)
+        said["segments"] = [segment if segment.limits else segment[:-1] for segment in spelled]
         if self.sections:
-            said["sections"] = [one if one.memories else one[:2] for one in self.sections]
+            said["sections"] = [section if section.memories else section[:2] for section in self.sections]
         return json.dumps(said, separators=(",", ":"), default=astuple)
 
     @classmethod
@@ -278,14 +282,14 @@ class PlanRecord:
             return cls(
                 **{
                     **raw,
-                    "segments": tuple(_segment(*one) for one in raw["segments"]),
-                    "sections": tuple(_section(*one) for one in raw.get("sections", ())),
+                    "segments": tuple(_segment(*segment) for segment in raw["segments"]),
+                    "sections": tuple(_section(*pair) for pair in raw.get("sections", ())),
                     "first_changed": FirstChanged(*raw["first_changed"]) if "first_changed" in raw else None,
                     "price": Price(*raw["price"]) if "price" in raw else None,
                     "thinking_dropped": tuple(_pair(run) for run in raw.get("thinking_dropped", ())),
                     "notes": _pair(raw.get("notes", [0, 0])),
-                    "imageless": tuple(_pair(one) for one in raw.get("imageless", ())),
-                    "limits": tuple(_pair(one) for one in raw.get("limits", ())),
+                    "imageless": tuple(_pair(pair) for pair in raw.get("imageless", ())),
+                    "limits": tuple(_pair(pair) for pair in raw.get("limits", ())),
                 },
             )
         except (ValueError, TypeError, KeyError) as error:
@@ -327,7 +331,7 @@ def _seqs(raw: object) -> tuple[int, ...]:
 
 def merged_through(segments: Iterable[Segment]) -> int:
     """Return the last message that a merged summary among the segments stands for; -1 where there is none."""
-    merged = [one.last_seq for one in segments if one.representation is Representation.MERGED]
+    merged = [segment.last_seq for segment in segments if segment.representation is Representation.MERGED]
     return max(merged, default=-1)
 
 

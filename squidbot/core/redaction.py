@@ -247,7 +247,7 @@ class Redactor:
 
     @cached_property
     def _own(self) -> tuple[tuple[str, re.Pattern[str]], ...]:
-        return tuple((one, re.compile(one)) for one in self.patterns)
+        return tuple((pattern, re.compile(pattern)) for pattern in self.patterns)
 
     @cached_property
     def _named(self) -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:

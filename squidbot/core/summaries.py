@@ -125,7 +125,7 @@ class _SlotFinder(NamedTuple):
     def of_noted(self, ahead: Sequence[tuple[NoteBlock, str]]) -> Iterator[SummarySlot]:
         """Yield the slots of blocks that notes stand for, with the blocks in `ahead` behind them."""
         notes = [block.segment for block in self.stored.blocks if block.segment.representation in LEVELS]
-        levels = {(one.first_seq, one.last_seq): LEVELS[one.representation] for one in notes}
+        levels = {(note.first_seq, note.last_seq): LEVELS[note.representation] for note in notes}
         known = self.ground.notes.runs(-1)
         runs = [run for run in known if (run.first_seq, run.last_seq) in levels]
         folds = self._folds(notes, ahead)
@@ -172,7 +172,7 @@ class _SlotFinder(NamedTuple):
         """Return whether the next compaction tells everything anew: notes or user messages nearly fill their room."""
         settings, scene = self.ground.settings, self.ground.scene
         near = FOLD_NEAR_FRACTION * self.ground.room
-        noted_tokens = sum(one.note_tokens for one in notes)
+        noted_tokens = sum(note.note_tokens for note in notes)
         noted_through = ahead[-1][0].last_seq if ahead else -1
         users = [part.cost for block in scene.blocks for part in block.parts if is_user_part(part)]
         users += [step.sent_cost for step in scene.tail if step.is_user and step.last_seq <= noted_through]
@@ -414,7 +414,7 @@ def _check_invents_little(answer: str, source: str) -> None:
         word = next(_invented(answer, source), None)
     else:
         words = set(_PART.findall(source))
-        missing = [one for one in literals if not words.issuperset(_PART.findall(one))]
+        missing = [literal for literal in literals if not words.issuperset(_PART.findall(literal))]
         missing += _missing(numbers, source)
         word = missing[0] if len(missing) > _INVENTED_FRACTION * count else None
         if word is not None and len(missing) < _OLDER_FRACTION * count and _says_often(answer, source):
@@ -437,8 +437,8 @@ def _quoted(answer: str) -> list[str]:
 
 def _numbers(text: str) -> list[str]:
     # Commas between thousands are written by some and not by others.
-    found = (one.replace(",", "") for one in _NUMBER.findall(text))
-    return [one for one in dict.fromkeys(found) if sum(map(str.isdigit, one)) >= _LEAST_DIGITS]
+    found = (number.replace(",", "") for number in _NUMBER.findall(text))
+    return [number for number in dict.fromkeys(found) if sum(map(str.isdigit, number)) >= _LEAST_DIGITS]
 
 
 def _missing(numbers: list[str], source: str) -> Iterator[str]:
@@ -542,7 +542,7 @@ class SummarySource:
     @property
     def tokens(self) -> int:
         """Their tokens as a bound, without the user's messages: no summary takes the place of these."""
-        return total(one.row.cost for one in self.messages if not one.is_user).bound
+        return total(message.row.cost for message in self.messages if not message.is_user).bound
 
     def shown(self, most_tokens: int) -> str:
         """Return what the model reads: the messages in order, outputs cut until all cost at most `most_tokens`.
@@ -550,24 +550,24 @@ class SummarySource:
         The user's messages are shown whole while they take no more than half of that, and never left out. What can't
         be cut any more is shown although it costs more.
         """
-        users = sum(one.row.cost.bound for one in self.messages if one.is_user)
-        count = max(1, sum(one.is_user for one in self.messages))
+        users = sum(message.row.cost.bound for message in self.messages if message.is_user)
+        count = max(1, sum(message.is_user for message in self.messages))
         user_tokens = users if users <= most_tokens // 2 else max(LEAST_TOKENS, most_tokens // 2 // count)
         output_tokens = OUTPUT_TOKENS
         while True:
-            text = "\n\n".join(self._shown(one, user_tokens, output_tokens) for one in self.messages)
+            text = "\n\n".join(self._shown(message, user_tokens, output_tokens) for message in self.messages)
             if output_tokens <= LEAST_TOKENS or self.meter.text(text).bound <= most_tokens:
                 return text
             output_tokens = max(LEAST_TOKENS, output_tokens * 2 // 3)
 
     def whole(self) -> str:
         """Return all of it, uncut: what an answer may quote."""
-        calls = ([f"{call.name} {call.arguments}" for call in one.message.calls] for one in self.messages)
+        calls = ([f"{call.name} {call.arguments}" for call in message.message.calls] for message in self.messages)
         return "\n".join(text for one, made in zip(self.messages, calls, strict=True) for text in (one.text, *made))
 
     def dates(self) -> str:
         """Return the days in UTC, "2026-02-01" or "2026-02-01 to 2026-02-03"; "" where they are unknown."""
-        days = [day for one in self.messages if (day := stamp(one.row.time)[:10])]
+        days = [day for message in self.messages if (day := stamp(message.row.time)[:10])]
         return " to ".join(dict.fromkeys((min(days), max(days)))) if days else ""
 
     def files(self) -> tuple[tuple[str, str], ...]:
@@ -575,7 +575,7 @@ class SummarySource:
 
         Each comes once; the changed ones come first.
         """
-        messages = [replace(one.message, category=one.row.category) for one in self.messages]
+        messages = [replace(message.message, category=message.row.category) for message in self.messages]
         lines = read(messages, users_verbatim=True).lines
         named = [(subject.removeprefix("file "), line) for subject, line in lines.items() if subject[:5] == "file "]
         heaviest = max((line.weight for _, line in named), default=0.0)
@@ -769,7 +769,7 @@ class SummaryQueue:
         if said_tokens < max(self._settings.min_input_tokens, slot.limit_tokens + 1):
             return None
         digest = self._digest(rows, slot.level, mode)
-        if self._newest_record() and any(one.source_digest == digest for one in self._by_model(*run[:2])):
+        if self._newest_record() and any(summary.source_digest == digest for summary in self._by_model(*run[:2])):
             return None
         return SummaryTask(
             reason=reason,
@@ -792,17 +792,17 @@ class SummaryQueue:
         """
         ends = f"/{self._settings.mode}-{VERSION}" if self._settings.mode else f"-{VERSION}"
         return self._newest_record() is not None and any(
-            made.level == slot.level
-            and (made.first_seq, made.last_seq) == slot.run[:2]
-            and made.cost.bound <= slot.limit_tokens
-            and made.counter == self._shelf.renderer.meter.name
-            and made.made_by.endswith(ends)
-            for made in self._by_model(*slot.run[:2])
+            summary.level == slot.level
+            and (summary.first_seq, summary.last_seq) == slot.run[:2]
+            and summary.cost.bound <= slot.limit_tokens
+            and summary.counter == self._shelf.renderer.meter.name
+            and summary.made_by.endswith(ends)
+            for summary in self._by_model(*slot.run[:2])
         )
 
     def _by_model(self, first_seq: int, last_seq: int) -> list[Summary]:
         found = self._shelf.summaries.for_range(self._shelf.session_id, first_seq, last_seq)
-        return [one for one in found if one.by_model]
+        return [summary for summary in found if summary.by_model]
 
     def _newest_record(self) -> Record | None:
         """Return the record of the newest summary that was written; None where none was."""
@@ -910,7 +910,7 @@ class SummaryQueue:
 
     def _first(self, task: SummaryTask) -> Summary | None:
         found = self._by_model(task.first_seq, task.last_seq)
-        return next((one for one in found if one.source_digest == task.source_digest), None)
+        return next((summary for summary in found if summary.source_digest == task.source_digest), None)
 
     def _notify(self, name: str, cause: str, task: SummaryTask, after_tokens: int) -> None:
         if self._observer is not None:

@@ -85,7 +85,7 @@ class IndexHit(NamedTuple):
 
 def dots(vector: Sequence[float], others: Sequence[bytes]) -> list[float]:
     """Return `dot` of a vector and each of some others as entries have them, of as many numbers, in order."""
-    return [dot(vector, unpacked(each)) for each in others]
+    return [dot(vector, unpacked(other)) for other in others]
 
 
 class QueryMeaning(NamedTuple):
@@ -445,8 +445,8 @@ class VectorSearch:
     ) -> list[tuple[str, float]]:
         """Return the hits that are still stored, that the view sees, and that hold unless history is wanted, too."""
         entries = self._truth.picked([near.place for near in found])
-        seen = [each for each in entries if view in each.views and (past or each.holds)]
-        cosines = self.dots(vector, [each.vector for each in seen])
+        seen = [entry for entry in entries if view in entry.views and (past or entry.holds)]
+        cosines = self.dots(vector, [entry.vector for entry in seen])
         ranked = sorted(zip(cosines, seen, strict=True), key=lambda scored: (-scored[0], -scored[1].place))
         return [(each.memory_id, max(-1.0, min(1.0, cosine))) for cosine, each in ranked]
 

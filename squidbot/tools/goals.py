@@ -28,7 +28,7 @@ def goal_lines(goals: Goals) -> str:
     """Return goals as lines: the active one with its parts, and what holds for the whole session."""
     lines = [f"goal: {goals.active.text}" if goals.active else "no goal is active"]
     kept = (*goals.milestones, *goals.decisions, *goals.architecture, *goals.artifacts, *goals.blockers)
-    lines += [_line(one) for one in kept]
+    lines += [_line(item) for item in kept]
     if goals.next_step:
         lines.append(f"next: {goals.next_step}")
     return "\n".join(lines)

@@ -101,7 +101,7 @@ def codec_of(wired: Wired, tag: str) -> Codec:
 def _ancestor(context: ToolContext, name: str) -> str:
     """Return the id of a session that this one continues, by its name as models see it; "" for none."""
     every = ancestors(context.wired.store, context.session_id) if name else ()
-    return next((one for one in every if name in {one, shown(one)}), "")
+    return next((session for session in every if name in {session, shown(session)}), "")
 
 
 def _of_ancestor(context: ToolContext, session_id: str, look: Callable[[ToolContext], str]) -> str:

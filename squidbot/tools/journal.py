@@ -47,13 +47,13 @@ def _list(context: ToolContext, limit: int = _SHOWN, tag: str = "", day: str = "
     journal, count, tag, day = _journal(context), limit or _SHOWN, tag.strip().removeprefix("#"), day.strip()
     if day:
         newest = reversed(journal.of_day(day).entries)
-        entries = tuple(islice((one for one in newest if not tag or tag in one.tags), count))
+        entries = tuple(islice((entry for entry in newest if not tag or tag in entry.tags), count))
     else:
         entries = journal.latest(count, tag=tag).entries
     if not entries:
         return "[the journal has no such entries]"
     for count in range(len(entries), 0, -1):
-        text = _framed([_lines(one, _ENTRY_CHARS) for one in entries[:count]], len(entries))
+        text = _framed([_lines(entry, _ENTRY_CHARS) for entry in entries[:count]], len(entries))
         if context.meter.message(text).bound <= min(context.room):
             return text
     text = _framed([_lines(entries[0], 80)], len(entries))

@@ -36,7 +36,7 @@ _MORE: Final = (REINDEX, GOAL, ADD_ENTRY, LIST_ENTRIES, JOURNAL_STATUS, CONTEXT)
 FOR_SESSIONS: Final[tuple[Tool, ...]] = (HISTORY, *MEMORY, *_MORE)
 # Hosts show each tool as a function with plain arguments.
 FOR_HOSTS: Final[tuple[Tool, ...]] = tuple(
-    one._replace(closed=True) for one in (HOST_SEARCH, HOST_ADD, HOST_HISTORY, *_MORE)
+    tool._replace(closed=True) for tool in (HOST_SEARCH, HOST_ADD, HOST_HISTORY, *_MORE)
 )
 # Hosts have no tools for further pages, lists of facts, or forgetting.
 HOST_HINTS: Final[Hints] = HINTS._replace(found="", facts="", listed="", forget="", search="")

@@ -86,7 +86,7 @@ class Tool(NamedTuple):
         """The arguments as one JSON schema."""
         actions: Any = self.arguments["action"]["enum"] if "action" in self.arguments else [""]
         wants = [_wants(self, self.acts[action]) for action in actions]
-        required = [name for name in self.arguments if name == "action" or all(one.get(name) for one in wants)]
+        required = [name for name in self.arguments if name == "action" or all(needs.get(name) for needs in wants)]
         schema: dict[str, object] = {"type": "object", "properties": self.arguments}
         schema |= {"required": required} if required else {}
         return schema | ({"additionalProperties": False} if self.closed else {})
@@ -131,7 +131,7 @@ def answer(tool: Tool, context: object, arguments: Mapping[str, object] | str) -
 def _wants(tool: Tool, act: Act) -> dict[str, bool]:
     """Return the arguments of a tool that an act takes, and whether each is required."""
     taken = inspect.signature(act).parameters
-    takes_all = any(one.kind is one.VAR_KEYWORD for one in taken.values())
+    takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken.values())
     named = [name for name in tool.arguments if takes_all or name in taken]
     return {name: name in taken and taken[name].default is taken[name].empty for name in named}
 
@@ -147,7 +147,7 @@ def _checked(tool: Tool, arguments: Mapping[str, object] | str) -> tuple[Act, di
     act = tool.acts["" if "" in tool.acts else what]
     given = {}
     for name, required in _wants(tool, act).items():
-        value = next((said[one] for one in (name, *_ALIASES.get(name, ())) if said.get(one) is not None), None)
+        value = next((said[key] for key in (name, *_ALIASES.get(name, ())) if said.get(key) is not None), None)
         if not required and (value is None or value == ""):
             continue
         fitted = _fitted(value, tool.arguments[name])
@@ -198,8 +198,8 @@ def _fitted(value: object, schema: Any) -> object:  # noqa: ANN401  # JSON
         value = {name: _fitted(value.get(name), field) for name, field in schema["properties"].items()}
         return None if None in value.values() else value
     if isinstance(value, list | tuple):
-        value = [_fitted(one, schema["items"]) for one in value]
-        return None if None in value else [one for one in value if not isinstance(one, str) or one.strip()]
+        value = [_fitted(item, schema["items"]) for item in value]
+        return None if None in value else [item for item in value if not isinstance(item, str) or item.strip()]
     return None if isinstance(value, int) and not _is_number(value, wanted) else value
 
 

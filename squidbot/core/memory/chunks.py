@@ -95,7 +95,7 @@ class _MarkdownReader:
         yield from self._enter(0, "")
 
     def _block(self, lines: list[str], kind: Kind = "text") -> DocumentBlock:
-        text = "\n".join(each.rstrip() for each in lines).strip("\n")
+        text = "\n".join(line.rstrip() for line in lines).strip("\n")
         self._is_bare = self._is_bare and not any(map(str.isalnum, text))
         return DocumentBlock(text, tuple(name for _, name in self._above), kind)
 
@@ -104,7 +104,7 @@ class _MarkdownReader:
         if self._is_bare and self._above and self._above[-1][0] >= level:
             last = self._above.pop()
             yield self._block([last[1]])
-        self._above = [each for each in self._above if each[0] < level]
+        self._above = [heading for heading in self._above if heading[0] < level]
         cut = _CLOSING.sub("", name.strip()[:MOST_NAME_CHARS])
         plain = " ".join(_MARKUP.sub(lambda found: found[1] or "", cut).split())[:MOST_HEADING_CHARS]
         if plain:
@@ -185,7 +185,7 @@ class _MarkdownReader:
         """Return whether something else than a paragraph begins at a line."""
         if _UNDERLINE.fullmatch(line):
             return True
-        return any(each.match(line) for each in (_FENCE, _TABLE, _ITEM)) or _HEADING.fullmatch(line) is not None
+        return any(form.match(line) for form in (_FENCE, _TABLE, _ITEM)) or _HEADING.fullmatch(line) is not None
 
 
 def _indent(line: str) -> int:
@@ -237,7 +237,7 @@ class DocumentCard:
         stamp, *chunks = memory.tags
         asked = memory.reason.partition(": ")[2]
         return cls(
-            source.path, source.digest, stamp, memory.time, asked, tuple(chunks), tuple(one.path for one in former)
+            source.path, source.digest, stamp, memory.time, asked, tuple(chunks), tuple(old.path for old in former)
         )
 
     def memory(self, scope: Scope) -> Memory:
@@ -454,11 +454,11 @@ def prose(text: str, name: str) -> list[Chunk]:
     title = stem or name
     found = read(text.replace("\r\n", "\n").replace("\r", "\n"))
     return [
-        Chunk(said, headings or (title,), time=_time((title, *headings)))
+        Chunk(part, headings or (title,), time=_time((title, *headings)))
         for headings, same in groupby(found, key=lambda block: block.headings)
         for run in _runs(same)
-        for said in packed(_cuts(run), "\n")
-        if any(map(str.isalnum, said))
+        for part in packed(_cuts(run), "\n")
+        if any(map(str.isalnum, part))
     ]
 
 
@@ -548,7 +548,7 @@ def _texts(value: Mapping[str, object], names: Iterable[str]) -> list[str]:
 
 
 def _shown(value: object) -> str:
-    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return ", ".join(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 

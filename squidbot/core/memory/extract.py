@@ -417,7 +417,7 @@ def extract(messages: Iterable[Utterance], redactor: Redactor = _NO_REDACTOR) ->
         for candidate in islice(_of_message(message), MOST_FACTS):
             kept = _without_secrets(candidate, redactor)
             if kept is not None:
-                same = [one.text for one in found if one.slot == kept.slot]
+                same = [fact.text for fact in found if fact.slot == kept.slot]
                 if kept.text not in (same[-1:] if kept.slot else same):
                     found.append(kept)
     return found

@@ -67,8 +67,8 @@ _NO_PLACES: Final = frozenset(
 _ARTICLES: Final = frozenset(("a", "an", "the", "my", "our", "their", "some", "to", "very", "really", "using", "use"))
 # Things of which one replaces the other.
 _CONTRASTS: Final = tuple(
-    frozenset(one.split("/"))
-    for one in (
+    frozenset(pair.split("/"))
+    for pair in (
         "tabs/spaces", "tea/coffee", "dark/light", "dark mode/light mode", "single quotes/double quotes",
         "metric/imperial", "metric units/imperial units", "celsius/fahrenheit", "merge/rebase", "merging/rebasing",
         "short answers/long answers", "brief answers/detailed answers", "mornings/evenings", "vim/emacs/neovim",
@@ -255,7 +255,7 @@ def memory_of(candidate: FactCandidate, scope: Scope, session_id: str, now: floa
     tags = (
         *((TRAIT,) if candidate.trait else ()),
         *((ABOUT + candidate.slot,) if candidate.slot else ()),
-        *(ENDS + one for one in candidate.ends),
+        *(ENDS + slot for slot in candidate.ends),
     )
     return Memory(
         memory_id_of(scope, candidate.text, sources),

@@ -300,8 +300,8 @@ class LearningContext(NamedTuple):
 
     def first_and_last(self, memory: Memory) -> tuple[int, int] | None:
         """Return the first and the last message of this session that say a memory, `None` if none does."""
-        here = [one for one in memory.sources if one.session_id == self.session_id and not one.path]
-        return (min(one.first_seq for one in here), max(one.last_seq for one in here)) if here else None
+        here = [source for source in memory.sources if source.session_id == self.session_id and not source.path]
+        return (min(source.first_seq for source in here), max(source.last_seq for source in here)) if here else None
 
 
 class SkippedFact(NamedTuple):
@@ -341,7 +341,7 @@ def learned(candidates: Sequence[FactCandidate], store: MemoryStore, place: Lear
         StoreError: the store failed.
     """
     # Of what a message says twice, with something else between, the last counts.
-    own = {place.memory(one).memory_id: one for one in reversed(candidates)}
+    own = {place.memory(candidate).memory_id: candidate for candidate in reversed(candidates)}
     own = dict(reversed(own.items()))
     known = {memory.memory_id for memory in store.get(list(own))}
     gone = store.forgotten(list(own))
@@ -361,7 +361,7 @@ def _comparable(candidates: Sequence[FactCandidate], store: MemoryStore, place: 
         is_all = is_all and len(listed) < NEWEST
         found |= {memory.memory_id: memory for memory in listed}
     for candidate in () if is_all else candidates:
-        ids = [one for one in _ids(store, candidate.text, place, SEARCHED) if one not in found]
+        ids = [memory_id for memory_id in _ids(store, candidate.text, place, SEARCHED) if memory_id not in found]
         found |= {memory.memory_id: memory for memory in store.get(ids)}
     return found.values()
 
@@ -683,9 +683,11 @@ class FactReader:
         Raises:
             StoreError: it could not be forgotten.
         """
-        seqs = {one.first_seq for one in held} - {one.first_seq for one in self._without_forgotten(held)}
+        seqs = {candidate.first_seq for candidate in held} - {
+            candidate.first_seq for candidate in self._without_forgotten(held)
+        }
         gone = self.memories.forget_messages(self.session_id, sorted(seqs), WITH_MESSAGES) if seqs else []
-        result = result._replace(memories=tuple(one for one in result.memories if one.memory_id not in gone))
+        result = result._replace(memories=tuple(memory for memory in result.memories if memory.memory_id not in gone))
         sentences = {candidate.text: candidate.sentence or candidate.text for candidate in held}
         # The host learns of each standing order once, and can forget it if it is none.
         for memory in result.memories:

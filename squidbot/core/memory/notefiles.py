@@ -43,12 +43,12 @@ def notes_in(value: object, place: str) -> list[Note]:
         return [note for category, texts in value.items() for note in _under(str(category), texts, place)]
     if not isinstance(value, list):
         raise ConfigError(f"{place}: expected a list of notes, each a string, or content, category and timestamp")
-    return [_note(one, f"{place}: note {number}") for number, one in enumerate(value, 1)]
+    return [_note(note, f"{place}: note {number}") for number, note in enumerate(value, 1)]
 
 
 def as_values(notes: Iterable[Note]) -> list[dict[str, str]]:
     """Return notes as a file says them."""
-    return [dict(_fields(one)) for one in notes]
+    return [dict(_fields(note)) for note in notes]
 
 
 def _fields(note: Note) -> Iterator[tuple[str, str]]:
@@ -60,8 +60,8 @@ def _fields(note: Note) -> Iterator[tuple[str, str]]:
 
 
 def _under(category: str, texts: object, place: str) -> Iterator[Note]:
-    for number, one in enumerate(texts if isinstance(texts, list) else [texts], 1):
-        note = _note(one, f"{place}: note {number} of {category}")
+    for number, text in enumerate(texts if isinstance(texts, list) else [texts], 1):
+        note = _note(text, f"{place}: note {number} of {category}")
         yield note if note.category else note._replace(category=category)
 
 

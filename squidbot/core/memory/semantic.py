@@ -195,7 +195,7 @@ class SemanticStore:
             batch = self._batch(model, after, total) if done < total else []
             if not batch:
                 break
-            self._put(embedder, [each for each in batch if each.memory_id not in self._refused])
+            self._put(embedder, [memory for memory in batch if memory.memory_id not in self._refused])
             after, done = batch[-1].memory_id, done + len(batch)
             if told is not None:
                 told(min(done, total), total)
@@ -227,8 +227,8 @@ class SemanticStore:
             if self._is_file_gone:
                 self._or_words(opened.nearest.save)
             opened.nearest.close()
-        for one in (opened.embedder if opened else None, self._store):
-            close = getattr(one, "close", None)
+        for part in (opened.embedder if opened else None, self._store):
+            close = getattr(part, "close", None)
             if callable(close):
                 close()
 
@@ -236,7 +236,7 @@ class SemanticStore:
         embedder, nearest = self.opened()
         waiting = self._store.newest_without(embedder.name, SEARCH_MEMORIES + 1)
         if len(waiting) <= SEARCH_MEMORIES:
-            self._put(embedder, [each for each in waiting if each.memory_id not in self._refused])
+            self._put(embedder, [memory for memory in waiting if memory.memory_id not in self._refused])
         asked = self._asked
         if asked[0] != query:  # facts and files are searched one behind the other
             asked = self._asked = query, _vectors(embedder, [query])[0]
@@ -248,7 +248,7 @@ class SemanticStore:
 
     def _near(self, memories: Sequence[Memory], view: View) -> dict[str, dict[str, float]]:
         embedder, nearest = self.opened()
-        vectors = _vectors(embedder, [vector_text(each) for each in memories])
+        vectors = _vectors(embedder, [vector_text(memory) for memory in memories])
         made = {each.memory_id: vector for each, vector in zip(memories, vectors, strict=True)}
         self._store.put_vectors(embedder.name, embedder.dimensions, made)
         return {name: nearest.search(vector, view, limit=NEAREST) for name, vector in made.items()}
@@ -263,7 +263,7 @@ class SemanticStore:
             return
         made: Mapping[str, tuple[float, ...]]
         try:
-            vectors = _vectors(embedder, [vector_text(each) for each in memories])
+            vectors = _vectors(embedder, [vector_text(memory) for memory in memories])
             made = {each.memory_id: vector for each, vector in zip(memories, vectors, strict=True)}
         except (ContextOverflowError, LLMError) as error:
             if isinstance(error, LLMError) and error.kind != "unusable":
@@ -272,8 +272,8 @@ class SemanticStore:
                 self._refused.add(memories[0].memory_id)
                 self._tell(f"memory {memories[0].memory_id} has no vector: {error}")
                 return
-            for each in memories:
-                self._put(embedder, [each])
+            for memory in memories:
+                self._put(embedder, [memory])
             return
         self._store.put_vectors(embedder.name, embedder.dimensions, made)
 
@@ -336,9 +336,9 @@ def _vectors(embedder: Embedder, texts: Sequence[str]) -> list[tuple[float, ...]
         LLMError: there are none, or they are not what they have to be.
     """
     vectors = embedder.embed(texts)
-    if len(vectors) != len(texts) or any(len(each) != embedder.dimensions for each in vectors):
+    if len(vectors) != len(texts) or any(len(vector) != embedder.dimensions for vector in vectors):
         raise LLMError("unusable", f"{embedder.name!a:.80} returned too few vectors, or vectors of another length")
     try:
-        return [unit(each) for each in vectors]
+        return [unit(vector) for vector in vectors]
     except ValueError as error:
         raise LLMError("unusable", f"{embedder.name!a:.80}: {error}") from error

@@ -295,14 +295,14 @@ class Memories:
         has_files = asked.category in _OF_FILES and bool(self.store.listed(self.view.of(CARDS), limit=1))
         views = [*([] if asked.tag else [self.view]), *([self.view.of(FILES)] if has_files else [])]
         try:
-            found = [self.store.search(asked.query, each, limit=limit, now=now, past=asked.past) for each in views]
+            found = [self.store.search(asked.query, view, limit=limit, now=now, past=asked.past) for view in views]
         except ValueError as error:
             raise RecallError(str(error)) from error
         ranked = [self._relevant(hits, now) for hits in found]
         # Facts and chunks take turns: a fact is a line, a chunk a paragraph that has more of any query.
         memories = [
             memory
-            for memory in distinct(one for pair in zip_longest(*ranked) for one in pair if one)
+            for memory in distinct(memory for pair in zip_longest(*ranked) for memory in pair if memory)
             if asked.category in (None, memory.category) and asked.tag in {"", *memory.tags}
         ]
         memories = self.chosen(asked.query, memories) if self.chosen else memories
@@ -369,7 +369,7 @@ class Memories:
         now: float,
         scores: Mapping[str, float],
     ) -> MemoryPage:
-        versions = self._seen(other for one in memories for other in (one.supersedes, one.superseded_by))
+        versions = self._seen(other for memory in memories for other in (memory.supersedes, memory.superseded_by))
         others = {memory.memory_id: memory for memory in versions}
         formatter = MemoryFormatter(self.meter, now, self.session_id, others, scores)
         page = formatter.page(memories, self.limit_tokens, frame, most=asked.limit)
@@ -485,7 +485,7 @@ def among_nearest(found: Mapping[str, Mapping[str, float]]) -> Callable[[Memory,
     def near(one: Memory, other: Memory) -> float:
         first = found.get(one.memory_id, {}).get(other.memory_id)
         second = found.get(other.memory_id, {}).get(one.memory_id)
-        known = [each for each in (first, second) if each is not None]
+        known = [cosine for cosine in (first, second) if cosine is not None]
         return max(0.0, *known) if known else alike(one, other)
 
     return near

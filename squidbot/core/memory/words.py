@@ -582,13 +582,13 @@ def _table() -> dict[str, tuple[Synonym, ...]]:
         for word in (subject, *rest.split()):
             words.setdefault(stem(word), word)
         head = stem(subject)
-        fellows = [each for each in dict.fromkeys(map(stem, rest.split())) if each != head]
-        for each in fellows:
-            near.setdefault(head, {})[each] = SUBJECT
-            near.setdefault(each, {})[head] = SUBJECT
+        fellows = [fellow for fellow in dict.fromkeys(map(stem, rest.split())) if fellow != head]
+        for fellow in fellows:
+            near.setdefault(head, {})[fellow] = SUBJECT
+            near.setdefault(fellow, {})[head] = SUBJECT
             for other in fellows:
-                if other != each:
-                    near[each].setdefault(other, FELLOW)
+                if other != fellow:
+                    near[fellow].setdefault(other, FELLOW)
     return {
         word: tuple(Synonym(other, value, words[other]) for other, value in others.items())
         for word, others in near.items()

@@ -577,7 +577,7 @@ class _MessageReader:
             weights = _REMARK_WEIGHTS if message.calls else _ANSWER_WEIGHTS if self.tools else _CHAT_WEIGHTS
             line = self.reading.lines[key] = _said(text, weights)
             names.update((name, None) for text in (line.head, *line.units) for name in names_in(text))
-        for call in (one for one in message.calls if one.id not in self.passed):
+        for call in (call for call in message.calls if call.id not in self.passed):
             action = self._called(call)
             texts = action.name, *_flat(action.leaves), *json_lines(action.arguments)
             names.update((name, None) for text in texts for _, name in find_literals(text))
@@ -606,11 +606,11 @@ class _MessageReader:
 
     def _marked(self, lines: Sequence[MarkedLine]) -> dict[str, None]:
         """Take in that files were made, as the last that was done with each; return the names in marked lines."""
-        for said in (one.said for one in lines if one.marker == ARTIFACT):
-            target = target_of([("path", word.strip("`'\"*,;:()")) for word in said.split()])
-            line = self._line(f"file {target}" if target else f"made {said[:_HEAD_CHARS]}")
-            line.head, line.weight, line.path = clip(one_line(said), _HEAD_CHARS), _CHANGED_FILE_WEIGHT, target
-        return dict.fromkeys(name for one in lines for _, name in find_literals(one.line))
+        for text in (line.said for line in lines if line.marker == ARTIFACT):
+            target = target_of([("path", word.strip("`'\"*,;:()")) for word in text.split()])
+            line = self._line(f"file {target}" if target else f"made {text[:_HEAD_CHARS]}")
+            line.head, line.weight, line.path = clip(one_line(text), _HEAD_CHARS), _CHANGED_FILE_WEIGHT, target
+        return dict.fromkeys(name for line in lines for _, name in find_literals(line.line))
 
     def _line(self, subject: str) -> NoteLine:
         """Return the line of a subject, moved behind all others."""
@@ -817,7 +817,7 @@ def extract(  # noqa: PLR0913 - one keyword for each thing that a caller may kno
     """
     covered = known
     if users_verbatim:
-        covered = known.union(*(literals_of(bounded(said.text)) for said in messages if said.role == "user"))
+        covered = known.union(*(literals_of(bounded(message.text)) for message in messages if message.role == "user"))
     calls = sum(len(message.calls) for message in messages)
     last_seq = first_seq + max(0, len(messages) - 1)
     header = f"Notes on messages {first_seq}-{last_seq} ({calls} tool calls), by rule, in order:"

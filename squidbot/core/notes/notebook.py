@@ -297,8 +297,8 @@ class Notebook:
     def runs(self, after_seq: int) -> tuple[NoteBlock, ...]:
         """Return the blocks behind `after_seq`, oldest first: what is kept of each makes a note of its own."""
         self._opened()
-        kept = [one for one in self.pending if one.first_seq > after_seq]
-        return tuple(NoteBlock(one.first_seq, one.last_seq, one.tokens) for one in kept)
+        kept = [fragment for fragment in self.pending if fragment.first_seq > after_seq]
+        return tuple(NoteBlock(fragment.first_seq, fragment.last_seq, fragment.tokens) for fragment in kept)
 
     def took(self, steps: Sequence[Step]) -> NoteBlock:
         """Read steps as a block that is noted for the first time; the same steps are read once in an event."""
@@ -316,7 +316,9 @@ class Notebook:
         """Return notes on a block; what `standing`, the parts in front of them, says already is not said again."""
         self._opened()
         place = run.first_seq, run.last_seq
-        fragment = self.fresh.get(place) or next(one for one in self.pending if (one.first_seq, one.last_seq) == place)
+        fragment = self.fresh.get(place) or next(
+            fragment for fragment in self.pending if (fragment.first_seq, fragment.last_seq) == place
+        )
         whole = replace(fragment, reading=self.readings.get(place, fragment.reading))
         return self._summary(whole, place, standing, limit_tokens, level)
 
@@ -361,7 +363,7 @@ class Notebook:
         self.readings.clear()
         self.reached.clear()
         self.ledger = merged or self._through(merged_through)
-        self.pending = [one for one in self.pending if one.last_seq > merged_through]
+        self.pending = [fragment for fragment in self.pending if fragment.last_seq > merged_through]
         if self.ledger.fragments - self.snapshot >= SNAPSHOT_FRAGMENTS:
             records.append(self._kept())
         return tuple(records)
@@ -509,11 +511,11 @@ def rewound(notes: Notebook, then: tuple[int, int], merged_through: int) -> tupl
         return ()
     ledger = _ledger(notes, then[0])
     chain: list[Fragment] = []
-    for one in _fragments(notes, ledger.fragments, then[1]):
-        if ledger.last_seq < one.last_seq <= merged_through:
-            ledger = ledger.taking(one)
+    for fragment in _fragments(notes, ledger.fragments, then[1]):
+        if ledger.last_seq < fragment.last_seq <= merged_through:
+            ledger = ledger.taking(fragment)
         else:
-            chain.append(one)
+            chain.append(fragment)
     return LEDGER.record(ledgers, replace(ledger, fragments=fragments)), *FRAGMENT.records(chain, fragments)
 
 
@@ -556,14 +558,17 @@ def retold(notes: Notebook, shelf: SessionContext, gone: AbstractSet[int]) -> tu
         DamagedStoreError: what is stored can't be read.
     """
     ledger, pending = notes.held()
-    known = {(one.first_seq, one.last_seq): one for one in FRAGMENT.all(notes.transcripts, notes.session_id)}
+    known = {
+        (fragment.first_seq, fragment.last_seq): fragment
+        for fragment in FRAGMENT.all(notes.transcripts, notes.session_id)
+    }
     merged = Ledger()
     for run in ledger.runs():
         merged = merged.taking(_fragment(notes, shelf, (run.first_seq, run.last_seq), known, gone))
     ledgers, fragments = notes.counts()
     # A ledger that no longer reaches as far back has counted, and faded, what it took in before.
     kept = replace(merged, fragments=fragments, last_seq=max(merged.last_seq, ledger.last_seq))
-    chain = [_fragment(notes, shelf, (one.first_seq, one.last_seq), known, gone) for one in pending]
+    chain = [_fragment(notes, shelf, (fragment.first_seq, fragment.last_seq), known, gone) for fragment in pending]
     return LEDGER.record(ledgers, kept), *FRAGMENT.records(chain, fragments)
 
 

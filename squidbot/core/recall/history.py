@@ -254,7 +254,7 @@ class PageMaker:
     def _framed(self, blocks: Sequence[_PageBlock], following: int, next_offset: int) -> str:
         first, last = blocks[0].row, blocks[-1].row
         ids = named(self.run.first_seq, blocks[-1].piece.seq)
-        text = fence(f"recalled {ids}", self._about(first.time, last.time), "\n".join(one.text for one in blocks))
+        text = fence(f"recalled {ids}", self._about(first.time, last.time), "\n".join(block.text for block in blocks))
         if following > self.run.last_seq:
             return text
         offset = f" offset {next_offset}" if next_offset else ""

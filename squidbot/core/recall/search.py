@@ -282,7 +282,7 @@ def _strings(root: object) -> Iterator[str]:
         if isinstance(value, dict):
             rest += reversed(list(_entries(value, given=given)))
         elif isinstance(value, list):
-            rest += ((each, given) for each in reversed(value))
+            rest += ((item, given) for item in reversed(value))
         elif isinstance(value, str):
             yield value
         elif given and type(value) in {int, float}:
@@ -379,7 +379,7 @@ def best(query: SearchQuery, postings: Postings, limit: int, after: SearchMatch 
     if limit <= 0:
         return []
     candidates = _candidates(query, postings)
-    ranked = (each for each in _ranked(candidates, postings) if after is None or _order(each) > _order(after))
+    ranked = (match for match in _ranked(candidates, postings) if after is None or _order(match) > _order(after))
     page = list(islice(_kept(query, postings, ranked), limit))
     if candidates.rest and len(page) < limit:
         others = _others(candidates.rest, postings, candidates.seqs, after)
@@ -426,12 +426,12 @@ def _weights(
     messages = base.postings.messages
     whole = set[int]()
     if base.is_cut and len(counted) > 1:
-        whole = base.newest((*base.required, *(each.word for each in counted)))
-    weights = [(each.weight(messages), set[int]()) for each in known if not each.is_found()]
-    for each in counted:
-        is_known = each.is_complete or base.base == [each.word]
-        having = set(each.hits) if is_known else base.newest((*base.base, each.word))
-        weights.append((each.weight(messages), whole | having))
+        whole = base.newest((*base.required, *(hits.word for hits in counted)))
+    weights = [(hits.weight(messages), set[int]()) for hits in known if not hits.is_found()]
+    for hits in counted:
+        is_known = hits.is_complete or base.base == [hits.word]
+        having = set(hits.hits) if is_known else base.newest((*base.base, hits.word))
+        weights.append((hits.weight(messages), whole | having))
     return weights, whole
 
 
@@ -446,24 +446,24 @@ def _drivers(found: Sequence[_WordHits]) -> list[_WordHits]:
     """Return the rarest word, and the next ones as long as all their messages are candidates."""
     drivers: list[_WordHits] = []
     total = 0.0
-    for each in found:
-        total += each.messages
+    for hits in found:
+        total += hits.messages
         if drivers and total > CANDIDATES:
             break
-        drivers.append(each)
+        drivers.append(hits)
     return drivers
 
 
 def _counted(found: Sequence[_WordHits], drivers: int, messages: int) -> list[_WordHits]:
     """Return the words that count: the drivers, and the rarest others unless they are common."""
     most = max(messages * COMMON_FRACTION, found[0].messages * TIMES_RARER) if found else 0.0
-    others = [each for each in found[drivers:] if each.is_complete or each.messages <= most]
+    others = [hits for hits in found[drivers:] if hits.is_complete or hits.messages <= most]
     return [*found[:drivers], *others[:CHECKED_WORDS]]
 
 
 def _any_of(known: Iterable[_WordHits]) -> list[Word]:
     """Return the one word that each of these is a form of; none for none."""
-    alternatives = tuple(alternative for each in known for alternative in each.word)
+    alternatives = tuple(alternative for hits in known for alternative in hits.word)
     return [alternatives] if alternatives else []
 
 
@@ -509,7 +509,7 @@ def _kept(query: SearchQuery, postings: Postings, found: Iterable[SearchMatch]) 
         return
     rest = iter(found)
     while some := list(islice(rest, READ_TEXTS)):
-        payloads = postings.payloads([each.seq for each in some])
+        payloads = postings.payloads([match.seq for match in some])
         yield from (each for each, payload in zip(some, payloads, strict=True) if _has_all(payload, query.phrases))
 
 
