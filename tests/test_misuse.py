@@ -87,7 +87,7 @@ RIGHT: dict[str, dict[str, object]] = {
     "ReportingJournal.latest": {},
 }
 # What ends an engine, what watches devices, and what others of ours ask.
-PASSED = {"Engine.close", "Engine.watch_memory", "Memories.untold", "Memories.one", "DocumentSources.of"}
+PASSED = {"Engine.close", "Engine.watch_memory", "Memories.hidden", "Memories.find", "DocumentSources.of"}
 SETTINGS = {"window": {"default": 1_000_000}, "memory": {"write": True}, "goals": {"tool": True}}
 
 

@@ -67,8 +67,8 @@ class ContextEngine:
 
         Messages are recorded as those of `scope`; None: as those before them.
         """
-        shelf = self._shelf(session_id, meter)._replace(scope=scope)
-        return CoreSession(shelf, window, settings, self._observer, self._retention)
+        context = self._context(session_id, meter)._replace(scope=scope)
+        return CoreSession(context, window, settings, self._observer, self._retention)
 
     def window(self, session_id: str) -> ContextWindow | None:
         """Return the window that a session was last written to under; None where nothing was.
@@ -84,7 +84,7 @@ class ContextEngine:
         from squidbot.core.recall.history import History  # noqa: PLC0415 - a third of the core, which no turn needs
 
         turns = MessageSearch(self._transcripts, session.session_id, self._codecs.__getitem__)
-        return History(session, self._shelf(session.session_id, meter), self._observer, turns.found)
+        return History(session, self._context(session.session_id, meter), self._observer, turns.found)
 
     def remove_facts(self, session_id: str, meter: Meter, facts: FactRetraction) -> Retraction | None:
         """Take facts out of all that a session has told of them; None where it told none.
@@ -94,7 +94,7 @@ class ContextEngine:
         Raises:
             StoreError: nothing was taken out.
         """
-        gone = remove_facts(self._shelf(session_id, meter), facts)
+        gone = remove_facts(self._context(session_id, meter), facts)
         if gone is not None and self._observer is not None:
             self._observer.notify(Event(FORGOTTEN, session_id, facts.reason))
         return gone
@@ -119,10 +119,10 @@ class ContextEngine:
 
         jobs = jobs or SummarySettings()
         self._tries = self._tries or Backoff(jobs.backoff_seconds, MOST_FAILURES)
-        shelf = self._shelf(session_id, meter)
-        return SummaryQueue(shelf, window, settings, jobs, self._tries, self._observer)
+        context = self._context(session_id, meter)
+        return SummaryQueue(context, window, settings, jobs, self._tries, self._observer)
 
-    def _shelf(self, session_id: str, meter: Meter) -> SessionContext:
+    def _context(self, session_id: str, meter: Meter) -> SessionContext:
         return SessionContext(
             session_id, self._transcripts, self._summaries, Renderer(meter, self._codecs), wait=self._wait
         )

@@ -97,8 +97,8 @@ class JournalEntry:
     @property
     def entry_id(self) -> str:
         """What it is known by where it was told: whose it is, of which session, and when; none of its words."""
-        told = json.dumps([self.agent_id, self.run_id, self.source_session, self.time])
-        return f"j-{blake2b(told.encode(), digest_size=8).hexdigest()}"
+        identity = json.dumps([self.agent_id, self.run_id, self.source_session, self.time])
+        return f"j-{blake2b(identity.encode(), digest_size=8).hexdigest()}"
 
     @property
     def day(self) -> str:
@@ -106,9 +106,9 @@ class JournalEntry:
         return day_of(self.time)
 
 
-def is_entry(told: str) -> bool:
+def is_entry(entry_id: str) -> bool:
     """Return whether an id is an entry's (`JournalEntry.entry_id`), and not that of a fact."""
-    return _ENTRY_ID.fullmatch(told) is not None
+    return _ENTRY_ID.fullmatch(entry_id) is not None
 
 
 def day_of(time: float) -> str:
@@ -199,7 +199,7 @@ class JournalSpan(NamedTuple):
     first_seq: int = 0
 
     @property
-    def said(self) -> list[Message]:
+    def new_messages(self) -> list[Message]:
         """Those that say something new: nothing that was brought back or forgotten."""
         return [message for message in self.messages if message.category not in _PASSED and message.role != "system"]
 
@@ -210,19 +210,19 @@ def by_rule(stretch: JournalSpan, about: JournalEntry, counter: TokenCounter) ->
     Decisions, checkpoints and next steps are lines that are marked as such; files are those that a tool changed, and
     errors what tools failed with at last. The same messages give the same entry.
     """
-    said = stretch.said
-    if not any(message.text.strip() or message.calls for message in said):
+    messages = stretch.new_messages
+    if not any(message.text.strip() or message.calls for message in messages):
         return None
-    marked = {marker: _marked(said, marker) for marker in (CHECKPOINT, DECISION, NEXT)}
+    marked = {marker: _marked(messages, marker) for marker in (CHECKPOINT, DECISION, NEXT)}
     following = marked[NEXT][-NEWEST_LINES:]
     return replace(
         about,
-        summary=_summary(stretch, said, counter),
+        summary=_summary(stretch, messages, counter),
         decisions=_each((*about.decisions, *marked[DECISION])),
         progress=_each((*about.progress, *marked[CHECKPOINT])),
-        open_questions=_each((*about.open_questions, *following, *filter(None, [question_of(said)]))),
-        files_touched=_each(filter(None, (changed_file(call) for message in said for call in message.calls))),
-        errors=_failed(said),
+        open_questions=_each((*about.open_questions, *following, *filter(None, [question_of(messages)]))),
+        files_touched=_each(filter(None, (changed_file(call) for message in messages for call in message.calls))),
+        errors=_failed(messages),
     )
 
 
@@ -233,9 +233,9 @@ def question_of(messages: Sequence[Message]) -> str:
     return messages[-1].text.strip().splitlines()[-1][-QUESTION_CHARS:]
 
 
-def _marked(said: Sequence[Message], marker: str) -> tuple[str, ...]:
+def _marked(messages: Sequence[Message], marker: str) -> tuple[str, ...]:
     """Return what lines say that are marked so; of a user's message his own words alone."""
-    lines = (line for message in said if _speaks(message) for line in counted_lines(message.role, message.text))
+    lines = (line for message in messages if _speaks(message) for line in counted_lines(message.role, message.text))
     return _each(line.said for line in lines if line.marker == marker)
 
 
@@ -247,7 +247,7 @@ def _each(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
 
 
-def _summary(stretch: JournalSpan, said: Sequence[Message], counter: TokenCounter) -> str:
+def _summary(stretch: JournalSpan, messages: Sequence[Message], counter: TokenCounter) -> str:
     """Return the notes by rule without the line that says so, else the newest words."""
     notes = extract(
         stretch.messages,
@@ -256,12 +256,12 @@ def _summary(stretch: JournalSpan, said: Sequence[Message], counter: TokenCounte
         users_verbatim=False,
         first_seq=stretch.first_seq,
     )
-    told = notes.text.partition("\n")[2]
-    if told:
-        return told
+    text = notes.text.partition("\n")[2]
+    if text:
+        return text
     newest = [
         one_line(message.text) or message.calls[0].name
-        for message in reversed(said)
+        for message in reversed(messages)
         if message.text.strip() or message.calls
     ]
     return clip("; ".join(reversed([*islice(newest, 2)])), WORDS_CHARS)
@@ -385,10 +385,10 @@ def _shown(stretch: JournalSpan, redacted: Callable[[str], str]) -> str:
 
 
 def _answer_lines(stretch: JournalSpan, redacted: Callable[[str], str]) -> Iterator[str]:
-    for message in reversed(stretch.said):
+    for message in reversed(stretch.new_messages):
         calls = (f"[calls {call.name} {call.arguments}]" for call in message.calls)
-        said = redacted("\n".join(filter(None, (message.text, *calls))))
-        yield f"{message.role}: {clip(one_line(said), MESSAGE_CHARS)}"
+        text = redacted("\n".join(filter(None, (message.text, *calls))))
+        yield f"{message.role}: {clip(one_line(text), MESSAGE_CHARS)}"
 
 
 def _object(text: str) -> str:

@@ -133,15 +133,15 @@ class LastRequest(NamedTuple):
 
     def told_of(self, sections: Sequence[Section]) -> LastRequest:
         """Return the past in which the model has been told these sections; of memory's own it is told no change."""
-        told = [section for section in sections if not section.is_remembered]
-        return self._replace(told=tuple((section.name, digest(section.text)) for section in told))
+        announced = [section for section in sections if not section.is_remembered]
+        return self._replace(told=tuple((section.name, digest(section.text)) for section in announced))
 
     def news(self, sections: Sequence[Section]) -> str | None:
         """Return the text that tells what of the head differs from what the model was told; None for nothing."""
-        told = dict(self.told)
-        changed = [section for section in sections if told.pop(section.name, None) != digest(section.text)]
+        announced = dict(self.told)
+        changed = [section for section in sections if announced.pop(section.name, None) != digest(section.text)]
         lines = [f"[{section.name} is now:]\n{section.text}" for section in changed]
-        lines.extend(f"[{name} no longer holds]" for name in told)
+        lines.extend(f"[{name} no longer holds]" for name in announced)
         return "\n".join(lines) or None
 
     @property
@@ -172,14 +172,14 @@ class LastRequest(NamedTuple):
     def record(self, usage: Usage | None) -> Record:
         """Return the record of the request, with what its provider reported."""
         fields = zip(self._fields, _USUAL, self, strict=True)
-        said: dict[str, object] = {
+        body: dict[str, object] = {
             name: value for name, usual, value in fields if value != usual and name not in _UNSTORED
         }
         if self.bills.reports:
-            said["bills"] = self.bills.to_json()
+            body["bills"] = self.bills.to_json()
         if usage:
-            said["usage"] = [usage.input_tokens, usage.output_tokens, usage.cached_tokens]
-        return Record(REQUEST, self.number, json.dumps(said, separators=(",", ":")))
+            body["usage"] = [usage.input_tokens, usage.output_tokens, usage.cached_tokens]
+        return Record(REQUEST, self.number, json.dumps(body, separators=(",", ":")))
 
     @classmethod
     def of(cls, record: Record) -> LastRequest:
@@ -198,18 +198,18 @@ _USUAL = tuple({**LastRequest._field_defaults, "cost": None}.values())
 def _read(text: str) -> LastRequest:
     """Return the past that stands in a JSON text; what most requests have in common is left out there."""
     body = json.loads(text)
-    said = {name: value for name, value in body.items() if name in LastRequest._field_defaults}
-    told = tuple((str(name), str(text)) for name, text in body.get("told", ()))
-    made = {
+    known = {name: value for name, value in body.items() if name in LastRequest._field_defaults}
+    sections = tuple((str(name), str(text)) for name, text in body.get("told", ()))
+    fields = {
         "cost": Cost(*body["cost"]),
         "outside": Cost(*body.get("outside", NOTHING)),
         "limit": Cost(*body.get("limit", NOTHING)),
-        "told": told,
+        "told": sections,
         "rungs": tuple(map(str, body.get("rungs", ()))),
         "bills": UsageCalibration.from_json(body.get("bills", [])),
         "reserve": Reserve(*body["reserve"]) if "reserve" in body else None,
     }
-    return LastRequest(**{**said, **made})
+    return LastRequest(**{**known, **fields})
 
 
 REQUESTS = RecordKind(REQUEST, _read, tuple)
@@ -249,7 +249,7 @@ def _seal(parts: tuple[Part, ...]) -> str:
 
 
 def _sealed(part: Part) -> list[object]:
-    said: list[object] = [
+    fields: list[object] = [
         part.kind,
         part.role,
         part.first_seq,
@@ -260,7 +260,7 @@ def _sealed(part: Part) -> list[object]:
         part.result_ids,
     ]
     # Most have no label, and older records know of none.
-    return [*said, part.label] if part.label else said
+    return [*fields, part.label] if part.label else fields
 
 
 # A call asks several times for the same: system text and tools, of tens of kilobytes.

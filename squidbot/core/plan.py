@@ -259,16 +259,16 @@ class PlanRecord:
 
     def to_json(self) -> str:
         """Return the plan as JSON text: what is as usual left out, verbatim messages as steps from one to the next."""
-        said = {
+        body = {
             field.name: getattr(self, field.name)
             for field in fields(self)
             if getattr(self, field.name) != field.default
         }
         spelled = (segment._replace(verbatim=_steps(segment)) for segment in self.segments)
-        said["segments"] = [segment if segment.limits else segment[:-1] for segment in spelled]
+        body["segments"] = [segment if segment.limits else segment[:-1] for segment in spelled]
         if self.sections:
-            said["sections"] = [section if section.memories else section[:2] for section in self.sections]
-        return json.dumps(said, separators=(",", ":"), default=astuple)
+            body["sections"] = [section if section.memories else section[:2] for section in self.sections]
+        return json.dumps(body, separators=(",", ":"), default=astuple)
 
     @classmethod
     def from_json(cls, body: str) -> PlanRecord:

@@ -186,12 +186,12 @@ class HistorySettings:
         """
         high = self.high_fraction if own.get("read_price", self.read_price) else max(self.high_fraction, FREE_READ_HIGH)
         high = own.get("high_fraction", high)  # type: ignore[assignment]  # a float, under its own name
-        made: dict[str, object] = {"high_fraction": high}
+        changes: dict[str, object] = {"high_fraction": high}
         if window is not None and tiers:
-            made |= _of_tier(window.window_tokens, high)
+            changes |= _of_tier(window.window_tokens, high)
         if window is not None and layout:
-            made |= _of_layout(window)
-        return replace(self, **{**made, **own})  # type: ignore[arg-type]  # whoever sets them has checked each
+            changes |= _of_layout(window)
+        return replace(self, **{**changes, **own})  # type: ignore[arg-type]  # whoever sets them has checked each
 
     def block_max_tokens(self, room_tokens: int) -> int:
         """Return the size that closes a session block, in tokens."""

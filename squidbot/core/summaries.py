@@ -25,7 +25,7 @@ from squidbot.core.notes.extract import find_literals, literals_of, read
 from squidbot.core.notes.notebook import Notebook
 from squidbot.core.plan import NoteBlock, Representation
 from squidbot.core.prompts import MODES
-from squidbot.core.recall.search import telling, terms
+from squidbot.core.recall.search import content_words, terms
 from squidbot.core.text import stamp
 from squidbot.core.transcript.records import append
 from squidbot.core.view.current import load
@@ -87,7 +87,7 @@ class SummarySlot(NamedTuple):
 
 
 def slots_of(  # noqa: PLR0913, PLR0917  # all that a compaction would know
-    shelf: SessionContext,
+    context: SessionContext,
     settings: HistorySettings,
     notes: Notebook,
     stored: CurrentView,
@@ -105,7 +105,7 @@ def slots_of(  # noqa: PLR0913, PLR0917  # all that a compaction would know
         return []
     # The steps that no note stands for yet.
     cut = [block.segment for block in stored.blocks if block.segment.representation is Representation.SLIMMED]
-    slimmed = steps_of(shelf.read(cut[0].first_seq, cut[-1].last_seq)) if cut else []
+    slimmed = steps_of(context.read(cut[0].first_seq, cut[-1].last_seq)) if cut else []
     steps = (*slimmed, *stored.tail.steps)
     scene = CompactionInput(room, stored.blocks, (), steps, stored.messages, frozenset(), (), stored.turn)
     finder = _SlotFinder(
@@ -459,7 +459,7 @@ def _is_named(name: str, answer: str) -> bool:
 
 
 def _shares_words(answer: str, source: str) -> bool:
-    words = [word for word in telling(answer) if word[0][0] not in _STOP_WORDS]
+    words = [word for word in content_words(answer) if word[0][0] not in _STOP_WORDS]
     known = terms(source)
     shared = sum(any(known.issuperset(form) for form in word) for word in words)
     return shared >= min(_LEAST_WORDS, len(words)) and shared > _WORDS_FRACTION * len(words)
@@ -655,7 +655,7 @@ class SummaryQueue:
 
     def __init__(  # noqa: PLR0913, PLR0917  # what a session is made of, and what tasks need beside it
         self,
-        shelf: SessionContext,
+        context: SessionContext,
         window: ContextWindow,
         history: HistorySettings,
         settings: SummarySettings,
@@ -669,7 +669,7 @@ class SummaryQueue:
         """
         if settings.mode:
             check_mode(settings.mode, settings.keeps)
-        self._shelf = shelf
+        self._context = context
         self._window = window
         self._history = history
         self._settings = settings
@@ -734,21 +734,21 @@ class SummaryQueue:
     # -- what is due ------------------------------------------------------------------------------------------
 
     def _slots(self, now: float | None, every: frozenset[str]) -> list[SummarySlot]:
-        shelf, window = self._shelf, self._window
-        stored = load(shelf, window.window_tokens, window.window_id)
+        context, window = self._context, self._window
+        stored = load(context, window.window_tokens, window.window_id)
         if not stored.messages or stored.opened:
             return []  # another window begins with the next request: what it shows is not known before
         last_request = self._last_request()
         notes = Notebook(
-            shelf.session_id, shelf.renderer, shelf.transcripts, shelf.summaries, not self._history.keeps_users
+            context.session_id, context.renderer, context.transcripts, context.summaries, not self._history.keeps_users
         )
         # What history may cost beside what opens the transcript and what came with the newest request.
         limit = limit_as_before(window, self._history, last_request)
         room = limit.less(spent(stored.lead)).less(last_request.outside)
-        return slots_of(shelf, self._history, notes, stored, room, now, every=every)
+        return slots_of(context, self._history, notes, stored, room, now, every=every)
 
     def _last_request(self) -> LastRequest:
-        last = self._shelf.transcripts.last_record(self._shelf.session_id, REQUEST)
+        last = self._context.transcripts.last_record(self._context.session_id, REQUEST)
         return LastRequest.of(last) if last else LastRequest()
 
     def _mode(self) -> str:
@@ -764,8 +764,8 @@ class SummaryQueue:
             return None
         if self._is_made(slot):
             return None
-        rows = self._shelf.read(run.first_seq, run.last_seq)
-        said_tokens = SummarySource.of(rows, self._shelf.renderer).tokens
+        rows = self._context.read(run.first_seq, run.last_seq)
+        said_tokens = SummarySource.of(rows, self._context.renderer).tokens
         if said_tokens < max(self._settings.min_input_tokens, slot.limit_tokens + 1):
             return None
         digest = self._digest(rows, slot.level, mode)
@@ -773,7 +773,7 @@ class SummaryQueue:
             return None
         return SummaryTask(
             reason=reason,
-            session_id=self._shelf.session_id,
+            session_id=self._context.session_id,
             first_seq=run.first_seq,
             last_seq=run.last_seq,
             level=slot.level.value,
@@ -795,23 +795,23 @@ class SummaryQueue:
             summary.level == slot.level
             and (summary.first_seq, summary.last_seq) == slot.run[:2]
             and summary.cost.bound <= slot.limit_tokens
-            and summary.counter == self._shelf.renderer.meter.name
+            and summary.counter == self._context.renderer.meter.name
             and summary.made_by.endswith(ends)
             for summary in self._by_model(*slot.run[:2])
         )
 
     def _by_model(self, first_seq: int, last_seq: int) -> list[Summary]:
-        found = self._shelf.summaries.for_range(self._shelf.session_id, first_seq, last_seq)
+        found = self._context.summaries.for_range(self._context.session_id, first_seq, last_seq)
         return [summary for summary in found if summary.by_model]
 
     def _newest_record(self) -> Record | None:
         """Return the record of the newest summary that was written; None where none was."""
-        return self._shelf.transcripts.last_record(self._shelf.session_id, SUMMARY.name)
+        return self._context.transcripts.last_record(self._context.session_id, SUMMARY.name)
 
     def _digest(self, rows: Sequence[StoredMessage], level: str, mode: str) -> str:
         """Return the hash of all that an answer depends on except the model: one summary for one source."""
         digest = hashlib.sha256()
-        meter, window = self._shelf.renderer.meter, self._window
+        meter, window = self._context.renderer.meter, self._window
         for text in (VERSION, mode, level, meter.name, str(window.window_tokens)):
             digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
         for row in rows:
@@ -832,7 +832,7 @@ class SummaryQueue:
         source = self._source(task)
         if source is None:
             raise LLMError("unusable", "its messages have changed")
-        meter = self._shelf.renderer.meter
+        meter = self._context.renderer.meter
         summary_id = f"s{task.first_seq}-{task.last_seq}.{task.source_digest[:8]}"
         header = _header(task, summary_id, source)
         # The note that a merged text stands in names files by rule.
@@ -853,7 +853,7 @@ class SummaryQueue:
         text = self._with_files(text, files, task.limit_tokens)
         made_by = f"llm/{summarizer.name}/{task.mode}-{VERSION}"
         cost = meter.message(text)
-        place = self._shelf.session_id, task.first_seq, task.last_seq, task.level
+        place = self._context.session_id, task.first_seq, task.last_seq, task.level
         summary = Summary(summary_id, *place, text, cost, meter.name, task.source_digest, made_by)
         return self._stored(task, summary, Usage(completion.input_tokens, completion.output_tokens))
 
@@ -862,21 +862,21 @@ class SummaryQueue:
         text, *reported = (answer,) if isinstance(answer, str) else answer
         if reported and all(isinstance(tokens, int) and tokens >= 0 for tokens in reported):
             return Completion(text, *reported)
-        meter = self._shelf.renderer.meter
+        meter = self._context.renderer.meter
         return Completion(text, meter.text(shown).estimate, meter.text(text).estimate)
 
     def _source(self, task: SummaryTask) -> SummarySource | None:
         """Return the messages of a task; None where they have changed since."""
-        rows = self._shelf.read(task.first_seq, task.last_seq)
+        rows = self._context.read(task.first_seq, task.last_seq)
         is_same = self._digest(rows, task.level, task.mode) == task.source_digest
-        return SummarySource.of(rows, self._shelf.renderer) if is_same else None
+        return SummarySource.of(rows, self._context.renderer) if is_same else None
 
     def _with_files(self, text: str, files: Sequence[tuple[str, str]], limit_tokens: int) -> str:
         """Return a text with a line of files and what was last done with each, as many as fit.
 
         Files that the text does not name come first.
         """
-        meter = self._shelf.renderer.meter
+        meter = self._context.renderer.meter
         lines = [done for _, done in sorted(files, key=lambda one: one[0] in text)]
         while lines:
             named = f"{text}\n{_naming(lines)}"
@@ -892,19 +892,21 @@ class SummaryQueue:
             LLMError: its messages were forgotten meanwhile; nothing of it is left.
             StoreError: the store failed.
         """
-        shelf = self._shelf
+        context = self._context
         try:
             kept = self._first(task) or summary
-            shelf.summaries.put(kept)
+            context.summaries.put(kept)
         except StoreError:
             if (first := self._first(task)) is None:
                 raise
             kept = first
         # `forget` finds the summary, or by this record that it has to look once more.
         record = WrittenSummary(kept.summary_id, kept.level, kept.made_by, usage.input_tokens, usage.output_tokens)
-        append(shelf.transcripts, shelf.session_id, SUMMARY, lambda: record, "no summary was noted", wait=shelf.wait)
+        append(
+            context.transcripts, context.session_id, SUMMARY, lambda: record, "no summary was noted", wait=context.wait
+        )
         if self._source(task) is None:
-            shelf.summaries.remove(shelf.session_id, [kept.summary_id])
+            context.summaries.remove(context.session_id, [kept.summary_id])
             raise LLMError("unusable", "its messages have been forgotten")
         return kept
 

@@ -59,8 +59,8 @@ def page_of(context: ToolContext, session_id: str, handle: str, offset: int) -> 
     """
     store = context.wired.store
     run = resolve(handle, store.head(session_id)[0], store, session_id)
-    shelf = SessionContext(session_id, store, store, Renderer(context.meter, context.wired.codecs))
-    page = PageMaker(shelf, run, context.now, context.hints).page(within(offset, 0, None, "offset"), context.room)
+    session = SessionContext(session_id, store, store, Renderer(context.meter, context.wired.codecs))
+    page = PageMaker(session, run, context.now, context.hints).page(within(offset, 0, None, "offset"), context.room)
     if page is None:
         raise RecallError(f"{named(*run[:2])} is too long for one answer; ask for a single message")
     return page.text

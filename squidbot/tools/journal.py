@@ -36,9 +36,9 @@ def _journal(context: ToolContext) -> ReportingJournal:
 def _add(context: ToolContext, summary: str, **lists: tuple[str, ...]) -> str:
     agent_id = context.scope.agent or (DEFAULT_AGENT if context.session else "mcp")
     entry = JournalEntry(context.now, summary, agent_id=agent_id, source_session=context.session_id, **lists)  # type: ignore[arg-type]  # names of lists
-    made = _journal(context).append(entry)
-    cut = f"; {'; '.join(made.cuts)}" if made.cuts else ""
-    return f"[kept as entry {made.number} of {made.entry.day}{cut}]"
+    appended = _journal(context).append(entry)
+    cut = f"; {'; '.join(appended.cuts)}" if appended.cuts else ""
+    return f"[kept as entry {appended.number} of {appended.entry.day}{cut}]"
 
 
 def _list(context: ToolContext, limit: int = _SHOWN, tag: str = "", day: str = "") -> str:

@@ -142,12 +142,12 @@ def _checked(tool: Tool, arguments: Mapping[str, object] | str) -> tuple[Act, di
     Raises:
         RecallError: an argument is wrong; the text says which, and what would be right.
     """
-    said = _object(arguments or {} if "" in tool.acts else arguments, tool.example)
-    what = tool.name if "" in tool.acts else _action(tool, said.get("action"))
+    values = _object(arguments or {} if "" in tool.acts else arguments, tool.example)
+    what = tool.name if "" in tool.acts else _action(tool, values.get("action"))
     act = tool.acts["" if "" in tool.acts else what]
     given = {}
     for name, required in _wants(tool, act).items():
-        value = next((said[key] for key in (name, *_ALIASES.get(name, ())) if said.get(key) is not None), None)
+        value = next((values[key] for key in (name, *_ALIASES.get(name, ())) if values.get(key) is not None), None)
         if not required and (value is None or value == ""):
             continue
         fitted = _fitted(value, tool.arguments[name])

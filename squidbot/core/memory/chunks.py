@@ -119,12 +119,12 @@ class _MarkdownReader:
         end = next((at for at, line in enumerate(self._lines[1:], 1) if line.rstrip() == mark), 0)
         if not end or any(not line.strip() for line in self._lines[1:end]):
             return
-        said = "\n".join(self._lines[1:end])
-        title = _TITLE.search(said)
+        text = "\n".join(self._lines[1:end])
+        title = _TITLE.search(text)
         if title:
             yield from self._enter(0, title[1].strip().strip("\"'"))
         self._at = end + 1
-        yield self._block([said], "front")
+        yield self._block([text], "front")
 
     def _fenced(self) -> list[str]:
         opened = _FENCE.match(self._lines[self._at])
@@ -519,8 +519,8 @@ def talk(name: str, messages: Iterable[Message], redacted: Callable[[str], str])
             continue
         printed = message.role == "tool" or bool(message.results)
         calls = (f"{call.name} {call.arguments[:CALL_CHARS]}" for call in message.calls)
-        said = redacted("\n".join(filter(None, (message.text, *calls))))
-        for part in cut(said):
+        text = redacted("\n".join(filter(None, (message.text, *calls))))
+        for part in cut(text):
             if any(map(str.isalnum, part)):
                 speaker = "tool" if printed else message.role
                 yield Chunk(part, (), name, speaker, _finite(message.time), "tool" if printed else "import")
@@ -533,13 +533,13 @@ def entries(values: Iterable[Mapping[str, object]], redacted: Callable[[str], st
         who = _texts(value, _SPEAKERS)[:1]
         words = _texts(value, _WORDS)
         others = [name for name in value if name not in {when, *who, *words} and value[name] not in _NOTHING]
-        said = "\n".join(
+        text = "\n".join(
             (*(str(value[name]) for name in words), *(f"{name}: {_shown(value[name])}" for name in others))
         )
         speaker = redacted(str(value[who[0]])) if who else ""
         trust: Trust = "tool" if speaker == "tool" else "import"
         whole = Chunk("", (), "", speaker, _talk_time(value.get(when)), trust, JOURNAL)
-        yield from (whole._replace(text=part) for part in cut(redacted(said)) if any(map(str.isalnum, part)))
+        yield from (whole._replace(text=part) for part in cut(redacted(text)) if any(map(str.isalnum, part)))
 
 
 def _texts(value: Mapping[str, object], names: Iterable[str]) -> list[str]:
@@ -561,8 +561,8 @@ def _talk_time(value: object) -> float | None:
         if not isinstance(value, str):
             seconds = float(value)
             return _finite(seconds / 1000 if abs(seconds) >= _MILLISECONDS_FROM else seconds)
-        made = datetime.fromisoformat(value.strip())
-        return (made if made.tzinfo else made.replace(tzinfo=UTC)).timestamp()
+        moment = datetime.fromisoformat(value.strip())
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
 

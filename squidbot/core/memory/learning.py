@@ -33,7 +33,7 @@ from squidbot.core.memory.facts import (
 from squidbot.core.memory.text import safe
 from squidbot.core.messages import Category
 from squidbot.core.own_words import own_words
-from squidbot.core.recall.search import telling, terms
+from squidbot.core.recall.search import content_words, terms
 from squidbot.core.redaction import Redactor
 from squidbot.core.summaries import Backoff, check_words, cleaned
 from squidbot.core.text import clip, one_line
@@ -195,7 +195,7 @@ def _objections(
         yield f"it has more than {FACT_CHARS} characters"
     try:
         check_words(text, f"{message.text} {message.speaker} The user's")
-        own = telling(text)
+        own = content_words(text)
     except (LLMError, ValueError) as error:
         yield str(error)
         return
@@ -374,7 +374,10 @@ def _ids(store: MemoryStore, query: str, place: LearningContext, limit: int) -> 
 
 
 def decided(
-    candidates: Iterable[FactCandidate], existing: Iterable[Memory], place: LearningContext, said: Sequence[str] = ()
+    candidates: Iterable[FactCandidate],
+    existing: Iterable[Memory],
+    place: LearningContext,
+    memory_ids: Sequence[str] = (),
 ) -> LearningPlan:
     """Return what to store of candidates beside existing memories, each candidate beside those before it.
 
@@ -383,7 +386,7 @@ def decided(
     order, stored or not: of one message later ones are newer. Who says a fact again becomes one of its sources: it is
     forgotten with the last of them.
     """
-    order = {memory_id: number for number, memory_id in enumerate(said)}
+    order = {memory_id: number for number, memory_id in enumerate(memory_ids)}
     held = {memory.memory_id: memory for memory in existing if not memory.superseded_by}
     new: dict[str, Memory] = {}
     passed: list[SkippedFact] = []

@@ -77,14 +77,14 @@ def _note(value: object, place: str) -> Note:
 
 
 def _time(value: Mapping[str, object], place: str) -> float | None:
-    said = next((value[name] for name in _TIMES if value.get(name) is not None), None)
-    if said is None:
+    written = next((value[name] for name in _TIMES if value.get(name) is not None), None)
+    if written is None:
         return None
     try:
-        made = datetime.fromisoformat(str(said))
-        time = (made if made.tzinfo else made.replace(tzinfo=UTC)).timestamp()
+        moment = datetime.fromisoformat(str(written))
+        time = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError) as error:
-        raise ConfigError(f"{place}: {said!a:.40} is not a time; write it as 2026-01-27T12:34:56Z") from error
+        raise ConfigError(f"{place}: {written!a:.40} is not a time; write it as 2026-01-27T12:34:56Z") from error
     if time < 0:
-        raise ConfigError(f"{place}: {said!a:.40} is before 1970")
+        raise ConfigError(f"{place}: {written!a:.40} is before 1970")
     return time

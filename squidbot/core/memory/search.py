@@ -207,8 +207,8 @@ def _sought(words: Sequence[str], found: Sequence[str], speakers: frozenset[str]
 
 
 def _spoken(words: Sequence[str], terms: Sequence[str]) -> tuple[str, ...]:
-    made = {term: word for word in reversed(words) for term in terms_of(word)}
-    return tuple(made.get(term, term) for term in terms)
+    spelled = {term: word for word in reversed(words) for term in terms_of(word)}
+    return tuple(spelled.get(term, term) for term in terms)
 
 
 def name_words(name: str) -> frozenset[str]:

@@ -175,12 +175,12 @@ class SemanticStore:
         return self._or_words(lambda: self._near(memories, view))
 
     def embed(
-        self, told: Callable[[int, int], None] | None = None, stopping: Callable[[], bool] = lambda: False
+        self, progress: Callable[[int, int], None] | None = None, stopping: Callable[[], bool] = lambda: False
     ) -> bool:
         """Make the missing vectors, update and save the index; return whether none is missing any more.
 
         Each batch is durable when the next begins, so a killed process loses at most one. When all are made, vectors of
-        other models are dropped. `told` gets the numbers made and due; `stopping` ends it after the current batch.
+        other models are dropped. `progress` gets the numbers made and due; `stopping` ends it after the current batch.
 
         Raises:
             ConfigError: as `opened`, or another process keeps vectors of another model in this store.
@@ -197,8 +197,8 @@ class SemanticStore:
                 break
             self._put(embedder, [memory for memory in batch if memory.memory_id not in self._refused])
             after, done = batch[-1].memory_id, done + len(batch)
-            if told is not None:
-                told(min(done, total), total)
+            if progress is not None:
+                progress(min(done, total), total)
         else:
             return False
         self._drop_others(model)
@@ -210,7 +210,7 @@ class SemanticStore:
         return True
 
     def reembed(
-        self, told: Callable[[int, int], None] | None = None, stopping: Callable[[], bool] = lambda: False
+        self, progress: Callable[[int, int], None] | None = None, stopping: Callable[[], bool] = lambda: False
     ) -> bool:
         """Drop all vectors and make them anew, as `embed` does."""
         model = self.opened().embedder.name
@@ -218,7 +218,7 @@ class SemanticStore:
         self._was_whole = False
         self._is_file_gone = True
         self._refused.clear()
-        return self.embed(told, stopping)
+        return self.embed(progress, stopping)
 
     def close(self) -> None:
         """Save the index if its file was removed, and close everything; a second call does nothing."""
@@ -249,9 +249,9 @@ class SemanticStore:
     def _near(self, memories: Sequence[Memory], view: View) -> dict[str, dict[str, float]]:
         embedder, nearest = self.opened()
         vectors = _vectors(embedder, [vector_text(memory) for memory in memories])
-        made = {each.memory_id: vector for each, vector in zip(memories, vectors, strict=True)}
-        self._store.put_vectors(embedder.name, embedder.dimensions, made)
-        return {name: nearest.search(vector, view, limit=NEAREST) for name, vector in made.items()}
+        by_id = {each.memory_id: vector for each, vector in zip(memories, vectors, strict=True)}
+        self._store.put_vectors(embedder.name, embedder.dimensions, by_id)
+        return {name: nearest.search(vector, view, limit=NEAREST) for name, vector in by_id.items()}
 
     def _batch(self, model: str, after: str, waiting: int) -> list[Memory]:
         """Return the next memories without a vector; to look for few among a million takes a second."""
@@ -261,10 +261,10 @@ class SemanticStore:
     def _put(self, embedder: Embedder, memories: Sequence[Memory]) -> None:
         if not memories:
             return
-        made: Mapping[str, tuple[float, ...]]
+        by_id: Mapping[str, tuple[float, ...]]
         try:
             vectors = _vectors(embedder, [vector_text(memory) for memory in memories])
-            made = {each.memory_id: vector for each, vector in zip(memories, vectors, strict=True)}
+            by_id = {each.memory_id: vector for each, vector in zip(memories, vectors, strict=True)}
         except (ContextOverflowError, LLMError) as error:
             if isinstance(error, LLMError) and error.kind != "unusable":
                 raise
@@ -275,7 +275,7 @@ class SemanticStore:
             for memory in memories:
                 self._put(embedder, [memory])
             return
-        self._store.put_vectors(embedder.name, embedder.dimensions, made)
+        self._store.put_vectors(embedder.name, embedder.dimensions, by_id)
 
     def _refuse_rival(self, model: str) -> None:
         """Check that no other process drops these vectors.

@@ -83,9 +83,9 @@ def day_of(time: float) -> int:
     return min(max(ordinal, _FIRST_DAY), _LAST_DAY)
 
 
-def days(text: str, told: float | None) -> tuple[Days, ...]:
+def days(text: str, time: float | None) -> tuple[Days, ...]:
     """Return the days that a text speaks of, in no order; relative ones only if its own time is known."""
-    base = None if told is None else day_of(told)
+    base = None if time is None else day_of(time)
     found: list[Days] = []
     rest = text
     for form in _FORMS if _DATED.search(text) else ():

@@ -549,10 +549,10 @@ def counts_behind(notes: Notebook, records: Sequence[Record]) -> tuple[int, int]
 # Notes made once more from the raw messages, because some of these were forgotten.
 
 
-def retold(notes: Notebook, shelf: SessionContext, gone: AbstractSet[int]) -> tuple[Record, ...]:
+def retold(notes: Notebook, context: SessionContext, gone: AbstractSet[int]) -> tuple[Record, ...]:
     """Return the records that bring the notes up to date: a ledger and the blocks behind it.
 
-    What is from a block with a message in `gone` is read anew from `shelf`, the others are as they were stored.
+    What is from a block with a message in `gone` is read anew from `context`, the others are as they were stored.
 
     Raises:
         DamagedStoreError: what is stored can't be read.
@@ -564,17 +564,17 @@ def retold(notes: Notebook, shelf: SessionContext, gone: AbstractSet[int]) -> tu
     }
     merged = Ledger()
     for run in ledger.runs():
-        merged = merged.taking(_fragment(notes, shelf, (run.first_seq, run.last_seq), known, gone))
+        merged = merged.taking(_fragment(notes, context, (run.first_seq, run.last_seq), known, gone))
     ledgers, fragments = notes.counts()
     # A ledger that no longer reaches as far back has counted, and faded, what it took in before.
     kept = replace(merged, fragments=fragments, last_seq=max(merged.last_seq, ledger.last_seq))
-    chain = [_fragment(notes, shelf, (fragment.first_seq, fragment.last_seq), known, gone) for fragment in pending]
+    chain = [_fragment(notes, context, (fragment.first_seq, fragment.last_seq), known, gone) for fragment in pending]
     return LEDGER.record(ledgers, kept), *FRAGMENT.records(chain, fragments)
 
 
 def _fragment(
     notes: Notebook,
-    shelf: SessionContext,
+    context: SessionContext,
     run: tuple[int, int],
     known: dict[tuple[int, int], Fragment],
     gone: AbstractSet[int],
@@ -583,4 +583,4 @@ def _fragment(
     # One of which nothing is left was emptied when another message in it was forgotten.
     if held is not None and held.reading.lines and not any(run[0] <= seq <= run[1] for seq in gone):
         return held
-    return notes.read(steps_of(shelf.read(*run)))[0]
+    return notes.read(steps_of(context.read(*run)))[0]

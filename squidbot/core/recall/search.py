@@ -218,7 +218,7 @@ STOP_WORDS = frozenset(
 )  # fmt: skip
 
 
-def telling(query: str) -> tuple[Word, ...]:
+def content_words(query: str) -> tuple[Word, ...]:
     """Return the words of a query without those that tell nothing; all of them where no other is there.
 
     Raises:
@@ -257,10 +257,10 @@ _ARGUMENTS = frozenset(("arguments", "input", "args"))  # what a tool is given: 
 
 def payload_terms(payload: str) -> set[str]:
     """Return the terms that a payload is found by."""
-    return terms("\n".join(said(payload)))
+    return terms("\n".join(payload_texts(payload)))
 
 
-def said(payload: str) -> list[str]:
+def payload_texts(payload: str) -> list[str]:
     """Return the strings that a message's payload says, in order: texts, names, and all that tools are given.
 
     The forms that squidbot knows need no codec for it, and others lose nothing but their structure. A payload that is
@@ -516,5 +516,5 @@ def _kept(query: SearchQuery, postings: Postings, found: Iterable[SearchMatch]) 
 def _has_all(payload: str, phrases: Sequence[tuple[str, ...]]) -> bool:
     if not all(may_have_phrase(payload, phrase) for phrase in phrases):
         return False
-    texts = said(payload)
+    texts = payload_texts(payload)
     return all(any(has_phrase(text, phrase) for text in texts) for phrase in phrases)
