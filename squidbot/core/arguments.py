@@ -120,7 +120,7 @@ def path(name: str, value: object) -> object:
 
 
 def not_in_paths(spelled: str) -> str:
-    """Return what a text has that no file system takes in a path; "" where it has nothing of that."""
+    """Return what a text has that no file system takes in a path; "" if it has nothing of that."""
     if "\0" in spelled:
         return "a null character"
     try:

@@ -58,11 +58,11 @@ class WindowSettings:
         window_tokens: input and output together, above 0.
         reserved_output_tokens: room for the answer; None: `default_reserve_tokens`.
         safety_fraction: share of the window that the estimate may fill, 0 < x <= 1; None: by the counter's certificate.
-        model_max_output_tokens: the longest answer of the model; None where unknown.
-        model: the model's alias, "" where unknown.
+        model_max_output_tokens: the longest answer of the model; None if unknown.
+        model: the model's alias, "" if unknown.
         source: where the window came from, ("native-limit", "global-config", ...).
-        model_parameters_billion: the size of the model; None where unknown.
-        detail: how the window came about, in sentences; "" where there is nothing to tell.
+        model_parameters_billion: the size of the model; None if unknown.
+        detail: how the window came about, in sentences; "" if there is nothing to tell.
         learned_for: as in `Window`.
     """
 
@@ -90,11 +90,16 @@ def parse_tokens(text: str) -> int:
     Raises:
         ConfigError: the text is anything else: empty, signed, zero, another unit or another spelling.
     """
-    match = _SIZE.fullmatch(text)
-    size = int(match[1]) * _UNITS[match[2] or ""] if match else 0
-    if size == 0:
+    size = _size_of(text)
+    if not size:
         raise ConfigError(f"{text[:40]!r} is not a number of tokens; write 32000, 32k (32,000) or 32Ki (32,768)")
     return size
+
+
+def _size_of(text: str) -> int:
+    """Return the tokens that a text names, 0 if it names none."""
+    match = _SIZE.fullmatch(text)
+    return int(match[1]) * _UNITS[match[2] or ""] if match else 0
 
 
 def read_tokens(given: object, what: str) -> int:
@@ -123,20 +128,23 @@ def read_budget(given: object) -> float | None:
     """
     if given is None:
         return None
-    read: object = given
+    budget = _budget_of(given)
+    if 0 < budget < 1 or LEAST_BUDGET_TOKENS <= budget <= MOST_TOKENS:
+        return budget
+    if 0 < budget < LEAST_BUDGET_TOKENS:
+        least = f"a request and its answer need at least {LEAST_BUDGET_TOKENS} tokens"
+        raise ConfigError(f"budget = {given!r}: {least}; write a larger number, or remove it")
+    raise ConfigError(f"budget must be a token count (8000, '8k') or a fraction of the window (0.5), not {given!r:.80}")
+
+
+def _budget_of(given: object) -> float:
+    """Return the number that a budget names, 0 if it names none."""
     if isinstance(given, str):
         text = given.strip()
-        try:
-            read = parse_tokens(text)
-        except ConfigError:
-            read = float(text) if _SHARE.fullmatch(text) else given
-    if isinstance(read, int | float) and not isinstance(read, bool):
-        if 0 < read < 1 or (LEAST_BUDGET_TOKENS <= read <= MOST_TOKENS and read % 1 == 0):
-            return read
-        if 0 < read < LEAST_BUDGET_TOKENS and read % 1 == 0:
-            least = f"a request and its answer need at least {LEAST_BUDGET_TOKENS} tokens"
-            raise ConfigError(f"budget = {given!r}: {least}; write a larger number, or remove it")
-    raise ConfigError(f"budget must be a token count (8000, '8k') or a fraction of the window (0.5), not {given!r:.80}")
+        return float(text) if _SHARE.fullmatch(text) else _size_of(text)
+    if isinstance(given, int | float) and not isinstance(given, bool) and (0 < given < 1 or given % 1 == 0):
+        return given
+    return 0
 
 
 def default_reserve_tokens(window_tokens: int, model_max_tokens: int | None = None) -> int:
@@ -269,7 +277,7 @@ class Tier:
         number: 1 to 5.
         label: the name shown to users.
         largest_window_tokens: the upper end of the range, itself inside; None for the last tier, which has no end.
-        target_fraction: share of the available room that a compaction leaves filled; None where none is named.
+        target_fraction: share of the available room that a compaction leaves filled; None if none is named.
         summaries: most summaries in view at the levels detailed, moderate, compact; older ones are merged.
         pinned_fraction: ceiling of pinned content as a share of the window.
         prompt_cap_tokens: ceiling of the host's mode prompt.
@@ -338,7 +346,7 @@ RETRY_WINDOWS = tuple(size for power in range(17, 8, -1) for size in (2**power, 
 
 @dataclass(frozen=True, slots=True)
 class WindowSources:
-    """What is known of a window, all in tokens; `None` where it is not known.
+    """What is known of a window, all in tokens; `None` if it is not known.
 
     Attributes:
         asked_tokens: what the caller asks for; it goes before all else, as it is.
@@ -347,7 +355,7 @@ class WindowSources:
         native_tokens: what the model was trained for, by its file or its definition.
         sized_tokens: the largest that the machine's memory holds; `None` also where nothing fits.
         sized_source: which memory that is, as `ResolvedWindow.source` calls it: "auto-vram", "auto-ram".
-        sized_reason: how that came about, or why there is none, in a sentence; "" where nobody looked.
+        sized_reason: how that came about, or why there is none, in a sentence; "" if nobody looked.
         served_tokens: what a server that has loaded the model gives it.
         sizing: whether a size that fits is taken whole, one tier below, or not at all.
         min_tokens: the smallest that sizing may choose.
@@ -394,15 +402,15 @@ def resolve(known: WindowSources) -> ResolvedWindow:
         "window that is served": known.served_tokens,
         "window.min": known.min_tokens,
     }
-    for name, tokens in sizes.items():
-        if tokens is not None:
-            _positive(name, tokens)
+    given = {name: tokens for name, tokens in sizes.items() if tokens is not None}
+    for name, tokens in given.items():
+        _positive(name, tokens)
     if known.asked_tokens is not None:
         return ResolvedWindow(known.asked_tokens, "manual", (f"{known.asked_tokens:,} tokens requested by the caller",))
-    is_sized = known.sized_tokens is not None and known.sizing != "manual"
-    steps = (known.sized_reason,) if known.sized_reason else ()
+    sized_tokens = None if known.sizing == "manual" else known.sized_tokens
+    steps = tuple(filter(None, (known.sized_reason,)))
     named = (
-        (known.sized_tokens if is_sized else None, known.sized_source, "" if steps else "{:,} tokens fit"),
+        (sized_tokens, known.sized_source, "" if steps else "{:,} tokens fit"),
         (known.model_tokens, "model-definition", "{:,} from the model's settings"),
         (known.global_tokens, "global-config", "{:,} by window.default"),
         (known.served_tokens, "served", "{:,} reported by the server"),
@@ -412,7 +420,7 @@ def resolve(known: WindowSources) -> ResolvedWindow:
     found = ResolvedWindow(tokens, source, (*steps, *filter(None, (step.format(tokens),))))
     found = found.below(known.model_tokens, "model-cap", "limited to {:,}: context_window of the model")
     found = found.below(known.native_tokens, "native-limit", "limited to {:,}: native limit of the model")
-    if is_sized and known.sizing == "one_tier_below":
+    if sized_tokens is not None and known.sizing == "one_tier_below":
         found = found.below(one_tier_below(found.window_tokens, known.min_tokens), "tier", "one tier below: {:,}")
     return found.below(known.served_tokens, "served", "limited to {:,}: reported by the server")
 
@@ -456,7 +464,7 @@ LEAST_FRACTION = 0.40
 def reliability(generations: int, parameters_billion: float | None = None, *, exponential: bool = False) -> float:
     """Return the share, 0 to 1, of what was said that a model can be relied on to go by.
 
-    `generations` is how often text was told anew from text that was told itself: 0 where all is verbatim, 1 for notes
+    `generations` is how often text was told anew from text that was told itself: 0 if all is verbatim, 1 for notes
     that are made from what was said, whatever the number of events. A model of unknown size (None) has no factor.
     It falls linearly, or with `exponential` by a factor; both are equal up to one generation.
     """
@@ -801,7 +809,7 @@ class HistoryItem(NamedTuple):
     Attributes:
         cost: what it costs as it is, in the unit of the caps.
         messages: how many messages it has.
-        least: what it costs when cut as far as it may be; `None`: never cut, as a user's text.
+        least: what it costs when cut as far as allowed; `None`: never cut, as a user's text.
     """
 
     cost: int
@@ -869,7 +877,7 @@ def truncate_newest(text: str, limit: int, count: Count) -> str:
 
     In words the result has exactly `limit` of them if the text has more. The cut is before a word; only where the
     newest word alone is too much it is inside. What is returned is an end of `text`, its line breaks unchanged, and
-    has been counted as a whole; "" where nothing fits. `limit` and `count` are in the same unit.
+    has been counted as a whole; "" if nothing fits. `limit` and `count` are in the same unit.
     """
     if count(text) <= limit:
         return text
@@ -986,11 +994,11 @@ class Layout(NamedTuple):
 
     @property
     def session(self) -> int:
-        """What one note on all that is older than the summaries is given; 0 where the tier has no part for it."""
+        """What one note on all that is older than the summaries is given; 0 if the tier has no part for it."""
         return self.tokens(SESSION)
 
     def single(self, level: str) -> int | None:
-        """Return what one summary of a level is given; None where the tier names none of that level."""
+        """Return what one summary of a level is given; None if the tier names none of that level."""
         count = self.counts[LAYOUT_LEVELS.index(level)] if level in LAYOUT_LEVELS else 0
         return self.tokens(level) // count if count else None
 
@@ -1045,12 +1053,12 @@ class ContextUsage(NamedTuple):
 
     @property
     def percentage(self) -> int:
-        """The used share in percent, rounded down; 100 where there is no room at all."""
+        """The used share in percent, rounded down; 100 if there is no room at all."""
         return 100 * self.current_tokens // self.max_tokens if self.max_tokens > 0 else 100
 
     @property
     def available_tokens(self) -> int:
-        """What is free; 0 where more is used than there is."""
+        """What is free; 0 if more is used than there is."""
         return max(0, self.max_tokens - self.current_tokens)
 
 
@@ -1092,7 +1100,7 @@ class Ladder(NamedTuple):
         return tuple(rung for rung in self.told(pressure) if rung not in before)
 
     def first_notice(self, pressure: float) -> str | None:
-        """Return the line that tells the model of its first rung; None where it has not been reached."""
+        """Return the line that tells the model of its first rung; None if it has not been reached."""
         if not self.notice or WARN not in self.told(pressure):
             return None
         return NOTICE.format(percent=int(100 * min(1.0, pressure)))

@@ -71,7 +71,7 @@ class ContextEngine:
         return CoreSession(context, window, settings, self._observer, self._retention)
 
     def window(self, session_id: str) -> ContextWindow | None:
-        """Return the window that a session was last written to under; None where nothing was.
+        """Return the window that a session was last written to under; None if nothing was.
 
         Raises:
             StoreError: the store failed.
@@ -87,7 +87,7 @@ class ContextEngine:
         return History(session, self._context(session.session_id, meter), self._observer, turns.found)
 
     def remove_facts(self, session_id: str, meter: Meter, facts: FactRetraction) -> Retraction | None:
-        """Take facts out of all that a session has told of them; None where it told none.
+        """Take facts out of all that a session has told of them; None if it told none.
 
         The session may be in use meanwhile.
 

@@ -54,7 +54,7 @@ def opened(before: ContextWindow | None, window: ContextWindow) -> Iterator[Even
 
 
 def broken(last_request: LastRequest, plan: PlanRecord) -> Event | None:
-    """Return the event that the next request does not begin with all of the newest recorded one; None where it does.
+    """Return the event that the next request does not begin with all of the newest recorded one; None if it does.
 
     Only the first plan behind a request breaks it. The tokens are what the request cost, and how many in front of it
     stay as they were, as bounds.

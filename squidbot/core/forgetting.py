@@ -55,7 +55,7 @@ class ForgetResult:
         asked: the named messages.
         copies: messages in which `history` had shown them; forgotten with them.
         summaries: ids of the summaries that told of them.
-        plan: the plan of the next request; `None` where none had been made.
+        plan: the plan of the next request; `None` if none had been made.
         facts: ids of the durable facts that nothing else said; forgotten with them.
         files: journals and logs that were written anew without them.
     """
@@ -255,7 +255,7 @@ def unprompted_facts(standing: CurrentView) -> frozenset[str]:
 
 
 def _facts_text(context: SessionContext, row: StoredMessage) -> str:
-    """Return the text in which a message tells facts; "" where it tells none."""
+    """Return the text in which a message tells facts; "" if it tells none."""
     text = context.renderer.text_of(row) if row.category is Category.RECALLED else row.notice or ""
     return text if text and tells(text) else ""
 
@@ -270,7 +270,7 @@ class FactRetraction(NamedTuple):
         memories: their ids.
         quoting: ids of facts that took their places: lines about them in answers of the tool may quote them.
         reason: why; it must not repeat them.
-        now: in seconds since 1970; `None` where unknown.
+        now: in seconds since 1970; `None` if unknown.
     """
 
     memories: frozenset[str]
@@ -290,7 +290,7 @@ class _Removal(NamedTuple):
 
 
 def remove_facts(context: SessionContext, facts: FactRetraction) -> Retraction | None:
-    """Take facts out of all that a session has told of them, durably and for good; None where it told none of them.
+    """Take facts out of all that a session has told of them, durably and for good; None if it told none of them.
 
     The conversation's own messages stay as they are. The next request is made under a new plan where this changes what
     stands.

@@ -45,13 +45,13 @@ class JournalEntry:
         time: when it was made, in seconds since 1970 (UTC), whole ones are kept; it belongs to that day.
         summary: what was done, in words.
         agent_id: whose entry it is.
-        run_id: the run that it was made in; "" where there is none.
-        source_session: the session that it tells of; "" where there is none.
+        run_id: the run that it was made in; "" if there is none.
+        source_session: the session that it tells of; "" if there is none.
         decisions, progress, open_questions: a sentence each.
         files_touched: paths.
         errors: what failed, a sentence each.
         tags: words to find it by.
-        total_tokens: what the session had used by then; None where nobody knows.
+        total_tokens: what the session had used by then; None if nobody knows.
     """
 
     time: float
@@ -205,7 +205,7 @@ class JournalSpan(NamedTuple):
 
 
 def by_rule(stretch: JournalSpan, about: JournalEntry, counter: TokenCounter) -> JournalEntry | None:
-    """Return `about` with what the messages tell; None where nothing new was said.
+    """Return `about` with what the messages tell; None if nothing new was said.
 
     Decisions, checkpoints and next steps are lines that are marked as such; files are those that a tool changed, and
     errors what tools failed with at last. The same messages give the same entry.
@@ -300,7 +300,7 @@ def digest(
     """Return the digest of an entry, at most `most_tokens` by `measure`, which never costs less for more text.
 
     Its summary first, then goals, what is open, decided, failed, done, and files: whole lines, as many as fit. A
-    summary that does not fit is cut; "" where there is no room at all.
+    summary that does not fit is cut; "" if there is no room at all.
     """
     head = f"journal, {entry.timestamp}: "
     summary = " ".join(entry.summary.split())
@@ -323,7 +323,7 @@ def _lines(entry: JournalEntry, goals: Sequence[str]) -> Iterator[str]:
 
 
 def _cut(head: str, summary: str, measure: Callable[[str], int], most_tokens: int) -> str:
-    """Return as much of the summary as has room, found by halving; "" where not even the head has."""
+    """Return as much of the summary as has room, found by halving; "" if not even the head has."""
     least, most = 0, len(summary)
     if measure(f"{head}…") > most_tokens:
         return ""
@@ -444,7 +444,7 @@ def _markdown_lines(entry: JournalEntry) -> Iterator[str]:
 
 
 def _about(entry: JournalEntry) -> Iterator[str]:
-    """Yield the line that says whose it is, of what, and how it is found; none where there is nothing to say."""
+    """Yield the line that says whose it is, of what, and how it is found; none if there is nothing to say."""
     about = [_flat(name) for name in (entry.agent_id, entry.run_id, entry.source_session) if name]
     if entry.total_tokens is not None:
         about.append(f"{entry.total_tokens:,} tokens")

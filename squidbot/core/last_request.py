@@ -55,17 +55,17 @@ class LastRequest(NamedTuple):
         told: (name, hash) of the head's sections as the model was last told.
         plan_id: the plan it was made under; -1 for none.
         parts, seal: how many parts it had, and a hash of the last of them.
-        messages: how many messages of the transcript it ended with; -1 where what came with it was not recorded as it
+        messages: how many messages of the transcript it ended with; -1 if what came with it was not recorded as it
             was sent, or not behind the same messages.
         lease_id, limit: the window that it was made under, and what it might have cost.
         pressed: whether history had reached the mark at which a snapshot is made unasked.
         rungs: the rungs of the ladder that it had reached; noticed: whether the model has been told since the first of
             them was.
         bills: what reported usage has taught.
-        certified, certificate: what the request costs at most, in tokens, and how that is known; 0 and "" where by the
+        certified, certificate: what the request costs at most, in tokens, and how that is known; 0 and "" if by the
             counter alone.
         skipped: events in a row that would have saved too little; rests_until: compaction rests until then, in
-            seconds since 1970; None where it does not.
+            seconds since 1970; None if it does not.
         mode: the mode of its system text, "" for none; mode_chosen: whether somebody chose it for the session;
             mode_told: the label of turns that the model was told last.
         reserve: the room for the answers of its turn; None: the window's.
@@ -155,11 +155,11 @@ class LastRequest(NamedTuple):
         return Mode(self.mode, self.mode_chosen, self.mode_told)
 
     def reserve_under(self, window: ContextWindow) -> Reserve | None:
-        """Return the room for the answers of the newest request's turn; None where it was made under another window."""
+        """Return the room for the answers of the newest request's turn; None if it was made under another window."""
         return self.reserve if self.window_id == window.window_id else None
 
     def labelled(self, mode: Mode) -> str | None:
-        """Return the line that tells in which mode earlier turns were said; None where the model knows it."""
+        """Return the line that tells in which mode earlier turns were said; None if the model knows it."""
         if not self.known or self.mode_told == mode.label:
             return None
         return f"[from here on: {mode.label or NO_MODE}; what was said before this: {self.mode_told or NO_MODE}]"
@@ -222,7 +222,7 @@ def _is_as_sent(sent: StoredMessage, row: StoredMessage) -> bool:
 
 
 def tokens_used(records: Sequence[Record]) -> int | None:
-    """Return what the providers reported for these requests, read and written, in tokens; None where none did.
+    """Return what the providers reported for these requests, read and written, in tokens; None if none did.
 
     Raises:
         DamagedStoreError: a record can't be read.

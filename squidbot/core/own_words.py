@@ -231,7 +231,7 @@ def own_words(text: str) -> str:
 def own_marks(text: str) -> list[str]:
     """Return the lines of a text among which marked ones may be its author's.
 
-    None where more stands beside the marked lines than one short paragraph, before them or behind them: that is a page.
+    None if more stands beside the marked lines than one short paragraph, before them or behind them: that is a page.
     Those of a list only where the text is nothing but a list and marked lines.
     """
     if len(text) > MESSAGE_CHARS or not _is_message(text):

@@ -172,7 +172,7 @@ class Price(NamedTuple):
         saved_tokens_per_request: what each later request saves, at the price of a cached read.
         summary_tokens: what a language model took to write the summaries that the plan before did not show; 0 for
             notes by rule.
-        break_even_requests: requests until it has paid for itself; None where it never does by cache price alone.
+        break_even_requests: requests until it has paid for itself; None if it never does by cache price alone.
     """
 
     written_tokens: float
@@ -199,13 +199,13 @@ class PlanRecord:
     Attributes:
         plan_id: number of the plan in its session, from 0. parent_plan_id: the plan before; None for the first.
         lease_id: the window it was made under.
-        created_at: seconds since 1970 as the caller gave them; None where unknown.
+        created_at: seconds since 1970 as the caller gave them; None if unknown.
         cause: one of `CAUSES`.
         sections: the frozen head, in order.
         segments: what is sent for the messages before `tail_from_seq`, without holes, oldest first.
         tail_from_seq: from here on every message is sent as it was born.
         slim_tokens: the size above which a tool output in a slimmed segment is cut, as a bound.
-        thinking_dropped_before_seq: reasoning of earlier steps is not sent: the change before it made it invalid (R4).
+        thinking_dropped_before_seq: reasoning of earlier steps is not sent: the change before it made it invalid.
         tokens_before, tokens_after: bound of the request on both sides of the change.
         system, tools: hashes of the host's system text and tools that it was made with; "" for none.
         certificate: how far these bounds can be trusted.
@@ -214,7 +214,7 @@ class PlanRecord:
         thinking_dropped: runs (first seq, first seq behind) of steps sent without their reasoning although what is in
             front of them is as it was before the plan that they were said under.
         held: somebody brought it back: only a request that does not fit, `compact` or another window changes it.
-        repeats: the plan that an undo brought back, -1 for everything raw; None where it repeats none.
+        repeats: the plan that an undo brought back, -1 for everything raw; None if it repeats none.
         outside_changed: whether system text or tools were others than in the request before it.
         notes: how many records of notes there were behind it: (ledgers, fragments).
         imageless: messages of which pictures are not sent: (seq, how many of them, from the first).
@@ -254,7 +254,7 @@ class PlanRecord:
 
     @property
     def merged_through(self) -> int:
-        """The last message that a merged summary stands for; -1 where there is none."""
+        """The last message that a merged summary stands for; -1 if there is none."""
         return merged_through(self.segments)
 
     def to_json(self) -> str:
@@ -330,7 +330,7 @@ def _seqs(raw: object) -> tuple[int, ...]:
 
 
 def merged_through(segments: Iterable[Segment]) -> int:
-    """Return the last message that a merged summary among the segments stands for; -1 where there is none."""
+    """Return the last message that a merged summary among the segments stands for; -1 if there is none."""
     merged = [segment.last_seq for segment in segments if segment.representation is Representation.MERGED]
     return max(merged, default=-1)
 

@@ -566,7 +566,7 @@ class SummarySource:
         return "\n".join(text for one, made in zip(self.messages, calls, strict=True) for text in (one.text, *made))
 
     def dates(self) -> str:
-        """Return the days in UTC, "2026-02-01" or "2026-02-01 to 2026-02-03"; "" where they are unknown."""
+        """Return the days in UTC, "2026-02-01" or "2026-02-01 to 2026-02-03"; "" if they are unknown."""
         days = [day for message in self.messages if (day := stamp(message.row.time)[:10])]
         return " to ".join(dict.fromkeys((min(days), max(days)))) if days else ""
 
@@ -757,7 +757,7 @@ class SummaryQueue:
         return self._settings.mode or (own if own in self._settings.keeps else ANY_MODE)
 
     def _task(self, slot: SummarySlot, reason: str, mode: str) -> SummaryTask | None:
-        """Return the task for a slot; None where it would not pay, or has been done."""
+        """Return the task for a slot; None if it would not pay, or has been done."""
         run = slot.run
         least = 0 if slot.level is Representation.MERGED else LEAST_LIMIT_TOKENS
         if run.last_seq - run.first_seq + 1 < self._settings.min_messages or slot.limit_tokens < least:
@@ -805,7 +805,7 @@ class SummaryQueue:
         return [summary for summary in found if summary.by_model]
 
     def _newest_record(self) -> Record | None:
-        """Return the record of the newest summary that was written; None where none was."""
+        """Return the record of the newest summary that was written; None if none was."""
         return self._context.transcripts.last_record(self._context.session_id, SUMMARY.name)
 
     def _digest(self, rows: Sequence[StoredMessage], level: str, mode: str) -> str:
@@ -866,7 +866,7 @@ class SummaryQueue:
         return Completion(text, meter.text(shown).estimate, meter.text(text).estimate)
 
     def _source(self, task: SummaryTask) -> SummarySource | None:
-        """Return the messages of a task; None where they have changed since."""
+        """Return the messages of a task; None if they have changed since."""
         rows = self._context.read(task.first_seq, task.last_seq)
         is_same = self._digest(rows, task.level, task.mode) == task.source_digest
         return SummarySource.of(rows, self._context.renderer) if is_same else None

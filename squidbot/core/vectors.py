@@ -65,7 +65,7 @@ class VectorEntry(NamedTuple):
         memory_id: the memory that it is of.
         views: the numbers of the views that see it, four at most, as `StoredVectors.view` makes them.
         vector: its numbers, 32-bit floats, little-endian; of length 1.
-        holds: False where the memory has been superseded; an index does not keep it.
+        holds: False if the memory has been superseded; an index does not keep it.
     """
 
     place: int
@@ -170,14 +170,14 @@ class StoredVectors(Protocol):
         """Return the places of all entries, ascending."""
 
     def picked(self, places: Sequence[int]) -> list[VectorEntry]:
-        """Return the entries at these places, in any order; where there is none, nothing comes.
+        """Return the entries at these places, in any order; if there is none, nothing comes.
 
         Raises:
             DamagedStoreError: one does not match its checksum.
         """
 
     def holding(self, places: Sequence[int]) -> list[int]:
-        """Return those of these places whose memories hold, in the same order; where there is no entry, not that one.
+        """Return those of these places whose memories hold, in the same order; if there is no entry, not that one.
 
         Raises:
             StoreError: the disk failed.
@@ -193,7 +193,7 @@ class VectorIndex(Protocol):
 
     @property
     def fault(self) -> str:
-        """Why the file that was there could not be used, in one line; "" where it could, or none was there."""
+        """Why the file that was there could not be used, in one line; "" if it could, or none was there."""
 
     @property
     def last(self) -> int:
@@ -350,7 +350,7 @@ class VectorSearch:
 
     @property
     def fault(self) -> str:
-        """Why the index's file could not be used, in one line; "" where it could."""
+        """Why the index's file could not be used, in one line; "" if it could."""
         return self._index.fault
 
     @property
@@ -359,7 +359,7 @@ class VectorSearch:
         return self._index.stamp().vectors
 
     def behind(self) -> int:
-        """Return how many stored vectors the index lacks; 0 where it is up to date, or has too many."""
+        """Return how many stored vectors the index lacks; 0 if it is up to date, or has too many."""
         return max(0, self._truth.stamp().vectors - self._index.stamp().vectors)
 
     def refresh(self, tick: Callable[[int, int], None] | None = None) -> bool:

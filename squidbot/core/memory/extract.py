@@ -52,7 +52,7 @@ class Rule(NamedTuple):
         text: the fact: `{S}` who speaks, `{x}`, `{y}` the parts in the third person, `{vx}` x
             with its verb conjugated, `{o}` x as it was said.
         slot: what it is about: `{s}` who speaks, `{kx}`, `{ky}` the parts as they are compared, `{jy}` y
-            in one word; "" where open.
+            in one word; "" if open.
         category, importance: as of the memory.
         fits: whether x, as it was written, is what the rule is about.
         ends: slots of facts that it ends; those whose parts are missing are left out.

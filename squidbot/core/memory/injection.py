@@ -54,21 +54,14 @@ class InjectionLimits(NamedTuple):
     cold_start_tokens: int = COLD_TOKENS
 
 
-class MemoryOverview(NamedTuple):
-    """What a view has: of each category the newest memories, newest first, and how many files; at most 201 of each."""
-
-    found: Mapping[FactCategory, Sequence[Memory]]
-    files: int = 0
-
-
-def overview(store: MemoryStore, view: View) -> MemoryOverview:
-    """Return what a view has.
+def overview(store: MemoryStore, view: View) -> tuple[Mapping[FactCategory, Sequence[Memory]], int]:
+    """Return the newest memories of each category, newest first, and the number of files; at most 201 of each.
 
     Raises:
         StoreError: the store failed.
     """
     files = len(store.listed(view.of(CARDS), limit=COUNTED + 1))
-    return MemoryOverview({kind: store.listed(view, kind, limit=COUNTED + 1) for kind in CATEGORIES}, files)
+    return {kind: store.listed(view, kind, limit=COUNTED + 1) for kind in CATEGORIES}, files
 
 
 def sections(
@@ -83,9 +76,9 @@ def sections(
         StoreError: the store failed.
     """
     meter = memories.meter
-    seen = overview(memories.store, memories.view)
-    facts = [memory for kind in CATEGORIES for memory in seen.found[kind]]
-    shown = index(seen, meter, min(limits.index_tokens, limit_tokens // 2)) if searchable else None
+    found, files = overview(memories.store, memories.view)
+    facts = [memory for kind in CATEGORIES for memory in found[kind]]
+    shown = index(found, files, meter, min(limits.index_tokens, limit_tokens // 2)) if searchable else None
     left = limit_tokens - (shown.cost.bound if shown else 0)
     user = profile(facts, meter, min(limits.profile_tokens, left))
     left -= user.cost.bound if user else 0
@@ -96,24 +89,26 @@ def sections(
     )
 
 
-def index(seen: MemoryOverview, meter: Meter, limit_tokens: int = INDEX_TOKENS) -> MemoryPage | None:
+def index(
+    found: Mapping[FactCategory, Sequence[Memory]], files: int, meter: Meter, limit_tokens: int = INDEX_TOKENS
+) -> MemoryPage | None:
     """Return the index for a prompt: categories, counts and newest subjects; `None` if there is nothing, or no room.
 
     It says that there is something to look for; the tool returns the memories. Files, and memories that tools printed,
     are counted and not named: anybody may have named them.
     """
-    if not seen.files and not any(seen.found.values()):
+    if not files and not any(found.values()):
         return None
     for subjects in range(SUBJECTS, -1, -1):
         named: list[Memory] = []
         rows = ["what there is; the tool memory finds it"]
         for kind in CATEGORIES:
-            found = seen.found.get(kind, ())
-            newest = [memory for memory in found[:SUBJECTS] if memory.trust in _INJECTABLE][:subjects]
+            known = found.get(kind, ())
+            newest = [memory for memory in known[:SUBJECTS] if memory.trust in _INJECTABLE][:subjects]
             texts = "; ".join(safe(memory.text, SUBJECT_CHARS).rstrip(".") for memory in newest)
-            rows.append(f"{kind}: {counted(len(found))}" + (f", newest: {texts}" if texts else ""))
+            rows.append(f"{kind}: {counted(len(known))}" + (f", newest: {texts}" if texts else ""))
             named += newest
-        rows += [f"files: {counted(seen.files)}"] if seen.files else []
+        rows += [f"files: {counted(files)}"] if files else []
         text = "\n".join(rows)
         cost = meter.message(fenced(INDEX, text))
         if cost.bound <= limit_tokens:

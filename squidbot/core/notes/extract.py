@@ -415,7 +415,7 @@ def _is_plain(name: str) -> bool:
 
 
 def _facts(text: str) -> list[NoteUnit] | None:
-    """Return the scalar values of a JSON text with the key that each belongs to; None where it is no JSON."""
+    """Return the scalar values of a JSON text with the key that each belongs to; None if it is no JSON."""
     if not text.lstrip().startswith(("{", "[")):
         return None
     try:
@@ -478,7 +478,7 @@ class NoteLine:
         head: the subject and what was done with it; always written when the line is.
         weight: what the head is worth beside the literals in it.
         units: further words by their text, in order of appearance.
-        short: the head to write when `path` is known to the reader already; "" where there is no shorter one.
+        short: the head to write when `path` is known to the reader already; "" if there is no shorter one.
         path: the path that `short` leaves out.
         fading: what age has left of the worth of its units; the units stay as they were read, and are shared.
     """

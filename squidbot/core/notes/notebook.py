@@ -92,7 +92,7 @@ class Ledger:
 
     @property
     def first_seq(self) -> int | None:
-        """The oldest message within reach; None where nothing was taken in."""
+        """The oldest message within reach; None if nothing was taken in."""
         return self.starts[0][0] if self.starts else None
 
     def runs(self) -> tuple[NoteBlock, ...]:
@@ -347,7 +347,7 @@ class Notebook:
     def settle(self, merged_through: int, runs: Sequence[tuple[int, int]]) -> tuple[Record, ...]:
         """Take in the runs that a change notes for the first time, and return the records to store with its plan.
 
-        `merged_through` is the last message that its merged summary stands for, -1 where it has none. Call `reopen`
+        `merged_through` is the last message that its merged summary stands for, -1 if it has none. Call `reopen`
         where storing them fails.
         """
         self._opened()

@@ -114,7 +114,7 @@ class Page:
         pieces: what is shown of each message, in order.
         messages: those messages as they are stored, payloads byte for byte.
         next_id, next_offset: where the next page begins, as `expand` takes it; "" and 0 for the last page.
-        recorded: the seq of the record that holds the page; None where none was written.
+        recorded: the seq of the record that holds the page; None if none was written.
     """
 
     text: str
@@ -147,7 +147,7 @@ class _PageBlock(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageMaker:
-    """Makes the pages of one run of messages; `now` is in seconds since 1970, None where unknown."""
+    """Makes the pages of one run of messages; `now` is in seconds since 1970, None if unknown."""
 
     context: SessionContext
     run: RecallRange
@@ -155,7 +155,7 @@ class PageMaker:
     hints: Hints = HINTS
 
     def page(self, offset: int, room: Cost) -> Page | None:
-        """Return the page that begins `offset` characters into the first message; None where not even a bit fits.
+        """Return the page that begins `offset` characters into the first message; None if not even a bit fits.
 
         Raises:
             RecallError: the first message has no such place.
@@ -325,7 +325,7 @@ class HistoryHit(NamedTuple):
     """A message that was found.
 
     `score` is 0 to 1, higher is better. `shown` says how it stands in the next request: "in view", "in view, cut", or
-    "" where it does not.
+    "" if it does not.
     """
 
     row: StoredMessage
@@ -347,7 +347,7 @@ class HitPage:
         text: what the model reads.
         cost: of the text as a message, in tokens.
         hits: what it lists, best first.
-        next_offset: where the next page begins; None where nothing follows.
+        next_offset: where the next page begins; None if nothing follows.
     """
 
     text: str
@@ -359,7 +359,7 @@ class HitPage:
 class SearchRequest(NamedTuple):
     """What was asked: the query, how many hits stand before this page, at most how many on it, and when.
 
-    `now` is in seconds since 1970, None where unknown.
+    `now` is in seconds since 1970, None if unknown.
     """
 
     query: str
@@ -384,7 +384,7 @@ class SearchRequest(NamedTuple):
 
 
 def within(number: int, least: int, most: int | None, name: str) -> int:
-    """Return a number of a call that is in range; `most` is None where nothing bounds it.
+    """Return a number of a call that is in range; `most` is None if nothing bounds it.
 
     Raises:
         RecallError: it is not in range.
@@ -399,7 +399,7 @@ def within(number: int, least: int, most: int | None, name: str) -> int:
 def listed(
     asked: SearchRequest, hits: Sequence[HistoryHit], meter: Meter, room: Cost, hints: Hints = HINTS
 ) -> HitPage | None:
-    """Return the page with as many hits as fit, None where not one does; hits beyond the limit only tell of more."""
+    """Return the page with as many hits as fit, None if not one does; hits beyond the limit only tell of more."""
     words = _cut(one_line(asked.query), _QUOTED_CHARS)
     if not hits:
         nothing = f"no {'further ' * bool(asked.offset)}message for: {words}"
@@ -424,7 +424,7 @@ def _fits(cost: Cost, room: Cost) -> bool:
 
 
 def line_of(hit: HistoryHit, now: float | None) -> str:
-    """Return the line that tells of a hit; `now` is in seconds since 1970, None where unknown."""
+    """Return the line that tells of a hit; `now` is in seconds since 1970, None if unknown."""
     row = hit.row
     fields = (f"m{row.seq} {speaker(row)}", stamp(row.time), ago(row.time, now), f"score {hit.score:.2f}", hit.shown)
     return f"{', '.join(filter(None, fields))}: {hit.snippet}"
@@ -455,7 +455,7 @@ def hits_of(
 
 
 def searched_text(message: Message) -> str | None:
-    """Return what of a message may answer a search; None where it only asks for what was said before."""
+    """Return what of a message may answer a search; None if it only asks for what was said before."""
     calls = [call for call in message.calls if "said" not in holds(call.name)]
     if not calls and message.calls and not message.text.strip():
         return None
@@ -463,7 +463,7 @@ def searched_text(message: Message) -> str | None:
 
 
 def snippet(text: str, query: SearchQuery) -> str | None:
-    """Return the words around most of what is looked for, on one line; None where none of it stands there as such."""
+    """Return the words around most of what is looked for, on one line; None if none of it stands there as such."""
     looked = text[:MOST_CHARS]
     places = sorted(_places(looked, query))
     if not places:
@@ -520,7 +520,7 @@ def _densest(places: Sequence[tuple[int, str]]) -> int:
 
 
 if TYPE_CHECKING:
-    # What finds by a query, which is asked at a time in seconds since 1970, None where unknown.
+    # What finds by a query, which is asked at a time in seconds since 1970, None if unknown.
     Finds = Callable[[str, float | None], Iterator[tuple[StoredMessage, float]]]
 
 
@@ -600,7 +600,7 @@ class History:
         return replace(page, recorded=row.seq)
 
     def free(self, beside: Cost = NOTHING) -> Cost:
-        """Return what an answer of a tool may cost now, `beside` what else is answered; 0 where none fits."""
+        """Return what an answer of a tool may cost now, `beside` what else is answered; 0 if none fits."""
         try:
             return self._free(self._session.room(), beside, as_tool=True)
         except BudgetError:

@@ -390,49 +390,29 @@ def best(query: SearchQuery, postings: Postings, limit: int, after: SearchMatch 
 
 def _candidates(query: SearchQuery, postings: Postings) -> _Candidates:
     messages, required = postings.messages, list(query.required)
+
+    def newest(*words: Word) -> set[int]:
+        return set(postings.newest(list(words), messages, CANDIDATES))
+
     known = [_probe(required, word, postings) for word in query.words]
-    found = sorted(filter(_WordHits.is_found, known), key=lambda each: each.messages)
+    found = sorted(filter(_WordHits.is_found, known), key=lambda hits: hits.messages)
     drivers = _drivers(found)
     base = required or _any_of(drivers)
     if not base:
         return _Candidates(set(), [], [])
-    seqs = set(postings.newest(base, messages, CANDIDATES))
+    seqs = newest(*base)
     is_cut = len(seqs) == CANDIDATES
-    weights, whole = _weights(
-        known, _counted(found, len(drivers), messages), _CandidateBase(postings, required, base, is_cut)
-    )
+    counted = _counted(found, len(drivers), messages)
+    # The messages that have every word that counts, however old the driving word's newest ones are.
+    whole = newest(*required, *(hits.word for hits in counted)) if is_cut and len(counted) > 1 else set[int]()
+    weights = [(hits.weight(messages), set[int]()) for hits in known if not hits.is_found()]
+    for hits in counted:
+        is_known = hits.is_complete or base == [hits.word]
+        having = set(hits.hits) if is_known else newest(*base, hits.word)
+        weights.append((hits.weight(messages), whole | having))
     weights.append((float(bool(required)), seqs | whole))
     has_rest = is_cut or (not required and drivers != found)
     return _Candidates(seqs | whole, weights, (required or _any_of(found)) if has_rest else [])
-
-
-class _CandidateBase(NamedTuple):
-    """What the candidates are found by, the words they must have, and whether there are more than were taken."""
-
-    postings: Postings
-    required: list[Word]
-    base: list[Word]
-    is_cut: bool
-
-    def newest(self, words: Iterable[Word]) -> set[int]:
-        """Return the newest messages that have all of these words."""
-        return set(self.postings.newest(list(words), self.postings.messages, CANDIDATES))
-
-
-def _weights(
-    known: Sequence[_WordHits], counted: Sequence[_WordHits], base: _CandidateBase
-) -> tuple[list[tuple[float, set[int]]], set[int]]:
-    """Return what each word counts and which candidates have it, and the messages that have every word that counts."""
-    messages = base.postings.messages
-    whole = set[int]()
-    if base.is_cut and len(counted) > 1:
-        whole = base.newest((*base.required, *(hits.word for hits in counted)))
-    weights = [(hits.weight(messages), set[int]()) for hits in known if not hits.is_found()]
-    for hits in counted:
-        is_known = hits.is_complete or base.base == [hits.word]
-        having = set(hits.hits) if is_known else base.newest((*base.base, hits.word))
-        weights.append((hits.weight(messages), whole | having))
-    return weights, whole
 
 
 def _probe(required: Sequence[Word], word: Word, postings: Postings) -> _WordHits:
