@@ -358,7 +358,7 @@ class Engine:
             StoreError: the session can't be read.
         """
         if not self.wired.journals.enabled:
-            raise ConfigError(f"the journal is switched off; set enabled @ {self.wired.loaded.source}.journal")
+            raise ConfigError(f"the journal is off; set journal.enabled = true in {self.wired.loaded.source}")
         return self._jobs().iterated(session, run_id)
 
     @takes(alias=text)

@@ -126,10 +126,13 @@ def test_history_brings_back_what_was_said_before(tmp_path: Path) -> None:
         assert "recall support/42#m" in found.text
         assert "harbour 0" in made.call("history", '{"action": "recall", "id": "b#m2"}').text
         for arguments, said in (
-            ({"action": "recall", "id": "other#m1"}, "does not continue 'other'; it continues: b, support/42"),
+            (
+                {"action": "recall", "id": "other#m1"},
+                "'other' is not an earlier session of this conversation; these are: b, support/42",
+            ),
             ({"action": "recall", "id": "b#m900"}, "m900 is not recorded"),
             ({"action": "recall", "id": "b#walrus"}, "nothing is stored under"),
-            ({"action": "search", "id": "b"}, "search needs it as a text"),
+            ({"action": "search", "id": "b"}, "query must be a string"),
             ({"action": "search", "id": "b", "query": "..."}, "refused"),
         ):
             answer = made.history(arguments)

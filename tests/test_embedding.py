@@ -214,7 +214,7 @@ def test_failing_embedder_is_told_and_tried_again(caplog: pytest.LogCaptureFixtu
         store.add([made_memory("Ann has a beagle.", ANN)])
         assert [hit.key for hit in store.search("beagle", View(ANN), now=2e9)]
     assert {event.name for event in heard} == {"started", "degraded", "stopped"}
-    assert "words alone are searched: unreachable: OSError: no route for 1" in {event.cause for event in heard}
+    assert "searching words only: unreachable: OSError: no route for 1" in {event.cause for event in heard}
     assert "no route" in caplog.text
 
 

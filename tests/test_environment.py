@@ -21,7 +21,7 @@ GIVEN = {
     "MEMORY_PROTECTED_RECENT_TURNS": ("2", 2),
     "LLM_BAWT_DEBUG_TURN_LOG": ("turns.txt", "turns.txt"),
 }
-SIZES = "write a number above 0, alone or with k (1,000), Ki (1,024), m (1,000,000) or Mi (1,048,576): 32000, 32k, 32Ki"
+SIZES = "write 32000, 32k (32,000) or 32Ki (32,768)"
 
 
 @pytest.fixture

@@ -336,7 +336,7 @@ def plain() -> list[list[dict[str, object]]]:
     [
         (LLMError("unreachable", "connection refused"), "connection refused"),
         ("Error: 503 Service Unavailable", "not between"),
-        ("<summary>Error: 503 Service Unavailable</summary>", "error's text"),
+        ("<summary>Error: 503 Service Unavailable</summary>", "error message"),
         ("<summary>I'm sorry, but I can't summarize this.</summary>", "refusal"),
         ("<summary>They deployed it with Kubernetes on `orion-7`.</summary>", "its source does not"),
         ("<summary>" + "because of this and that " * 2_000 + "</summary>", "tokens"),

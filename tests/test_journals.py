@@ -56,7 +56,7 @@ def test_journal_of_an_engine_keeps_an_entry_with_dashes_and_begins_a_file_at_mi
         assert [one.summary[:5] for one in engine.journal().latest(3).entries] == ["three", "xxxxx", "one\n-"]
     assert host.told == [
         ("journal-entry-created", "s1", "2026-11-22, entry 1"),
-        ("journal-entry-created", "", "2026-11-22, entry 2; summary: 4,800 of 5,000 characters are kept"),
+        ("journal-entry-created", "", "2026-11-22, entry 2; summary: kept 4,800 of 5,000 characters"),
         ("journal-entry-created", "", "2026-11-23, entry 1"),
     ]
 

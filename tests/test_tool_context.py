@@ -160,10 +160,10 @@ def test_tool_lists_loads_and_drops(folder: Path) -> None:
         assert told == "in view: nothing\ndocs/api.md (29 bytes)\nstyle.md (12 bytes)"
         assert "1 line]" in session.call("context", '{"action": "load", "path": "style.md"}').text
         assert session.call("context", {"action": "list"}).text.startswith("in view: style.md\n")
-        assert "out of view" in session.call("context", {"action": "drop", "path": "./style.md"}).text
+        assert "leaves the view" in session.call("context", {"action": "drop", "path": "./style.md"}).text
         for arguments, said in (
-            ({"action": "dance"}, "it is one of list, load, drop"),
-            ({"action": "load"}, "path is"),
+            ({"action": "dance"}, "action must be one of list, load, drop"),
+            ({"action": "load"}, "path must be"),
             ({"action": "load", "path": "../AGENTS.md"}, "not a path below the folder"),
             ({"action": "load", "path": "gone.md"}, "there is no file"),
             ({"action": "drop", "path": "style.md"}, "this session has no document 'style.md'"),

@@ -64,12 +64,12 @@ def test_calls_change_the_goals_of_a_session_and_tell_them() -> None:
     ("arguments", "said"),
     [
         ("{", "not JSON"),
-        ("[]", "no object"),
-        ({}, "action is"),
-        ({"action": "dance"}, "it is one of set, milestone"),
+        ("[]", "not an object"),
+        ({}, "action must be"),
+        ({"action": "dance"}, "must be one of set, milestone"),
         ({"action": "set"}, "set needs a text"),
-        ({"action": "set", "text": 3}, "it is a text"),
-        ({"action": "set", "text": "x", "done": 3}, "it is true or false"),
+        ({"action": "set", "text": 3}, "must be a string"),
+        ({"action": "set", "text": "x", "done": 3}, "must be true or false"),
         ({"action": "close"}, "no goal is active"),
         ({"action": "milestone", "text": "x"}, "set one first"),
         ({"action": "set", "text": "x" * 501}, "501 characters"),
@@ -144,7 +144,7 @@ def test_goals_and_locks_are_the_users_words(user: str, wanted: str, action: str
     session.record(asked, {"role": "assistant", "content": "", "tool_calls": [call]}, result)
     told = session.call("goal", {"action": action, "text": wanted})
     assert told.is_error is not is_set
-    assert ("words that the user has said himself" in told.text) is (bool(wanted) and not is_set)
+    assert ("only in the user's own words" in told.text) is (bool(wanted) and not is_set)
     assert bool(session.goals.goals().active or session.goals.goals().decisions) is is_set
 
 
@@ -168,7 +168,7 @@ def test_model_can_not_take_a_lock_away() -> None:
     session.goals.change("lock", "No threads")
     told = session.call("goal", {"action": "unlock", "text": "No threads"})
     assert told.is_error
-    assert "only the user takes a lock away" in told.text
+    assert "only the user can unlock it" in told.text
     assert [one.done for one in session.goals.goals().decisions] == [True]
 
 

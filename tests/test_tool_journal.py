@@ -71,15 +71,15 @@ def test_listing_is_known_as_brought_back(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "arguments", "wrong"),
     [
-        (ADD, {}, "summary is null"),
-        (ADD, {"summary": " "}, "summary is ' '"),
-        (ADD, {"summary": "x", "decisions": [1]}, "decisions is a list; it is a list of texts"),
-        (ADD, {"summary": "x", "tags": {"a": 1}}, "tags is an object"),
+        (ADD, {}, "summary must be a string, not null"),
+        (ADD, {"summary": " "}, "summary must be a string, not ' '"),
+        (ADD, {"summary": "x", "decisions": [1]}, "decisions must be a list of strings, not a list"),
+        (ADD, {"summary": "x", "tags": {"a": 1}}, "tags must be a list of strings, not an object"),
         (ADD, "{", "the arguments are not JSON"),
         (LIST, {"limit": 500}, "limit 500 is out of range: 1 to 50"),
         (LIST, {"limit": -1}, "out of range"),
-        (LIST, {"day": "30.2.2026"}, "is no day; write it as 2026-01-27"),
-        (LIST, {"tag": 7}, "tag is a number"),
+        (LIST, {"day": "30.2.2026"}, "is not a day; write it as 2026-01-27"),
+        (LIST, {"tag": 7}, "tag must be a string, not a number"),
     ],
 )
 def test_wrong_call_is_answered_with_what_would_be_right(
@@ -164,7 +164,7 @@ def test_tools_are_not_there_when_the_journal_is_off(tmp_path: Path) -> None:
     with squidbot.load({"journal": {"folder": f"{tmp_path}/journal"}}) as engine:
         session = engine.session("s")
         assert len(session.tools) == 2
-        with pytest.raises(ConfigError, match=r"the journal is switched off; set enabled @ .*journal"):
+        with pytest.raises(ConfigError, match=r"the journal is off; set journal.enabled = true in "):
             session.call(ADD, {"summary": "x"})
 
 

@@ -215,7 +215,7 @@ def forget(*, memory_ids: tuple[str, ...], reason: str, yes: bool, **whose: str)
     if not yes:
         with opened(whose) as (memories, _):
             for one in ids:
-                click.echo(f"{one}: {line(memories.one(one).text)}", err=True)
+                click.echo(f"{one}: {line(memories.find(one).text)}", err=True)
         click.confirm(f"Forget {count(len(ids), 'fact')} for good?", abort=True, err=True)
     with opened(whose, withdrawn=sessions) as (memories, _):
         # Unknown ids come first, and are refused before anything is forgotten.
@@ -228,7 +228,7 @@ def forget(*, memory_ids: tuple[str, ...], reason: str, yes: bool, **whose: str)
 
 def _is_there(memories: Memories, memory_id: str) -> bool:
     try:
-        memories.one(memory_id)
+        memories.find(memory_id)
     except RecallError:
         return False
     return True
@@ -240,7 +240,7 @@ def _is_there(memories: Memories, memory_id: str) -> bool:
 def show(*, memory_ids: tuple[str, ...], **whose: str) -> Result:
     """Show facts whole: their text, since when, from which messages, why they are there, what replaced them."""
     with opened(whose) as (memories, _):
-        found = [memories.one(memory_id) for memory_id in memory_ids]
+        found = [memories.find(memory_id) for memory_id in memory_ids]
 
     def put(out: Printer) -> None:
         for number, one in enumerate(found):
@@ -328,7 +328,7 @@ def similar(memories: Memories, held: Sequence[Memory]) -> Callable[[Memory, Mem
 def restore(*, memory_ids: tuple[str, ...], **whose: str) -> Result:
     """Restore replaced facts. The facts that replaced them stay valid too, until you forget them."""
     with opened(whose) as (memories, _):
-        old = [memories.one(memory_id) for memory_id in dict.fromkeys(memory_ids)]
+        old = [memories.find(memory_id) for memory_id in dict.fromkeys(memory_ids)]
         memories.store.supersede({one.memory_id: "" for one in old})
     lines = [
         f"{one.memory_id} holds again; {one.superseded_by}, which replaced it, holds, too"

@@ -1,4 +1,4 @@
-"""What callers hand over, checked before anything is done: what is wrong is said by its name."""
+"""Checks of the arguments of public calls; errors name the argument."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial, wraps
 from inspect import Parameter, signature
+from itertools import chain, repeat
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Final, ParamSpec, TypeAlias, TypeVar, get_args
 
@@ -32,46 +33,39 @@ MOST_ID_CHARS: Final = 1024
 _MESSAGE: Final = re.compile(r"[\s\[(`'\"]*m([0-9]{1,15})[\s\])`'\"]*\Z")
 
 
-def refused(name: str, value: object, wanted: str) -> ArgumentError:
-    """Return the error of an argument that is none: its name, what it is, and what it has to be."""
+def refused(name: str, value: object, wanted: str, hint: str = "") -> ArgumentError:
+    """Return the error of a wrong argument: its name, what it must be, and what it is."""
     shown = f"{value!a:.60}" if isinstance(value, str | int | float | bytes | None) else f"a {type(value).__name__}"
-    return ArgumentError(f"{name} is {shown}; it must be {wanted}")
+    return ArgumentError(f"{name} must be {wanted}, not {shown}{hint}")
 
 
 def takes(**checks: Check) -> Callable[[Callable[Given, Value]], Callable[Given, Value]]:
-    """Check the arguments of these names, before the call, each time that they are given.
+    """Check these arguments before each call, and pass what the checks return.
 
-    One with a default that is not given is not looked at. Those of `*name` are checked one by one.
+    Omitted arguments are not checked. Those of `*name` are checked one by one.
     """
 
     def decorated(act: Callable[Given, Value]) -> Callable[Given, Value]:
-        parameters = [one for one in signature(act).parameters.values() if one.kind is not Parameter.KEYWORD_ONLY]
-        rest = checks.get(parameters[-1].name) if parameters[-1].kind is Parameter.VAR_POSITIONAL else None
-        called, places = parameters[-1].name, len(parameters) - (parameters[-1].kind is Parameter.VAR_POSITIONAL)
-        placed = [(place, one.name) for place, one in enumerate(parameters[:places]) if one.name in checks]
-        # Whoever gives no more by place gives none that is looked at.
-        bare = min([place for place, _ in placed] + [places] * (rest is not None), default=math.inf)
-
-        def meant(args: tuple[object, ...]) -> tuple[object, ...]:
-            given = list(args)
-            for place, name in placed:
-                if place < len(given):
-                    given[place] = checks[name](name, given[place])
-            if rest is not None:
-                given[places:] = [rest(called, one) for one in given[places:]]
-            return tuple(given)
+        parameters = signature(act).parameters.values()
+        names = [parameter.name for parameter in parameters if parameter.kind is Parameter.POSITIONAL_OR_KEYWORD]
+        rest = next((parameter.name for parameter in parameters if parameter.kind is Parameter.VAR_POSITIONAL), "")
+        # Most calls pass no checked argument by position.
+        first = min((place for place, name in enumerate((*names, rest)) if name in checks), default=math.inf)
 
         @wraps(act)
         def checked(*args: Given.args, **kwargs: Given.kwargs) -> Value:
-            given = args if len(args) <= bare else meant(args)
-            for name, value in kwargs.items():
-                if (check := checks.get(name)) is not None:
-                    kwargs[name] = check(name, value)
-            return act(*given, **kwargs)  # type: ignore[arg-type]  # as they came, or as they are meant
+            placed = zip(chain(names, repeat(rest)), args, strict=False)
+            given = args if len(args) <= first else [_checked(checks, name, value) for name, value in placed]
+            passed = {name: _checked(checks, name, value) for name, value in kwargs.items()}
+            return act(*given, **passed)  # type: ignore[arg-type]  # as they came, or as the checks return them
 
         return checked
 
     return decorated
+
+
+def _checked(checks: Mapping[str, Check], name: str, value: object) -> object:
+    return checks[name](name, value) if name in checks else value
 
 
 def optional(check: Check) -> Check:
@@ -86,7 +80,7 @@ def _optional(check: Check, name: str, value: object) -> object:
 def text(name: str, value: object) -> str:
     """Return a text."""
     if not isinstance(value, str):
-        raise refused(name, value, "a text")
+        raise refused(name, value, "a string")
     return value
 
 
@@ -105,8 +99,8 @@ def moment(name: str, value: object) -> float | None:
         return value
     if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= LAST_SECOND:
         late = isinstance(value, Real) and LAST_SECOND < float(value) < math.inf
-        hint = "; these may be milliseconds" if late else ""
-        raise refused(name, value, f"seconds since 1970, such as time.time(), up to the year 9999{hint}")
+        hint = "; did you pass milliseconds?" if late else ""
+        raise refused(name, value, "seconds since 1970, such as time.time(), up to the year 9999", hint)
     return float(value)
 
 
@@ -126,7 +120,7 @@ def path(name: str, value: object) -> object:
 
 
 def not_in_paths(spelled: str) -> str:
-    """Return what a text has that no file system takes in a path; "" where it has nothing of that."""
+    """Return what a text has that no file system takes in a path; "" if it has nothing of that."""
     if "\0" in spelled:
         return "a null character"
     try:
@@ -167,7 +161,7 @@ def of_message(name: str, value: object) -> int:
     if isinstance(value, str) and (found := _MESSAGE.match(value)):
         return int(found[1])
     if isinstance(value, bool) or not isinstance(value, Integral) or not 0 <= int(value) <= MOST:
-        raise refused(name, value, 'a message: its number from 0, or its id as it is shown, such as "m3"')
+        raise refused(name, value, 'a message: its number (from 0) or its id, such as "m3"')
     return int(value)
 
 
@@ -182,7 +176,7 @@ def tokens(name: str, value: object) -> int:
 def an_id(name: str, value: object) -> str:
     """Return what a session is called: what every store can hold, and somebody can name."""
     if not isinstance(value, str) or not 1 <= len(value) <= MOST_ID_CHARS:
-        raise refused(name, value, f"a text of 1 to {MOST_ID_CHARS:,} characters, such as 'support/42'")
+        raise refused(name, value, f"a string of 1 to {MOST_ID_CHARS:,} characters, such as 'support/42'")
     return value
 
 
@@ -195,7 +189,7 @@ def mapping(name: str, value: object) -> Mapping[str, object]:
     if type(value) is dict and {*map(type, value)} <= {str}:  # as in `moment`
         return value
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        raise refused(name, value, "an object: a dict with texts as keys")
+        raise refused(name, value, "a dict with string keys")
     return value
 
 
@@ -209,9 +203,9 @@ def _items(check: Check, wanted: str, name: str, value: object) -> list[object]:
         raise refused(name, value, wanted)
     given = [*value]
     try:
-        return [check(name, one) for one in given]
+        return [check(name, item) for item in given]
     except ArgumentError:  # then it is worth saying which
-        return [check(f"{name}[{place}]", one) for place, one in enumerate(given)]
+        return [check(f"{name}[{place}]", item) for place, item in enumerate(given)]
 
 
 def instance(*kinds: type, called: str) -> Check:

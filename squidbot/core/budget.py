@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
-from math import floor, lcm
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from squidbot.core.errors import BudgetError, ConfigError
@@ -59,11 +58,11 @@ class WindowSettings:
         window_tokens: input and output together, above 0.
         reserved_output_tokens: room for the answer; None: `default_reserve_tokens`.
         safety_fraction: share of the window that the estimate may fill, 0 < x <= 1; None: by the counter's certificate.
-        model_max_output_tokens: the longest answer of the model; None where unknown.
-        model: the model's alias, "" where unknown.
+        model_max_output_tokens: the longest answer of the model; None if unknown.
+        model: the model's alias, "" if unknown.
         source: where the window came from, ("native-limit", "global-config", ...).
-        model_parameters_billion: the size of the model; None where unknown.
-        detail: how the window came about, in sentences; "" where there is nothing to tell.
+        model_parameters_billion: the size of the model; None if unknown.
+        detail: how the window came about, in sentences; "" if there is nothing to tell.
         learned_for: as in `Window`.
     """
 
@@ -91,14 +90,16 @@ def parse_tokens(text: str) -> int:
     Raises:
         ConfigError: the text is anything else: empty, signed, zero, another unit or another spelling.
     """
-    match = _SIZE.fullmatch(text)
-    size = int(match[1]) * _UNITS[match[2] or ""] if match else 0
-    if size == 0:
-        raise ConfigError(
-            f"{text[:40]!r} is not a number of tokens; write a number above 0, alone or with k (1,000), Ki (1,024), "
-            "m (1,000,000) or Mi (1,048,576): 32000, 32k, 32Ki"
-        )
+    size = _size_of(text)
+    if not size:
+        raise ConfigError(f"{text[:40]!r} is not a number of tokens; write 32000, 32k (32,000) or 32Ki (32,768)")
     return size
+
+
+def _size_of(text: str) -> int:
+    """Return the tokens that a text names, 0 if it names none."""
+    match = _SIZE.fullmatch(text)
+    return int(match[1]) * _UNITS[match[2] or ""] if match else 0
 
 
 def read_tokens(given: object, what: str) -> int:
@@ -114,7 +115,9 @@ def read_tokens(given: object, what: str) -> int:
             raise ConfigError(f"{what} = {error}") from None
     if isinstance(given, int | float) and not isinstance(given, bool) and 0 < given <= MOST_TOKENS and given % 1 == 0:
         return int(given)
-    raise ConfigError(f"{what} = {given!r:.60}: pass a whole number of tokens above 0, such as 32000 or '32k'")
+    raise ConfigError(
+        f"{what} must be a whole number of tokens from 1 to 10**12, such as 32000 or '32k', not {given!r:.60}"
+    )
 
 
 def read_budget(given: object) -> float | None:
@@ -125,22 +128,23 @@ def read_budget(given: object) -> float | None:
     """
     if given is None:
         return None
-    read: object = given
+    budget = _budget_of(given)
+    if 0 < budget < 1 or LEAST_BUDGET_TOKENS <= budget <= MOST_TOKENS:
+        return budget
+    if 0 < budget < LEAST_BUDGET_TOKENS:
+        least = f"a request and its answer need at least {LEAST_BUDGET_TOKENS} tokens"
+        raise ConfigError(f"budget = {given!r}: {least}; write a larger number, or remove it")
+    raise ConfigError(f"budget must be a token count (8000, '8k') or a fraction of the window (0.5), not {given!r:.80}")
+
+
+def _budget_of(given: object) -> float:
+    """Return the number that a budget names, 0 if it names none."""
     if isinstance(given, str):
         text = given.strip()
-        try:
-            read = parse_tokens(text)
-        except ConfigError:
-            read = float(text) if _SHARE.fullmatch(text) else given
-    if isinstance(read, int | float) and not isinstance(read, bool):
-        if 0 < read < 1 or (LEAST_BUDGET_TOKENS <= read <= MOST_TOKENS and read % 1 == 0):
-            return read
-        if 0 < read < LEAST_BUDGET_TOKENS and read % 1 == 0:
-            least = f"{LEAST_BUDGET_TOKENS} tokens are the least that holds a request and its answer"
-            raise ConfigError(f"budget = {given!r}: {least}; write a larger number, or leave it out")
-    raise ConfigError(
-        f"budget = {given!r:.80}: pass a token count, or a fraction of the window between 0 and 1: 8000, '8k', 0.5"
-    )
+        return float(text) if _SHARE.fullmatch(text) else _size_of(text)
+    if isinstance(given, int | float) and not isinstance(given, bool) and (0 < given < 1 or given % 1 == 0):
+        return given
+    return 0
 
 
 def default_reserve_tokens(window_tokens: int, model_max_tokens: int | None = None) -> int:
@@ -273,7 +277,7 @@ class Tier:
         number: 1 to 5.
         label: the name shown to users.
         largest_window_tokens: the upper end of the range, itself inside; None for the last tier, which has no end.
-        target_fraction: share of the available room that a compaction leaves filled; None where none is named.
+        target_fraction: share of the available room that a compaction leaves filled; None if none is named.
         summaries: most summaries in view at the levels detailed, moderate, compact; older ones are merged.
         pinned_fraction: ceiling of pinned content as a share of the window.
         prompt_cap_tokens: ceiling of the host's mode prompt.
@@ -342,7 +346,7 @@ RETRY_WINDOWS = tuple(size for power in range(17, 8, -1) for size in (2**power, 
 
 @dataclass(frozen=True, slots=True)
 class WindowSources:
-    """What is known of a window, all in tokens; `None` where it is not known.
+    """What is known of a window, all in tokens; `None` if it is not known.
 
     Attributes:
         asked_tokens: what the caller asks for; it goes before all else, as it is.
@@ -351,7 +355,7 @@ class WindowSources:
         native_tokens: what the model was trained for, by its file or its definition.
         sized_tokens: the largest that the machine's memory holds; `None` also where nothing fits.
         sized_source: which memory that is, as `ResolvedWindow.source` calls it: "auto-vram", "auto-ram".
-        sized_reason: how that came about, or why there is none, in a sentence; "" where nobody looked.
+        sized_reason: how that came about, or why there is none, in a sentence; "" if nobody looked.
         served_tokens: what a server that has loaded the model gives it.
         sizing: whether a size that fits is taken whole, one tier below, or not at all.
         min_tokens: the smallest that sizing may choose.
@@ -390,7 +394,7 @@ def resolve(known: WindowSources) -> ResolvedWindow:
         ConfigError: a size is not above 0.
     """
     sizes = {
-        "window asked for": known.asked_tokens,
+        "requested window": known.asked_tokens,
         "context_window of the model": known.model_tokens,
         "window.default": known.global_tokens,
         "native_context_limit": known.native_tokens,
@@ -398,27 +402,27 @@ def resolve(known: WindowSources) -> ResolvedWindow:
         "window that is served": known.served_tokens,
         "window.min": known.min_tokens,
     }
-    for name, tokens in sizes.items():
-        if tokens is not None:
-            _positive(name, tokens)
+    given = {name: tokens for name, tokens in sizes.items() if tokens is not None}
+    for name, tokens in given.items():
+        _positive(name, tokens)
     if known.asked_tokens is not None:
-        return ResolvedWindow(known.asked_tokens, "manual", (f"{known.asked_tokens:,} tokens asked for by the caller",))
-    is_sized = known.sized_tokens is not None and known.sizing != "manual"
-    steps = (known.sized_reason,) if known.sized_reason else ()
+        return ResolvedWindow(known.asked_tokens, "manual", (f"{known.asked_tokens:,} tokens requested by the caller",))
+    sized_tokens = None if known.sizing == "manual" else known.sized_tokens
+    steps = tuple(filter(None, (known.sized_reason,)))
     named = (
-        (known.sized_tokens if is_sized else None, known.sized_source, "" if steps else "{:,} tokens fit"),
-        (known.model_tokens, "model-definition", "{:,} by the model's definition"),
+        (sized_tokens, known.sized_source, "" if steps else "{:,} tokens fit"),
+        (known.model_tokens, "model-definition", "{:,} from the model's settings"),
         (known.global_tokens, "global-config", "{:,} by window.default"),
-        (known.served_tokens, "served", "{:,} is what the server gives the model"),
-        (FALLBACK_WINDOW_TOKENS, "default", "{:,} where nothing is known"),
+        (known.served_tokens, "served", "{:,} reported by the server"),
+        (FALLBACK_WINDOW_TOKENS, "default", "{:,} by default"),
     )
     tokens, source, step = next((size, source, step) for size, source, step in named if size is not None)
     found = ResolvedWindow(tokens, source, (*steps, *filter(None, (step.format(tokens),))))
-    found = found.below(known.model_tokens, "model-cap", "cut to {:,}: context_window of the model")
-    found = found.below(known.native_tokens, "native-limit", "cut to {:,}: native limit of the model")
-    if is_sized and known.sizing == "one_tier_below":
+    found = found.below(known.model_tokens, "model-cap", "limited to {:,}: context_window of the model")
+    found = found.below(known.native_tokens, "native-limit", "limited to {:,}: native limit of the model")
+    if sized_tokens is not None and known.sizing == "one_tier_below":
         found = found.below(one_tier_below(found.window_tokens, known.min_tokens), "tier", "one tier below: {:,}")
-    return found.below(known.served_tokens, "served", "cut to {:,}: what the server gives the model")
+    return found.below(known.served_tokens, "served", "limited to {:,}: reported by the server")
 
 
 def one_tier_below(window_tokens: int, min_tokens: int = TIER_WINDOWS[0]) -> int:
@@ -460,7 +464,7 @@ LEAST_FRACTION = 0.40
 def reliability(generations: int, parameters_billion: float | None = None, *, exponential: bool = False) -> float:
     """Return the share, 0 to 1, of what was said that a model can be relied on to go by.
 
-    `generations` is how often text was told anew from text that was told itself: 0 where all is verbatim, 1 for notes
+    `generations` is how often text was told anew from text that was told itself: 0 if all is verbatim, 1 for notes
     that are made from what was said, whatever the number of events. A model of unknown size (None) has no factor.
     It falls linearly, or with `exponential` by a factor; both are equal up to one generation.
     """
@@ -541,76 +545,44 @@ def allocate(
     return {item.name: share for item, share in zip(ordered, shares, strict=True)}
 
 
-class WindowShares(NamedTuple):
-    """What each part gets of the window, as exact fractions of it; together at most 1.
-
-    `response` is the room for the answer, `safety` is inside the share that estimates may fill, `reserved` is kept free
-    for the response to grow into, `memory` is for the conversation.
-    """
-
-    system: Fraction
-    tools: Fraction
-    response: Fraction
-    safety: Fraction
-    reserved: Fraction
-    memory: Fraction
-
-    def tokens(self, window_tokens: int) -> dict[str, int]:
-        """Return the parts by name in whole tokens of a window; together never more than the window.
-
-        Raises:
-            BudgetError: the window is below 0 tokens.
-        """
-        scale = lcm(*(share.denominator for share in self))
-        items = [BudgetItem(name, int(share * scale)) for name, share in self._asdict().items()]
-        return allocate(floor(sum(self) * window_tokens), items)
+# In per mille of the window, with tools and without: system text, tools, what the response may grow into, and the most
+# for the conversation; then the most for the response.
+_FIXED: Final = {True: (30, 60, 110, 600), False: (6, 0, 44, 800)}
+_RESPONSE_MOST: Final[Mapping[bool, Mapping[Verbosity, int]]] = {
+    True: {"concise": 250, "balanced": 350, "detailed": 450},
+    False: {"concise": 200, "balanced": 250, "detailed": 300},
+}
+_RESPONSE_LEAST, _RESERVED_LEAST, _SAFETY = 150, 20, 50
 
 
-class _Mode(NamedTuple):
-    """Figures of one mode in per mille of the window."""
-
-    system: int
-    tools: int
-    reserved: int
-    memory_ceiling: int
-    response_maxima: dict[Verbosity, int]
-
-
-_RESPONSE_MIN = 150
-_RESERVED_MIN = 20
-_SAFETY = 50
-_TOOLS_MODE = _Mode(30, 60, 110, 600, {"concise": 250, "balanced": 350, "detailed": 450})
-_CHAT_MODE = _Mode(6, 0, 44, 800, {"concise": 200, "balanced": 250, "detailed": 300})
-
-
-def adaptive_shares(score: float, *, tools_mode: bool, verbosity: Verbosity = "balanced") -> WindowShares:
-    """Return the shares of the window for a question of complexity `score`, 0 to 1.
+def adaptive_shares(score: float, *, tools_mode: bool, verbosity: Verbosity = "balanced") -> dict[str, Fraction]:
+    """Return what each part gets of any window for a question of complexity `score`, 0 to 1; together at most 1.
 
     The response grows from 15 % by score x (maximum - 15 %); the reserved part pays first, down to 2 %, then the
-    memory. The shares don't depend on the window, so their percentages are those of any window.
+    memory, which is for the conversation. Safety is inside the share that estimates may fill.
 
     Raises:
         ConfigError: the score is not within 0..1, or the verbosity is none of the three.
     """
     if not 0 <= score <= 1:
         raise ConfigError(f"a complexity score must be within 0..1, not {score}")
-    mode = _TOOLS_MODE if tools_mode else _CHAT_MODE
-    if verbosity not in mode.response_maxima:
-        raise ConfigError(f"allocation.verbosity must be one of {', '.join(mode.response_maxima)}, not {verbosity!r}")
+    maxima = _RESPONSE_MOST[tools_mode]
+    if verbosity not in maxima:
+        raise ConfigError(f"allocation.verbosity must be one of {', '.join(maxima)}, not {verbosity!r}")
+    system, tools, spare, memory_most = _FIXED[tools_mode]
     # str() of a float is the decimal that was meant: .1 is a tenth here, and 15 % + .1 x 20 % is 17 %.
-    extra = Fraction(str(score)) * (mode.response_maxima[verbosity] - _RESPONSE_MIN)
-    response = _RESPONSE_MIN + extra
-    reserved = max(Fraction(_RESERVED_MIN), mode.reserved - extra)
-    others = mode.system + mode.tools + response + _SAFETY + reserved
-    memory = min(Fraction(mode.memory_ceiling), 1000 - others)
-    parts = (mode.system, mode.tools, response, _SAFETY, reserved, memory)
-    return WindowShares(*(Fraction(part) / 1000 for part in parts))
+    extra = Fraction(str(score)) * (maxima[verbosity] - _RESPONSE_LEAST)
+    response, reserved = _RESPONSE_LEAST + extra, max(Fraction(_RESERVED_LEAST), spare - extra)
+    memory = min(Fraction(memory_most), 1000 - (system + tools + response + _SAFETY + reserved))
+    names = ("system", "tools", "response", "safety", "reserved", "memory")
+    parts: tuple[Fraction | int, ...] = (system, tools, response, _SAFETY, reserved, memory)
+    return {name: Fraction(part) / 1000 for name, part in zip(names, parts, strict=True)}
 
 
 def _check_bounds(ordered: Sequence[BudgetItem]) -> None:
     for item, following in pairwise(ordered):
         if item.name == following.name:
-            raise ConfigError(f"two budget items are named {item.name!r}")
+            raise ConfigError(f"duplicate budget item {item.name!r}")
     for item in ordered:
         if item.weight < 0 or item.min < 0:
             raise ConfigError(f"weight and min of budget item {item.name!r} must be >= 0: {item.weight}, {item.min}")
@@ -745,7 +717,7 @@ def reserve_for(
     Raises:
         ConfigError: the score is not within 0..1, or there is no such verbosity.
     """
-    share = adaptive_shares(score, tools_mode=tools_mode, verbosity=verbosity).response
+    share = adaptive_shares(score, tools_mode=tools_mode, verbosity=verbosity)["response"]
     tokens = int(share * window_tokens)
     return Reserve(tokens if most_tokens is None else min(tokens, most_tokens), score)
 
@@ -837,7 +809,7 @@ class HistoryItem(NamedTuple):
     Attributes:
         cost: what it costs as it is, in the unit of the caps.
         messages: how many messages it has.
-        least: what it costs when cut as far as it may be; `None`: never cut, as a user's text.
+        least: what it costs when cut as far as allowed; `None`: never cut, as a user's text.
     """
 
     cost: int
@@ -905,7 +877,7 @@ def truncate_newest(text: str, limit: int, count: Count) -> str:
 
     In words the result has exactly `limit` of them if the text has more. The cut is before a word; only where the
     newest word alone is too much it is inside. What is returned is an end of `text`, its line breaks unchanged, and
-    has been counted as a whole; "" where nothing fits. `limit` and `count` are in the same unit.
+    has been counted as a whole; "" if nothing fits. `limit` and `count` are in the same unit.
     """
     if count(text) <= limit:
         return text
@@ -1022,11 +994,11 @@ class Layout(NamedTuple):
 
     @property
     def session(self) -> int:
-        """What one note on all that is older than the summaries is given; 0 where the tier has no part for it."""
+        """What one note on all that is older than the summaries is given; 0 if the tier has no part for it."""
         return self.tokens(SESSION)
 
     def single(self, level: str) -> int | None:
-        """Return what one summary of a level is given; None where the tier names none of that level."""
+        """Return what one summary of a level is given; None if the tier names none of that level."""
         count = self.counts[LAYOUT_LEVELS.index(level)] if level in LAYOUT_LEVELS else 0
         return self.tokens(level) // count if count else None
 
@@ -1081,12 +1053,12 @@ class ContextUsage(NamedTuple):
 
     @property
     def percentage(self) -> int:
-        """The used share in percent, rounded down; 100 where there is no room at all."""
+        """The used share in percent, rounded down; 100 if there is no room at all."""
         return 100 * self.current_tokens // self.max_tokens if self.max_tokens > 0 else 100
 
     @property
     def available_tokens(self) -> int:
-        """What is free; 0 where more is used than there is."""
+        """What is free; 0 if more is used than there is."""
         return max(0, self.max_tokens - self.current_tokens)
 
 
@@ -1128,7 +1100,7 @@ class Ladder(NamedTuple):
         return tuple(rung for rung in self.told(pressure) if rung not in before)
 
     def first_notice(self, pressure: float) -> str | None:
-        """Return the line that tells the model of its first rung; None where it has not been reached."""
+        """Return the line that tells the model of its first rung; None if it has not been reached."""
         if not self.notice or WARN not in self.told(pressure):
             return None
         return NOTICE.format(percent=int(100 * min(1.0, pressure)))

@@ -19,7 +19,7 @@ class Device(NamedTuple):
 
     Attributes:
         number: from 0, in the order of the model's runtime.
-        uuid: the vendor's unique name of the device; "" where unknown.
+        uuid: the vendor's unique name of the device; "" if unknown.
         name: to show to people.
         vendor: its manufacturer.
         total_bytes: its memory; with unified memory, what a GPU may use of it.
@@ -27,8 +27,8 @@ class Device(NamedTuple):
             unknown.
         unified: whether it shares main memory.
         source: the probe that reported it.
-        utilisation_fraction: how busy it is, 0 to 1; None where unknown.
-        pressure: of memory, as the system reports it; `None` where unknown.
+        utilisation_fraction: how busy it is, 0 to 1; None if unknown.
+        pressure: of memory, as the system reports it; `None` if unknown.
     """
 
     number: int
@@ -73,7 +73,7 @@ def shown(text: str) -> str:
 
 
 def sound(device: Device) -> Device | None:
-    """Return a device with sane values, whatever its source reported; `None` where it has no memory.
+    """Return a device with sane values, whatever its source reported; `None` if it has no memory.
 
     Free memory is at most the total (Intel's driver on Windows reports more), and `None` if it was negative; a
     utilisation outside of 0 to 1 is None; texts are one printable line.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Codec, Observer, SummaryStore, TranscriptStore
     from squidbot.core.recall.history import History
     from squidbot.core.settings import HistorySettings
-    from squidbot.core.summaries import FailureCounts, SummaryQueue, SummarySettings
+    from squidbot.core.summaries import Backoff, SummaryQueue, SummarySettings
     from squidbot.core.tokens.counters import Meter
     from squidbot.core.transcript.records import Wait
     from squidbot.core.transcript.removals import Retraction
@@ -53,7 +53,7 @@ class ContextEngine:
         self._observer = observer
         self._retention = retention
         self._wait = wait
-        self._tries: FailureCounts | None = None
+        self._tries: Backoff | None = None
 
     def session(
         self,
@@ -67,11 +67,11 @@ class ContextEngine:
 
         Messages are recorded as those of `scope`; None: as those before them.
         """
-        shelf = self._shelf(session_id, meter)._replace(scope=scope)
-        return CoreSession(shelf, window, settings, self._observer, self._retention)
+        context = self._context(session_id, meter)._replace(scope=scope)
+        return CoreSession(context, window, settings, self._observer, self._retention)
 
     def window(self, session_id: str) -> ContextWindow | None:
-        """Return the window that a session was last written to under; None where nothing was.
+        """Return the window that a session was last written to under; None if nothing was.
 
         Raises:
             StoreError: the store failed.
@@ -84,17 +84,17 @@ class ContextEngine:
         from squidbot.core.recall.history import History  # noqa: PLC0415 - a third of the core, which no turn needs
 
         turns = MessageSearch(self._transcripts, session.session_id, self._codecs.__getitem__)
-        return History(session, self._shelf(session.session_id, meter), self._observer, turns.found)
+        return History(session, self._context(session.session_id, meter), self._observer, turns.found)
 
     def remove_facts(self, session_id: str, meter: Meter, facts: FactRetraction) -> Retraction | None:
-        """Take facts out of all that a session has told of them; None where it told none.
+        """Take facts out of all that a session has told of them; None if it told none.
 
         The session may be in use meanwhile.
 
         Raises:
             StoreError: nothing was taken out.
         """
-        gone = remove_facts(self._shelf(session_id, meter), facts)
+        gone = remove_facts(self._context(session_id, meter), facts)
         if gone is not None and self._observer is not None:
             self._observer.notify(Event(FORGOTTEN, session_id, facts.reason))
         return gone
@@ -110,23 +110,19 @@ class ContextEngine:
         """Return the summaries of a session that a language model is to write.
 
         The session may be in use meanwhile, by another thread: the queue reads and writes the store only. Window, meter
-        and
-        settings as the session has them.
+        and settings as the session has them.
 
         Raises:
             ConfigError: `jobs` name an unknown mode.
         """
-        from squidbot.core.summaries import (  # noqa: PLC0415 - no turn needs it
-            FailureCounts,
-            SummaryQueue,
-            SummarySettings,
-        )
+        from squidbot.core.summaries import MOST_FAILURES, Backoff, SummaryQueue, SummarySettings  # noqa: PLC0415 - no turn needs it
 
-        self._tries = self._tries or FailureCounts()
-        shelf = self._shelf(session_id, meter)
-        return SummaryQueue(shelf, window, settings, jobs or SummarySettings(), self._tries, self._observer)
+        jobs = jobs or SummarySettings()
+        self._tries = self._tries or Backoff(jobs.backoff_seconds, MOST_FAILURES)
+        context = self._context(session_id, meter)
+        return SummaryQueue(context, window, settings, jobs, self._tries, self._observer)
 
-    def _shelf(self, session_id: str, meter: Meter) -> SessionContext:
+    def _context(self, session_id: str, meter: Meter) -> SessionContext:
         return SessionContext(
             session_id, self._transcripts, self._summaries, Renderer(meter, self._codecs), wait=self._wait
         )

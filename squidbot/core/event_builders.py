@@ -12,7 +12,7 @@ from squidbot.core.transcript.goals import goals_most_tokens, goals_overrun
 from squidbot.core.view.assembly import shorter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     from squidbot.core.last_request import LastRequest
     from squidbot.core.messages import ContextWindow
@@ -54,7 +54,7 @@ def opened(before: ContextWindow | None, window: ContextWindow) -> Iterator[Even
 
 
 def broken(last_request: LastRequest, plan: PlanRecord) -> Event | None:
-    """Return the event that the next request does not begin with all of the newest recorded one; None where it does.
+    """Return the event that the next request does not begin with all of the newest recorded one; None if it does.
 
     Only the first plan behind a request breaks it. The tokens are what the request cost, and how many in front of it
     stay as they were, as bounds.
@@ -77,34 +77,21 @@ def aged(before: PlanRecord | None, plan: PlanRecord) -> Iterator[Event]:
 
     The tokens are what the summaries cost that stood for them, and what stands now does, as bounds.
     """
-    known = [one for one in before.segments if _level(one) >= SUMMARIZED] if before else []
-    start = 0
-    for one in plan.segments:
-        while start < len(known) and known[start].last_seq < one.first_seq:
-            start += 1
-        met = _overlapping(known, start, one)
-        fell = sorted({_level(each) for each in met if _level(each) < _level(one)})
+    known = [segment for segment in before.segments if _level(segment) >= SUMMARIZED] if before else []
+    for run in plan.segments:
+        replaced = [old for old in known if old.first_seq <= run.last_seq and old.last_seq >= run.first_seq]
+        fell = sorted({_level(old) for old in replaced if _level(old) < _level(run)})
         if fell:
-            cause = f"m{one.first_seq}-m{one.last_seq}: {', '.join(map(_name, fell))} -> {_name(_level(one))}"
-            cost = sum(each.note_tokens for each in met)
-            yield Event(events.CHECKPOINT_AGED, "", cause, "", plan.plan_id, cost, one.note_tokens)
+            cause = f"m{run.first_seq}-m{run.last_seq}: {', '.join(map(_name, fell))} -> {_name(_level(run))}"
+            cost = sum(old.note_tokens for old in replaced)
+            yield Event(events.CHECKPOINT_AGED, "", cause, "", plan.plan_id, cost, run.note_tokens)
 
 
 def shortened(before: CurrentView, after: CurrentView, plan: PlanRecord) -> Iterator[Event]:
     """Yield, for a user interface, one event for each category of which less is sent than before a plan."""
-    for one in shorter(before, after):
-        cause, plan_id = f"{one.category}: m{one.first_seq}-m{one.last_seq}", plan.plan_id
-        yield Event(events.CATEGORY_TRUNCATED, "", cause, "", plan_id, one.tokens_before, one.tokens_after)
-
-
-def _overlapping(known: Sequence[Segment], start: int, one: Segment) -> list[Segment]:
-    """Return the segments from `start` on that have messages of one."""
-    met = []
-    for each in known[start:]:
-        if each.first_seq > one.last_seq:
-            break
-        met.append(each)
-    return met
+    for cut in shorter(before, after):
+        cause, plan_id = f"{cut.category}: m{cut.first_seq}-m{cut.last_seq}", plan.plan_id
+        yield Event(events.CATEGORY_TRUNCATED, "", cause, "", plan_id, cut.tokens_before, cut.tokens_after)
 
 
 def _level(segment: Segment) -> int:

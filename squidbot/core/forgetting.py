@@ -27,7 +27,7 @@ from squidbot.core.view.marks import memories_in, own_tool, tells, tells_memorie
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
-    from squidbot.core.messages import SearchMatch, StoredMessage, Summary
+    from squidbot.core.messages import StoredMessage, Summary
     from squidbot.core.notes.notebook import Notebook
     from squidbot.core.plan import Section
     from squidbot.core.transcript.removals import ForgetRecord
@@ -55,7 +55,7 @@ class ForgetResult:
         asked: the named messages.
         copies: messages in which `history` had shown them; forgotten with them.
         summaries: ids of the summaries that told of them.
-        plan: the plan of the next request; `None` where none had been made.
+        plan: the plan of the next request; `None` if none had been made.
         facts: ids of the durable facts that nothing else said; forgotten with them.
         files: journals and logs that were written anew without them.
     """
@@ -71,46 +71,54 @@ class ForgetResult:
 class SessionWithout:
     """One session as it will be without some messages. You read it like a store; it writes nothing."""
 
-    def __init__(self, shelf: SessionContext, stored: CurrentView, seqs: Iterable[int]) -> None:
+    def __init__(self, context: SessionContext, stored: CurrentView, seqs: Iterable[int]) -> None:
         """Find what goes.
 
         Raises:
             NotFoundError: a message does not exist.
             StoreError: the store failed.
         """
-        asked = tuple(sorted(set(seqs)))
-        unknown = [seq for seq in asked if not 0 <= seq < stored.messages]
-        if unknown or not asked:
-            there = f"there are m0 to m{stored.messages - 1}" if stored.messages else "the session is empty"
-            named = f"m{unknown[0]} is not in {shelf.session_id!a:.80}" if unknown else "no message is named"
+        chosen = tuple(sorted(set(seqs)))
+        unknown = [seq for seq in chosen if not 0 <= seq < stored.messages]
+        if unknown or not chosen:
+            there = f"it has m0 to m{stored.messages - 1}" if stored.messages else "it is empty"
+            named = (
+                f"m{unknown[0]} is not in {context.session_id!a:.80}"
+                if unknown
+                else "pass the messages of the session to forget"
+            )
             raise NotFoundError(f"{named}: {there}; nothing was forgotten")
         # Notes, and the kinds of records, cost a third of the start: few sessions forget anything.
         from squidbot.core.kinds import KINDS  # noqa: PLC0415
         from squidbot.core.notes.notebook import FRAGMENT, LEDGER, retold  # noqa: PLC0415
 
-        self._shelf = shelf
+        self._context = context
         self._stored = stored
-        copies = tuple(_copies(shelf, asked))
-        gone = frozenset((*asked, *copies))
-        every = shelf.summaries.for_range(shelf.session_id, 0, stored.messages - 1)
-        told = tuple(one.summary_id for one in every if any(one.first_seq <= seq <= one.last_seq for seq in gone))
-        self.forgotten = ForgetResult(asked, copies, told)
-        transcripts = shelf.transcripts
-        self._tombstones = {row.seq: shelf.renderer.tombstone(row) for row in transcripts.pick(shelf.session_id, gone)}
+        copies = tuple(_copies(context, chosen))
+        gone = frozenset((*chosen, *copies))
+        every = context.summaries.for_range(context.session_id, 0, stored.messages - 1)
+        summary_ids = tuple(
+            summary.summary_id for summary in every if any(summary.first_seq <= seq <= summary.last_seq for seq in gone)
+        )
+        self.forgotten = ForgetResult(chosen, copies, summary_ids)
+        transcripts = context.transcripts
+        self._tombstones = {
+            row.seq: context.renderer.tombstone(row) for row in transcripts.pick(context.session_id, gone)
+        }
         self._replaced = tuple(
-            one for kind in KINDS for one in kind.without_messages(transcripts, shelf.session_id, gone)
+            record for kind in KINDS for record in kind.without_messages(transcripts, context.session_id, gone)
         )
         self._appended: tuple[Record, ...] = ()
-        if any(one.kind in {FRAGMENT.name, LEDGER.name} for one in self._replaced):
-            bare = _StoreWithout(shelf, self._tombstones)
-            self._appended = retold(self._notebook(shelf), shelf._replace(transcripts=bare), gone)
+        if any(record.kind in {FRAGMENT.name, LEDGER.name} for record in self._replaced):
+            bare = _StoreWithout(context, self._tombstones)
+            self._appended = retold(self._notebook(context), context._replace(transcripts=bare), gone)
 
     @property
     def shelf(self) -> SessionContext:
         """The context with tombstones and renewed notes, and without the summaries that go."""
         gone = frozenset(self.forgotten.summaries)
-        store = _StoreWithout(self._shelf, self._tombstones, self._replaced, self._appended, gone)
-        return self._shelf._replace(transcripts=store, summaries=store)
+        store = _StoreWithout(self._context, self._tombstones, self._replaced, self._appended, gone)
+        return self._context._replace(transcripts=store, summaries=store)
 
     @property
     def notes(self) -> Notebook:
@@ -128,31 +136,31 @@ class SessionWithout:
         gone = set(self.forgotten.summaries)
         return any(block.segment.summary_id in gone for block in self._stored.blocks)
 
-    def erasure(self, told: ForgetRecord, records: Sequence[Record]) -> Erasure:
+    def erasure(self, record: ForgetRecord, records: Sequence[Record]) -> Erasure:
         """Return what the store is to do; `records`, the plan among them, are stored behind the others."""
-        last = self._shelf.transcripts.last_record(self._shelf.session_id, FORGOTTEN.name)
+        last = self._context.transcripts.last_record(self._context.session_id, FORGOTTEN.name)
         return Erasure(
             expected=(self._stored.messages, self._stored.records),
             tombstones=tuple(self._tombstones[seq] for seq in sorted(self._tombstones)),
             replaced=self._replaced,
-            appended=(*self._appended, *records, FORGOTTEN.behind(last, told)),
+            appended=(*self._appended, *records, FORGOTTEN.behind(last, record)),
             summaries=self.forgotten.summaries,
         )
 
-    def _notebook(self, shelf: SessionContext) -> Notebook:
+    def _notebook(self, context: SessionContext) -> Notebook:
         from squidbot.core.notes.notebook import Notebook  # noqa: PLC0415  # as above
 
-        own = self._shelf
-        return Notebook(own.session_id, own.renderer, shelf.transcripts, own.summaries, own.tells_users)
+        own = self._context
+        return Notebook(own.session_id, own.renderer, context.transcripts, own.summaries, own.tells_users)
 
 
-def _copies(shelf: SessionContext, asked: Sequence[int]) -> Iterator[int]:
+def _copies(context: SessionContext, asked: Sequence[int]) -> Iterator[int]:
     """Yield the messages in which `history` showed forgotten ones, copies of copies among them."""
     gone = set(asked)
-    for row in messages_of(shelf.transcripts, shelf.session_id, asked[0]):
+    for row in messages_of(context.transcripts, context.session_id, asked[0]):
         if row.category is Category.RECALLED and row.seq not in gone:
-            found = _NAMED.finditer(shelf.renderer.text_of(row))
-            runs = [(int(one[1]), int(one[2] or one[1])) for one in found]
+            found = _NAMED.finditer(context.renderer.text_of(row))
+            runs = [(int(match[1]), int(match[2] or match[1])) for match in found]
             if any(first <= seq <= last for first, last in runs for seq in gone):
                 gone.add(row.seq)
                 yield row.seq
@@ -163,15 +171,17 @@ class _StoreWithout:
 
     def __init__(
         self,
-        shelf: SessionContext,
+        context: SessionContext,
         tombstones: dict[int, StoredMessage],
         replaced: Sequence[Record] = (),
         appended: Sequence[Record] = (),
         summaries: frozenset[str] = frozenset(),
     ) -> None:
-        self._stored, self._summaries = shelf.transcripts, shelf.summaries
+        self._stored, self._summaries = context.transcripts, context.summaries
+        self.append, self.search, self.forget = self._stored.append, self._stored.search, self._stored.forget
+        self.put, self.remove = self._summaries.put, self._summaries.remove
         self._tombstones, self._appended, self._gone = tombstones, appended, summaries
-        self._replaced = {(one.kind, one.number): one for one in replaced}
+        self._replaced = {(record.kind, record.number): record for record in replaced}
 
     def head(self, session_id: str) -> tuple[int, int]:
         messages, records = self._stored.head(session_id)
@@ -191,38 +201,23 @@ class _StoreWithout:
         return self._buried(self._stored.newest(session_id, budget_tokens))
 
     def last_record(self, session_id: str, kind: str) -> Record | None:
-        behind = [one for one in self._appended if one.kind == kind]
+        behind = [record for record in self._appended if record.kind == kind]
         last = behind[-1] if behind else self._stored.last_record(session_id, kind)
         return last and self._replaced.get((kind, last.number), last)
 
     def records(self, session_id: str, kind: str, first_number: int = 0) -> list[Record]:
         found = self._stored.records(session_id, kind, first_number)
-        behind = [one for one in self._appended if one.kind == kind and one.number >= first_number]
-        return [*(self._replaced.get((kind, one.number), one) for one in found), *behind]
+        behind = [record for record in self._appended if record.kind == kind and record.number >= first_number]
+        return [*(self._replaced.get((kind, record.number), record) for record in found), *behind]
 
     def by_id(self, session_id: str, summary_ids: Sequence[str]) -> list[Summary]:
-        return self._summaries.by_id(session_id, [one for one in summary_ids if one not in self._gone])
+        return self._summaries.by_id(
+            session_id, [summary_id for summary_id in summary_ids if summary_id not in self._gone]
+        )
 
     def for_range(self, session_id: str, first_seq: int, last_seq: int) -> list[Summary]:
         found = self._summaries.for_range(session_id, first_seq, last_seq)
-        return [one for one in found if one.summary_id not in self._gone]
-
-    def append(
-        self, session_id: str, expected_seq: int, messages: Sequence[StoredMessage], records: Sequence[Record] = ()
-    ) -> None:
-        self._stored.append(session_id, expected_seq, messages, records)
-
-    def search(self, session_id: str, query: str, limit: int, after: SearchMatch | None = None) -> list[SearchMatch]:
-        return self._stored.search(session_id, query, limit, after)
-
-    def forget(self, session_id: str, erasure: Erasure) -> None:
-        self._stored.forget(session_id, erasure)
-
-    def put(self, summary: Summary) -> None:
-        self._summaries.put(summary)
-
-    def remove(self, session_id: str, summary_ids: Sequence[str]) -> None:
-        self._summaries.remove(session_id, summary_ids)
+        return [summary for summary in found if summary.summary_id not in self._gone]
 
     def _buried(self, rows: Iterable[StoredMessage]) -> list[StoredMessage]:
         return [self._tombstones.get(row.seq, row) for row in rows]
@@ -232,22 +227,22 @@ class _StoreWithout:
 
 
 def injection_record(
-    shelf: SessionContext, rows: Sequence[StoredMessage], plan: PlanRecord | None = None
+    context: SessionContext, rows: Sequence[StoredMessage], plan: PlanRecord | None = None
 ) -> list[Record]:
     """Return the record that says which of these messages, and whether this plan, tell facts; none where none does."""
-    seqs = [row.seq for row in rows if _facts_text(shelf, row)]
+    seqs = [row.seq for row in rows if _facts_text(context, row)]
     head = [fact for section in plan.sections for fact in section.memories] if plan else []
     if not seqs and not head:
         return []
     # By their ids, sessions are found that were told of a fact (`SupportsRecordSearch`).
-    memories = tuple(sorted({*head, *injected_facts(shelf, rows)}))
-    told = InjectionRecord(tuple(seqs), (plan.plan_id,) if plan and head else (), memories)
-    return [INJECTION.behind(shelf.transcripts.last_record(shelf.session_id, INJECTION.name), told)]
+    memories = tuple(sorted({*head, *injected_facts(context, rows)}))
+    injection = InjectionRecord(tuple(seqs), (plan.plan_id,) if plan and head else (), memories)
+    return [INJECTION.behind(context.transcripts.last_record(context.session_id, INJECTION.name), injection)]
 
 
-def injected_facts(shelf: SessionContext, rows: Iterable[StoredMessage]) -> frozenset[str]:
+def injected_facts(context: SessionContext, rows: Iterable[StoredMessage]) -> frozenset[str]:
     """Return the ids of the facts that messages tell, in their notices or as answers of the tool."""
-    return frozenset(fact for row in rows if (text := _facts_text(shelf, row)) for fact in memories_in(text))
+    return frozenset(fact for row in rows if (text := _facts_text(context, row)) for fact in memories_in(text))
 
 
 def unprompted_facts(standing: CurrentView) -> frozenset[str]:
@@ -259,9 +254,9 @@ def unprompted_facts(standing: CurrentView) -> frozenset[str]:
     return frozenset().union(*(section.memories for section in head), *behind)
 
 
-def _facts_text(shelf: SessionContext, row: StoredMessage) -> str:
-    """Return the text in which a message tells facts; "" where it tells none."""
-    text = shelf.renderer.text_of(row) if row.category is Category.RECALLED else row.notice or ""
+def _facts_text(context: SessionContext, row: StoredMessage) -> str:
+    """Return the text in which a message tells facts; "" if it tells none."""
+    text = context.renderer.text_of(row) if row.category is Category.RECALLED else row.notice or ""
     return text if text and tells(text) else ""
 
 
@@ -275,7 +270,7 @@ class FactRetraction(NamedTuple):
         memories: their ids.
         quoting: ids of facts that took their places: lines about them in answers of the tool may quote them.
         reason: why; it must not repeat them.
-        now: in seconds since 1970; `None` where unknown.
+        now: in seconds since 1970; `None` if unknown.
     """
 
     memories: frozenset[str]
@@ -294,8 +289,8 @@ class _Removal(NamedTuple):
     unnoticed: Sequence[StoredMessage] = ()
 
 
-def remove_facts(shelf: SessionContext, facts: FactRetraction) -> Retraction | None:
-    """Take facts out of all that a session has told of them, durably and for good; None where it told none of them.
+def remove_facts(context: SessionContext, facts: FactRetraction) -> Retraction | None:
+    """Take facts out of all that a session has told of them, durably and for good; None if it told none of them.
 
     The conversation's own messages stay as they are. The next request is made under a new plan where this changes what
     stands.
@@ -305,19 +300,19 @@ def remove_facts(shelf: SessionContext, facts: FactRetraction) -> Retraction | N
     """
 
     def find() -> _Removal | None:
-        told = INJECTION.all(shelf.transcripts, shelf.session_id)
-        graves, unnoticed = _rows_without(shelf, {seq for one in told for seq in one.rows}, facts)
-        plan_ids = [number for one in told for number in one.plans]
-        plans = _plans(shelf, without, min(plan_ids)) if plan_ids else []
+        told = INJECTION.all(context.transcripts, context.session_id)
+        graves, unnoticed = _rows_without(context, {seq for injection in told for seq in injection.rows}, facts)
+        plan_ids = [number for injection in told for number in injection.plans]
+        plans = _plans(context, without, min(plan_ids)) if plan_ids else []
         return _Removal(1, facts.memories, graves, plans, unnoticed) if graves or unnoticed or plans else None
 
     def without(section: Section) -> Section | None:
         return None if facts.memories.intersection(section.memories) else section
 
-    return _removed(shelf, find, facts.reason, facts.now)[1]
+    return _removed(context, find, facts.reason, facts.now)[1]
 
 
-def remove_goals(shelf: SessionContext, names: Collection[str], reason: str = "", now: float | None = None) -> int:
+def remove_goals(context: SessionContext, names: Collection[str], reason: str = "", now: float | None = None) -> int:
     """Take out all changes by call that name one of these goals, and what requests told of them; return how many.
 
     Lines that messages mark stay with their messages. Where something that is still sent told them, the next request
@@ -328,18 +323,18 @@ def remove_goals(shelf: SessionContext, names: Collection[str], reason: str = ""
     """
 
     def find() -> _Removal | None:
-        changes, marks = _changes_naming(shelf, names)
-        records = (*marks, *changes, *_plans(shelf, partial(_cut_section, without)))
-        return _Removal(len(changes), records=records, unnoticed=_cut_notices(shelf, without)) if changes else None
+        changes, marks = _changes_naming(context, names)
+        records = (*marks, *changes, *_plans(context, partial(_cut_section, without)))
+        return _Removal(len(changes), records=records, unnoticed=_cut_notices(context, without)) if changes else None
 
     def without(text: str) -> str:
         lines = ((line, _GOAL_LINE.match(line)) for line in text.split("\n"))
         return "\n".join(line for line, found in lines if not (found and _is_one(found[1], names)))
 
-    return _removed(shelf, find, reason, now)[0] if names else 0
+    return _removed(context, find, reason, now)[0] if names else 0
 
 
-def remove_document(shelf: SessionContext, name: str, reason: str = "", now: float | None = None) -> int:
+def remove_document(context: SessionContext, name: str, reason: str = "", now: float | None = None) -> int:
     """Take a document out for good: its texts, and what requests told of them; return how many texts.
 
     The rest is as for `remove_goals`.
@@ -350,12 +345,14 @@ def remove_document(shelf: SessionContext, name: str, reason: str = "", now: flo
     texts: list[str] = []
 
     def find() -> _Removal | None:
-        changes = enumerate(DOCUMENT.all(shelf.transcripts, shelf.session_id))
+        changes = enumerate(DOCUMENT.all(context.transcripts, context.session_id))
         named = {number: one for number, one in changes if one.name == name and one.text is not None}
-        texts[:] = sorted({one.text for one in named.values() if one.text is not None}, key=len, reverse=True)
+        texts[:] = sorted(
+            {document.text for document in named.values() if document.text is not None}, key=len, reverse=True
+        )
         gone = [DOCUMENT.record(number, one._replace(text=None)) for number, one in named.items()]
-        records = (*gone, *_plans(shelf, partial(_cut_section, without)))
-        return _Removal(len(gone), records=records, unnoticed=_cut_notices(shelf, without)) if gone else None
+        records = (*gone, *_plans(context, partial(_cut_section, without)))
+        return _Removal(len(gone), records=records, unnoticed=_cut_notices(context, without)) if gone else None
 
     def without(told: str) -> str:
         for text in texts:
@@ -363,7 +360,7 @@ def remove_document(shelf: SessionContext, name: str, reason: str = "", now: flo
             told = "" if told == text else told
         return told
 
-    return _removed(shelf, find, reason, now)[0]
+    return _removed(context, find, reason, now)[0]
 
 
 def named_goals(renderer: Renderer, rows: Iterable[StoredMessage]) -> tuple[str, ...]:
@@ -382,10 +379,10 @@ def named_goals(renderer: Renderer, rows: Iterable[StoredMessage]) -> tuple[str,
 
 
 def _removed(
-    shelf: SessionContext, find: Callable[[], _Removal | None], reason: str, now: float | None
+    context: SessionContext, find: Callable[[], _Removal | None], reason: str, now: float | None
 ) -> tuple[int, Retraction | None]:
     """Take out what `find` returns; return how many things, and the record of that; (0, None) for nothing."""
-    store, session_id = shelf.transcripts, shelf.session_id
+    store, session_id = context.transcripts, context.session_id
 
     def act(head: tuple[int, int]) -> tuple[int, Retraction | None]:
         found = find()
@@ -396,7 +393,7 @@ def _removed(
         gone = Retraction(
             memories=tuple(sorted(found.facts)),
             rows=tuple(sorted(row.seq for row in (*found.tombstones, *found.unnoticed))),
-            plans=tuple(one.number for one in found.records if one.kind == PLAN),
+            plans=tuple(record.number for record in found.records if record.kind == PLAN),
             requests=request.number + 1 if request else 0,
             plan_id=plan.number if plan else -1,
             reason=reason,
@@ -407,28 +404,28 @@ def _removed(
         store.forget(session_id, Erasure(head, rows, records, appended, unnoticed=tuple(found.unnoticed)))
         return found.number, gone
 
-    return retry(store, session_id, act, "nothing was taken out", wait=shelf.wait)
+    return retry(store, session_id, act, "nothing was taken out", wait=context.wait)
 
 
 def _rows_without(
-    shelf: SessionContext, seqs: Iterable[int], facts: FactRetraction
+    context: SessionContext, seqs: Iterable[int], facts: FactRetraction
 ) -> tuple[list[StoredMessage], list[StoredMessage]]:
     """Return tombstones for answers that told these facts, and messages without the notices that did."""
     graves: list[StoredMessage] = []
     unnoticed: list[StoredMessage] = []
-    for row in shelf.transcripts.pick(shelf.session_id, seqs):
+    for row in context.transcripts.pick(context.session_id, seqs):
         if row.category is Category.RECALLED:
-            if (facts.memories | facts.quoting).intersection(memories_in(_facts_text(shelf, row))):
-                graves.append(shelf.renderer.tombstone(row))
+            if (facts.memories | facts.quoting).intersection(memories_in(_facts_text(context, row))):
+                graves.append(context.renderer.tombstone(row))
         elif row.notice is not None and (left := without_memories(row.notice, facts.memories)) != row.notice:
-            unnoticed.append(_with_notice(shelf, row, left))
+            unnoticed.append(_with_notice(context, row, left))
     return graves, unnoticed
 
 
-def _plans(shelf: SessionContext, left: Callable[[Section], Section | None], first: int = 0) -> list[Record]:
+def _plans(context: SessionContext, left: Callable[[Section], Section | None], first: int = 0) -> list[Record]:
     """Return the plans from a number on whose heads told it, without it."""
     changed = []
-    for record in shelf.transcripts.records(shelf.session_id, PLAN, first):
+    for record in context.transcripts.records(context.session_id, PLAN, first):
         plan = PlanRecord.from_json(record.body)
         sections = tuple(filter(None, map(left, plan.sections)))
         if sections != plan.sections:
@@ -436,9 +433,9 @@ def _plans(shelf: SessionContext, left: Callable[[Section], Section | None], fir
     return changed
 
 
-def _with_notice(shelf: SessionContext, row: StoredMessage, notice: str) -> StoredMessage:
+def _with_notice(context: SessionContext, row: StoredMessage, notice: str) -> StoredMessage:
     """Return a stored message with another notice behind it, "" for none, counted with that."""
-    return shelf.renderer.counted(replace(row, notice=notice or None, counter=""))  # "": whoever counted it before
+    return context.renderer.counted(replace(row, notice=notice or None, counter=""))  # "": whoever counted it before
 
 
 def _cut_section(without: Callable[[str], str], section: Section) -> Section | None:
@@ -446,18 +443,18 @@ def _cut_section(without: Callable[[str], str], section: Section) -> Section | N
     return section._replace(text=text) if text or not section.is_kept else None
 
 
-def _cut_notices(shelf: SessionContext, without: Callable[[str], str]) -> list[StoredMessage]:
+def _cut_notices(context: SessionContext, without: Callable[[str], str]) -> list[StoredMessage]:
     """Return the messages whose notices announced it, without that."""
-    rows = messages_of(shelf.transcripts, shelf.session_id)
+    rows = messages_of(context.transcripts, context.session_id)
     cut = ((row, without(row.notice)) for row in rows if row.notice)
-    return [_with_notice(shelf, row, left) for row, left in cut if left != row.notice]
+    return [_with_notice(context, row, left) for row, left in cut if left != row.notice]
 
 
-def _changes_naming(shelf: SessionContext, names: Collection[str]) -> tuple[list[Record], list[Record]]:
+def _changes_naming(context: SessionContext, names: Collection[str]) -> tuple[list[Record], list[Record]]:
     """Return the records that replace changes that name one of these, and the lines written with them."""
     changes, marks = [], []
-    lines = MARKED.all(shelf.transcripts, shelf.session_id)
-    for number, one in enumerate(GOAL.all(shelf.transcripts, shelf.session_id)):
+    lines = MARKED.all(context.transcripts, context.session_id)
+    for number, one in enumerate(GOAL.all(context.transcripts, context.session_id)):
         written = [] if one.mark is None else lines[one.mark : one.mark + 1]
         texts = (one.text, *(change.text for change in marked_changes(written)))
         if not one.gone and any(_is_one(text, names) for text in texts):

@@ -45,13 +45,13 @@ class JournalEntry:
         time: when it was made, in seconds since 1970 (UTC), whole ones are kept; it belongs to that day.
         summary: what was done, in words.
         agent_id: whose entry it is.
-        run_id: the run that it was made in; "" where there is none.
-        source_session: the session that it tells of; "" where there is none.
+        run_id: the run that it was made in; "" if there is none.
+        source_session: the session that it tells of; "" if there is none.
         decisions, progress, open_questions: a sentence each.
         files_touched: paths.
         errors: what failed, a sentence each.
         tags: words to find it by.
-        total_tokens: what the session had used by then; None where nobody knows.
+        total_tokens: what the session had used by then; None if nobody knows.
     """
 
     time: float
@@ -75,19 +75,19 @@ class JournalEntry:
         """
         time: object = self.time
         if not isinstance(time, int | float) or isinstance(time, bool) or not 0 <= time <= MOST_TIME:
-            raise ValueError(f"time must be seconds since 1970, in the years 1970 to 9999, not {time!r:.40}")
+            raise ValueError(f"time must be seconds since 1970, not {time!r:.40}")
         object.__setattr__(self, "time", int(time))
         for key in ("summary", *IDS):
             if not isinstance(getattr(self, key), str):
-                raise ValueError(f"{key} must be a text")  # noqa: TRY004  # one error for all wrong values
+                raise ValueError(f"{key} must be a string")  # noqa: TRY004  # one error for all wrong values
         for key in LISTS:
             value: object = getattr(self, key)
             if not isinstance(value, list | tuple) or not all(isinstance(text, str) for text in value):
-                raise ValueError(f"{key} must be a list of texts")
+                raise ValueError(f"{key} must be a list of strings")
             object.__setattr__(self, key, tuple(value))
         tokens: object = self.total_tokens
         if tokens is not None and (not isinstance(tokens, int) or isinstance(tokens, bool) or tokens < 0):
-            raise ValueError(f"total_tokens must be a number of tokens from 0 on, or None, not {tokens!r:.40}")
+            raise ValueError(f"total_tokens must be a whole number or None, not {tokens!r:.40}")
 
     @property
     def timestamp(self) -> str:
@@ -97,8 +97,8 @@ class JournalEntry:
     @property
     def entry_id(self) -> str:
         """What it is known by where it was told: whose it is, of which session, and when; none of its words."""
-        told = json.dumps([self.agent_id, self.run_id, self.source_session, self.time])
-        return f"j-{blake2b(told.encode(), digest_size=8).hexdigest()}"
+        identity = json.dumps([self.agent_id, self.run_id, self.source_session, self.time])
+        return f"j-{blake2b(identity.encode(), digest_size=8).hexdigest()}"
 
     @property
     def day(self) -> str:
@@ -106,9 +106,9 @@ class JournalEntry:
         return day_of(self.time)
 
 
-def is_entry(told: str) -> bool:
+def is_entry(entry_id: str) -> bool:
     """Return whether an id is an entry's (`JournalEntry.entry_id`), and not that of a fact."""
-    return _ENTRY_ID.fullmatch(told) is not None
+    return _ENTRY_ID.fullmatch(entry_id) is not None
 
 
 def day_of(time: float) -> str:
@@ -127,7 +127,7 @@ def valid_day(text: str) -> str:
             return date.fromisoformat(text).isoformat()
     except ValueError:
         pass  # the thirtieth of February
-    raise NotFoundError(f"{text!a:.40} is no day; write it as 2026-01-27")
+    raise NotFoundError(f"{text!a:.40} is not a day; write it as 2026-01-27")
 
 
 def to_line(entry: JournalEntry) -> str:
@@ -159,7 +159,7 @@ def from_line(line: str) -> JournalEntry:
     try:
         found: object = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise DamagedStoreError("not a journal entry: not JSON, or cut off") from error
+        raise DamagedStoreError("not a journal entry: invalid JSON or truncated") from error
     if not isinstance(found, dict):
         raise DamagedStoreError("not a journal entry: not a JSON object")
     usage = found.get("token_usage")
@@ -174,7 +174,7 @@ def from_line(line: str) -> JournalEntry:
 def _time(stamp: object) -> float:
     """Return the time of an entry in seconds since 1970; a time without a zone is in UTC."""
     if not isinstance(stamp, str):
-        raise ValueError("timestamp must be a text")  # noqa: TRY004  # as above
+        raise ValueError("timestamp must be a string")  # noqa: TRY004  # as above
     try:
         time = datetime.fromisoformat(stamp)
         return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
@@ -199,30 +199,30 @@ class JournalSpan(NamedTuple):
     first_seq: int = 0
 
     @property
-    def said(self) -> list[Message]:
+    def new_messages(self) -> list[Message]:
         """Those that say something new: nothing that was brought back or forgotten."""
-        return [one for one in self.messages if one.category not in _PASSED and one.role != "system"]
+        return [message for message in self.messages if message.category not in _PASSED and message.role != "system"]
 
 
 def by_rule(stretch: JournalSpan, about: JournalEntry, counter: TokenCounter) -> JournalEntry | None:
-    """Return `about` with what the messages tell; None where nothing new was said.
+    """Return `about` with what the messages tell; None if nothing new was said.
 
     Decisions, checkpoints and next steps are lines that are marked as such; files are those that a tool changed, and
     errors what tools failed with at last. The same messages give the same entry.
     """
-    said = stretch.said
-    if not any(one.text.strip() or one.calls for one in said):
+    messages = stretch.new_messages
+    if not any(message.text.strip() or message.calls for message in messages):
         return None
-    marked = {marker: _marked(said, marker) for marker in (CHECKPOINT, DECISION, NEXT)}
+    marked = {marker: _marked(messages, marker) for marker in (CHECKPOINT, DECISION, NEXT)}
     following = marked[NEXT][-NEWEST_LINES:]
     return replace(
         about,
-        summary=_summary(stretch, said, counter),
+        summary=_summary(stretch, messages, counter),
         decisions=_each((*about.decisions, *marked[DECISION])),
         progress=_each((*about.progress, *marked[CHECKPOINT])),
-        open_questions=_each((*about.open_questions, *following, *filter(None, [question_of(said)]))),
-        files_touched=_each(filter(None, (changed_file(call) for one in said for call in one.calls))),
-        errors=_failed(said),
+        open_questions=_each((*about.open_questions, *following, *filter(None, [question_of(messages)]))),
+        files_touched=_each(filter(None, (changed_file(call) for message in messages for call in message.calls))),
+        errors=_failed(messages),
     )
 
 
@@ -233,9 +233,9 @@ def question_of(messages: Sequence[Message]) -> str:
     return messages[-1].text.strip().splitlines()[-1][-QUESTION_CHARS:]
 
 
-def _marked(said: Sequence[Message], marker: str) -> tuple[str, ...]:
+def _marked(messages: Sequence[Message], marker: str) -> tuple[str, ...]:
     """Return what lines say that are marked so; of a user's message his own words alone."""
-    lines = (line for one in said if _speaks(one) for line in counted_lines(one.role, one.text))
+    lines = (line for message in messages if _speaks(message) for line in counted_lines(message.role, message.text))
     return _each(line.said for line in lines if line.marker == marker)
 
 
@@ -247,7 +247,7 @@ def _each(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
 
 
-def _summary(stretch: JournalSpan, said: Sequence[Message], counter: TokenCounter) -> str:
+def _summary(stretch: JournalSpan, messages: Sequence[Message], counter: TokenCounter) -> str:
     """Return the notes by rule without the line that says so, else the newest words."""
     notes = extract(
         stretch.messages,
@@ -256,16 +256,20 @@ def _summary(stretch: JournalSpan, said: Sequence[Message], counter: TokenCounte
         users_verbatim=False,
         first_seq=stretch.first_seq,
     )
-    told = notes.text.partition("\n")[2]
-    if told:
-        return told
-    newest = [one_line(one.text) or one.calls[0].name for one in reversed(said) if one.text.strip() or one.calls]
+    text = notes.text.partition("\n")[2]
+    if text:
+        return text
+    newest = [
+        one_line(message.text) or message.calls[0].name
+        for message in reversed(messages)
+        if message.text.strip() or message.calls
+    ]
     return clip("; ".join(reversed([*islice(newest, 2)])), WORDS_CHARS)
 
 
 def _failed(messages: Sequence[Message]) -> tuple[str, ...]:
     """Return what calls failed with, each call by its newest try: what was mended is no error any more."""
-    calls = {call.id: call for one in messages for call in one.calls}
+    calls = {call.id: call for message in messages for call in message.calls}
     failed: dict[tuple[str, str], str] = {}
     for message in messages:
         for call_id in message.results:
@@ -296,7 +300,7 @@ def digest(
     """Return the digest of an entry, at most `most_tokens` by `measure`, which never costs less for more text.
 
     Its summary first, then goals, what is open, decided, failed, done, and files: whole lines, as many as fit. A
-    summary that does not fit is cut; "" where there is no room at all.
+    summary that does not fit is cut; "" if there is no room at all.
     """
     head = f"journal, {entry.timestamp}: "
     summary = " ".join(entry.summary.split())
@@ -312,14 +316,14 @@ def digest(
 
 
 def _lines(entry: JournalEntry, goals: Sequence[str]) -> Iterator[str]:
-    yield from (f"goal: {' '.join(one.split())}" for one in goals)
+    yield from (f"goal: {' '.join(goal.split())}" for goal in goals)
     for name, key in _LISTS.items():
         items: tuple[str, ...] = getattr(entry, key)
-        yield from (f"{name}: {' '.join(one.split())}" for one in items)
+        yield from (f"{name}: {' '.join(item.split())}" for item in items)
 
 
 def _cut(head: str, summary: str, measure: Callable[[str], int], most_tokens: int) -> str:
-    """Return as much of the summary as has room, found by halving; "" where not even the head has."""
+    """Return as much of the summary as has room, found by halving; "" if not even the head has."""
     least, most = 0, len(summary)
     if measure(f"{head}…") > most_tokens:
         return ""
@@ -355,10 +359,10 @@ def by_model(stretch: JournalSpan, about: JournalEntry, llm: LLM, redacted: Call
     try:
         found: object = json.loads(_object(completion.text))
     except (ValueError, RecursionError) as error:
-        raise LLMError("malformed", f"{llm.name} answered no JSON object for the journal") from error
+        raise LLMError("malformed", f"{llm.name} did not return a JSON object for the journal") from error
     summary = found.get("summary") if isinstance(found, dict) else None
     if not isinstance(found, dict) or not isinstance(summary, str) or not summary.strip():
-        raise LLMError("malformed", f"{llm.name} answered no summary for the journal")
+        raise LLMError("malformed", f"{llm.name} did not return a summary for the journal")
     return replace(
         about,
         summary=summary.strip(),
@@ -381,10 +385,10 @@ def _shown(stretch: JournalSpan, redacted: Callable[[str], str]) -> str:
 
 
 def _answer_lines(stretch: JournalSpan, redacted: Callable[[str], str]) -> Iterator[str]:
-    for message in reversed(stretch.said):
+    for message in reversed(stretch.new_messages):
         calls = (f"[calls {call.name} {call.arguments}]" for call in message.calls)
-        said = redacted("\n".join(filter(None, (message.text, *calls))))
-        yield f"{message.role}: {clip(one_line(said), MESSAGE_CHARS)}"
+        text = redacted("\n".join(filter(None, (message.text, *calls))))
+        yield f"{message.role}: {clip(one_line(text), MESSAGE_CHARS)}"
 
 
 def _object(text: str) -> str:
@@ -395,7 +399,9 @@ def _object(text: str) -> str:
 def _items(found: dict[str, object], key: str) -> tuple[str, ...]:
     value = found.get(key)
     return (
-        tuple(one.strip() for one in value if isinstance(one, str) and one.strip()) if isinstance(value, list) else ()
+        tuple(item.strip() for item in value if isinstance(item, str) and item.strip())
+        if isinstance(value, list)
+        else ()
     )
 
 
@@ -412,7 +418,7 @@ _HEADINGS: Final = {
 
 def as_markdown(entry: JournalEntry) -> str:
     """Return an entry as a heading of the second rank with all that it has, each line ended."""
-    return "".join(f"{one.rstrip()}\n" for one in _markdown_lines(entry))
+    return "".join(f"{line.rstrip()}\n" for line in _markdown_lines(entry))
 
 
 def day_as_markdown(day: str, entries: Sequence[JournalEntry]) -> str:
@@ -438,8 +444,8 @@ def _markdown_lines(entry: JournalEntry) -> Iterator[str]:
 
 
 def _about(entry: JournalEntry) -> Iterator[str]:
-    """Yield the line that says whose it is, of what, and how it is found; none where there is nothing to say."""
-    about = [_flat(one) for one in (entry.agent_id, entry.run_id, entry.source_session) if one]
+    """Yield the line that says whose it is, of what, and how it is found; none if there is nothing to say."""
+    about = [_flat(name) for name in (entry.agent_id, entry.run_id, entry.source_session) if name]
     if entry.total_tokens is not None:
         about.append(f"{entry.total_tokens:,} tokens")
     about += [f"#{_flat(tag)}" for tag in entry.tags]
@@ -574,9 +580,11 @@ class JournalRules:
     @cached_property
     def redactor(self) -> Redactor:
         """What takes secrets out."""
-        words = [one for one in self.redact_patterns if _WORD.fullmatch(one)]
-        others = [one for one in self.redact_patterns if not _WORD.fullmatch(one)]
-        return Redactor((*NAMES, *(one for one in words if one not in NAMES)), others, clock=self.clock, slow=self.slow)
+        words = [pattern for pattern in self.redact_patterns if _WORD.fullmatch(pattern)]
+        others = [pattern for pattern in self.redact_patterns if not _WORD.fullmatch(pattern)]
+        return Redactor(
+            (*NAMES, *(word for word in words if word not in NAMES)), others, clock=self.clock, slow=self.slow
+        )
 
     def applied(self, entry: JournalEntry) -> tuple[JournalEntry, tuple[str, ...]]:
         """Return an entry as it is kept, and what was cut for its size, a sentence each with the numbers.
@@ -610,8 +618,8 @@ class JournalRules:
 
     def _items(self, key: str, items: Sequence[str], cuts: list[str]) -> tuple[str, ...]:
         if len(items) > _MOST_ITEMS:
-            cuts.append(f"{key}: {_MOST_ITEMS} of {len(items):,} are kept")
-        return tuple(_shorter(self._clean(one), _MOST_ITEM_CHARS, key, cuts) for one in items[:_MOST_ITEMS])
+            cuts.append(f"{key}: kept {_MOST_ITEMS} of {len(items):,}")
+        return tuple(_shorter(self._clean(item), _MOST_ITEM_CHARS, key, cuts) for item in items[:_MOST_ITEMS])
 
     def _clean(self, text: str) -> str:
         return self.redactor.redacted(_joined(text))
@@ -625,5 +633,5 @@ def _joined(text: str) -> str:
 def _shorter(text: str, most_chars: int, what: str, cuts: list[str]) -> str:
     if len(text) <= most_chars:
         return text
-    cuts.append(f"{what}: {most_chars:,} of {len(text):,} characters are kept")
+    cuts.append(f"{what}: kept {most_chars:,} of {len(text):,} characters")
     return f"{text[: most_chars - 1]}…"

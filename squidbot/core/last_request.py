@@ -55,17 +55,17 @@ class LastRequest(NamedTuple):
         told: (name, hash) of the head's sections as the model was last told.
         plan_id: the plan it was made under; -1 for none.
         parts, seal: how many parts it had, and a hash of the last of them.
-        messages: how many messages of the transcript it ended with; -1 where what came with it was not recorded as it
+        messages: how many messages of the transcript it ended with; -1 if what came with it was not recorded as it
             was sent, or not behind the same messages.
         lease_id, limit: the window that it was made under, and what it might have cost.
         pressed: whether history had reached the mark at which a snapshot is made unasked.
         rungs: the rungs of the ladder that it had reached; noticed: whether the model has been told since the first of
             them was.
         bills: what reported usage has taught.
-        certified, certificate: what the request costs at most, in tokens, and how that is known; 0 and "" where by the
+        certified, certificate: what the request costs at most, in tokens, and how that is known; 0 and "" if by the
             counter alone.
         skipped: events in a row that would have saved too little; rests_until: compaction rests until then, in
-            seconds since 1970; None where it does not.
+            seconds since 1970; None if it does not.
         mode: the mode of its system text, "" for none; mode_chosen: whether somebody chose it for the session;
             mode_told: the label of turns that the model was told last.
         reserve: the room for the answers of its turn; None: the window's.
@@ -133,17 +133,17 @@ class LastRequest(NamedTuple):
 
     def told_of(self, sections: Sequence[Section]) -> LastRequest:
         """Return the past in which the model has been told these sections; of memory's own it is told no change."""
-        told = [one for one in sections if not one.is_remembered]
-        return self._replace(told=tuple((section.name, digest(section.text)) for section in told))
+        announced = [section for section in sections if not section.is_remembered]
+        return self._replace(told=tuple((section.name, digest(section.text)) for section in announced))
 
     def news(self, sections: Sequence[Section]) -> str | None:
         """Return the text that tells what of the head differs from what the model was told; None for nothing."""
         if not sections and not self.told:
             return None
-        told = dict(self.told)
-        changed = [section for section in sections if told.pop(section.name, None) != digest(section.text)]
+        announced = dict(self.told)
+        changed = [section for section in sections if announced.pop(section.name, None) != digest(section.text)]
         lines = [f"[{section.name} is now:]\n{section.text}" for section in changed]
-        lines.extend(f"[{name} no longer holds]" for name in told)
+        lines.extend(f"[{name} no longer holds]" for name in announced)
         return "\n".join(lines) or None
 
     @property
@@ -157,11 +157,11 @@ class LastRequest(NamedTuple):
         return Mode(self.mode, self.mode_chosen, self.mode_told)
 
     def reserve_under(self, window: ContextWindow) -> Reserve | None:
-        """Return the room for the answers of the newest request's turn; None where it was made under another window."""
+        """Return the room for the answers of the newest request's turn; None if it was made under another window."""
         return self.reserve if self.window_id == window.window_id else None
 
     def labelled(self, mode: Mode) -> str | None:
-        """Return the line that tells in which mode earlier turns were said; None where the model knows it."""
+        """Return the line that tells in which mode earlier turns were said; None if the model knows it."""
         if not self.known or self.mode_told == mode.label:
             return None
         return f"[from here on: {mode.label or NO_MODE}; what was said before this: {self.mode_told or NO_MODE}]"
@@ -169,14 +169,14 @@ class LastRequest(NamedTuple):
     def record(self, usage: Usage | None) -> Record:
         """Return the record of the request, with what its provider reported."""
         fields = zip(self._fields, _USUAL, self, strict=True)
-        said: dict[str, object] = {
+        body: dict[str, object] = {
             name: value for name, usual, value in fields if value != usual and name not in _UNSTORED
         }
         if self.bills.reports:
-            said["bills"] = self.bills.to_json()
+            body["bills"] = self.bills.to_json()
         if usage:
-            said["usage"] = [usage.input_tokens, usage.output_tokens, usage.cached_tokens]
-        return Record(REQUEST, self.number, _written(said))
+            body["usage"] = [usage.input_tokens, usage.output_tokens, usage.cached_tokens]
+        return Record(REQUEST, self.number, _written(body))
 
     @classmethod
     def of(cls, record: Record) -> LastRequest:
@@ -196,18 +196,18 @@ _USUAL = tuple({**LastRequest._field_defaults, "cost": None}.values())
 def _read(text: str) -> LastRequest:
     """Return the past that stands in a JSON text; what most requests have in common is left out there."""
     body = json.loads(text)
-    said = {name: value for name, value in body.items() if name in LastRequest._field_defaults}
-    told = tuple((str(name), str(text)) for name, text in body.get("told", ()))
-    made = {
+    known = {name: value for name, value in body.items() if name in LastRequest._field_defaults}
+    sections = tuple((str(name), str(text)) for name, text in body.get("told", ()))
+    fields = {
         "cost": Cost(*body["cost"]),
         "outside": Cost(*body.get("outside", NOTHING)),
         "limit": Cost(*body.get("limit", NOTHING)),
-        "told": told,
+        "told": sections,
         "rungs": tuple(map(str, body.get("rungs", ()))),
         "bills": UsageCalibration.from_json(body.get("bills", [])),
         "reserve": Reserve(*body["reserve"]) if "reserve" in body else None,
     }
-    return LastRequest(**{**said, **made})
+    return LastRequest(**{**known, **fields})
 
 
 REQUESTS = RecordKind(REQUEST, _read, tuple)
@@ -220,7 +220,7 @@ def _is_as_sent(sent: StoredMessage, row: StoredMessage) -> bool:
 
 
 def tokens_used(records: Sequence[Record]) -> int | None:
-    """Return what the providers reported for these requests, read and written, in tokens; None where none did.
+    """Return what the providers reported for these requests, read and written, in tokens; None if none did.
 
     Raises:
         DamagedStoreError: a record can't be read.
@@ -231,7 +231,7 @@ def tokens_used(records: Sequence[Record]) -> int | None:
             usage = json.loads(record.body).get("usage")
             found += [usage[0] + usage[1]] if usage else []
         except (ValueError, TypeError, AttributeError, IndexError) as error:
-            raise DamagedStoreError(f"request {record.number} can't be read: {error}") from error
+            raise DamagedStoreError(f"cannot read request {record.number}: {error}") from error
     return sum(found) if found else None
 
 
@@ -243,7 +243,7 @@ def seal(parts: Sequence[Part]) -> str:
 # Of the parts of a request all but the newest were sealed for the one before.
 @lru_cache(maxsize=64)
 def _sealed(part: Part) -> str:
-    said: list[object] = [
+    fields: list[object] = [
         part.kind,
         part.role,
         part.first_seq,
@@ -254,7 +254,7 @@ def _sealed(part: Part) -> str:
         part.result_ids,
     ]
     # Most have no label, and older records know of none.
-    return _hashed(json.dumps([*said, part.label] if part.label else said))
+    return _hashed(json.dumps([*fields, part.label] if part.label else fields))
 
 
 # A call asks several times for the same: system text and tools, of tens of kilobytes.

@@ -168,7 +168,7 @@ def refuse_misfit(memory: Memory) -> None:
     if not 1 <= len(memory.memory_id) <= MOST_ID_CHARS:
         raise StoreError(f"{name}: its id must be 1 to {MOST_ID_CHARS} characters; nothing was written")
     if memory.memory_id in (memory.supersedes, memory.superseded_by):
-        raise StoreError(f"{name}: can't take its own place; nothing was written")
+        raise StoreError(f"{name}: cannot replace itself; nothing was written")
     if memory.category not in CATEGORIES:
         raise StoreError(f"{name}: category {memory.category!r} is none of {CATEGORIES}; nothing was written")
     if not isfinite(memory.time):
@@ -189,7 +189,7 @@ def is_same(one: Memory, other: Memory) -> bool:
 
 def with_sources(memory: Memory, sources: Iterable[Source]) -> Memory:
     """Return a memory with further sources behind its own, at most 16 in all."""
-    new = [one for one in dict.fromkeys(sources) if one not in memory.sources]
+    new = [source for source in dict.fromkeys(sources) if source not in memory.sources]
     left = new[: max(0, MOST_SOURCES - len(memory.sources))]
     return replace(memory, sources=(*memory.sources, *left)) if left else memory
 
@@ -197,11 +197,11 @@ def with_sources(memory: Memory, sources: Iterable[Source]) -> Memory:
 def without_messages(memory: Memory, session_id: str, seqs: Container[int]) -> tuple[Source, ...]:
     """Return a memory's sources without these messages of a session; a run of messages goes with any of them."""
     return tuple(
-        one
-        for one in memory.sources
-        if one.session_id != session_id
-        or one.path
-        or not any(seq in seqs for seq in range(one.first_seq, one.last_seq + 1))
+        source
+        for source in memory.sources
+        if source.session_id != session_id
+        or source.path
+        or not any(seq in seqs for seq in range(source.first_seq, source.last_seq + 1))
     )
 
 

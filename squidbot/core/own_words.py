@@ -216,7 +216,7 @@ def _unannounced(text: str) -> str:
     for number, line in enumerate(lines):
         if _MARKED.match(line) or not _COLON.search(f"{line} "):
             continue
-        is_parted = any(number < one < last for one in breaks[-1:])
+        is_parted = any(number < place < last for place in breaks[-1:])
         if (line.rstrip().endswith(":") and number < last) or is_parted:
             return "\n".join(lines[:number])
     return text
@@ -231,7 +231,7 @@ def own_words(text: str) -> str:
 def own_marks(text: str) -> list[str]:
     """Return the lines of a text among which marked ones may be its author's.
 
-    None where more stands beside the marked lines than one short paragraph, before them or behind them: that is a page.
+    None if more stands beside the marked lines than one short paragraph, before them or behind them: that is a page.
     Those of a list only where the text is nothing but a list and marked lines.
     """
     if len(text) > MESSAGE_CHARS or not _is_message(text):
@@ -245,8 +245,11 @@ def own_marks(text: str) -> list[str]:
 def _is_message(text: str) -> bool:
     """Return whether no more than one short paragraph without a heading stands beside the marked lines of a text."""
     beside = "\n".join("" if _MARKED.match(line) else line for line in text.replace("\r\n", "\n").split("\n"))
-    paragraphs = [one.strip() for one in _BREAK.split(beside) if one.strip()]
-    return all(len(one) <= SENTENCE_CHARS and not _HEADING.search(one) for one in paragraphs) and len(paragraphs) <= 1
+    paragraphs = [paragraph.strip() for paragraph in _BREAK.split(beside) if paragraph.strip()]
+    return (
+        all(len(paragraph) <= SENTENCE_CHARS and not _HEADING.search(paragraph) for paragraph in paragraphs)
+        and len(paragraphs) <= 1
+    )
 
 
 def stands_alone(text: str) -> bool:
@@ -254,7 +257,7 @@ def stands_alone(text: str) -> bool:
     said = text.strip()
     if len(said) > ALONE_CHARS or "\n" in said:
         return False
-    return sum(not _COURTESY.fullmatch(one.text) for one in sentences(said)) == 1
+    return sum(not _COURTESY.fullmatch(sentence.text) for sentence in sentences(said)) == 1
 
 
 def says(text: str, words: str) -> bool:
@@ -264,10 +267,12 @@ def says(text: str, words: str) -> bool:
     a colon, does not.
     """
     wanted = _WORD.findall(words.casefold())
-    said = [one.text for one in sentences(own_words(text))]
+    said = [sentence.text for sentence in sentences(own_words(text))]
     if stands_alone(text):
         said.append(_QUOTES.sub(QUOTED, _COLON.split(text.strip(), maxsplit=1)[0]))
-    return bool(wanted) and any(_has(_WORD.findall(one.casefold().replace("\u2019", "'")), wanted) for one in said)
+    return bool(wanted) and any(
+        _has(_WORD.findall(sentence.casefold().replace("\u2019", "'")), wanted) for sentence in said
+    )
 
 
 def _has(said: list[str], wanted: list[str]) -> bool:
@@ -328,7 +333,7 @@ def _own_lines(text: str) -> Iterator[str]:
 
 
 def _own_paragraphs(text: str) -> str:
-    paragraphs = [one for one in re.split(r"\n\s*\n", text) if len(one) <= PARAGRAPH_CHARS]
+    paragraphs = [paragraph for paragraph in re.split(r"\n\s*\n", text) if len(paragraph) <= PARAGRAPH_CHARS]
     if len(text) > MESSAGE_CHARS:
         paragraphs = [*paragraphs[:1], *paragraphs[1:][-1:]]
     return "\n".join(paragraphs)

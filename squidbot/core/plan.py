@@ -172,7 +172,7 @@ class Price(NamedTuple):
         saved_tokens_per_request: what each later request saves, at the price of a cached read.
         summary_tokens: what a language model took to write the summaries that the plan before did not show; 0 for
             notes by rule.
-        break_even_requests: requests until it has paid for itself; None where it never does by cache price alone.
+        break_even_requests: requests until it has paid for itself; None if it never does by cache price alone.
     """
 
     written_tokens: float
@@ -199,13 +199,13 @@ class PlanRecord:
     Attributes:
         plan_id: number of the plan in its session, from 0. parent_plan_id: the plan before; None for the first.
         lease_id: the window it was made under.
-        created_at: seconds since 1970 as the caller gave them; None where unknown.
+        created_at: seconds since 1970 as the caller gave them; None if unknown.
         cause: one of `CAUSES`.
         sections: the frozen head, in order.
         segments: what is sent for the messages before `tail_from_seq`, without holes, oldest first.
         tail_from_seq: from here on every message is sent as it was born.
         slim_tokens: the size above which a tool output in a slimmed segment is cut, as a bound.
-        thinking_dropped_before_seq: reasoning of earlier steps is not sent: the change before it made it invalid (R4).
+        thinking_dropped_before_seq: reasoning of earlier steps is not sent: the change before it made it invalid.
         tokens_before, tokens_after: bound of the request on both sides of the change.
         system, tools: hashes of the host's system text and tools that it was made with; "" for none.
         certificate: how far these bounds can be trusted.
@@ -214,7 +214,7 @@ class PlanRecord:
         thinking_dropped: runs (first seq, first seq behind) of steps sent without their reasoning although what is in
             front of them is as it was before the plan that they were said under.
         held: somebody brought it back: only a request that does not fit, `compact` or another window changes it.
-        repeats: the plan that an undo brought back, -1 for everything raw; None where it repeats none.
+        repeats: the plan that an undo brought back, -1 for everything raw; None if it repeats none.
         outside_changed: whether system text or tools were others than in the request before it.
         notes: how many records of notes there were behind it: (ledgers, fragments).
         imageless: messages of which pictures are not sent: (seq, how many of them, from the first).
@@ -250,21 +250,25 @@ class PlanRecord:
     @property
     def remembered(self) -> tuple[Section, ...]:
         """The sections that durable memory made."""
-        return tuple(one for one in self.sections if one.is_remembered)
+        return tuple(section for section in self.sections if section.is_remembered)
 
     @property
     def merged_through(self) -> int:
-        """The last message that a merged summary stands for; -1 where there is none."""
+        """The last message that a merged summary stands for; -1 if there is none."""
         return merged_through(self.segments)
 
     def to_json(self) -> str:
         """Return the plan as JSON text: what is as usual left out, verbatim messages as steps from one to the next."""
-        said = {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
-        spelled = (one._replace(verbatim=_steps(one)) for one in self.segments)
-        said["segments"] = [one if one.limits else one[:-1] for one in spelled]
+        body = {
+            field.name: getattr(self, field.name)
+            for field in fields(self)
+            if getattr(self, field.name) != field.default
+        }
+        spelled = (segment._replace(verbatim=_steps(segment)) for segment in self.segments)
+        body["segments"] = [segment if segment.limits else segment[:-1] for segment in spelled]
         if self.sections:
-            said["sections"] = [one if one.memories else one[:2] for one in self.sections]
-        return json.dumps(said, separators=(",", ":"), default=astuple)
+            body["sections"] = [section if section.memories else section[:2] for section in self.sections]
+        return json.dumps(body, separators=(",", ":"), default=astuple)
 
     @classmethod
     def from_json(cls, body: str) -> PlanRecord:
@@ -278,18 +282,18 @@ class PlanRecord:
             return cls(
                 **{
                     **raw,
-                    "segments": tuple(_segment(*one) for one in raw["segments"]),
-                    "sections": tuple(_section(*one) for one in raw.get("sections", ())),
+                    "segments": tuple(_segment(*segment) for segment in raw["segments"]),
+                    "sections": tuple(_section(*pair) for pair in raw.get("sections", ())),
                     "first_changed": FirstChanged(*raw["first_changed"]) if "first_changed" in raw else None,
                     "price": Price(*raw["price"]) if "price" in raw else None,
                     "thinking_dropped": tuple(_pair(run) for run in raw.get("thinking_dropped", ())),
                     "notes": _pair(raw.get("notes", [0, 0])),
-                    "imageless": tuple(_pair(one) for one in raw.get("imageless", ())),
-                    "limits": tuple(_pair(one) for one in raw.get("limits", ())),
+                    "imageless": tuple(_pair(pair) for pair in raw.get("imageless", ())),
+                    "limits": tuple(_pair(pair) for pair in raw.get("limits", ())),
                 },
             )
         except (ValueError, TypeError, KeyError) as error:
-            raise DamagedStoreError(f"a stored plan can't be read: {error}") from error
+            raise DamagedStoreError(f"cannot read a stored plan: {error}") from error
 
 
 def _steps(segment: Segment) -> tuple[int, ...]:
@@ -326,8 +330,8 @@ def _seqs(raw: object) -> tuple[int, ...]:
 
 
 def merged_through(segments: Iterable[Segment]) -> int:
-    """Return the last message that a merged summary among the segments stands for; -1 where there is none."""
-    merged = [one.last_seq for one in segments if one.representation is Representation.MERGED]
+    """Return the last message that a merged summary among the segments stands for; -1 if there is none."""
+    merged = [segment.last_seq for segment in segments if segment.representation is Representation.MERGED]
     return max(merged, default=-1)
 
 

@@ -178,7 +178,7 @@ class MemoryStore(Protocol):
         """
 
     def mark(self, session_id: str, reader: str) -> Mark | None:
-        """Return how far a reader has come in a session; None where it has not begun.
+        """Return how far a reader has come in a session; None if it has not begun.
 
         Raises:
             DamagedStoreError: it does not match its checksum.
@@ -303,7 +303,7 @@ class Chat(LLM, Protocol):
 
     @property
     def window_tokens(self) -> int | None:
-        """Input and output together, as the model is really served; None where that is not known."""
+        """Input and output together, as the model is really served; None if that is not known."""
 
     def reply(
         self,
@@ -351,7 +351,7 @@ class SupportsCalibration(Protocol):
 
     @property
     def even(self) -> float | None:
-        """By how much the nearest cosine stands out where it answers as likely as not; None where nobody measured it.
+        """By how much the nearest cosine stands out where it answers as likely as not; None if nobody measured it.
 
         See `core.memory.search.likeness.Meaning`.
         """
@@ -452,7 +452,7 @@ class TranscriptStore(Protocol):
         """
 
     def last_record(self, session_id: str, kind: str) -> Record | None:
-        """Return the newest record of a kind, or None where there is none."""
+        """Return the newest record of a kind, or None if there is none."""
 
     def records(self, session_id: str, kind: str, first_number: int = 0) -> list[Record]:
         """Return the records of a kind from `first_number` on, in order of number."""

@@ -40,7 +40,7 @@ LEAST_TIERS: Final[Mapping[str, int]] = {"assistant": 4}
 
 def _paragraphs(text: str) -> tuple[str, ...]:
     """Return the paragraphs of a text, which stand between empty lines; each is one line."""
-    return tuple(" ".join(one.split()) for one in text.split("\n\n") if one.strip())
+    return tuple(" ".join(paragraph.split()) for paragraph in text.split("\n\n") if paragraph.strip())
 
 
 # What holds in every mode and every window: about 200 tokens.

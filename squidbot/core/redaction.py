@@ -182,23 +182,21 @@ class Redactor:
                 mark is empty.
         """
         if not self.mark:
-            raise ConfigError("the mark that stands for a secret is empty")
+            raise ConfigError("the mark that replaces secrets must not be empty")
         for pattern in self.patterns:
             if len(pattern) > _LONGEST_PATTERN:
-                raise ConfigError(f"a pattern of what is redacted has {len(pattern):,} characters; the most is 1,000")
+                raise ConfigError(f"a redaction pattern has {len(pattern):,} characters; at most 1,000 are allowed")
             try:
                 is_empty = re.compile(pattern).search("") is not None
             except re.error as error:
-                raise ConfigError(
-                    f"pattern {pattern!a:.80} of what is redacted is not a regular expression: {error}"
-                ) from error
+                raise ConfigError(f"redaction pattern {pattern!a:.80} is not a regular expression: {error}") from error
             if _is_nested(pattern):
                 raise ConfigError(
-                    f"pattern {pattern!a:.80} of what is redacted repeats a repeat or a choice: some texts would "
-                    "take for ever; write it without a repeat in a repeat"
+                    f"redaction pattern {pattern!a:.80} repeats a repeat or a choice, so some texts would take for "
+                    "ever; write it without a repeat in a repeat"
                 )
             if is_empty:
-                raise ConfigError(f"pattern {pattern!a:.80} of what is redacted matches an empty text")
+                raise ConfigError(f"redaction pattern {pattern!a:.80} matches an empty text")
 
     def redacted(self, text: str) -> str:
         """Return a text in which a mark stands for each secret; redacting it again changes nothing."""
@@ -249,7 +247,7 @@ class Redactor:
 
     @cached_property
     def _own(self) -> tuple[tuple[str, re.Pattern[str]], ...]:
-        return tuple((one, re.compile(one)) for one in self.patterns)
+        return tuple((pattern, re.compile(pattern)) for pattern in self.patterns)
 
     @cached_property
     def _named(self) -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:

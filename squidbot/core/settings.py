@@ -84,7 +84,7 @@ class HistorySettings:
             that of the window where it is smaller.
         user_messages: "graceful": the user's messages give way last; "strict": never, what does not fit with all of
             them is refused.
-        cap: what the policy caps leave for history; `None` where there are none.
+        cap: what the policy caps leave for history; `None` if there are none.
         says_notes: whether a line in front of the first notes asks the model to say when it answers from them.
         scope: what is sent of history: "inline+summaries"; "inline", for what no longer fits a pointer stands;
             "summaries", of what was said before the current turn notes alone; "none", nothing but that turn.
@@ -92,7 +92,7 @@ class HistorySettings:
         category_weights: of system text, context, dialogue, output: what has more than its share gives way first, in
             this order; None: no category has a share.
         categories_by_words: whether words tell what a system text behind others is for.
-        layout: what each part of a request is given, by tier; None where no part has a share.
+        layout: what each part of a request is given, by tier; None if no part has a share.
         labels: by what messages are labelled where and by whom they were said; None: they are not.
         ladder: who is told as history grows, and the marks that are numbers of tokens or messages.
     """
@@ -186,12 +186,12 @@ class HistorySettings:
         """
         high = self.high_fraction if own.get("read_price", self.read_price) else max(self.high_fraction, FREE_READ_HIGH)
         high = own.get("high_fraction", high)  # type: ignore[assignment]  # a float, under its own name
-        made: dict[str, object] = {"high_fraction": high}
+        changes: dict[str, object] = {"high_fraction": high}
         if window is not None and tiers:
-            made |= _of_tier(window.window_tokens, high)
+            changes |= _of_tier(window.window_tokens, high)
         if window is not None and layout:
-            made |= _of_layout(window)
-        return replace(self, **{**made, **own})  # type: ignore[arg-type]  # whoever sets them has checked each
+            changes |= _of_layout(window)
+        return replace(self, **{**changes, **own})  # type: ignore[arg-type]  # whoever sets them has checked each
 
     def block_max_tokens(self, room_tokens: int) -> int:
         """Return the size that closes a session block, in tokens."""

@@ -25,7 +25,7 @@ from squidbot.core.notes.extract import find_literals, literals_of, read
 from squidbot.core.notes.notebook import Notebook
 from squidbot.core.plan import NoteBlock, Representation
 from squidbot.core.prompts import MODES
-from squidbot.core.recall.search import telling, terms
+from squidbot.core.recall.search import content_words, terms
 from squidbot.core.text import stamp
 from squidbot.core.transcript.records import append
 from squidbot.core.view.current import load
@@ -34,7 +34,7 @@ from squidbot.core.view.renderer import is_user_part, slim, slim_arguments, spen
 from squidbot.core.view.steps import opens_turn, steps_of, total
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
 
     from squidbot.core.messages import ContextWindow, Cost, Message, Record, StoredMessage
@@ -87,7 +87,7 @@ class SummarySlot(NamedTuple):
 
 
 def slots_of(  # noqa: PLR0913, PLR0917  # all that a compaction would know
-    shelf: SessionContext,
+    context: SessionContext,
     settings: HistorySettings,
     notes: Notebook,
     stored: CurrentView,
@@ -105,7 +105,7 @@ def slots_of(  # noqa: PLR0913, PLR0917  # all that a compaction would know
         return []
     # The steps that no note stands for yet.
     cut = [block.segment for block in stored.blocks if block.segment.representation is Representation.SLIMMED]
-    slimmed = steps_of(shelf.read(cut[0].first_seq, cut[-1].last_seq)) if cut else []
+    slimmed = steps_of(context.read(cut[0].first_seq, cut[-1].last_seq)) if cut else []
     steps = (*slimmed, *stored.tail.steps)
     scene = CompactionInput(room, stored.blocks, (), steps, stored.messages, frozenset(), (), stored.turn)
     finder = _SlotFinder(
@@ -125,7 +125,7 @@ class _SlotFinder(NamedTuple):
     def of_noted(self, ahead: Sequence[tuple[NoteBlock, str]]) -> Iterator[SummarySlot]:
         """Yield the slots of blocks that notes stand for, with the blocks in `ahead` behind them."""
         notes = [block.segment for block in self.stored.blocks if block.segment.representation in LEVELS]
-        levels = {(one.first_seq, one.last_seq): LEVELS[one.representation] for one in notes}
+        levels = {(note.first_seq, note.last_seq): LEVELS[note.representation] for note in notes}
         known = self.ground.notes.runs(-1)
         runs = [run for run in known if (run.first_seq, run.last_seq) in levels]
         folds = self._folds(notes, ahead)
@@ -172,7 +172,7 @@ class _SlotFinder(NamedTuple):
         """Return whether the next compaction tells everything anew: notes or user messages nearly fill their room."""
         settings, scene = self.ground.settings, self.ground.scene
         near = FOLD_NEAR_FRACTION * self.ground.room
-        noted_tokens = sum(one.note_tokens for one in notes)
+        noted_tokens = sum(note.note_tokens for note in notes)
         noted_through = ahead[-1][0].last_seq if ahead else -1
         users = [part.cost for block in scene.blocks for part in block.parts if is_user_part(part)]
         users += [step.sent_cost for step in scene.tail if step.is_user and step.last_seq <= noted_through]
@@ -240,7 +240,7 @@ def check_mode(mode: str, keeps: Mapping[str, str] = MODES) -> str:
         ConfigError: there is no such mode; the text lists those there are.
     """
     if mode not in keeps:
-        raise ConfigError(f"unknown mode {mode!r} of summaries; known: {', '.join(keeps)}")
+        raise ConfigError(f"unknown summary mode {mode!r}; known: {', '.join(keeps)}")
     return mode
 
 
@@ -375,9 +375,9 @@ def check_answer(answer: str, source: str, shown: str = "") -> None:
         folded = answer.casefold()
         found = sum(_is_named(name, folded) for name in names)
         if found < min(_MOST_NAMES, 1 + len(names) // _NAMES_PER_NAME):
-            raise LLMError("unusable", "the answer hardly names what its source names: no file, name or number of it")
+            raise LLMError("unusable", "the answer names hardly any file, name or number of its source")
     elif not _shares_words(answer, source):
-        raise LLMError("unusable", "the answer has hardly a word of its source")
+        raise LLMError("unusable", "the answer shares hardly a word with its source")
 
 
 def check_words(text: str, source: str) -> None:
@@ -398,13 +398,13 @@ def _check_speaks(answer: str) -> None:
     if _REFUSAL.match(answer):
         raise LLMError("refused", "the answer is a refusal")
     if _ERROR.match(answer):
-        raise LLMError("unusable", "the answer is an error's text")
+        raise LLMError("unusable", "the answer is an error message")
     if _OWN_MARK.search(answer):
-        raise LLMError("unusable", "the answer bears marks that only squidbot writes")
+        raise LLMError("unusable", "the answer has marks that only squidbot writes")
 
 
 def _invention(word: str) -> LLMError:
-    return LLMError("unusable", f"the answer writes {word!a:.60}, which its source does not")
+    return LLMError("unusable", f"the answer has {word!a:.60}, which its source does not")
 
 
 def _check_invents_little(answer: str, source: str) -> None:
@@ -414,7 +414,7 @@ def _check_invents_little(answer: str, source: str) -> None:
         word = next(_invented(answer, source), None)
     else:
         words = set(_PART.findall(source))
-        missing = [one for one in literals if not words.issuperset(_PART.findall(one))]
+        missing = [literal for literal in literals if not words.issuperset(_PART.findall(literal))]
         missing += _missing(numbers, source)
         word = missing[0] if len(missing) > _INVENTED_FRACTION * count else None
         if word is not None and len(missing) < _OLDER_FRACTION * count and _says_often(answer, source):
@@ -437,8 +437,8 @@ def _quoted(answer: str) -> list[str]:
 
 def _numbers(text: str) -> list[str]:
     # Commas between thousands are written by some and not by others.
-    found = (one.replace(",", "") for one in _NUMBER.findall(text))
-    return [one for one in dict.fromkeys(found) if sum(map(str.isdigit, one)) >= _LEAST_DIGITS]
+    found = (number.replace(",", "") for number in _NUMBER.findall(text))
+    return [number for number in dict.fromkeys(found) if sum(map(str.isdigit, number)) >= _LEAST_DIGITS]
 
 
 def _missing(numbers: list[str], source: str) -> Iterator[str]:
@@ -459,7 +459,7 @@ def _is_named(name: str, answer: str) -> bool:
 
 
 def _shares_words(answer: str, source: str) -> bool:
-    words = [word for word in telling(answer) if word[0][0] not in _STOP_WORDS]
+    words = [word for word in content_words(answer) if word[0][0] not in _STOP_WORDS]
     known = terms(source)
     shared = sum(any(known.issuperset(form) for form in word) for word in words)
     return shared >= min(_LEAST_WORDS, len(words)) and shared > _WORDS_FRACTION * len(words)
@@ -542,7 +542,7 @@ class SummarySource:
     @property
     def tokens(self) -> int:
         """Their tokens as a bound, without the user's messages: no summary takes the place of these."""
-        return total(one.row.cost for one in self.messages if not one.is_user).bound
+        return total(message.row.cost for message in self.messages if not message.is_user).bound
 
     def shown(self, most_tokens: int) -> str:
         """Return what the model reads: the messages in order, outputs cut until all cost at most `most_tokens`.
@@ -550,24 +550,24 @@ class SummarySource:
         The user's messages are shown whole while they take no more than half of that, and never left out. What can't
         be cut any more is shown although it costs more.
         """
-        users = sum(one.row.cost.bound for one in self.messages if one.is_user)
-        count = max(1, sum(one.is_user for one in self.messages))
+        users = sum(message.row.cost.bound for message in self.messages if message.is_user)
+        count = max(1, sum(message.is_user for message in self.messages))
         user_tokens = users if users <= most_tokens // 2 else max(LEAST_TOKENS, most_tokens // 2 // count)
         output_tokens = OUTPUT_TOKENS
         while True:
-            text = "\n\n".join(self._shown(one, user_tokens, output_tokens) for one in self.messages)
+            text = "\n\n".join(self._shown(message, user_tokens, output_tokens) for message in self.messages)
             if output_tokens <= LEAST_TOKENS or self.meter.text(text).bound <= most_tokens:
                 return text
             output_tokens = max(LEAST_TOKENS, output_tokens * 2 // 3)
 
     def whole(self) -> str:
         """Return all of it, uncut: what an answer may quote."""
-        calls = ([f"{call.name} {call.arguments}" for call in one.message.calls] for one in self.messages)
+        calls = ([f"{call.name} {call.arguments}" for call in message.message.calls] for message in self.messages)
         return "\n".join(text for one, made in zip(self.messages, calls, strict=True) for text in (one.text, *made))
 
     def dates(self) -> str:
-        """Return the days in UTC, "2026-02-01" or "2026-02-01 to 2026-02-03"; "" where they are unknown."""
-        days = [day for one in self.messages if (day := stamp(one.row.time)[:10])]
+        """Return the days in UTC, "2026-02-01" or "2026-02-01 to 2026-02-03"; "" if they are unknown."""
+        days = [day for message in self.messages if (day := stamp(message.row.time)[:10])]
         return " to ".join(dict.fromkeys((min(days), max(days)))) if days else ""
 
     def files(self) -> tuple[tuple[str, str], ...]:
@@ -575,7 +575,7 @@ class SummarySource:
 
         Each comes once; the changed ones come first.
         """
-        messages = [replace(one.message, category=one.row.category) for one in self.messages]
+        messages = [replace(message.message, category=message.row.category) for message in self.messages]
         lines = read(messages, users_verbatim=True).lines
         named = [(subject.removeprefix("file "), line) for subject, line in lines.items() if subject[:5] == "file "]
         heaviest = max((line.weight for _, line in named), default=0.0)
@@ -622,27 +622,28 @@ class TaskResult(NamedTuple):
         return self.summary is not None
 
 
-class FailureCounts:
-    """How often the tasks of each block have failed in a row, in this process; sessions of one engine share it."""
+class Backoff:
+    """Failures in a row, by key, in this process; whatever fails rests, twice as long after each further failure."""
 
-    def __init__(self) -> None:
-        """Know of no failure."""
-        self._failed: dict[tuple[str, int, int, str], tuple[int, float | None]] = {}
+    def __init__(self, seconds: float = 300.0, failures: int = 1) -> None:
+        """Let a key rest for that long after so many failures in a row."""
+        self._seconds, self._failures = seconds, failures
+        self._failed: dict[Hashable, tuple[int, float | None]] = {}
 
-    def rests(self, task: SummaryTask, now: float | None) -> bool:
-        """Return whether a task rests at `now`, in seconds since 1970; without a clock it rests for good."""
-        failures, until = self._failed.get(_place(task), (0, None))
-        return failures >= MOST_FAILURES and (now is None or until is None or now < until)
+    def rests(self, key: Hashable, now: float | None) -> bool:
+        """Return whether a key rests at `now`, in seconds since 1970; without a clock it rests for good."""
+        failures, until = self._failed.get(key, (0, None))
+        return failures >= self._failures and (now is None or until is None or now < until)
 
-    def failed(self, task: SummaryTask, now: float | None, backoff_seconds: float) -> None:
+    def failed(self, key: Hashable, now: float | None) -> None:
         """Count a failure."""
-        failures = self._failed.get(_place(task), (0, None))[0] + 1
-        pause = backoff_seconds * 2 ** min(16, max(0, failures - MOST_FAILURES))
-        self._failed[_place(task)] = failures, None if now is None else now + pause
+        failures = self._failed.get(key, (0, None))[0] + 1
+        pause = self._seconds * 2 ** min(16, max(0, failures - self._failures))
+        self._failed[key] = failures, None if now is None else now + pause
 
-    def worked(self, task: SummaryTask) -> None:
-        """Forget the failures of a block."""
-        self._failed.pop(_place(task), None)
+    def worked(self, key: Hashable) -> None:
+        """Forget the failures of a key."""
+        self._failed.pop(key, None)
 
 
 def _place(task: SummaryTask) -> tuple[str, int, int, str]:
@@ -654,11 +655,11 @@ class SummaryQueue:
 
     def __init__(  # noqa: PLR0913, PLR0917  # what a session is made of, and what tasks need beside it
         self,
-        shelf: SessionContext,
+        context: SessionContext,
         window: ContextWindow,
         history: HistorySettings,
         settings: SummarySettings,
-        failures: FailureCounts,
+        failures: Backoff,
         observer: Observer | None,
     ) -> None:
         """Use `ContextEngine.summary_queue`.
@@ -668,7 +669,7 @@ class SummaryQueue:
         """
         if settings.mode:
             check_mode(settings.mode, settings.keeps)
-        self._shelf = shelf
+        self._context = context
         self._window = window
         self._history = history
         self._settings = settings
@@ -691,7 +692,9 @@ class SummaryQueue:
         mode = self._mode()
         found = [self._task(slot, reason or slot.reason, mode) for slot in self._slots(now, REASONS[reason])]
         is_asked = reason == "request"
-        tasks = [task for task in found if task is not None and (is_asked or not self._failures.rests(task, now))]
+        tasks = [
+            task for task in found if task is not None and (is_asked or not self._failures.rests(_place(task), now))
+        ]
         return tuple(sorted(tasks, key=lambda task: (-task.saves_tokens, task.first_seq, task.level)))
 
     def run(
@@ -718,34 +721,34 @@ class SummaryQueue:
             except StoreError:
                 raise
             except SquidbotError as error:
-                self._failures.failed(task, now, self._settings.backoff_seconds)
+                self._failures.failed(_place(task), now)
                 self._notify(events.COMPRESSION_ERROR, f"m{task.first_seq}-m{task.last_seq}: {error}", task, 0)
                 yield TaskResult(task, None, str(error))
                 if isinstance(error, LLMError) and error.kind == "rate-limit":
                     break
                 continue
-            self._failures.worked(task)
+            self._failures.worked(_place(task))
             self._notify(events.CHECKPOINT_CREATED, summary.summary_id, task, summary.cost.bound)
             yield TaskResult(task, summary)
 
     # -- what is due ------------------------------------------------------------------------------------------
 
     def _slots(self, now: float | None, every: frozenset[str]) -> list[SummarySlot]:
-        shelf, window = self._shelf, self._window
-        stored = load(shelf, window.window_tokens, window.window_id)
+        context, window = self._context, self._window
+        stored = load(context, window.window_tokens, window.window_id)
         if not stored.messages or stored.opened:
             return []  # another window begins with the next request: what it shows is not known before
         last_request = self._last_request()
         notes = Notebook(
-            shelf.session_id, shelf.renderer, shelf.transcripts, shelf.summaries, not self._history.keeps_users
+            context.session_id, context.renderer, context.transcripts, context.summaries, not self._history.keeps_users
         )
         # What history may cost beside what opens the transcript and what came with the newest request.
         limit = limit_as_before(window, self._history, last_request)
         room = limit.less(spent(stored.lead)).less(last_request.outside)
-        return slots_of(shelf, self._history, notes, stored, room, now, every=every)
+        return slots_of(context, self._history, notes, stored, room, now, every=every)
 
     def _last_request(self) -> LastRequest:
-        last = self._shelf.transcripts.last_record(self._shelf.session_id, REQUEST)
+        last = self._context.transcripts.last_record(self._context.session_id, REQUEST)
         return LastRequest.of(last) if last else LastRequest()
 
     def _mode(self) -> str:
@@ -754,23 +757,23 @@ class SummaryQueue:
         return self._settings.mode or (own if own in self._settings.keeps else ANY_MODE)
 
     def _task(self, slot: SummarySlot, reason: str, mode: str) -> SummaryTask | None:
-        """Return the task for a slot; None where it would not pay, or has been done."""
+        """Return the task for a slot; None if it would not pay, or has been done."""
         run = slot.run
         least = 0 if slot.level is Representation.MERGED else LEAST_LIMIT_TOKENS
         if run.last_seq - run.first_seq + 1 < self._settings.min_messages or slot.limit_tokens < least:
             return None
         if self._is_made(slot):
             return None
-        rows = self._shelf.read(run.first_seq, run.last_seq)
-        said_tokens = SummarySource.of(rows, self._shelf.renderer).tokens
+        rows = self._context.read(run.first_seq, run.last_seq)
+        said_tokens = SummarySource.of(rows, self._context.renderer).tokens
         if said_tokens < max(self._settings.min_input_tokens, slot.limit_tokens + 1):
             return None
         digest = self._digest(rows, slot.level, mode)
-        if self._newest_record() and any(one.source_digest == digest for one in self._by_model(*run[:2])):
+        if self._newest_record() and any(summary.source_digest == digest for summary in self._by_model(*run[:2])):
             return None
         return SummaryTask(
             reason=reason,
-            session_id=self._shelf.session_id,
+            session_id=self._context.session_id,
             first_seq=run.first_seq,
             last_seq=run.last_seq,
             level=slot.level.value,
@@ -789,26 +792,26 @@ class SummaryQueue:
         """
         ends = f"/{self._settings.mode}-{VERSION}" if self._settings.mode else f"-{VERSION}"
         return self._newest_record() is not None and any(
-            made.level == slot.level
-            and (made.first_seq, made.last_seq) == slot.run[:2]
-            and made.cost.bound <= slot.limit_tokens
-            and made.counter == self._shelf.renderer.meter.name
-            and made.made_by.endswith(ends)
-            for made in self._by_model(*slot.run[:2])
+            summary.level == slot.level
+            and (summary.first_seq, summary.last_seq) == slot.run[:2]
+            and summary.cost.bound <= slot.limit_tokens
+            and summary.counter == self._context.renderer.meter.name
+            and summary.made_by.endswith(ends)
+            for summary in self._by_model(*slot.run[:2])
         )
 
     def _by_model(self, first_seq: int, last_seq: int) -> list[Summary]:
-        found = self._shelf.summaries.for_range(self._shelf.session_id, first_seq, last_seq)
-        return [one for one in found if one.by_model]
+        found = self._context.summaries.for_range(self._context.session_id, first_seq, last_seq)
+        return [summary for summary in found if summary.by_model]
 
     def _newest_record(self) -> Record | None:
-        """Return the record of the newest summary that was written; None where none was."""
-        return self._shelf.transcripts.last_record(self._shelf.session_id, SUMMARY.name)
+        """Return the record of the newest summary that was written; None if none was."""
+        return self._context.transcripts.last_record(self._context.session_id, SUMMARY.name)
 
     def _digest(self, rows: Sequence[StoredMessage], level: str, mode: str) -> str:
         """Return the hash of all that an answer depends on except the model: one summary for one source."""
         digest = hashlib.sha256()
-        meter, window = self._shelf.renderer.meter, self._window
+        meter, window = self._context.renderer.meter, self._window
         for text in (VERSION, mode, level, meter.name, str(window.window_tokens)):
             digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
         for row in rows:
@@ -828,8 +831,8 @@ class SummaryQueue:
         """
         source = self._source(task)
         if source is None:
-            raise LLMError("unusable", "its messages are no longer what they were")
-        meter = self._shelf.renderer.meter
+            raise LLMError("unusable", "its messages have changed")
+        meter = self._context.renderer.meter
         summary_id = f"s{task.first_seq}-{task.last_seq}.{task.source_digest[:8]}"
         header = _header(task, summary_id, source)
         # The note that a merged text stands in names files by rule.
@@ -844,11 +847,13 @@ class SummaryQueue:
         text = f"{header}\n{answer}"
         bound = meter.message(text).bound
         if bound > task.limit_tokens or bound >= task.said_tokens:
-            raise LLMError("unusable", f"the answer makes {bound} of {min(task.limit_tokens, task.said_tokens)} tokens")
+            raise LLMError(
+                "unusable", f"the answer takes {bound} of at most {min(task.limit_tokens, task.said_tokens)} tokens"
+            )
         text = self._with_files(text, files, task.limit_tokens)
         made_by = f"llm/{summarizer.name}/{task.mode}-{VERSION}"
         cost = meter.message(text)
-        place = self._shelf.session_id, task.first_seq, task.last_seq, task.level
+        place = self._context.session_id, task.first_seq, task.last_seq, task.level
         summary = Summary(summary_id, *place, text, cost, meter.name, task.source_digest, made_by)
         return self._stored(task, summary, Usage(completion.input_tokens, completion.output_tokens))
 
@@ -857,21 +862,21 @@ class SummaryQueue:
         text, *reported = (answer,) if isinstance(answer, str) else answer
         if reported and all(isinstance(tokens, int) and tokens >= 0 for tokens in reported):
             return Completion(text, *reported)
-        meter = self._shelf.renderer.meter
+        meter = self._context.renderer.meter
         return Completion(text, meter.text(shown).estimate, meter.text(text).estimate)
 
     def _source(self, task: SummaryTask) -> SummarySource | None:
-        """Return the messages of a task; None where they have changed since."""
-        rows = self._shelf.read(task.first_seq, task.last_seq)
+        """Return the messages of a task; None if they have changed since."""
+        rows = self._context.read(task.first_seq, task.last_seq)
         is_same = self._digest(rows, task.level, task.mode) == task.source_digest
-        return SummarySource.of(rows, self._shelf.renderer) if is_same else None
+        return SummarySource.of(rows, self._context.renderer) if is_same else None
 
     def _with_files(self, text: str, files: Sequence[tuple[str, str]], limit_tokens: int) -> str:
         """Return a text with a line of files and what was last done with each, as many as fit.
 
         Files that the text does not name come first.
         """
-        meter = self._shelf.renderer.meter
+        meter = self._context.renderer.meter
         lines = [done for _, done in sorted(files, key=lambda one: one[0] in text)]
         while lines:
             named = f"{text}\n{_naming(lines)}"
@@ -887,25 +892,27 @@ class SummaryQueue:
             LLMError: its messages were forgotten meanwhile; nothing of it is left.
             StoreError: the store failed.
         """
-        shelf = self._shelf
+        context = self._context
         try:
             kept = self._first(task) or summary
-            shelf.summaries.put(kept)
+            context.summaries.put(kept)
         except StoreError:
             if (first := self._first(task)) is None:
                 raise
             kept = first
         # `forget` finds the summary, or by this record that it has to look once more.
         record = WrittenSummary(kept.summary_id, kept.level, kept.made_by, usage.input_tokens, usage.output_tokens)
-        append(shelf.transcripts, shelf.session_id, SUMMARY, lambda: record, "no summary was noted", wait=shelf.wait)
+        append(
+            context.transcripts, context.session_id, SUMMARY, lambda: record, "no summary was noted", wait=context.wait
+        )
         if self._source(task) is None:
-            shelf.summaries.remove(shelf.session_id, [kept.summary_id])
-            raise LLMError("unusable", "its messages were forgotten meanwhile")
+            context.summaries.remove(context.session_id, [kept.summary_id])
+            raise LLMError("unusable", "its messages have been forgotten")
         return kept
 
     def _first(self, task: SummaryTask) -> Summary | None:
         found = self._by_model(task.first_seq, task.last_seq)
-        return next((one for one in found if one.source_digest == task.source_digest), None)
+        return next((summary for summary in found if summary.source_digest == task.source_digest), None)
 
     def _notify(self, name: str, cause: str, task: SummaryTask, after_tokens: int) -> None:
         if self._observer is not None:
@@ -956,10 +963,10 @@ class ModelSummarizer:
         completion = self._llm.complete(system_text(), asked, limit_tokens + _TAG_TOKENS)
         answer = completion.text
         if not answer.strip():
-            raise LLMError("empty", f"{self.name} answered nothing")
+            raise LLMError("empty", f"{self.name} returned an empty answer")
         before, closed, _ = answer.rpartition(CLOSING)
         _, opened, text = before.rpartition(OPENING)
         if not closed or not opened:
             kind = "cut" if OPENING in answer else "unusable"
-            raise LLMError(kind, f"what {self.name} answered is not between {OPENING} and {CLOSING}")
+            raise LLMError(kind, f"the answer of {self.name} is not between {OPENING} and {CLOSING}")
         return completion._replace(text=text.strip())

@@ -35,7 +35,7 @@ _UNITS = (
 
 
 def stamp(seconds: float | None) -> str:
-    """Return a time as date and time of day in UTC, to the second; "" where it is unknown or no time at all.
+    """Return a time as date and time of day in UTC, to the second; "" if it is unknown or no time at all.
 
     `seconds` is since 1970.
     """
@@ -48,7 +48,7 @@ def stamp(seconds: float | None) -> str:
 
 
 def ago(seconds: float | None, now: float | None) -> str:
-    """Return how long before `now` a time was, as "3 days ago"; "" where either is unknown or it lies ahead.
+    """Return how long before `now` a time was, as "3 days ago"; "" if either is unknown or it lies ahead.
 
     Both are in seconds since 1970.
     """

@@ -65,7 +65,7 @@ class VectorEntry(NamedTuple):
         memory_id: the memory that it is of.
         views: the numbers of the views that see it, four at most, as `StoredVectors.view` makes them.
         vector: its numbers, 32-bit floats, little-endian; of length 1.
-        holds: False where the memory has been superseded; an index does not keep it.
+        holds: False if the memory has been superseded; an index does not keep it.
     """
 
     place: int
@@ -85,7 +85,7 @@ class IndexHit(NamedTuple):
 
 def dots(vector: Sequence[float], others: Sequence[bytes]) -> list[float]:
     """Return `dot` of a vector and each of some others as entries have them, of as many numbers, in order."""
-    return [dot(vector, unpacked(each)) for each in others]
+    return [dot(vector, unpacked(other)) for other in others]
 
 
 class QueryMeaning(NamedTuple):
@@ -142,7 +142,7 @@ def unpacked(vector: bytes) -> tuple[float, ...]:
         ValueError: these are no whole numbers of 4 bytes.
     """
     if len(vector) % FLOAT_BYTES:
-        raise ValueError(f"{len(vector)} bytes are no vector: each number has {FLOAT_BYTES}")
+        raise ValueError(f"{len(vector)} bytes are not a vector: each number takes {FLOAT_BYTES}")
     return struct.unpack(f"<{len(vector) // FLOAT_BYTES}f", vector)
 
 
@@ -170,14 +170,14 @@ class StoredVectors(Protocol):
         """Return the places of all entries, ascending."""
 
     def picked(self, places: Sequence[int]) -> list[VectorEntry]:
-        """Return the entries at these places, in any order; where there is none, nothing comes.
+        """Return the entries at these places, in any order; if there is none, nothing comes.
 
         Raises:
             DamagedStoreError: one does not match its checksum.
         """
 
     def holding(self, places: Sequence[int]) -> list[int]:
-        """Return those of these places whose memories hold, in the same order; where there is no entry, not that one.
+        """Return those of these places whose memories hold, in the same order; if there is no entry, not that one.
 
         Raises:
             StoreError: the disk failed.
@@ -193,7 +193,7 @@ class VectorIndex(Protocol):
 
     @property
     def fault(self) -> str:
-        """Why the file that was there could not be used, in one line; "" where it could, or none was there."""
+        """Why the file that was there could not be used, in one line; "" if it could, or none was there."""
 
     @property
     def last(self) -> int:
@@ -338,8 +338,8 @@ class VectorSearch:
         ours, due = index.stamp(), truth.stamp()
         if ours[:2] != due[:2]:
             raise ConfigError(
-                f"an index of {ours.model!a:.80}, {ours.dimensions} dimensions, can't stand beside vectors of "
-                f"{due.model!a:.80}, {due.dimensions}: open it for that model"
+                f"the index is of {ours.model!a:.80} with {ours.dimensions} dimensions, the vectors are of "
+                f"{due.model!a:.80} with {due.dimensions}: open it for that model"
             )
         self._index = index
         self._truth = truth
@@ -350,7 +350,7 @@ class VectorSearch:
 
     @property
     def fault(self) -> str:
-        """Why the index's file could not be used, in one line; "" where it could."""
+        """Why the index's file could not be used, in one line; "" if it could."""
         return self._index.fault
 
     @property
@@ -359,7 +359,7 @@ class VectorSearch:
         return self._index.stamp().vectors
 
     def behind(self) -> int:
-        """Return how many stored vectors the index lacks; 0 where it is up to date, or has too many."""
+        """Return how many stored vectors the index lacks; 0 if it is up to date, or has too many."""
         return max(0, self._truth.stamp().vectors - self._index.stamp().vectors)
 
     def refresh(self, tick: Callable[[int, int], None] | None = None) -> bool:
@@ -445,8 +445,8 @@ class VectorSearch:
     ) -> list[tuple[str, float]]:
         """Return the hits that are still stored, that the view sees, and that hold unless history is wanted, too."""
         entries = self._truth.picked([near.place for near in found])
-        seen = [each for each in entries if view in each.views and (past or each.holds)]
-        cosines = self.dots(vector, [each.vector for each in seen])
+        seen = [entry for entry in entries if view in entry.views and (past or entry.holds)]
+        cosines = self.dots(vector, [entry.vector for entry in seen])
         ranked = sorted(zip(cosines, seen, strict=True), key=lambda scored: (-scored[0], -scored[1].place))
         return [(each.memory_id, max(-1.0, min(1.0, cosine))) for cosine, each in ranked]
 
@@ -480,8 +480,8 @@ class VectorSearch:
                 self._index.clear(due.vectors)
                 self._has_gone = True
         raise DamagedStoreError(
-            f"the vectors of {due.model!a:.80} are not those that their stamp tells of ({due.vectors}): drop them, and "
-            "let them be made again"
+            f"the vectors of {due.model!a:.80} do not match their stamp ({due.vectors}): drop them; they "
+            "are computed again"
         )
 
     def _add_new(self, count: int, tick: Callable[[int, int], None] | None) -> None:

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from squidbot.bootstrap import Wired
     from squidbot.core.engine import CoreSession
     from squidbot.core.memories import Scope
-    from squidbot.core.memory.learning import Backoff, FactReader, LearningResult, ModelReader
+    from squidbot.core.memory.learning import FactReader, LearningResult, ModelReader
     from squidbot.core.messages import Completion, ContextWindow, StoredMessage
     from squidbot.core.ports import LLM, TranscriptStore
     from squidbot.core.settings import HistorySettings
-    from squidbot.core.summaries import TaskResult
+    from squidbot.core.summaries import Backoff, TaskResult
     from squidbot.core.tokens.counters import Meter
     from squidbot.core.transcript.bookkeeping import JournalProgress
     from squidbot.wiring.registry import Timer
@@ -353,7 +353,8 @@ def study_of(
         ConfigError: memory is switched off, or its settings are wrong.
         StoreError: the store of facts can't be opened.
     """
-    from squidbot.core.memory.learning import Backoff, FactReader  # noqa: PLC0415  # as the head of this file says, and below
+    from squidbot.core.memory.learning import FactReader  # noqa: PLC0415  # as the head of this file says, and below
+    from squidbot.core.summaries import Backoff  # noqa: PLC0415  # as above
 
     memory, remembering = wired.loaded.settings.memory, wired.remembering
     return FactReader(
@@ -395,7 +396,7 @@ class FactWork:
         self._model, self._rests = model, None
         self._reader, self.claim = ("model", "facts") if model else ("rules", "")
         if model:
-            from squidbot.core.memory.learning import Backoff  # noqa: PLC0415  # as above
+            from squidbot.core.summaries import Backoff  # noqa: PLC0415  # as above
 
             self._rests = Backoff(backoff_seconds)
 

@@ -80,7 +80,7 @@ class UnpromptedMemory:
         if not facts or not self._wired.remembering.may_hold():
             return frozenset()
         nothing: frozenset[str] = frozenset()
-        found = self._tried(lambda: self._memories.untold(facts), nothing)
+        found = self._tried(lambda: self._memories.hidden(facts), nothing)
         if found:  # what was read before may tell them
             self._sections = None
         return found

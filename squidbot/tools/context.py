@@ -19,12 +19,12 @@ MOST_LINES: Final = 60
 def _load(context: ToolContext, path: str) -> str:
     document = context.own.sources.load(path)
     lines = document.text.count("\n") + 1
-    return harmless(f"[{document.name} is in view from the next request on: {lines:,} line{'s' * (lines != 1)}]")
+    return harmless(f"[{document.name} is in view from the next request: {lines:,} line{'s' * (lines != 1)}]")
 
 
 def _drop(context: ToolContext, path: str) -> str:
     context.own.sources.drop(path)
-    return harmless(f"[{path} is out of view from the next event on]")
+    return harmless(f"[{path} leaves the view at the next compaction]")
 
 
 def _list(context: ToolContext) -> str:

@@ -28,7 +28,7 @@ def goal_lines(goals: Goals) -> str:
     """Return goals as lines: the active one with its parts, and what holds for the whole session."""
     lines = [f"goal: {goals.active.text}" if goals.active else "no goal is active"]
     kept = (*goals.milestones, *goals.decisions, *goals.architecture, *goals.artifacts, *goals.blockers)
-    lines += [_line(one) for one in kept]
+    lines += [_line(item) for item in kept]
     if goals.next_step:
         lines.append(f"next: {goals.next_step}")
     return "\n".join(lines)
@@ -56,8 +56,8 @@ def _check_own(book: GoalBook, action: str, text: str) -> None:
     known = [goal.text for goal in (goals.active, *goals.ended) if goal] if action == "set" else []
     if book.own and text.strip() and not book.own(text) and not any(same(goal, text) for goal in known):
         raise RecallError(
-            f"{_USERS[action]} only in words that the user has said himself: take a sentence of his, or a part of one, "
-            "as he wrote it, or ask him to say it in a short message of its own; nothing was changed"
+            f"{_USERS[action]} only in the user's own words: copy a sentence of theirs, or ask them to write it in a "
+            "short message. Nothing was changed"
         )
 
 
@@ -72,7 +72,7 @@ def _within(text: str, most_tokens: int, count: Callable[[str], int]) -> str:
 
 
 def _unlock(_context: ToolContext) -> str:
-    raise RecallError("a locked decision stands for good; only the user takes a lock away: ask for it")
+    raise RecallError("this decision is locked; only the user can unlock it: ask them")
 
 
 GOAL: Final = Tool(

@@ -46,7 +46,7 @@ def expand(context: ToolContext, id: str, offset: int = 0) -> str:  # noqa: A002
     earlier = _ancestor(context, name)
     if not earlier:
         every = ", ".join(map(shown, ancestors(context.wired.store, context.session_id))) or "none"
-        raise RecallError(f"this conversation does not continue {name!a:.80}; it continues: {every}")
+        raise RecallError(f"{name!a:.80} is not an earlier session of this conversation; these are: {every}")
     return _of_ancestor(context, earlier, lambda inner: page_of(inner, earlier, rest, offset))
 
 
@@ -59,10 +59,10 @@ def page_of(context: ToolContext, session_id: str, handle: str, offset: int) -> 
     """
     store = context.wired.store
     run = resolve(handle, store.head(session_id)[0], store, session_id)
-    shelf = SessionContext(session_id, store, store, Renderer(context.meter, context.wired.codecs))
-    page = PageMaker(shelf, run, context.now, context.hints).page(within(offset, 0, None, "offset"), context.room)
+    session = SessionContext(session_id, store, store, Renderer(context.meter, context.wired.codecs))
+    page = PageMaker(session, run, context.now, context.hints).page(within(offset, 0, None, "offset"), context.room)
     if page is None:
-        raise RecallError(f"{named(*run[:2])} has no room in an answer; ask for one message of it")
+        raise RecallError(f"{named(*run[:2])} is too long for one answer; ask for a single message")
     return page.text
 
 
@@ -77,7 +77,7 @@ def found_in(context: ToolContext, session_id: str, query: str, offset: int) -> 
     hits = islice(hits_in(context, session_id, query, asked.words()), offset, offset + HITS + 1)
     page = listed(asked, list(hits), context.meter, context.room, context.hints)
     if page is None:
-        raise RecallError("the hits have no room in an answer; look for less")
+        raise RecallError("too many hits for one answer; narrow the search")
     return page.text
 
 
@@ -101,7 +101,7 @@ def codec_of(wired: Wired, tag: str) -> Codec:
 def _ancestor(context: ToolContext, name: str) -> str:
     """Return the id of a session that this one continues, by its name as models see it; "" for none."""
     every = ancestors(context.wired.store, context.session_id) if name else ()
-    return next((one for one in every if name in {one, shown(one)}), "")
+    return next((session for session in every if name in {session, shown(session)}), "")
 
 
 def _of_ancestor(context: ToolContext, session_id: str, look: Callable[[ToolContext], str]) -> str:

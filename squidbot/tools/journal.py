@@ -29,16 +29,16 @@ _ENTRY_CHARS: Final = 1_200
 def _journal(context: ToolContext) -> ReportingJournal:
     wired = context.wired
     if not wired.journals.enabled:
-        raise ConfigError(f"the journal is switched off; set enabled @ {wired.loaded.source}.journal")
+        raise ConfigError(f"the journal is off; set journal.enabled = true in {wired.loaded.source}")
     return wired.journals.of(context.scope)
 
 
 def _add(context: ToolContext, summary: str, **lists: tuple[str, ...]) -> str:
     agent_id = context.scope.agent or (DEFAULT_AGENT if context.session else "mcp")
     entry = JournalEntry(context.now, summary, agent_id=agent_id, source_session=context.session_id, **lists)  # type: ignore[arg-type]  # names of lists
-    made = _journal(context).append(entry)
-    cut = f"; {'; '.join(made.cuts)}" if made.cuts else ""
-    return f"[kept as entry {made.number} of {made.entry.day}{cut}]"
+    appended = _journal(context).append(entry)
+    cut = f"; {'; '.join(appended.cuts)}" if appended.cuts else ""
+    return f"[kept as entry {appended.number} of {appended.entry.day}{cut}]"
 
 
 def _list(context: ToolContext, limit: int = _SHOWN, tag: str = "", day: str = "") -> str:
@@ -47,13 +47,13 @@ def _list(context: ToolContext, limit: int = _SHOWN, tag: str = "", day: str = "
     journal, count, tag, day = _journal(context), limit or _SHOWN, tag.strip().removeprefix("#"), day.strip()
     if day:
         newest = reversed(journal.of_day(day).entries)
-        entries = tuple(islice((one for one in newest if not tag or tag in one.tags), count))
+        entries = tuple(islice((entry for entry in newest if not tag or tag in entry.tags), count))
     else:
         entries = journal.latest(count, tag=tag).entries
     if not entries:
         return "[the journal has no such entries]"
     for count in range(len(entries), 0, -1):
-        text = _framed([_lines(one, _ENTRY_CHARS) for one in entries[:count]], len(entries))
+        text = _framed([_lines(entry, _ENTRY_CHARS) for entry in entries[:count]], len(entries))
         if context.meter.message(text).bound <= min(context.room):
             return text
     text = _framed([_lines(entries[0], 80)], len(entries))

@@ -97,7 +97,7 @@ def _reindex(context: ToolContext) -> str:
     if not context.wired.loaded.settings.memory.allow_tools:
         raise _denied()
     done = reindex(_memories(context, writes=False), IndexPaths.of(context.wired.loaded, scope=context.scope))
-    became = ", ".join(f"{done.count(one)} {one}" for one in get_args(Became) if done.count(one))
+    became = ", ".join(f"{done.count(outcome)} {outcome}" for outcome in get_args(Became) if done.count(outcome))
     return f"[files looked at: {became + ', ' if became else ''}{done.unchanged} as they were]"
 
 
@@ -121,13 +121,13 @@ def _memories(context: ToolContext, *, writes: bool = True) -> Memories:
 
 
 def _denied() -> RecallError:
-    return RecallError("memory.allow_tools is false: go on without it")
+    return RecallError("memory.allow_tools is false: continue without it")
 
 
 def _checked(category: str) -> FactCategory | None:
     if category == JOURNAL:
         raise RecallError("journals can be searched only; leave category out, or take another one")
-    return next((one for one in CATEGORIES if one == category), None)
+    return next((name for name in CATEGORIES if name == category), None)
 
 
 def _allowed(settings: Settings) -> bool:

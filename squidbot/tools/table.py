@@ -36,7 +36,7 @@ _MORE: Final = (REINDEX, GOAL, ADD_ENTRY, LIST_ENTRIES, JOURNAL_STATUS, CONTEXT)
 FOR_SESSIONS: Final[tuple[Tool, ...]] = (HISTORY, *MEMORY, *_MORE)
 # Hosts show each tool as a function with plain arguments.
 FOR_HOSTS: Final[tuple[Tool, ...]] = tuple(
-    one._replace(closed=True) for one in (HOST_SEARCH, HOST_ADD, HOST_HISTORY, *_MORE)
+    tool._replace(closed=True) for tool in (HOST_SEARCH, HOST_ADD, HOST_HISTORY, *_MORE)
 )
 # Hosts have no tools for further pages, lists of facts, or forgetting.
 HOST_HINTS: Final[Hints] = HINTS._replace(found="", facts="", listed="", forget="", search="")
@@ -62,7 +62,7 @@ def call(session: SessionTools, name: str, arguments: Mapping[str, object] | str
     tool = named(FOR_SESSIONS, name, session.wired.loaded.settings)
     if tool is None:
         names = ", ".join(dict.fromkeys(known.name for known in FOR_SESSIONS))
-        return Answer(refused(f"there is no tool {name[:60]!a}; there are {names}"), is_error=True)
+        return Answer(refused(f"unknown tool {name[:60]!a}; known: {names}"), is_error=True)
     return session.answer(tool, arguments, now)
 
 

@@ -32,10 +32,10 @@ MOST_NUMBER: Final = 10**18
 # For each type of a schema: its type in Python, its name in words, and how a text is read as it.
 _PYTHON: Final = {"string": str, "integer": int, "boolean": bool, "array": list | tuple, "object": dict}
 _WANTED: Final = {
-    "string": "a text",
+    "string": "a string",
     "integer": "a whole number",
     "boolean": "true or false",
-    "array": "a list of texts",
+    "array": "a list of strings",
 }
 _FROM_TEXT: Final[dict[str, Callable[[str], object]]] = {
     "integer": lambda text: int(text) if _DIGITS.match(text) else None,
@@ -86,7 +86,7 @@ class Tool(NamedTuple):
         """The arguments as one JSON schema."""
         actions: Any = self.arguments["action"]["enum"] if "action" in self.arguments else [""]
         wants = [_wants(self, self.acts[action]) for action in actions]
-        required = [name for name in self.arguments if name == "action" or all(one.get(name) for one in wants)]
+        required = [name for name in self.arguments if name == "action" or all(needs.get(name) for needs in wants)]
         schema: dict[str, object] = {"type": "object", "properties": self.arguments}
         schema |= {"required": required} if required else {}
         return schema | ({"additionalProperties": False} if self.closed else {})
@@ -131,7 +131,7 @@ def answer(tool: Tool, context: object, arguments: Mapping[str, object] | str) -
 def _wants(tool: Tool, act: Act) -> dict[str, bool]:
     """Return the arguments of a tool that an act takes, and whether each is required."""
     taken = inspect.signature(act).parameters
-    takes_all = any(one.kind is one.VAR_KEYWORD for one in taken.values())
+    takes_all = any(parameter.kind is parameter.VAR_KEYWORD for parameter in taken.values())
     named = [name for name in tool.arguments if takes_all or name in taken]
     return {name: name in taken and taken[name].default is taken[name].empty for name in named}
 
@@ -142,19 +142,17 @@ def _checked(tool: Tool, arguments: Mapping[str, object] | str) -> tuple[Act, di
     Raises:
         RecallError: an argument is wrong; the text says which, and what would be right.
     """
-    said = _object(arguments or {} if "" in tool.acts else arguments, tool.example)
-    what = tool.name if "" in tool.acts else _action(tool, said.get("action"))
+    values = _object(arguments or {} if "" in tool.acts else arguments, tool.example)
+    what = tool.name if "" in tool.acts else _action(tool, values.get("action"))
     act = tool.acts["" if "" in tool.acts else what]
     given = {}
     for name, required in _wants(tool, act).items():
-        value = next((said[one] for one in (name, *_ALIASES.get(name, ())) if said.get(one) is not None), None)
+        value = next((values[key] for key in (name, *_ALIASES.get(name, ())) if values.get(key) is not None), None)
         if not required and (value is None or value == ""):
             continue
         fitted = _fitted(value, tool.arguments[name])
         if fitted is None or (required and isinstance(fitted, str) and not fitted.strip()):
-            wanted = _wanted(tool.arguments[name])
-            needs = f"{what} needs it as {wanted}" if required else f"it is {wanted}"
-            raise RecallError(f"{name} is {_shown(value)}; {needs}")
+            raise RecallError(f"{what}: {name} must be {_wanted(tool.arguments[name])}, not {_shown(value)}")
         given[name] = fitted
     return act, given
 
@@ -167,14 +165,14 @@ def _object(arguments: Mapping[str, object] | str, example: str) -> Mapping[str,
         except jsontext.JsonTextError as error:
             raise RecallError(f"the arguments are not JSON: {error}") from error
     if not isinstance(value, Mapping):
-        raise RecallError(f"the arguments are no object; write for example {example}")
+        raise RecallError(f"the arguments are not an object; write for example {example}")
     return value
 
 
 def _action(tool: Tool, action: object) -> str:
     if isinstance(action, str) and action in tool.acts:
         return action
-    raise RecallError(f"action is {_shown(action)}; it is {_wanted(tool.arguments['action'])}")
+    raise RecallError(f"action must be {_wanted(tool.arguments['action'])}, not {_shown(action)}")
 
 
 def _wanted(schema: ToolSchema) -> str:
@@ -200,8 +198,8 @@ def _fitted(value: object, schema: Any) -> object:  # noqa: ANN401  # JSON
         value = {name: _fitted(value.get(name), field) for name, field in schema["properties"].items()}
         return None if None in value.values() else value
     if isinstance(value, list | tuple):
-        value = [_fitted(one, schema["items"]) for one in value]
-        return None if None in value else [one for one in value if not isinstance(one, str) or one.strip()]
+        value = [_fitted(item, schema["items"]) for item in value]
+        return None if None in value else [item for item in value if not isinstance(item, str) or item.strip()]
     return None if isinstance(value, int) and not _is_number(value, wanted) else value
 
 

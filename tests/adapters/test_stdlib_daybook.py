@@ -122,8 +122,8 @@ def test_damaged_line_is_passed_over_and_told(book: Daybook) -> None:
     assert [one.summary for one in read.entries] == ["one", "two"]
     assert [one.partition("jsonl:")[2].partition(";")[0] for one in read.faults] == [
         "4: no UTF-8",
-        "5: not a journal entry: timestamp must be a text",
-        "6: not a journal entry: not JSON, or cut off",
+        "5: not a journal entry: timestamp must be a string",
+        "6: not a journal entry: invalid JSON or truncated",
     ]
 
 

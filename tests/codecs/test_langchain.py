@@ -19,7 +19,7 @@ from langchain_core.messages import (
 
 from squidbot.codecs.langchain import LangChain
 from squidbot.core.messages import Category, Cost, Kind, Part, ToolCall
-from squidbot.core.recall.search import said as searched
+from squidbot.core.recall.search import payload_texts as searched
 
 CODEC = LangChain()
 MARK = "WALRUS"

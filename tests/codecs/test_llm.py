@@ -12,7 +12,7 @@ from llm.parts import AttachmentPart, ReasoningPart, TextPart, ToolCallPart, Too
 
 from squidbot.codecs.llm import LLMMessages
 from squidbot.core.messages import Category, Cost, Kind, Part, ToolCall
-from squidbot.core.recall.search import said as searched
+from squidbot.core.recall.search import payload_texts as searched
 
 CODEC = LLMMessages()
 MARK = "WALRUS"

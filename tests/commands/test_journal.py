@@ -130,7 +130,7 @@ def test_day_that_is_none_is_refused(shown: Callable[..., Result]) -> None:
     """Wrong usage, with how to write it."""
     result = shown("--day", "../squidbot")
     assert result.exit_code == 2
-    assert "--day: '../squidbot' is no day; write it as 2026-01-27" in result.stderr
+    assert "--day: '../squidbot' is not a day; write it as 2026-01-27" in result.stderr
 
 
 def test_damaged_line_is_told_and_the_others_are_shown(shown: Callable[..., Result], tmp_path: Path) -> None:
@@ -139,7 +139,10 @@ def test_damaged_line_is_told_and_the_others_are_shown(shown: Callable[..., Resu
         file.write('{"timestamp": "2026-11-22T13')
     result = shown()
     assert result.exit_code == 4
-    assert "2026-11-22.jsonl:2: not a journal entry: not JSON, or cut off; 28 bytes, left as they are" in result.stderr
+    assert (
+        "2026-11-22.jsonl:2: not a journal entry: invalid JSON or truncated; 28 bytes, left as they are"
+        in result.stderr
+    )
     assert "Moved it." in result.stdout
     found = shown("--json", "--day", "2026-11-22")
     assert (found.exit_code, len(json.loads(found.stdout)["faults"])) == (4, 1)

@@ -111,7 +111,7 @@ def test_forgotten_piece_stays_forgotten_and_a_file_can_not_be_replaced_by_a_fac
     configured()
     run("reindex")
     (piece,) = json.loads(run("search", "teal", "--json").stdout)["memories"]
-    assert "it is changed there" in run("add", "It is grey.", "--replaces", piece["memory_id"], code=1).stderr
+    assert "change it there" in run("add", "It is grey.", "--replaces", piece["memory_id"], code=1).stderr
     told = run("forget", piece["memory_id"], "--yes").stdout
     assert "is not taken from notes/boat.md again while that says the same" in told
     run("reindex")

@@ -64,7 +64,7 @@ def test_plan_comes_back_from_its_json(plan: PlanRecord) -> None:
 def test_text_that_is_no_plan_is_damage(change: dict[str, object]) -> None:
     """An unknown representation, a field too many, one too few, of another type."""
     body = json.dumps({**json.loads(PLAN.to_json()), **change})
-    with pytest.raises(DamagedStoreError, match=r"^a stored plan can't be read: "):
+    with pytest.raises(DamagedStoreError, match=r"^cannot read a stored plan: "):
         PlanRecord.from_json(body)
 
 

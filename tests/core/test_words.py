@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from squidbot.core.recall.search import PIECE_CHARS, has_phrase, may_have_phrase, read_query, said, terms
+from squidbot.core.recall.search import PIECE_CHARS, has_phrase, may_have_phrase, payload_texts, read_query, terms
 
 TEXTS = st.text(st.characters(exclude_categories=()), max_size=80)
 
@@ -165,7 +165,7 @@ def test_said_is_all_but_structure_when_a_payload_is_json() -> None:
         "created": 1_700_000_000,
     }
     due = ["one", "two", "run", "role", "admin", "port", "8080", "deep", "1.5", "read", "path", "a\nb", "all"]
-    assert said(json.dumps(payload)) == due
+    assert payload_texts(json.dumps(payload)) == due
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_said_is_all_but_structure_when_a_payload_is_json() -> None:
 )
 def test_said_takes_any_text_when_it_is_no_message(payload: str) -> None:
     """What is not JSON is searched as it is; nothing is refused."""
-    assert said(payload) in ([payload], [payload.strip('"')], [])
+    assert payload_texts(payload) in ([payload], [payload.strip('"')], [])
 
 
 @given(
@@ -183,4 +183,4 @@ def test_said_takes_any_text_when_it_is_no_message(payload: str) -> None:
 )
 def test_said_never_raises(value: object) -> None:
     """Any JSON value is a payload."""
-    assert all(isinstance(text, str) for text in said(json.dumps(value)))
+    assert all(isinstance(text, str) for text in payload_texts(json.dumps(value)))

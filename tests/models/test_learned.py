@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.events import Event
 
-FOUND = ResolvedWindow(32_768, "default", ("32,768 where nothing is known",))
+FOUND = ResolvedWindow(32_768, "default", ("32,768 by default",))
 BODY = '{"learned_for":"a@ 32768","window_tokens":8192}'
 
 

@@ -133,20 +133,20 @@ def test_descriptions_are_sentences_without_the_indents_of_code(served: Squidbot
 @pytest.mark.parametrize(
     ("tool", "given", "says"),
     [
-        ("memory_add", {}, "text is null; memory_add needs it as a text"),
-        ("memory_add", {"text": 3}, "text is a number; memory_add needs it as a text"),
+        ("memory_add", {}, "memory_add: text must be a string, not null"),
+        ("memory_add", {"text": 3}, "memory_add: text must be a string, not a number"),
         (
             "history_append",
             {"conversation_id": "a"},
-            "key is null; history_append needs it as a text",
+            "history_append: key must be a string, not null",
         ),
         (
             "history_search",
             {"query": ["SECRET"]},
-            "query is a list; history_search needs it as a text",
+            "history_search: query must be a string, not a list",
         ),
         ("memory_forget", {"id": "f-x"}, "ids look like f-abcde23456; memory_search and memory_list show them"),
-        ("memory_forget", {"id": ""}, "id is ''; memory_forget needs it as a text"),
+        ("memory_forget", {"id": ""}, "memory_forget: id must be a string, not ''"),
     ],
 )
 def test_wrong_arguments_are_told_in_a_sentence(
@@ -411,22 +411,22 @@ def test_synchronous_and_asynchronous_clients_get_the_same(tmp_path: Path) -> No
         ("history_search", {"query": "?!", "conversation_id": "a"}, "refused"),
         ("history_search", {"query": "x" * 2_000}, "2,000 characters"),
         ("history_search", {"query": "x", "conversation_id": "a", "offset": -1}, "offset -1 is out of range"),
-        ("history_recall", {"conversation_id": "a", "id": "m99"}, "m99 is not recorded: there are m0 to m0"),
-        ("history_recall", {"conversation_id": "", "id": "m0"}, "conversation_id is ''"),
+        ("history_recall", {"conversation_id": "a", "id": "m99"}, "m99 is not recorded: the session has m0 to m0"),
+        ("history_recall", {"conversation_id": "", "id": "m0"}, "not ''"),
         ("history_recall", {"conversation_id": "a", "id": "m0", "offset": 10**6}, "offset 1000000 is outside m0"),
         (
             "history_append",
             {"conversation_id": "a", "key": " ", "messages": said("x")},
-            "key is ' '",
+            "not ' '",
         ),
         ("history_append", {"conversation_id": "a", "key": "k", "messages": []}, "0 messages"),
         ("history_append", {"conversation_id": "a", "key": "k", "messages": said(" ")}, "and a text"),
         ("history_append", {"conversation_id": "a", "key": "k", "messages": said("x" * 200_001)}, "200,001 characters"),
         ("history_append", {"conversation_id": "a", "key": "k", "messages": [{"role": "tool", "text": "x"}]}, "role"),
         ("memory_forget", {"id": "f-x"}, "no memory has the id 'f-x'"),
-        ("memory_add", {"text": "", "category": ""}, "text is"),
-        ("memory_search", {"query": "bees", "category": "bees"}, "it is one of core"),
-        ("memory_search", {}, "query is null"),
+        ("memory_add", {"text": "", "category": ""}, "text must be"),
+        ("memory_search", {"query": "bees", "category": "bees"}, "must be one of core"),
+        ("memory_search", {}, "not null"),
     ],
 )
 def test_what_is_wrong_with_a_call_is_told(

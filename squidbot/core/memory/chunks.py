@@ -36,7 +36,7 @@ _MARKUP: Final = re.compile(r"!?\[([^\[\]\n]*)\]\([^\[)\n]*\)|[`*]+|<[^<>\n]*>")
 MOST_NAME_CHARS, MOST_HEADING_CHARS = 500, 120
 
 
-class TextBlock(NamedTuple):
+class DocumentBlock(NamedTuple):
     """Lines that belong together, and the headings above them, outermost first."""
 
     text: str
@@ -44,17 +44,17 @@ class TextBlock(NamedTuple):
     kind: Kind = "text"
 
 
-def markdown(text: str) -> list[TextBlock]:
+def markdown(text: str) -> list[DocumentBlock]:
     """Return the blocks of Markdown: paragraphs, list items with indented lines, fenced code, tables, bare headings."""
     return list(_MarkdownReader(text.split("\n")).blocks())
 
 
-def paragraphs(text: str) -> list[TextBlock]:
+def paragraphs(text: str) -> list[DocumentBlock]:
     """Return the parts between blank lines."""
-    return [TextBlock(part.strip("\n"), ()) for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
+    return [DocumentBlock(part.strip("\n"), ()) for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
 
 
-def yaml(text: str) -> list[TextBlock]:
+def yaml(text: str) -> list[DocumentBlock]:
     """Return the top-level entries of YAML, with the lines indented below each."""
     entries: list[list[str]] = [[]]
     for line in text.split("\n"):
@@ -62,7 +62,7 @@ def yaml(text: str) -> list[TextBlock]:
             entries.append([])
         if line.strip() and line.strip() not in {"---", "..."}:
             entries[-1].append(line.rstrip())
-    return [TextBlock("\n".join(lines), ()) for lines in entries if lines]
+    return [DocumentBlock("\n".join(lines), ()) for lines in entries if lines]
 
 
 class _MarkdownReader:
@@ -74,7 +74,7 @@ class _MarkdownReader:
         self._above: list[tuple[int, str]] = []
         self._is_bare = False  # nothing has come below the last heading
 
-    def blocks(self) -> Iterator[TextBlock]:
+    def blocks(self) -> Iterator[DocumentBlock]:
         yield from self._front()
         while self._at < len(self._lines):
             line = self._lines[self._at]
@@ -94,24 +94,24 @@ class _MarkdownReader:
                 yield from self._paragraph()
         yield from self._enter(0, "")
 
-    def _block(self, lines: list[str], kind: Kind = "text") -> TextBlock:
-        text = "\n".join(each.rstrip() for each in lines).strip("\n")
+    def _block(self, lines: list[str], kind: Kind = "text") -> DocumentBlock:
+        text = "\n".join(line.rstrip() for line in lines).strip("\n")
         self._is_bare = self._is_bare and not any(map(str.isalnum, text))
-        return TextBlock(text, tuple(name for _, name in self._above), kind)
+        return DocumentBlock(text, tuple(name for _, name in self._above), kind)
 
-    def _enter(self, level: int, name: str) -> Iterator[TextBlock]:
+    def _enter(self, level: int, name: str) -> Iterator[DocumentBlock]:
         """Enter a heading; yield the one before it if that has nothing below it."""
         if self._is_bare and self._above and self._above[-1][0] >= level:
             last = self._above.pop()
             yield self._block([last[1]])
-        self._above = [each for each in self._above if each[0] < level]
+        self._above = [heading for heading in self._above if heading[0] < level]
         cut = _CLOSING.sub("", name.strip()[:MOST_NAME_CHARS])
         plain = " ".join(_MARKUP.sub(lambda found: found[1] or "", cut).split())[:MOST_HEADING_CHARS]
         if plain:
             self._above.append((level, plain))
             self._is_bare = True
 
-    def _front(self) -> Iterator[TextBlock]:
+    def _front(self) -> Iterator[DocumentBlock]:
         """Yield the front matter between two lines of dashes; its title is the heading above all."""
         mark = self._lines[0].rstrip()
         if mark not in _FRONTS:
@@ -119,12 +119,12 @@ class _MarkdownReader:
         end = next((at for at, line in enumerate(self._lines[1:], 1) if line.rstrip() == mark), 0)
         if not end or any(not line.strip() for line in self._lines[1:end]):
             return
-        said = "\n".join(self._lines[1:end])
-        title = _TITLE.search(said)
+        text = "\n".join(self._lines[1:end])
+        title = _TITLE.search(text)
         if title:
             yield from self._enter(0, title[1].strip().strip("\"'"))
         self._at = end + 1
-        yield self._block([said], "front")
+        yield self._block([text], "front")
 
     def _fenced(self) -> list[str]:
         opened = _FENCE.match(self._lines[self._at])
@@ -169,7 +169,7 @@ class _MarkdownReader:
             at += 1
         return _indent(self._lines[at]) if at < len(self._lines) else 0
 
-    def _paragraph(self) -> Iterator[TextBlock]:
+    def _paragraph(self) -> Iterator[DocumentBlock]:
         lines = self._while(lambda each: bool(each.strip()) and not self._begins(each))
         under = _UNDERLINE.fullmatch(self._lines[self._at]) if self._at < len(self._lines) else None
         if under:
@@ -185,7 +185,7 @@ class _MarkdownReader:
         """Return whether something else than a paragraph begins at a line."""
         if _UNDERLINE.fullmatch(line):
             return True
-        return any(each.match(line) for each in (_FENCE, _TABLE, _ITEM)) or _HEADING.fullmatch(line) is not None
+        return any(form.match(line) for form in (_FENCE, _TABLE, _ITEM)) or _HEADING.fullmatch(line) is not None
 
 
 def _indent(line: str) -> int:
@@ -237,7 +237,7 @@ class DocumentCard:
         stamp, *chunks = memory.tags
         asked = memory.reason.partition(": ")[2]
         return cls(
-            source.path, source.digest, stamp, memory.time, asked, tuple(chunks), tuple(one.path for one in former)
+            source.path, source.digest, stamp, memory.time, asked, tuple(chunks), tuple(old.path for old in former)
         )
 
     def memory(self, scope: Scope) -> Memory:
@@ -257,7 +257,7 @@ class DocumentCard:
         )
 
 
-class Exchange(NamedTuple):
+class IndexChange(NamedTuple):
     """The ids that go and the memories that come; among them how many new and old chunks."""
 
     gone: tuple[str, ...]
@@ -303,7 +303,7 @@ def ids_of(chunks: Iterable[Chunk], path: str, scope: Scope) -> list[str]:
 
 def exchange(
     card: DocumentCard, scope: Scope, memories: Sequence[Memory], old: Iterable[Memory], there: Iterable[Memory]
-) -> Exchange:
+) -> IndexChange:
     """Return the exchange that makes a file's chunks those `memories`, and its card that one.
 
     `old` are the cards that go: of its former states or names; `there` those of their chunks, and of the new ones, that
@@ -324,7 +324,7 @@ def exchange(
         if _identity(before) != _identity(now):
             moved[now.memory_id] = now
     coming = (*moved.values(), *new, card.memory(scope))
-    return Exchange((*gone, *moved, *cards), coming, len(new), len(gone))
+    return IndexChange((*gone, *moved, *cards), coming, len(new), len(gone))
 
 
 def chunks_of(cards: Iterable[Memory]) -> list[str]:
@@ -332,10 +332,10 @@ def chunks_of(cards: Iterable[Memory]) -> list[str]:
     return list(dict.fromkeys(memory_id for card in cards for memory_id in DocumentCard.of(card).chunks))
 
 
-def removal(old: Sequence[Memory], there: Iterable[Memory]) -> Exchange:
+def removal(old: Sequence[Memory], there: Iterable[Memory]) -> IndexChange:
     """Return the exchange that removes files: their cards, and those of their chunks that are in the store."""
     chunks = [memory.memory_id for memory in there]
-    return Exchange((*chunks, *(card.memory_id for card in old)), (), 0, len(chunks))
+    return IndexChange((*chunks, *(card.memory_id for card in old)), (), 0, len(chunks))
 
 
 def _identity(memory: Memory) -> tuple[object, ...]:
@@ -433,7 +433,7 @@ def _word_runs(text: str) -> Iterator[str]:
 
 _DAY: Final = re.compile(r"(?<!\d)(\d{4})[-_.]?(\d\d)[-_.]?(\d\d)(?!\d)")
 _BARE_ROW: Final = re.compile(r"[|:\-\s]*")
-_FORMS: Final[Mapping[str, Callable[[str], list[TextBlock]]]] = {
+_FORMS: Final[Mapping[str, Callable[[str], list[DocumentBlock]]]] = {
     "md": markdown,
     "markdown": markdown,
     "mdx": markdown,
@@ -454,17 +454,17 @@ def prose(text: str, name: str) -> list[Chunk]:
     title = stem or name
     found = read(text.replace("\r\n", "\n").replace("\r", "\n"))
     return [
-        Chunk(said, headings or (title,), time=_time((title, *headings)))
+        Chunk(part, headings or (title,), time=_time((title, *headings)))
         for headings, same in groupby(found, key=lambda block: block.headings)
         for run in _runs(same)
-        for said in packed(_cuts(run), "\n")
-        if any(map(str.isalnum, said))
+        for part in packed(_cuts(run), "\n")
+        if any(map(str.isalnum, part))
     ]
 
 
-def _runs(found: Iterable[TextBlock]) -> Iterator[list[TextBlock]]:
+def _runs(found: Iterable[DocumentBlock]) -> Iterator[list[DocumentBlock]]:
     """Yield blocks that may be one chunk; code ends it, as the text after it is about something else."""
-    run: list[TextBlock] = []
+    run: list[DocumentBlock] = []
     for block in found:
         run.append(block)
         if block.kind in {"code", "table"}:
@@ -473,7 +473,7 @@ def _runs(found: Iterable[TextBlock]) -> Iterator[list[TextBlock]]:
     yield run
 
 
-def _cuts(found: Sequence[TextBlock]) -> Iterator[str]:
+def _cuts(found: Sequence[DocumentBlock]) -> Iterator[str]:
     for block in found:
         if block.kind == "table" and count_words(block.text) > MOST_WORDS:
             yield from _rows(block.text.split("\n"))
@@ -519,8 +519,8 @@ def talk(name: str, messages: Iterable[Message], redacted: Callable[[str], str])
             continue
         printed = message.role == "tool" or bool(message.results)
         calls = (f"{call.name} {call.arguments[:CALL_CHARS]}" for call in message.calls)
-        said = redacted("\n".join(filter(None, (message.text, *calls))))
-        for part in cut(said):
+        text = redacted("\n".join(filter(None, (message.text, *calls))))
+        for part in cut(text):
             if any(map(str.isalnum, part)):
                 speaker = "tool" if printed else message.role
                 yield Chunk(part, (), name, speaker, _finite(message.time), "tool" if printed else "import")
@@ -533,13 +533,13 @@ def entries(values: Iterable[Mapping[str, object]], redacted: Callable[[str], st
         who = _texts(value, _SPEAKERS)[:1]
         words = _texts(value, _WORDS)
         others = [name for name in value if name not in {when, *who, *words} and value[name] not in _NOTHING]
-        said = "\n".join(
+        text = "\n".join(
             (*(str(value[name]) for name in words), *(f"{name}: {_shown(value[name])}" for name in others))
         )
         speaker = redacted(str(value[who[0]])) if who else ""
         trust: Trust = "tool" if speaker == "tool" else "import"
         whole = Chunk("", (), "", speaker, _talk_time(value.get(when)), trust, JOURNAL)
-        yield from (whole._replace(text=part) for part in cut(redacted(said)) if any(map(str.isalnum, part)))
+        yield from (whole._replace(text=part) for part in cut(redacted(text)) if any(map(str.isalnum, part)))
 
 
 def _texts(value: Mapping[str, object], names: Iterable[str]) -> list[str]:
@@ -548,7 +548,7 @@ def _texts(value: Mapping[str, object], names: Iterable[str]) -> list[str]:
 
 
 def _shown(value: object) -> str:
-    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return ", ".join(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
@@ -561,8 +561,8 @@ def _talk_time(value: object) -> float | None:
         if not isinstance(value, str):
             seconds = float(value)
             return _finite(seconds / 1000 if abs(seconds) >= _MILLISECONDS_FROM else seconds)
-        made = datetime.fromisoformat(value.strip())
-        return (made if made.tzinfo else made.replace(tzinfo=UTC)).timestamp()
+        moment = datetime.fromisoformat(value.strip())
+        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
 

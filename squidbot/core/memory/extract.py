@@ -52,7 +52,7 @@ class Rule(NamedTuple):
         text: the fact: `{S}` who speaks, `{x}`, `{y}` the parts in the third person, `{vx}` x
             with its verb conjugated, `{o}` x as it was said.
         slot: what it is about: `{s}` who speaks, `{kx}`, `{ky}` the parts as they are compared, `{jy}` y
-            in one word; "" where open.
+            in one word; "" if open.
         category, importance: as of the memory.
         fits: whether x, as it was written, is what the rule is about.
         ends: slots of facts that it ends; those whose parts are missing are left out.
@@ -417,7 +417,7 @@ def extract(messages: Iterable[Utterance], redactor: Redactor = _NO_REDACTOR) ->
         for candidate in islice(_of_message(message), MOST_FACTS):
             kept = _without_secrets(candidate, redactor)
             if kept is not None:
-                same = [one.text for one in found if one.slot == kept.slot]
+                same = [fact.text for fact in found if fact.slot == kept.slot]
                 if kept.text not in (same[-1:] if kept.slot else same):
                     found.append(kept)
     return found

@@ -67,8 +67,8 @@ _NO_PLACES: Final = frozenset(
 _ARTICLES: Final = frozenset(("a", "an", "the", "my", "our", "their", "some", "to", "very", "really", "using", "use"))
 # Things of which one replaces the other.
 _CONTRASTS: Final = tuple(
-    frozenset(one.split("/"))
-    for one in (
+    frozenset(pair.split("/"))
+    for pair in (
         "tabs/spaces", "tea/coffee", "dark/light", "dark mode/light mode", "single quotes/double quotes",
         "metric/imperial", "metric units/imperial units", "celsius/fahrenheit", "merge/rebase", "merging/rebasing",
         "short answers/long answers", "brief answers/detailed answers", "mornings/evenings", "vim/emacs/neovim",
@@ -94,14 +94,14 @@ def ahead(text: str) -> str:
 
 def turned(text: str) -> str:
     """Return words of the first and second person in the third."""
-    told = _SAYS_I_AM.sub("they are", text)
-    return _WORD.sub(lambda found: _TURNS.get(found[0].lower(), found[0]), told)
+    sentence = _SAYS_I_AM.sub("they are", text)
+    return _WORD.sub(lambda found: _TURNS.get(found[0].lower(), found[0]), sentence)
 
 
 def sentence_of(text: str) -> str:
     """Return a text as a sentence, with a capital and a stop."""
-    said = text.strip()
-    return f"{said[:1].upper()}{said[1:]}{'' if said.endswith(('.', '!', '?')) else '.'}"
+    words = text.strip()
+    return f"{words[:1].upper()}{words[1:]}{'' if words.endswith(('.', '!', '?')) else '.'}"
 
 
 def conjugated(phrase: str) -> str:
@@ -109,14 +109,14 @@ def conjugated(phrase: str) -> str:
     verb, space, rest = phrase.partition(" ")
     known = {"have": "has", "be": "is", "do": "does", "go": "goes", "don't": "doesn't"}
     if verb in known:
-        made = known[verb]
+        form = known[verb]
     elif verb.endswith(("s", "x", "z", "ch", "sh")):
-        made = f"{verb}es"
+        form = f"{verb}es"
     elif verb.endswith("y") and verb[-2:-1] not in "aeiou":
-        made = f"{verb[:-1]}ies"
+        form = f"{verb[:-1]}ies"
     else:
-        made = f"{verb}s"
-    return f"{made}{space}{rest}"
+        form = f"{verb}s"
+    return f"{form}{space}{rest}"
 
 
 def is_name(text: str, *, capital: bool = False) -> bool:
@@ -145,20 +145,20 @@ def key_of(text: str) -> str:
     return " ".join(filter(None, kept)) or " ".join(words)
 
 
-def rivals(one: str, other: str, *, changes: bool) -> bool:
+def rivals(first_key: str, second_key: str, *, changes: bool) -> bool:
     """Return whether two preferences, by their keys, exclude each other.
 
     They are known opposites, or for the same use; or they are of one kind, by their last word, and the second one is
     said to be new (`changes`).
     """
-    if one == other:
+    if first_key == second_key:
         return False
-    if any({one, other} <= pair for pair in _CONTRASTS):
+    if any({first_key, second_key} <= pair for pair in _CONTRASTS):
         return True
-    uses = _FOR.search(one), _FOR.search(other)
+    uses = _FOR.search(first_key), _FOR.search(second_key)
     if uses[0] and uses[1]:
         return uses[0][1] == uses[1][1]
-    first, second = one.split(), other.split()
+    first, second = first_key.split(), second_key.split()
     return changes and min(len(first), len(second)) > 1 and first[-1] == second[-1]
 
 
@@ -255,7 +255,7 @@ def memory_of(candidate: FactCandidate, scope: Scope, session_id: str, now: floa
     tags = (
         *((TRAIT,) if candidate.trait else ()),
         *((ABOUT + candidate.slot,) if candidate.slot else ()),
-        *(ENDS + one for one in candidate.ends),
+        *(ENDS + slot for slot in candidate.ends),
     )
     return Memory(
         memory_id_of(scope, candidate.text, sources),

@@ -54,21 +54,14 @@ class InjectionLimits(NamedTuple):
     cold_start_tokens: int = COLD_TOKENS
 
 
-class MemoryOverview(NamedTuple):
-    """What a view has: of each category the newest memories, newest first, and how many files; at most 201 of each."""
-
-    found: Mapping[FactCategory, Sequence[Memory]]
-    files: int = 0
-
-
-def overview(store: MemoryStore, view: View) -> MemoryOverview:
-    """Return what a view has.
+def overview(store: MemoryStore, view: View) -> tuple[Mapping[FactCategory, Sequence[Memory]], int]:
+    """Return the newest memories of each category, newest first, and the number of files; at most 201 of each.
 
     Raises:
         StoreError: the store failed.
     """
     files = len(store.listed(view.of(CARDS), limit=COUNTED + 1))
-    return MemoryOverview({kind: store.listed(view, kind, limit=COUNTED + 1) for kind in CATEGORIES}, files)
+    return {kind: store.listed(view, kind, limit=COUNTED + 1) for kind in CATEGORIES}, files
 
 
 def sections(
@@ -83,9 +76,9 @@ def sections(
         StoreError: the store failed.
     """
     meter = memories.meter
-    seen = overview(memories.store, memories.view)
-    facts = [memory for kind in CATEGORIES for memory in seen.found[kind]]
-    shown = index(seen, meter, min(limits.index_tokens, limit_tokens // 2)) if searchable else None
+    found, files = overview(memories.store, memories.view)
+    facts = [memory for kind in CATEGORIES for memory in found[kind]]
+    shown = index(found, files, meter, min(limits.index_tokens, limit_tokens // 2)) if searchable else None
     left = limit_tokens - (shown.cost.bound if shown else 0)
     user = profile(facts, meter, min(limits.profile_tokens, left))
     left -= user.cost.bound if user else 0
@@ -96,24 +89,26 @@ def sections(
     )
 
 
-def index(seen: MemoryOverview, meter: Meter, limit_tokens: int = INDEX_TOKENS) -> MemoryPage | None:
+def index(
+    found: Mapping[FactCategory, Sequence[Memory]], files: int, meter: Meter, limit_tokens: int = INDEX_TOKENS
+) -> MemoryPage | None:
     """Return the index for a prompt: categories, counts and newest subjects; `None` if there is nothing, or no room.
 
     It says that there is something to look for; the tool returns the memories. Files, and memories that tools printed,
     are counted and not named: anybody may have named them.
     """
-    if not seen.files and not any(seen.found.values()):
+    if not files and not any(found.values()):
         return None
     for subjects in range(SUBJECTS, -1, -1):
         named: list[Memory] = []
         rows = ["what there is; the tool memory finds it"]
         for kind in CATEGORIES:
-            found = seen.found.get(kind, ())
-            newest = [memory for memory in found[:SUBJECTS] if memory.trust in _INJECTABLE][:subjects]
+            known = found.get(kind, ())
+            newest = [memory for memory in known[:SUBJECTS] if memory.trust in _INJECTABLE][:subjects]
             texts = "; ".join(safe(memory.text, SUBJECT_CHARS).rstrip(".") for memory in newest)
-            rows.append(f"{kind}: {counted(len(found))}" + (f", newest: {texts}" if texts else ""))
+            rows.append(f"{kind}: {counted(len(known))}" + (f", newest: {texts}" if texts else ""))
             named += newest
-        rows += [f"files: {counted(seen.files)}"] if seen.files else []
+        rows += [f"files: {counted(files)}"] if files else []
         text = "\n".join(rows)
         cost = meter.message(fenced(INDEX, text))
         if cost.bound <= limit_tokens:
@@ -144,12 +139,12 @@ def cold_start(  # noqa: PLR0913  # each limits another thing
         StoreError: the store failed.
     """
     found = memories.relevant(prompt[:COLD_QUERY_CHARS], 4 * COLD_FACTS, now)
-    facts = [one for one in found if one.trust in _INJECTABLE and one.memory_id not in known][:COLD_FACTS]
+    facts = [memory for memory in found if memory.trust in _INJECTABLE and memory.memory_id not in known][:COLD_FACTS]
     formatter = MemoryFormatter(memories.meter, now, memories.session_id)
     about = "perhaps of use here, from before" + ("; the tool memory finds more" if searchable else "")
 
     def text(count: int) -> str:
-        return framed(about, "\n".join(formatter.line(one, COLD_CHARS) for one in facts[:count]))
+        return framed(about, "\n".join(formatter.line(fact, COLD_CHARS) for fact in facts[:count]))
 
     return _most(facts, text, memories.meter.message, limit_tokens)
 
@@ -180,7 +175,7 @@ def _section(name: str, heading: str, ranked: Sequence[Memory], meter: Meter, li
     def text(count: int) -> str:
         # Oldest first: a new fact comes last, and the text before it stays as it was sent.
         kept = sorted(ranked[:count], key=lambda one: (CATEGORIES.index(one.category), one.time, one.memory_id))
-        return "\n".join([heading, *(f"- {safe(one.text, SECTION_CHARS)}" for one in kept)])
+        return "\n".join([heading, *(f"- {safe(memory.text, SECTION_CHARS)}" for memory in kept)])
 
     return _most(ranked, text, lambda shown: meter.message(fenced(name, shown)), limit_tokens)
 
@@ -252,15 +247,15 @@ class MessageSearch:
 
     def _of_subjects(self, asked: ParsedQuery) -> list[int]:
         """Return the messages that have synonyms of the query's words."""
-        fellows = list(dict.fromkeys(each.word for term in asked.terms for each in synonyms(term)))[:QUERY_WORDS]
+        fellows = list(dict.fromkeys(synonym.word for term in asked.terms for synonym in synonyms(term)))[:QUERY_WORDS]
         found = self.transcripts.search(self.session_id, " ".join(fellows), FELLOWS) if fellows else []
-        return [each.seq for each in found]
+        return [match.seq for match in found]
 
     def _read(
         self, first: Sequence[SearchMatch], others: Sequence[int]
     ) -> tuple[dict[int, StoredMessage], dict[int, str], set[int]]:
         """Return the rows to rank and their texts, by seq, and which of them have words of the query or synonyms."""
-        best = dict.fromkeys((*(each.seq for each in first), *others))
+        best = dict.fromkeys((*(match.seq for match in first), *others))
         near = [seq + step for seq in list(best)[:BESIDE] for step in STEPS if seq + step >= 0]
         wanted = list(dict.fromkeys((*list(best)[:BESIDE], *near, *best)))
         rows: dict[int, StoredMessage] = {}
@@ -290,8 +285,8 @@ class MessageSearch:
         """Return the seqs of rows with their scores, best first, ties newest first."""
         terms = [term for word in read_query(query).words for alternative in word for term in alternative]
         passages = list(_passages(rows, texts, terms))
-        asked = ParsedQuery.of(query, now, {each.speaker for each in passages})
-        candidates = [PreparedPassage(each, features_of(each)) for each in passages]
+        asked = ParsedQuery.of(query, now, {passage.speaker for passage in passages})
+        candidates = [PreparedPassage(passage, features_of(passage)) for passage in passages]
         known = _MessageStatistics(candidates, having, self.transcripts.head(self.session_id)[0])
         hits = [(int(hit.key), hit.score) for hit in score(asked, candidates, known)]
         return sorted(hits, key=lambda hit: (-hit[1], -hit[0]))
@@ -300,9 +295,9 @@ class MessageSearch:
         """Yield the messages that were found and not ranked, in the order of the store."""
         size = CANDIDATES
         while page:
-            picked = self.transcripts.pick(self.session_id, [each.seq for each in page if each.seq not in ranked])
+            picked = self.transcripts.pick(self.session_id, [match.seq for match in page if match.seq not in ranked])
             rows = {row.seq: row for row in picked if self._text(row) is not None}
-            yield from ((rows[each.seq], 0.0) for each in page if each.seq in rows)
+            yield from ((rows[match.seq], 0.0) for match in page if match.seq in rows)
             if len(page) < size:
                 return
             size = READ_MESSAGES
@@ -317,8 +312,10 @@ class _MessageStatistics:
 
     def __init__(self, candidates: Sequence[PreparedPassage], having: set[int], messages: int) -> None:
         self.passages = messages
-        self.average_terms = max(1.0, sum(len(each.prepared.terms) for each in candidates) / max(1, len(candidates)))
-        sample = [each for each in candidates if int(each.passage.key) not in having]
+        self.average_terms = max(
+            1.0, sum(len(candidate.prepared.terms) for candidate in candidates) / max(1, len(candidates))
+        )
+        sample = [candidate for candidate in candidates if int(candidate.passage.key) not in having]
         self._found = _counts(candidates)
         self._sampled = _counts(sample) if len(sample) >= SAMPLE else {}
         self._times = messages / max(1, len(sample))
@@ -335,8 +332,8 @@ class _MessageStatistics:
 
 def _counts(candidates: Iterable[PreparedPassage]) -> dict[str, int]:
     counts: dict[str, int] = {}
-    for each in candidates:
-        for term in set(each.prepared.terms):
+    for candidate in candidates:
+        for term in set(candidate.prepared.terms):
             counts[term] = counts.get(term, 0) + 1
     return counts
 

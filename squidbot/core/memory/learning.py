@@ -33,9 +33,9 @@ from squidbot.core.memory.facts import (
 from squidbot.core.memory.text import safe
 from squidbot.core.messages import Category
 from squidbot.core.own_words import own_words
-from squidbot.core.recall.search import telling, terms
+from squidbot.core.recall.search import content_words, terms
 from squidbot.core.redaction import Redactor
-from squidbot.core.summaries import check_words, cleaned
+from squidbot.core.summaries import Backoff, check_words, cleaned
 from squidbot.core.text import clip, one_line
 from squidbot.core.transcript.scopes import SCOPE, scope_at
 
@@ -132,7 +132,7 @@ def read_answer(
         source = _SOURCE.match(str(entry["source"]))
         message = messages.get(int(source[1])) if source else None
         if message is None:
-            refused.append(f"its source {entry['source']!a:.40} is no message of the exchange")
+            refused.append(f"its source {entry['source']!a:.40} is not a message of the exchange")
         elif why := next(_objections(entry, message, known, redactor), ""):
             refused.append(why)
         else:
@@ -154,7 +154,7 @@ def _entries(answer: str) -> list[Mapping[str, object]]:
     if not isinstance(value, list):
         raise LLMError("unusable", "the answer is not a list")
     if len(value) > MOST_FACTS:
-        raise LLMError("unusable", f"the answer has {len(value)} facts; at most {MOST_FACTS} were asked for")
+        raise LLMError("unusable", f"the answer has {len(value)} facts; at most {MOST_FACTS} are allowed")
     for number, entry in enumerate(value):
         if why := _malformed(entry):
             raise LLMError("unusable", f"fact {number} of the answer {why}")
@@ -163,7 +163,7 @@ def _entries(answer: str) -> list[Mapping[str, object]]:
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(dict(pairs)) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("duplicate key")
     return dict(pairs)
 
 
@@ -173,7 +173,7 @@ def _malformed(entry: object) -> str:
     importance = entry["importance"]
     texts = [key for key in ("text", "source", "quote", "replaces") if not isinstance(entry.get(key, ""), str)]
     if texts:
-        return f"has a {texts[0]} that is not a text"
+        return f"has a {texts[0]} that is not a string"
     if entry["category"] not in CATEGORIES:
         return f"has a category that is none of {', '.join(CATEGORIES)}"
     if isinstance(importance, bool) or not isinstance(importance, int | float) or not 0 <= importance <= 1:
@@ -195,7 +195,7 @@ def _objections(
         yield f"it has more than {FACT_CHARS} characters"
     try:
         check_words(text, f"{message.text} {message.speaker} The user's")
-        own = telling(text)
+        own = content_words(text)
     except (LLMError, ValueError) as error:
         yield str(error)
         return
@@ -275,7 +275,7 @@ class ModelReader:
         shown = [message._replace(text=self._redactor.redacted(message.text)) for message in exchange]
         completion = self._llm.complete(SYSTEM_TEXT, prompt(shown, known), self._answer_tokens)
         if not completion.text.strip():
-            raise LLMError("empty", f"{self._llm.name} answered nothing")
+            raise LLMError("empty", f"{self._llm.name} returned an empty answer")
         return read_answer(completion.text, shown, {memory.memory_id for memory in known[:KNOWN_SHOWN]}, self._redactor)
 
 
@@ -300,8 +300,8 @@ class LearningContext(NamedTuple):
 
     def first_and_last(self, memory: Memory) -> tuple[int, int] | None:
         """Return the first and the last message of this session that say a memory, `None` if none does."""
-        here = [one for one in memory.sources if one.session_id == self.session_id and not one.path]
-        return (min(one.first_seq for one in here), max(one.last_seq for one in here)) if here else None
+        here = [source for source in memory.sources if source.session_id == self.session_id and not source.path]
+        return (min(source.first_seq for source in here), max(source.last_seq for source in here)) if here else None
 
 
 class SkippedFact(NamedTuple):
@@ -341,7 +341,7 @@ def learned(candidates: Sequence[FactCandidate], store: MemoryStore, place: Lear
         StoreError: the store failed.
     """
     # Of what a message says twice, with something else between, the last counts.
-    own = {place.memory(one).memory_id: one for one in reversed(candidates)}
+    own = {place.memory(candidate).memory_id: candidate for candidate in reversed(candidates)}
     own = dict(reversed(own.items()))
     known = {memory.memory_id for memory in store.get(list(own))}
     gone = store.forgotten(list(own))
@@ -361,7 +361,7 @@ def _comparable(candidates: Sequence[FactCandidate], store: MemoryStore, place: 
         is_all = is_all and len(listed) < NEWEST
         found |= {memory.memory_id: memory for memory in listed}
     for candidate in () if is_all else candidates:
-        ids = [one for one in _ids(store, candidate.text, place, SEARCHED) if one not in found]
+        ids = [memory_id for memory_id in _ids(store, candidate.text, place, SEARCHED) if memory_id not in found]
         found |= {memory.memory_id: memory for memory in store.get(ids)}
     return found.values()
 
@@ -374,7 +374,10 @@ def _ids(store: MemoryStore, query: str, place: LearningContext, limit: int) -> 
 
 
 def decided(
-    candidates: Iterable[FactCandidate], existing: Iterable[Memory], place: LearningContext, said: Sequence[str] = ()
+    candidates: Iterable[FactCandidate],
+    existing: Iterable[Memory],
+    place: LearningContext,
+    memory_ids: Sequence[str] = (),
 ) -> LearningPlan:
     """Return what to store of candidates beside existing memories, each candidate beside those before it.
 
@@ -383,7 +386,7 @@ def decided(
     order, stored or not: of one message later ones are newer. Who says a fact again becomes one of its sources: it is
     forgotten with the last of them.
     """
-    order = {memory_id: number for number, memory_id in enumerate(said)}
+    order = {memory_id: number for number, memory_id in enumerate(memory_ids)}
     held = {memory.memory_id: memory for memory in existing if not memory.superseded_by}
     new: dict[str, Memory] = {}
     passed: list[SkippedFact] = []
@@ -529,28 +532,6 @@ class LearningResult(NamedTuple):
     def succeeded(self) -> bool:
         """Whether the messages are read now."""
         return not self.why
-
-
-class Backoff:
-    """Failures in a row by session, in this process; readers of one engine share it."""
-
-    def __init__(self, backoff_seconds: float = 300.0) -> None:
-        """Let a session rest for that long after a failure, and twice as long after each further one."""
-        self._backoff_seconds = backoff_seconds
-        self._failed: dict[str, tuple[int, float]] = {}
-
-    def rests(self, session_id: str, now: float) -> bool:
-        """Return whether a session rests at `now`, in seconds since 1970."""
-        return now < self._failed.get(session_id, (0, now))[1]
-
-    def failed(self, session_id: str, now: float) -> None:
-        """Count a failure."""
-        failures = self._failed.get(session_id, (0, 0.0))[0]
-        self._failed[session_id] = failures + 1, now + self._backoff_seconds * 2 ** min(failures, 16)
-
-    def worked(self, session_id: str) -> None:
-        """Forget the failures of a session."""
-        self._failed.pop(session_id, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -705,9 +686,11 @@ class FactReader:
         Raises:
             StoreError: it could not be forgotten.
         """
-        seqs = {one.first_seq for one in held} - {one.first_seq for one in self._without_forgotten(held)}
+        seqs = {candidate.first_seq for candidate in held} - {
+            candidate.first_seq for candidate in self._without_forgotten(held)
+        }
         gone = self.memories.forget_messages(self.session_id, sorted(seqs), WITH_MESSAGES) if seqs else []
-        result = result._replace(memories=tuple(one for one in result.memories if one.memory_id not in gone))
+        result = result._replace(memories=tuple(memory for memory in result.memories if memory.memory_id not in gone))
         sentences = {candidate.text: candidate.sentence or candidate.text for candidate in held}
         # The host learns of each standing order once, and can forget it if it is none.
         for memory in result.memories:

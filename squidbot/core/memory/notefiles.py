@@ -42,13 +42,13 @@ def notes_in(value: object, place: str) -> list[Note]:
     if isinstance(value, dict):
         return [note for category, texts in value.items() for note in _under(str(category), texts, place)]
     if not isinstance(value, list):
-        raise ConfigError(f"{place}: write a list of notes, each a text, or content, category and timestamp")
-    return [_note(one, f"{place}: note {number}") for number, one in enumerate(value, 1)]
+        raise ConfigError(f"{place}: expected a list of notes, each a string, or content, category and timestamp")
+    return [_note(note, f"{place}: note {number}") for number, note in enumerate(value, 1)]
 
 
 def as_values(notes: Iterable[Note]) -> list[dict[str, str]]:
     """Return notes as a file says them."""
-    return [dict(_fields(one)) for one in notes]
+    return [dict(_fields(note)) for note in notes]
 
 
 def _fields(note: Note) -> Iterator[tuple[str, str]]:
@@ -60,8 +60,8 @@ def _fields(note: Note) -> Iterator[tuple[str, str]]:
 
 
 def _under(category: str, texts: object, place: str) -> Iterator[Note]:
-    for number, one in enumerate(texts if isinstance(texts, list) else [texts], 1):
-        note = _note(one, f"{place}: note {number} of {category}")
+    for number, text in enumerate(texts if isinstance(texts, list) else [texts], 1):
+        note = _note(text, f"{place}: note {number} of {category}")
         yield note if note.category else note._replace(category=category)
 
 
@@ -73,18 +73,18 @@ def _note(value: object, place: str) -> Note:
         category = value.get("category")
         if isinstance(text, str) and text.strip() and (category is None or isinstance(category, str)):
             return Note(text.strip(), category or "", _time(value, place))
-    raise ConfigError(f"{place}: write a text, or content, category and timestamp as texts")
+    raise ConfigError(f"{place}: expected a string, or content, category and timestamp as strings")
 
 
 def _time(value: Mapping[str, object], place: str) -> float | None:
-    said = next((value[name] for name in _TIMES if value.get(name) is not None), None)
-    if said is None:
+    written = next((value[name] for name in _TIMES if value.get(name) is not None), None)
+    if written is None:
         return None
     try:
-        made = datetime.fromisoformat(str(said))
-        time = (made if made.tzinfo else made.replace(tzinfo=UTC)).timestamp()
+        moment = datetime.fromisoformat(str(written))
+        time = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError) as error:
-        raise ConfigError(f"{place}: {said!a:.40} is no time; write it as 2026-01-27T12:34:56Z") from error
+        raise ConfigError(f"{place}: {written!a:.40} is not a time; write it as 2026-01-27T12:34:56Z") from error
     if time < 0:
-        raise ConfigError(f"{place}: {said!a:.40} is before 1970")
+        raise ConfigError(f"{place}: {written!a:.40} is before 1970")
     return time

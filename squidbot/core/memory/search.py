@@ -207,8 +207,8 @@ def _sought(words: Sequence[str], found: Sequence[str], speakers: frozenset[str]
 
 
 def _spoken(words: Sequence[str], terms: Sequence[str]) -> tuple[str, ...]:
-    made = {term: word for word in reversed(words) for term in terms_of(word)}
-    return tuple(made.get(term, term) for term in terms)
+    spelled = {term: word for word in reversed(words) for term in terms_of(word)}
+    return tuple(spelled.get(term, term) for term in terms)
 
 
 def name_words(name: str) -> frozenset[str]:
@@ -279,7 +279,7 @@ def weights_of(query: ParsedQuery, vocabulary: Iterable[str], statistics: Statis
     for place, term in enumerate(query.terms):
         others = tuple(each for each in near.get(term, ()) if each[0] != place)
         near[term] = ((place, 1.0), *others)
-    return Weights(tuple(each / total for each in counted), near)
+    return Weights(tuple(weight / total for weight in counted), near)
 
 
 def strengths(terms: Sequence[str], weights: Weights, average_terms: float) -> list[float]:
@@ -409,19 +409,19 @@ class _Comparison:
     """All candidates of a query beside each other: what each has of its terms, and which are neighbours."""
 
     def __init__(self, query: ParsedQuery, candidates: Sequence[PreparedPassage], statistics: Statistics) -> None:
-        vocabulary = dict.fromkeys(term for each in candidates for term in each.prepared.terms)
+        vocabulary = dict.fromkeys(term for candidate in candidates for term in candidate.prepared.terms)
         weights = weights_of(query, vocabulary, statistics)
         average = statistics.average_terms
         self._candidates = candidates
         self._shares = weights.shares
-        self._had = [strengths(each.prepared.terms, weights, average) for each in candidates]
+        self._had = [strengths(candidate.prepared.terms, weights, average) for candidate in candidates]
         self._places = {
-            (each.passage.group, each.passage.position): number
-            for number, each in enumerate(candidates)
-            if each.passage.group
+            (candidate.passage.group, candidate.passage.position): number
+            for number, candidate in enumerate(candidates)
+            if candidate.passage.group
         }
-        self.turns = [_turn(each.prepared) for each in candidates]
-        self.own = [self._weighed(each) for each in self._had]
+        self.turns = [_turn(candidate.prepared) for candidate in candidates]
+        self.own = [self._weighed(strength) for strength in self._had]
         self.around = [self._around(number) for number in range(len(candidates))]
         self._groups = self._by_group()
         self._best_group = max((best for _, best in self._groups.values()), default=0.0) or 1.0
@@ -446,12 +446,14 @@ class _Comparison:
     def _by_group(self) -> dict[tuple[str, str], tuple[float, float]]:
         """Return what each group has of the query in all, and the mean of its best."""
         members: dict[tuple[str, str], list[int]] = {}
-        for number, each in enumerate(self._candidates):
-            members.setdefault(_group(each.passage), []).append(number)
+        for number, candidate in enumerate(self._candidates):
+            members.setdefault(_group(candidate.passage), []).append(number)
         found = {}
         for group, numbers in members.items():
-            whole = self._weighed(max(column) for column in zip(*(self._had[each] for each in numbers), strict=True))
-            best = sorted((self.own[each] for each in numbers), reverse=True)[:BEST_OF_GROUP]
+            whole = self._weighed(
+                max(column) for column in zip(*(self._had[number] for number in numbers), strict=True)
+            )
+            best = sorted((self.own[number] for number in numbers), reverse=True)[:BEST_OF_GROUP]
             found[group] = whole, sum(best) / BEST_OF_GROUP
         return found
 
@@ -473,13 +475,13 @@ def signals(
     best_own, best_around = max(compared.own, default=0.0), max(compared.around, default=0.0)
     strangers = _strangers(query, candidates)
     found = []
-    for number, each in enumerate(candidates):
-        terms, days_told, asks, own_words, names, counts = each.prepared
+    for number, candidate in enumerate(candidates):
+        terms, days_told, asks, own_words, names, counts = candidate.prepared
         (before, share), (second, second_share), (after, after_share) = (
             compared.beside(number, steps) for steps in (-1, -2, 2)
         )
         group, group_best = compared.of_group(number)
-        time = each.passage.time
+        time = candidate.passage.time
         found.append(
             Signals(
                 own=compared.own[number] / (best_own or 1.0),
@@ -490,7 +492,7 @@ def signals(
                 second_after=compared.own[after] * after_share,
                 answers=compared.own[before] * share if before >= 0 and candidates[before].prepared.asks else 0.0,
                 pairs=compared.turns[number] * _pairs(query, terms),
-                stranger=float(each.passage.speaker in strangers),
+                stranger=float(candidate.passage.speaker in strangers),
                 told_then=_told_then(query.days, day_of(time)) if query.days and time is not None else 0.0,
                 of_then=max((_meet(asked, day) for asked in query.days for day in days_told), default=0.0),
                 length=log1p(min(len(terms), SHORT_TERMS)),
@@ -502,7 +504,7 @@ def signals(
                 name=min(names, MANY_NAMES) / MANY_NAMES if query.asks_name else 0.0,
             )
         )
-    best_then = max((max(each.told_then, each.of_then) for each in found), default=0.0)
+    best_then = max((max(signal.told_then, signal.of_then) for signal in found), default=0.0)
     return found, max(best_around, REACH_OF_DAYS * best_then)
 
 
@@ -510,8 +512,8 @@ def _strangers(query: ParsedQuery, candidates: Sequence[PreparedPassage]) -> set
     """Return those who speak while others are asked about; nobody without a name is a stranger."""
     if not query.named:
         return set()
-    speakers = {each.passage.speaker for each in candidates} - {""}
-    return {each for each in speakers if query.named.isdisjoint(name_words(each))}
+    speakers = {candidate.passage.speaker for candidate in candidates} - {""}
+    return {speaker for speaker in speakers if query.named.isdisjoint(name_words(speaker))}
 
 
 def _group(passage: Passage) -> tuple[str, str]:
@@ -576,12 +578,14 @@ class Likeness(NamedTuple):
 
 def likenesses(candidates: Sequence[PreparedPassage], similar: Mapping[str, float]) -> list[Likeness]:
     """Return the likeness of each candidate, in order, from cosines by key; a missing vector counts as the mean."""
-    known = [similar[each.passage.key] for each in candidates if each.passage.key in similar]
+    known = [similar[candidate.passage.key] for candidate in candidates if candidate.passage.key in similar]
     mean = fmean(known) if known else 0.0
     spread = max(LEAST_SPREAD, pstdev(known, mean)) if known else 1.0
-    own = [(similar.get(each.passage.key, mean) - mean) / spread for each in candidates]
-    turns = [_turn(each.prepared) for each in candidates]
-    places = {(each.passage.group, each.passage.position): number for number, each in enumerate(candidates)}
+    own = [(similar.get(candidate.passage.key, mean) - mean) / spread for candidate in candidates]
+    turns = [_turn(candidate.prepared) for candidate in candidates]
+    places = {
+        (candidate.passage.group, candidate.passage.position): number for number, candidate in enumerate(candidates)
+    }
     found = []
     for number, (passage, _) in enumerate(candidates):
         other = places.get((passage.group, passage.position - 1)) if passage.group else None
@@ -595,7 +599,7 @@ def standing_out(candidates: Sequence[PreparedPassage], similar: Mapping[str, fl
 
     A single one stands above 0, as most texts have nothing to do with each other.
     """
-    known = sorted(similar[each.passage.key] for each in candidates if each.passage.key in similar)
+    known = sorted(similar[candidate.passage.key] for candidate in candidates if candidate.passage.key in similar)
     if not known:
         return 0.0
     nearest = known.pop()
@@ -675,10 +679,10 @@ def score(
     With `meaning` vectors count, too, if nearly all candidates have one.
     """
     found, reach = signals(query, candidates, statistics)
-    values = [sum(map(mul, WEIGHTS, one)) for one in found]
+    values = [sum(map(mul, WEIGHTS, signal)) for signal in found]
     base = BASE + REACH * reach - GROWN * max(0.0, log(max(1, statistics.passages) / USUAL_PASSAGES))
     likely = base + max(values, default=0.0)
-    known = sum(each.passage.key in meaning.similar for each in candidates) if meaning else 0
+    known = sum(candidate.passage.key in meaning.similar for candidate in candidates) if meaning else 0
     if meaning and known >= ENOUGH_FRACTION * len(candidates):
         near = likenesses(candidates, meaning.similar)
         values = [value + sum(map(mul, LIKENESS, one)) for value, one in zip(values, near, strict=True)]
@@ -713,7 +717,7 @@ NEIGHBOURS = (-2, -1, 1, 2)
 
 def lookups(query: ParsedQuery) -> dict[str, float]:
     """Return the terms that find candidates, beside those of their families, and their weights."""
-    found = {each.stem: each.near for term in query.terms for each in synonyms(term)}
+    found = {synonym.stem: synonym.near for term in query.terms for synonym in synonyms(term)}
     return found | dict.fromkeys(query.terms, 1.0)
 
 
@@ -816,7 +820,7 @@ class Index:
         found = self.candidates(query, limit, meaning.similar if meaning else {})
         if meaning and cosines:
             known = meaning.similar
-            more = cosines(each.passage.key for each in found if each.passage.key not in known)
+            more = cosines(signal.passage.key for signal in found if signal.passage.key not in known)
             meaning = meaning._replace(similar={**known, **more})
         return score(query, found, self, meaning)[: max(0, limit)]
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from squidbot.core.memories import FactCategory, Mark, Memory, MemoryHit, NewSources, View
+    from squidbot.core.memories import Mark, Memory, MemoryHit, NewSources, View
     from squidbot.core.ports import Embedder
     from squidbot.core.vectors import VectorIndex, VectorStore
 
@@ -64,6 +64,8 @@ class SemanticStore:
         Both are called at first need. `turn` is a lock, if threads share the store.
         """
         self._store = store
+        self.mark, self.supersede, self.from_session = store.mark, store.supersede, store.from_session
+        self.get, self.listed, self.forgotten = store.get, store.listed, store.forgotten
         self._make_embedder = embedder
         self._make_index = index
         self._tell = report or (lambda _: None)
@@ -101,30 +103,6 @@ class SemanticStore:
         self._store.add(memories, mark, was, said, places)
         self.added()
 
-    def mark(self, session_id: str, reader: str) -> Mark | None:
-        """Return how far a reader has come in a session; None where it has not begun.
-
-        Raises:
-            DamagedStoreError: it does not match its checksum.
-        """
-        return self._store.mark(session_id, reader)
-
-    def supersede(self, places: Mapping[str, str]) -> None:
-        """Put memories into the places of others, in one transaction; "" takes that back.
-
-        Raises:
-            StoreError: nothing was changed.
-        """
-        self._store.supersede(places)
-
-    def from_session(self, session_id: str) -> list[Memory]:
-        """Return all memories that name a session among their sources, history too, in any order.
-
-        Raises:
-            DamagedStoreError: a row does not match its checksum.
-        """
-        return self._store.from_session(session_id)
-
     def forget_messages(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
         """Take messages out of the sources of memories; return the ids of those that were forgotten by that.
 
@@ -144,25 +122,6 @@ class SemanticStore:
         with self._forgetting(gone):
             self._store.exchange(gone, memories, reason)
         self.added()
-
-    def get(self, memory_ids: Sequence[str]) -> list[Memory]:
-        """Return the named memories in the order asked for; unknown ones are left out.
-
-        Raises:
-            DamagedStoreError: a row does not match its checksum.
-        """
-        return self._store.get(memory_ids)
-
-    def listed(
-        self, view: View, category: FactCategory | None = None, *, limit: int = 100, after: str = "", past: bool = False
-    ) -> list[Memory]:
-        """Return the memories of a view, newest first, at most `limit` behind `after`; with `past` history, too.
-
-        Raises:
-            NotFoundError: no memory of the view has, or had, the id `after`.
-            DamagedStoreError: a row does not match its checksum.
-        """
-        return self._store.listed(view, category, limit=limit, after=after, past=past)
 
     def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[MemoryHit]:
         """Return the memories of a view that answer a query, by words and vectors, best first, ties newest first.
@@ -185,10 +144,6 @@ class SemanticStore:
         """
         with self._forgetting(memory_ids):
             return self._store.forget(memory_ids, reason)
-
-    def forgotten(self, memory_ids: Sequence[str]) -> dict[str, str]:
-        """Return, of these ids, those that were forgotten and are not there again, with the reason that was given."""
-        return self._store.forgotten(memory_ids)
 
     # -- vectors ----------------------------------------------------------------------------------------------------
 
@@ -220,12 +175,12 @@ class SemanticStore:
         return self._or_words(lambda: self._near(memories, view))
 
     def embed(
-        self, told: Callable[[int, int], None] | None = None, stopping: Callable[[], bool] = lambda: False
+        self, progress: Callable[[int, int], None] | None = None, stopping: Callable[[], bool] = lambda: False
     ) -> bool:
         """Make the missing vectors, update and save the index; return whether none is missing any more.
 
         Each batch is durable when the next begins, so a killed process loses at most one. When all are made, vectors of
-        other models are dropped. `told` gets the numbers made and due; `stopping` ends it after the current batch.
+        other models are dropped. `progress` gets the numbers made and due; `stopping` ends it after the current batch.
 
         Raises:
             ConfigError: as `opened`, or another process keeps vectors of another model in this store.
@@ -240,10 +195,10 @@ class SemanticStore:
             batch = self._batch(model, after, total) if done < total else []
             if not batch:
                 break
-            self._put(embedder, [each for each in batch if each.memory_id not in self._refused])
+            self._put(embedder, [memory for memory in batch if memory.memory_id not in self._refused])
             after, done = batch[-1].memory_id, done + len(batch)
-            if told is not None:
-                told(min(done, total), total)
+            if progress is not None:
+                progress(min(done, total), total)
         else:
             return False
         self._drop_others(model)
@@ -255,7 +210,7 @@ class SemanticStore:
         return True
 
     def reembed(
-        self, told: Callable[[int, int], None] | None = None, stopping: Callable[[], bool] = lambda: False
+        self, progress: Callable[[int, int], None] | None = None, stopping: Callable[[], bool] = lambda: False
     ) -> bool:
         """Drop all vectors and make them anew, as `embed` does."""
         model = self.opened().embedder.name
@@ -263,7 +218,7 @@ class SemanticStore:
         self._was_whole = False
         self._is_file_gone = True
         self._refused.clear()
-        return self.embed(told, stopping)
+        return self.embed(progress, stopping)
 
     def close(self) -> None:
         """Save the index if its file was removed, and close everything; a second call does nothing."""
@@ -272,8 +227,8 @@ class SemanticStore:
             if self._is_file_gone:
                 self._or_words(opened.nearest.save)
             opened.nearest.close()
-        for one in (opened.embedder if opened else None, self._store):
-            close = getattr(one, "close", None)
+        for part in (opened.embedder if opened else None, self._store):
+            close = getattr(part, "close", None)
             if callable(close):
                 close()
 
@@ -281,7 +236,7 @@ class SemanticStore:
         embedder, nearest = self.opened()
         waiting = self._store.newest_without(embedder.name, SEARCH_MEMORIES + 1)
         if len(waiting) <= SEARCH_MEMORIES:
-            self._put(embedder, [each for each in waiting if each.memory_id not in self._refused])
+            self._put(embedder, [memory for memory in waiting if memory.memory_id not in self._refused])
         asked = self._asked
         if asked[0] != query:  # facts and files are searched one behind the other
             asked = self._asked = query, _vectors(embedder, [query])[0]
@@ -293,10 +248,10 @@ class SemanticStore:
 
     def _near(self, memories: Sequence[Memory], view: View) -> dict[str, dict[str, float]]:
         embedder, nearest = self.opened()
-        vectors = _vectors(embedder, [vector_text(each) for each in memories])
-        made = {each.memory_id: vector for each, vector in zip(memories, vectors, strict=True)}
-        self._store.put_vectors(embedder.name, embedder.dimensions, made)
-        return {name: nearest.search(vector, view, limit=NEAREST) for name, vector in made.items()}
+        vectors = _vectors(embedder, [vector_text(memory) for memory in memories])
+        by_id = {each.memory_id: vector for each, vector in zip(memories, vectors, strict=True)}
+        self._store.put_vectors(embedder.name, embedder.dimensions, by_id)
+        return {name: nearest.search(vector, view, limit=NEAREST) for name, vector in by_id.items()}
 
     def _batch(self, model: str, after: str, waiting: int) -> list[Memory]:
         """Return the next memories without a vector; to look for few among a million takes a second."""
@@ -306,10 +261,10 @@ class SemanticStore:
     def _put(self, embedder: Embedder, memories: Sequence[Memory]) -> None:
         if not memories:
             return
-        made: Mapping[str, tuple[float, ...]]
+        by_id: Mapping[str, tuple[float, ...]]
         try:
-            vectors = _vectors(embedder, [vector_text(each) for each in memories])
-            made = {each.memory_id: vector for each, vector in zip(memories, vectors, strict=True)}
+            vectors = _vectors(embedder, [vector_text(memory) for memory in memories])
+            by_id = {each.memory_id: vector for each, vector in zip(memories, vectors, strict=True)}
         except (ContextOverflowError, LLMError) as error:
             if isinstance(error, LLMError) and error.kind != "unusable":
                 raise
@@ -317,10 +272,10 @@ class SemanticStore:
                 self._refused.add(memories[0].memory_id)
                 self._tell(f"memory {memories[0].memory_id} has no vector: {error}")
                 return
-            for each in memories:
-                self._put(embedder, [each])
+            for memory in memories:
+                self._put(embedder, [memory])
             return
-        self._store.put_vectors(embedder.name, embedder.dimensions, made)
+        self._store.put_vectors(embedder.name, embedder.dimensions, by_id)
 
     def _refuse_rival(self, model: str) -> None:
         """Check that no other process drops these vectors.
@@ -331,8 +286,8 @@ class SemanticStore:
         kept = self._store.models()
         if self._was_whole and kept and model not in kept:
             raise ConfigError(
-                f"another process keeps vectors of {', '.join(kept)!a:.80} in this store, and dropped those of "
-                f"{model!a:.80}: give all that share it one memory.embedder; words alone are searched here"
+                f"another process stores vectors of {', '.join(kept)!a:.80} and has dropped those of {model!a:.80}: "
+                "set the same memory.embedder in all of them; this one searches words only"
             )
 
     def _drop_others(self, model: str) -> None:
@@ -342,7 +297,7 @@ class SemanticStore:
             if other != model:
                 self._store.drop_vectors(other)
                 self._is_file_gone = True
-                self._tell(f"all vectors are made by {model!a:.80}: those of {other!a:.80} are dropped")
+                self._tell(f"all vectors are of {model!a:.80} now: dropped those of {other!a:.80}")
 
     @contextmanager
     def _forgetting(self, memory_ids: Sequence[str]) -> Iterator[None]:
@@ -367,7 +322,7 @@ class SemanticStore:
         except SquidbotError as error:
             if str(error) != self.fault:
                 self.fault = str(error)
-                self._tell(f"words alone are searched: {error}")
+                self._tell(f"searching words only: {error}")
             return None
         self.fault = ""
         return value
@@ -381,9 +336,9 @@ def _vectors(embedder: Embedder, texts: Sequence[str]) -> list[tuple[float, ...]
         LLMError: there are none, or they are not what they have to be.
     """
     vectors = embedder.embed(texts)
-    if len(vectors) != len(texts) or any(len(each) != embedder.dimensions for each in vectors):
+    if len(vectors) != len(texts) or any(len(vector) != embedder.dimensions for vector in vectors):
         raise LLMError("unusable", f"{embedder.name!a:.80} returned too few vectors, or vectors of another length")
     try:
-        return [unit(each) for each in vectors]
+        return [unit(vector) for vector in vectors]
     except ValueError as error:
         raise LLMError("unusable", f"{embedder.name!a:.80}: {error}") from error

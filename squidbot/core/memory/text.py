@@ -173,9 +173,9 @@ def _place_of(memory: Memory) -> str:
     """Return the place of a chunk: its path, its conversation, its headings."""
     source = memory.sources[0]
     stem = source.path.rpartition("/")[2].rpartition(".")[0]
-    above = [each for each in (source.session_id, *memory.tags) if each and each != stem]
+    above = [name for name in (source.session_id, *memory.tags) if name and name != stem]
     place = safe(source.path, PATH_CHARS)
-    return f"{place}, {JOINT.join(safe(each, PLACE_CHARS) for each in above)}" if above else place
+    return f"{place}, {JOINT.join(safe(name, PLACE_CHARS) for name in above)}" if above else place
 
 
 def _lines_of(memory: Memory, chars: int) -> str:

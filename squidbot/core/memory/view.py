@@ -80,7 +80,7 @@ class NewMemory:
     source: Source | None = None
 
 
-ASKED: Final = parts(
+QUERY_PARTS: Final = parts(
     MemoryQuery,
     "a MemoryQuery",
     query=text,
@@ -91,7 +91,7 @@ ASKED: Final = parts(
     past=flag,
     tag=text,
 )
-ADDED: Final = parts(
+MEMORY_PARTS: Final = parts(
     NewMemory,
     "a NewMemory",
     text=text,
@@ -134,8 +134,8 @@ class Memories:
     chosen: Callable[[str, Sequence[Memory]], list[Memory]] | None = None
     hints: Hints = HINTS
 
-    @takes(asked=ASKED, now=a_moment)
-    def search(self, asked: MemoryQuery, now: float) -> MemoryPage:
+    @takes(request=QUERY_PARTS, now=a_moment)
+    def search(self, request: MemoryQuery, now: float) -> MemoryPage:
         """Return the memories that answer a query, best first, as text in groups; `now` is in seconds since 1970.
 
         Raises:
@@ -143,26 +143,26 @@ class Memories:
             BudgetError: there is no room for a page.
             StoreError: the store failed.
         """
-        _check_range(asked.limit, 1, MOST_HITS, "limit")
-        _check_range(asked.offset, 0, MOST_OFFSET, "offset")
-        if len(asked.query) > QUERY_CHARS:
-            raise RecallError(f"the query has {len(asked.query):,} characters; at most {QUERY_CHARS:,} are allowed")
-        memories, scores = self._hits(asked, now)
-        words = safe(asked.query, QUERY_SHOWN_CHARS)
-        if not memories and asked.offset:
+        _check_range(request.limit, 1, MOST_HITS, "limit")
+        _check_range(request.offset, 0, MOST_OFFSET, "offset")
+        if len(request.query) > QUERY_CHARS:
+            raise RecallError(f"the query has {len(request.query):,} characters; at most {QUERY_CHARS:,} are allowed")
+        memories, scores = self._hits(request, now)
+        words = safe(request.query, QUERY_SHOWN_CHARS)
+        if not memories and request.offset:
             return self._plain(f"no further memories for: {words}", "Those before were all that seem to answer it.")
         if not memories:
             best = max(scores.values(), default=1.0)
             nearest = f" The nearest scores {100 * best:.0f} %, under {100 * self.min_relevance:.0f} %: a guess."
-            line = self._searched(asked) + (nearest if best < self.min_relevance else "")
+            line = self._searched(request) + (nearest if best < self.min_relevance else "")
             return self._plain(f"nothing relevant found for: {words}", line, behind=(_AGAIN, self.hints.search))
 
         def frame(count: int, lines: str) -> str:
             about = f"{count} found, best first in each group, for: {words}"
-            further = self.hints.facts.format(asked.offset + count) if len(memories) > count else ""
+            further = self.hints.facts.format(request.offset + count) if len(memories) > count else ""
             return framed(about, lines, "scores are guesses", self.hints.forget, further)
 
-        return self._page(memories, frame, asked, now, scores)
+        return self._page(memories, frame, request, now, scores)
 
     @takes(text=text, limit=whole(0), now=a_moment)
     def relevant(self, text: str, limit: int, now: float) -> list[Memory]:
@@ -178,7 +178,7 @@ class Memories:
         memories = distinct(self._relevant(hits, now))
         return (self.chosen(text, memories) if self.chosen else memories)[:limit]
 
-    def untold(self, memory_ids: Collection[str]) -> frozenset[str]:
+    def hidden(self, memory_ids: Collection[str]) -> frozenset[str]:
         """Return which of these memories this view must not see any more: forgotten ones, and those of others.
 
         Raises:
@@ -188,8 +188,8 @@ class Memories:
         others = {memory.memory_id for memory in self.store.get(asked) if not self._sees(memory)}
         return frozenset({*self.store.forgotten(asked), *others})
 
-    @takes(asked=ASKED, now=a_moment)
-    def listed(self, asked: MemoryQuery, now: float) -> MemoryPage:
+    @takes(request=QUERY_PARTS, now=a_moment)
+    def listed(self, request: MemoryQuery, now: float) -> MemoryPage:
         """Return memories, newest first, as text in groups; `now` is in seconds since 1970.
 
         Raises:
@@ -197,31 +197,33 @@ class Memories:
             BudgetError: there is no room for a page.
             StoreError: the store failed.
         """
-        _check_range(asked.limit, 1, MOST_HITS, "limit")
-        after = read_id(asked.after)
+        _check_range(request.limit, 1, MOST_HITS, "limit")
+        after = read_id(request.after)
         try:
-            memories = self.store.listed(self.view, asked.category, limit=asked.limit + 1, after=after, past=asked.past)
+            memories = self.store.listed(
+                self.view, request.category, limit=request.limit + 1, after=after, past=request.past
+            )
         except NotFoundError as error:
             raise RecallError(str(error)) from error
-        kind = f" in {asked.category}" if asked.category else ""
+        kind = f" in {request.category}" if request.category else ""
         if not memories:
-            return self._plain(f"no {'further ' * bool(after)}memories{kind}", self._none_listed(asked))
+            return self._plain(f"no {'further ' * bool(after)}memories{kind}", self._none_listed(request))
 
         def frame(count: int, lines: str) -> str:
             further = self.hints.listed.format(memories[count - 1].memory_id) if len(memories) > count else ""
             return framed(f"the newest {count}{kind}", lines, self.hints.forget, further)
 
-        return self._page(memories, frame, asked, now, {})
+        return self._page(memories, frame, request, now, {})
 
-    def _none_listed(self, asked: MemoryQuery) -> str:
-        if asked.after:
+    def _none_listed(self, request: MemoryQuery) -> str:
+        if request.after:
             return "Those before were all."
-        if asked.category and self.store.listed(self.view, limit=1):
+        if request.category and self.store.listed(self.view, limit=1):
             return "Other categories have some; list without a category shows them."
-        files = self._file_count() if asked.category in _OF_FILES else ""
+        files = self._file_count() if request.category in _OF_FILES else ""
         return "Nothing is remembered here." + (f" Of {files} search finds what they say." if files else "")
 
-    @takes(added=ADDED, now=a_moment)
+    @takes(added=MEMORY_PARTS, now=a_moment)
     def add(self, added: NewMemory, now: float) -> MemoryPage:
         """Store a memory, durably, without secrets; return its id, or that it was known.
 
@@ -255,7 +257,7 @@ class Memories:
             StoreError: nothing was removed.
         """
         try:
-            memory = self.one(memory_id)
+            memory = self.find(memory_id)
         except RecallError:
             # A process that forgot it may have died before it was retracted from all sessions.
             if self.forgot and self.store.forgotten([read_id(memory_id)]):
@@ -271,7 +273,7 @@ class Memories:
             where = f"and is not taken from {safe(memory.sources[0].path)} again while that says the same"
         return self._plain(f"forgot {memory.memory_id}", f"It is gone for good {where}.{kept}")
 
-    def one(self, memory_id: str) -> Memory:
+    def find(self, memory_id: str) -> Memory:
         """Return the memory of an id as a model or a person writes it.
 
         Raises:
@@ -288,25 +290,27 @@ class Memories:
         """The store without vectors: requests and new facts don't wait for an embedder."""
         return self.store.by_words if isinstance(self.store, SemanticStore) else self.store
 
-    def _hits(self, asked: MemoryQuery, now: float) -> tuple[list[Memory], dict[str, float]]:
+    def _hits(self, request: MemoryQuery, now: float) -> tuple[list[Memory], dict[str, float]]:
         """Return the memories of a page and one more, each text once, and the scores of all hits."""
-        limit = _blocks((asked.offset + asked.limit + 1) * (_PER_CATEGORY if asked.category or asked.tag else 1))
+        limit = _blocks(
+            (request.offset + request.limit + 1) * (_PER_CATEGORY if request.category or request.tag else 1)
+        )
         # Without files there is one search, and one vector of the query.
-        has_files = asked.category in _OF_FILES and bool(self.store.listed(self.view.of(CARDS), limit=1))
-        views = [*([] if asked.tag else [self.view]), *([self.view.of(FILES)] if has_files else [])]
+        has_files = request.category in _OF_FILES and bool(self.store.listed(self.view.of(CARDS), limit=1))
+        views = [*([] if request.tag else [self.view]), *([self.view.of(FILES)] if has_files else [])]
         try:
-            found = [self.store.search(asked.query, each, limit=limit, now=now, past=asked.past) for each in views]
+            found = [self.store.search(request.query, view, limit=limit, now=now, past=request.past) for view in views]
         except ValueError as error:
             raise RecallError(str(error)) from error
         ranked = [self._relevant(hits, now) for hits in found]
         # Facts and chunks take turns: a fact is a line, a chunk a paragraph that has more of any query.
         memories = [
             memory
-            for memory in distinct(one for pair in zip_longest(*ranked) for one in pair if one)
-            if asked.category in (None, memory.category) and asked.tag in {"", *memory.tags}
+            for memory in distinct(memory for pair in zip_longest(*ranked) for memory in pair if memory)
+            if request.category in (None, memory.category) and request.tag in {"", *memory.tags}
         ]
-        memories = self.chosen(asked.query, memories) if self.chosen else memories
-        return memories[asked.offset :][: asked.limit + 1], {hit.key: hit.score for hits in found for hit in hits}
+        memories = self.chosen(request.query, memories) if self.chosen else memories
+        return memories[request.offset :][: request.limit + 1], {hit.key: hit.score for hits in found for hit in hits}
 
     def _relevant(self, hits: Sequence[MemoryHit], now: float) -> list[Memory]:
         """Return the memories of hits that answer well enough, in their final order."""
@@ -324,11 +328,11 @@ class Memories:
 
     def _replaceable(self, memory_id: str) -> Memory:
         """Return the fact of an id, which still holds."""
-        old = self.one(memory_id)
+        old = self.find(memory_id)
         if old.scope.collection:
-            raise RecallError(f"{old.memory_id} is what a file says, {safe(old.sources[0].path)}: it is changed there")
+            raise RecallError(f"{old.memory_id} comes from the file {safe(old.sources[0].path)}: change it there")
         if old.superseded_by:
-            raise RecallError(f"{old.memory_id} was replaced by {old.superseded_by} before; replace that one")
+            raise RecallError(f"{old.memory_id} was replaced by {old.superseded_by}; replace that one")
         return old
 
     def _checked_text(self, text: str) -> str:
@@ -337,7 +341,7 @@ class Memories:
             raise RecallError(f"the text has {len(text):,} characters; a fact has at most {TEXT_CHARS:,}")
         redacted = safe(self.redactor.redacted(text), TEXT_CHARS)
         if not any(map(str.isalnum, redacted.replace(self.redactor.mark, ""))):
-            raise RecallError("there is nothing to remember in text: no word, or a secret, which is never kept")
+            raise RecallError("text has nothing to remember: no word, or only a secret, which is never stored")
         return redacted
 
     def _memory(self, added: NewMemory, text: str, old: Memory | None, now: float) -> Memory:
@@ -365,14 +369,14 @@ class Memories:
         self,
         memories: Sequence[Memory],
         frame: Callable[[int, str], str],
-        asked: MemoryQuery,
+        request: MemoryQuery,
         now: float,
         scores: Mapping[str, float],
     ) -> MemoryPage:
-        versions = self._seen(other for one in memories for other in (one.supersedes, one.superseded_by))
+        versions = self._seen(other for memory in memories for other in (memory.supersedes, memory.superseded_by))
         others = {memory.memory_id: memory for memory in versions}
         formatter = MemoryFormatter(self.meter, now, self.session_id, others, scores)
-        page = formatter.page(memories, self.limit_tokens, frame, most=asked.limit)
+        page = formatter.page(memories, self.limit_tokens, frame, most=request.limit)
         if page is None:
             raise BudgetError(
                 "answer of memory",
@@ -384,15 +388,15 @@ class Memories:
             )
         return page
 
-    def _searched(self, asked: MemoryQuery) -> str:
+    def _searched(self, request: MemoryQuery) -> str:
         """Return how much was searched."""
-        kinds = (asked.category,) if asked.category else CATEGORIES
+        kinds = (request.category,) if request.category else CATEGORIES
         counts = {kind: len(self.store.listed(self.view, kind, limit=COUNTED + 1)) for kind in kinds}
-        files = self._file_count() if asked.category in _OF_FILES else ""
+        files = self._file_count() if request.category in _OF_FILES else ""
         if not files and not any(counts.values()):
-            return f"Nothing is remembered yet{f' in {asked.category}' if asked.category else ''}."
+            return f"Nothing is remembered yet{f' in {request.category}' if request.category else ''}."
         parts = [f"{kind} {counted(count)}" for kind, count in counts.items()]
-        without = "" if asked.past else ", without what was replaced"
+        without = "" if request.past else ", without what was replaced"
         return f"Searched: {', '.join(filter(None, (*parts, files)))}{without}."
 
     def _file_count(self) -> str:
@@ -473,8 +477,8 @@ def places_of(plan: Sequence[Merge]) -> dict[str, str]:
 def as_near(vectors: Mapping[str, Sequence[float]]) -> Callable[[Memory, Memory], float]:
     """Return a similarity by vectors of length 1, by id: the cosine, not below 0."""
 
-    def near(one: Memory, other: Memory) -> float:
-        return max(0.0, dot(vectors[one.memory_id], vectors[other.memory_id]))
+    def near(first: Memory, second: Memory) -> float:
+        return max(0.0, dot(vectors[first.memory_id], vectors[second.memory_id]))
 
     return near
 
@@ -485,7 +489,7 @@ def among_nearest(found: Mapping[str, Mapping[str, float]]) -> Callable[[Memory,
     def near(one: Memory, other: Memory) -> float:
         first = found.get(one.memory_id, {}).get(other.memory_id)
         second = found.get(other.memory_id, {}).get(one.memory_id)
-        known = [each for each in (first, second) if each is not None]
+        known = [cosine for cosine in (first, second) if cosine is not None]
         return max(0.0, *known) if known else alike(one, other)
 
     return near

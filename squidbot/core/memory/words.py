@@ -83,9 +83,9 @@ def day_of(time: float) -> int:
     return min(max(ordinal, _FIRST_DAY), _LAST_DAY)
 
 
-def days(text: str, told: float | None) -> tuple[Days, ...]:
+def days(text: str, time: float | None) -> tuple[Days, ...]:
     """Return the days that a text speaks of, in no order; relative ones only if its own time is known."""
-    base = None if told is None else day_of(told)
+    base = None if time is None else day_of(time)
     found: list[Days] = []
     rest = text
     for form in _FORMS if _DATED.search(text) else ():
@@ -582,13 +582,13 @@ def _table() -> dict[str, tuple[Synonym, ...]]:
         for word in (subject, *rest.split()):
             words.setdefault(stem(word), word)
         head = stem(subject)
-        fellows = [each for each in dict.fromkeys(map(stem, rest.split())) if each != head]
-        for each in fellows:
-            near.setdefault(head, {})[each] = SUBJECT
-            near.setdefault(each, {})[head] = SUBJECT
+        fellows = [fellow for fellow in dict.fromkeys(map(stem, rest.split())) if fellow != head]
+        for fellow in fellows:
+            near.setdefault(head, {})[fellow] = SUBJECT
+            near.setdefault(fellow, {})[head] = SUBJECT
             for other in fellows:
-                if other != each:
-                    near[each].setdefault(other, FELLOW)
+                if other != fellow:
+                    near[fellow].setdefault(other, FELLOW)
     return {
         word: tuple(Synonym(other, value, words[other]) for other, value in others.items())
         for word, others in near.items()

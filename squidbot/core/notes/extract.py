@@ -393,14 +393,14 @@ def sentence(text: str, least: float) -> NoteUnit:
     languages. What only announces the next step is worth next to nothing, an exclamation or a question half.
     """
     shown_text = clip(text, SENTENCE_CHARS)
-    told = _told(shown_text)
-    if _FILLER.match(shown_text) and not told:
+    finding = _told(shown_text)
+    if _FILLER.match(shown_text) and not finding:
         return NoteUnit(shown_text, "", _FILLER_WEIGHT)
     details = min(4, sum(1 for _ in _DETAIL.finditer(shown_text)))
     words = min(8, sum(map(len, set(_LONG_WORD.findall(shown_text)))) // 6)
     telling = min(1.0, (details + words) / 4)
-    weight = least * telling + told + _DETAIL_WEIGHT * details + _LONG_WORD_WEIGHT * words
-    return NoteUnit(shown_text, "", weight / 2 if shown_text.endswith(("!", "?")) and not told else weight)
+    weight = least * telling + finding + _DETAIL_WEIGHT * details + _LONG_WORD_WEIGHT * words
+    return NoteUnit(shown_text, "", weight / 2 if shown_text.endswith(("!", "?")) and not finding else weight)
 
 
 def _told(text: str) -> float:
@@ -415,7 +415,7 @@ def _is_plain(name: str) -> bool:
 
 
 def _facts(text: str) -> list[NoteUnit] | None:
-    """Return the scalar values of a JSON text with the key that each belongs to; None where it is no JSON."""
+    """Return the scalar values of a JSON text with the key that each belongs to; None if it is no JSON."""
     if not text.lstrip().startswith(("{", "[")):
         return None
     try:
@@ -478,7 +478,7 @@ class NoteLine:
         head: the subject and what was done with it; always written when the line is.
         weight: what the head is worth beside the literals in it.
         units: further words by their text, in order of appearance.
-        short: the head to write when `path` is known to the reader already; "" where there is no shorter one.
+        short: the head to write when `path` is known to the reader already; "" if there is no shorter one.
         path: the path that `short` leaves out.
         fading: what age has left of the worth of its units; the units stay as they were read, and are shared.
     """
@@ -577,7 +577,7 @@ class _MessageReader:
             weights = _REMARK_WEIGHTS if message.calls else _ANSWER_WEIGHTS if self.tools else _CHAT_WEIGHTS
             line = self.reading.lines[key] = _said(text, weights)
             names.update((name, None) for text in (line.head, *line.units) for name in names_in(text))
-        for call in (one for one in message.calls if one.id not in self.passed):
+        for call in (call for call in message.calls if call.id not in self.passed):
             action = self._called(call)
             texts = action.name, *_flat(action.leaves), *json_lines(action.arguments)
             names.update((name, None) for text in texts for _, name in find_literals(text))
@@ -606,11 +606,11 @@ class _MessageReader:
 
     def _marked(self, lines: Sequence[MarkedLine]) -> dict[str, None]:
         """Take in that files were made, as the last that was done with each; return the names in marked lines."""
-        for said in (one.said for one in lines if one.marker == ARTIFACT):
-            target = target_of([("path", word.strip("`'\"*,;:()")) for word in said.split()])
-            line = self._line(f"file {target}" if target else f"made {said[:_HEAD_CHARS]}")
-            line.head, line.weight, line.path = clip(one_line(said), _HEAD_CHARS), _CHANGED_FILE_WEIGHT, target
-        return dict.fromkeys(name for one in lines for _, name in find_literals(one.line))
+        for text in (line.said for line in lines if line.marker == ARTIFACT):
+            target = target_of([("path", word.strip("`'\"*,;:()")) for word in text.split()])
+            line = self._line(f"file {target}" if target else f"made {text[:_HEAD_CHARS]}")
+            line.head, line.weight, line.path = clip(one_line(text), _HEAD_CHARS), _CHANGED_FILE_WEIGHT, target
+        return dict.fromkeys(name for line in lines for _, name in find_literals(line.line))
 
     def _line(self, subject: str) -> NoteLine:
         """Return the line of a subject, moved behind all others."""
@@ -746,10 +746,10 @@ def _said(text: str, weights: tuple[float, float]) -> NoteLine:
     return line
 
 
-def _telling(verb: str, said: list[str], first: float, other: float) -> NoteLine:
+def _telling(verb: str, parts: list[str], first: float, other: float) -> NoteLine:
     """Return a line that opens with the sentence that tells most; `first` is added to the first that is no greeting."""
-    opening = _opening(said)
-    units = [sentence(part, first if at == opening else other) for at, part in enumerate(said)]
+    opening = _opening(parts)
+    units = [sentence(part, first if at == opening else other) for at, part in enumerate(parts)]
     if not units:
         return NoteLine(f"{verb}: code", 0.0)
     best = max(units, key=lambda unit: unit.weight)
@@ -817,7 +817,7 @@ def extract(  # noqa: PLR0913 - one keyword for each thing that a caller may kno
     """
     covered = known
     if users_verbatim:
-        covered = known.union(*(literals_of(bounded(said.text)) for said in messages if said.role == "user"))
+        covered = known.union(*(literals_of(bounded(message.text)) for message in messages if message.role == "user"))
     calls = sum(len(message.calls) for message in messages)
     last_seq = first_seq + max(0, len(messages) - 1)
     header = f"Notes on messages {first_seq}-{last_seq} ({calls} tool calls), by rule, in order:"
@@ -829,17 +829,17 @@ def render(
     reading: NoteMaterial, *, header: str, limit_tokens: int, counter: TokenCounter, known: frozenset[str] = frozenset()
 ) -> Notes:
     """Return what was read as notes under a header line; `limit_tokens` and `known` as for `extract`."""
-    shelves = [_Shelf.of(line, reading) for line in reading.lines.values()]
+    choices = [_LineChoice.of(line, reading) for line in reading.lines.values()]
     picks: list[tuple[int, int]] = []
     roughly, enough = 0.0, limit_tokens * _RANKED_PER_LIMIT
-    for line, unit, tokens in _ranked(shelves, set(known)):
+    for line, unit, tokens in _ranked(choices, set(known)):
         picks.append((line, unit))
         roughly += tokens
         if roughly > enough:
-            if measure(counter, _text(header, shelves, picks)).bound > limit_tokens:
+            if measure(counter, _text(header, choices, picks)).bound > limit_tokens:
                 break
             enough *= 2
-    return _fitting(header, shelves, picks, limit_tokens, counter)
+    return _fitting(header, choices, picks, limit_tokens, counter)
 
 
 @dataclass(frozen=True, slots=True)
@@ -868,7 +868,7 @@ class _Words:
 
 
 @dataclass(slots=True)
-class _Shelf:
+class _LineChoice:
     """A line with all that could stand in it: its head in full and short, its units, and the best of these.
 
     `head` is what is written, settled when the line is taken; `labels` are those of the units taken.
@@ -884,7 +884,7 @@ class _Shelf:
     labels: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, line: NoteLine, reading: NoteMaterial) -> _Shelf:
+    def of(cls, line: NoteLine, reading: NoteMaterial) -> _LineChoice:
         full, short = (_Words.of(NoteUnit(head, weight=line.weight), reading) for head in (line.head, line.short))
         units = list(line.told.values())
         words = [_Words.of(unit, reading) for unit in units]
@@ -934,36 +934,36 @@ def _about_tokens(text: str) -> float:
     return 1.5 + 0.16 * (len(text) - marks) + 0.8 * marks
 
 
-def _ranked(shelves: list[_Shelf], covered: set[str]) -> Iterator[tuple[int, int, float]]:
+def _ranked(choices: list[_LineChoice], covered: set[str]) -> Iterator[tuple[int, int, float]]:
     """Yield (line, unit, rough tokens) in the order in which they are worth their tokens; unit -1 is a line's head.
 
     A head comes before its units. The order does not depend on any limit, so that more room only adds.
     """
-    heap = [(-shelf.density(-1, covered), at, -1) for at, shelf in enumerate(shelves)]
+    heap = [(-choice.density(-1, covered), at, -1) for at, choice in enumerate(choices)]
     heapq.heapify(heap)
     while heap:
         _, line, unit = heapq.heappop(heap)
-        shelf = shelves[line]
-        now = shelf.density(unit, covered)
+        choice = choices[line]
+        now = choice.density(unit, covered)
         if now <= LEAST_WORTH_PER_TOKEN:
             continue
         if heap and now < -heap[0][0] - 1e-12:
             heapq.heappush(heap, (-now, line, unit))
             continue
-        yield line, unit, shelf.take(unit, covered)
-        for at in range(len(shelf.units)) if unit < 0 else ():
-            heapq.heappush(heap, (-shelf.density(at, covered), line, at))
+        yield line, unit, choice.take(unit, covered)
+        for at in range(len(choice.units)) if unit < 0 else ():
+            heapq.heappush(heap, (-choice.density(at, covered), line, at))
 
 
 def _fitting(
-    header: str, shelves: list[_Shelf], picks: list[tuple[int, int]], limit_tokens: int, counter: TokenCounter
+    header: str, choices: list[_LineChoice], picks: list[tuple[int, int]], limit_tokens: int, counter: TokenCounter
 ) -> Notes:
     """Return the text of as many picks, best first, as cost at most the limit."""
     low, high = 0, len(picks)
     best = Notes("", measure(counter, ""))
     while low <= high:
         middle = (low + high) // 2
-        text = _text(header, shelves, picks[:middle])
+        text = _text(header, choices, picks[:middle])
         cost = measure(counter, text)
         if cost.bound <= limit_tokens:
             best, low = Notes(text, cost), middle + 1
@@ -972,7 +972,7 @@ def _fitting(
     return best
 
 
-def _text(header: str, shelves: list[_Shelf], picks: Iterable[tuple[int, int]]) -> str:
+def _text(header: str, choices: list[_LineChoice], picks: Iterable[tuple[int, int]]) -> str:
     """Return the picks as text: lines in order, in each its head, then what was picked of it, in order."""
     chosen: dict[int, list[int]] = {}
     for line, unit in picks:
@@ -981,8 +981,8 @@ def _text(header: str, shelves: list[_Shelf], picks: Iterable[tuple[int, int]]) 
             chosen[line].append(unit)
     rows = [header]
     for at in sorted(chosen):
-        shelf = shelves[at]
-        rows.append(f"- {shelf.head}{_behind(shelf.head, [shelf.units[unit] for unit in sorted(chosen[at])])}")
+        choice = choices[at]
+        rows.append(f"- {choice.head}{_behind(choice.head, [choice.units[unit] for unit in sorted(chosen[at])])}")
     return _UNSAFE.sub("", "\n".join(rows))
 
 

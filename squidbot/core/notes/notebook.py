@@ -92,7 +92,7 @@ class Ledger:
 
     @property
     def first_seq(self) -> int | None:
-        """The oldest message within reach; None where nothing was taken in."""
+        """The oldest message within reach; None if nothing was taken in."""
         return self.starts[0][0] if self.starts else None
 
     def runs(self) -> tuple[NoteBlock, ...]:
@@ -244,22 +244,8 @@ def _ledger_without(one: Ledger, seqs: AbstractSet[int]) -> Ledger | None:
     return replace(one, reading=NoteMaterial()) if any(seq <= one.last_seq for seq in seqs) else None
 
 
-FRAGMENT = RecordKind(
-    "fragment",
-    _read_fragment,
-    tuple,
-    _fragment_body,
-    "stored notes",
-    _fragment_without,
-)
-LEDGER = RecordKind(
-    "ledger",
-    _read_ledger,
-    tuple,
-    _ledger_body,
-    "stored notes",
-    _ledger_without,
-)
+FRAGMENT = RecordKind("fragment", _read_fragment, tuple, _fragment_body, "stored notes", _fragment_without)
+LEDGER = RecordKind("ledger", _read_ledger, tuple, _ledger_body, "stored notes", _ledger_without)
 
 
 # The ids of notes: the messages that they stand for, and as much of a digest as tells them from
@@ -268,25 +254,6 @@ LEDGER = RecordKind(
 # How many digits of the digest (SHA-256 in hexadecimal) stand in an id. Each is a fraction of a token in every request
 # that shows the notes, and a model has to copy it: four do, until two notes on the same messages share them.
 DIGITS = (4, 8, 16, 64)
-
-
-def under_a_name_of_its_own(
-    summaries: SummaryStore, session_id: str, place: tuple[int, int], source: str, make: Callable[[str], Summary]
-) -> Summary:
-    """Return what `make` makes of an id that no other summary of the session is stored under; nothing is stored.
-
-    What is made again finds itself stored and keeps its id, in whatever process: the id goes by what is stored alone.
-    `place` are the first and the last message, `source` is the digest, in hexadecimal, of what the text is made from.
-
-    Raises:
-        StoreError: the store failed.
-    """
-    first_seq, last_seq = place
-    for digits in DIGITS:
-        made = make(f"s{first_seq}-{last_seq}.{source[:digits]}")
-        if all(one == made for one in summaries.by_id(session_id, [made.summary_id])):
-            break
-    return made
 
 
 MADE_BY = "extract/1"
@@ -330,8 +297,8 @@ class Notebook:
     def runs(self, after_seq: int) -> tuple[NoteBlock, ...]:
         """Return the blocks behind `after_seq`, oldest first: what is kept of each makes a note of its own."""
         self._opened()
-        kept = [one for one in self.pending if one.first_seq > after_seq]
-        return tuple(NoteBlock(one.first_seq, one.last_seq, one.tokens) for one in kept)
+        kept = [fragment for fragment in self.pending if fragment.first_seq > after_seq]
+        return tuple(NoteBlock(fragment.first_seq, fragment.last_seq, fragment.tokens) for fragment in kept)
 
     def took(self, steps: Sequence[Step]) -> NoteBlock:
         """Read steps as a block that is noted for the first time; the same steps are read once in an event."""
@@ -349,7 +316,9 @@ class Notebook:
         """Return notes on a block; what `standing`, the parts in front of them, says already is not said again."""
         self._opened()
         place = run.first_seq, run.last_seq
-        fragment = self.fresh.get(place) or next(one for one in self.pending if (one.first_seq, one.last_seq) == place)
+        fragment = self.fresh.get(place) or next(
+            fragment for fragment in self.pending if (fragment.first_seq, fragment.last_seq) == place
+        )
         whole = replace(fragment, reading=self.readings.get(place, fragment.reading))
         return self._summary(whole, place, standing, limit_tokens, level)
 
@@ -378,7 +347,7 @@ class Notebook:
     def settle(self, merged_through: int, runs: Sequence[tuple[int, int]]) -> tuple[Record, ...]:
         """Take in the runs that a change notes for the first time, and return the records to store with its plan.
 
-        `merged_through` is the last message that its merged summary stands for, -1 where it has none. Call `reopen`
+        `merged_through` is the last message that its merged summary stands for, -1 if it has none. Call `reopen`
         where storing them fails.
         """
         self._opened()
@@ -394,7 +363,7 @@ class Notebook:
         self.readings.clear()
         self.reached.clear()
         self.ledger = merged or self._through(merged_through)
-        self.pending = [one for one in self.pending if one.last_seq > merged_through]
+        self.pending = [fragment for fragment in self.pending if fragment.last_seq > merged_through]
         if self.ledger.fragments - self.snapshot >= SNAPSHOT_FRAGMENTS:
             records.append(self._kept())
         return tuple(records)
@@ -490,12 +459,20 @@ class Notebook:
         return self.named(run, source, made)
 
     def named(self, run: tuple[int, int], source: str, make: Callable[[str], Summary]) -> Summary:
-        """Return what `make` makes of the id that it is stored under; `source` is the digest of what it is made from.
+        """Return what `make` makes of an id that no other summary of the session has; nothing is stored.
+
+        Made again, a summary finds itself stored and keeps its id, in any process. `run` are its first and last
+        message, `source` is the digest, in hexadecimal, of what it is made from.
 
         Raises:
             StoreError: the store failed.
         """
-        return under_a_name_of_its_own(self.summaries, self.session_id, run, source, make)
+        first_seq, last_seq = run
+        for digits in DIGITS:
+            summary = make(f"s{first_seq}-{last_seq}.{source[:digits]}")
+            if all(stored == summary for stored in self.summaries.by_id(self.session_id, [summary.summary_id])):
+                break
+        return summary
 
     def _text(self, part: Part) -> str:
         if part.text is not None or part.payload is None or part.codec is None:
@@ -534,11 +511,11 @@ def rewound(notes: Notebook, then: tuple[int, int], merged_through: int) -> tupl
         return ()
     ledger = _ledger(notes, then[0])
     chain: list[Fragment] = []
-    for one in _fragments(notes, ledger.fragments, then[1]):
-        if ledger.last_seq < one.last_seq <= merged_through:
-            ledger = ledger.taking(one)
+    for fragment in _fragments(notes, ledger.fragments, then[1]):
+        if ledger.last_seq < fragment.last_seq <= merged_through:
+            ledger = ledger.taking(fragment)
         else:
-            chain.append(one)
+            chain.append(fragment)
     return LEDGER.record(ledgers, replace(ledger, fragments=fragments)), *FRAGMENT.records(chain, fragments)
 
 
@@ -572,36 +549,32 @@ def counts_behind(notes: Notebook, records: Sequence[Record]) -> tuple[int, int]
 # Notes made once more from the raw messages, because some of these were forgotten.
 
 
-def retold(notes: Notebook, shelf: SessionContext, gone: AbstractSet[int]) -> tuple[Record, ...]:
+def retold(notes: Notebook, context: SessionContext, gone: AbstractSet[int]) -> tuple[Record, ...]:
     """Return the records that bring the notes up to date: a ledger and the blocks behind it.
 
-    What is from a block with a message in `gone` is read anew from `shelf`, the others are as they were stored.
+    What is from a block with a message in `gone` is read anew from `context`, the others are as they were stored.
 
     Raises:
         DamagedStoreError: what is stored can't be read.
     """
     ledger, pending = notes.held()
-    known = {(one.first_seq, one.last_seq): one for one in FRAGMENT.all(notes.transcripts, notes.session_id)}
+    known = {
+        (fragment.first_seq, fragment.last_seq): fragment
+        for fragment in FRAGMENT.all(notes.transcripts, notes.session_id)
+    }
     merged = Ledger()
-    for first, last in _runs(ledger):
-        merged = merged.taking(_fragment(notes, shelf, (first, last), known, gone))
+    for run in ledger.runs():
+        merged = merged.taking(_fragment(notes, context, (run.first_seq, run.last_seq), known, gone))
     ledgers, fragments = notes.counts()
     # A ledger that no longer reaches as far back has counted, and faded, what it took in before.
     kept = replace(merged, fragments=fragments, last_seq=max(merged.last_seq, ledger.last_seq))
-    chain = [_fragment(notes, shelf, (one.first_seq, one.last_seq), known, gone) for one in pending]
+    chain = [_fragment(notes, context, (fragment.first_seq, fragment.last_seq), known, gone) for fragment in pending]
     return LEDGER.record(ledgers, kept), *FRAGMENT.records(chain, fragments)
-
-
-def _runs(ledger: Ledger) -> list[tuple[int, int]]:
-    """Return (first seq, last seq) of the blocks within a ledger's reach, oldest first."""
-    firsts = [first for first, _ in ledger.starts]
-    lasts = [first - 1 for first in firsts[1:]] + [ledger.last_seq]
-    return list(zip(firsts, lasts, strict=True)) if firsts else []
 
 
 def _fragment(
     notes: Notebook,
-    shelf: SessionContext,
+    context: SessionContext,
     run: tuple[int, int],
     known: dict[tuple[int, int], Fragment],
     gone: AbstractSet[int],
@@ -610,4 +583,4 @@ def _fragment(
     # One of which nothing is left was emptied when another message in it was forgotten.
     if held is not None and held.reading.lines and not any(run[0] <= seq <= run[1] for seq in gone):
         return held
-    return notes.read(steps_of(shelf.read(*run)))[0]
+    return notes.read(steps_of(context.read(*run)))[0]

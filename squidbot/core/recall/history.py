@@ -55,14 +55,14 @@ def resolve(text: str, messages: int, summaries: SummaryStore, session_id: str) 
     Raises:
         RecallError: nothing is stored under it; the text says what ids look like.
     """
-    said = text.strip(_AROUND)
-    asked = _VERB.sub("", said, count=1) if _VERB.match(said) else said
-    found = _MESSAGES.match(asked)
-    run = _of_messages(found) if found else _of_summary(asked, summaries, session_id)
+    written = text.strip(_AROUND)
+    handle = _VERB.sub("", written, count=1) if _VERB.match(written) else written
+    found = _MESSAGES.match(handle)
+    run = _of_messages(found) if found else _of_summary(handle, summaries, session_id)
     if run is None or run.first_seq > run.last_seq:
         raise RecallError(f"nothing is stored under {text!a:.80}: {_LOOK}")
     if run.first_seq >= messages:
-        there = f"there are m0 to m{messages - 1}" if messages else "nothing is recorded yet"
+        there = f"the session has m0 to m{messages - 1}" if messages else "the session is empty"
         raise RecallError(f"m{run.first_seq} is not recorded: {there}")
     return run._replace(last_seq=min(run.last_seq, messages - 1))
 
@@ -114,7 +114,7 @@ class Page:
         pieces: what is shown of each message, in order.
         messages: those messages as they are stored, payloads byte for byte.
         next_id, next_offset: where the next page begins, as `expand` takes it; "" and 0 for the last page.
-        recorded: the seq of the record that holds the page; None where none was written.
+        recorded: the seq of the record that holds the page; None if none was written.
     """
 
     text: str
@@ -147,43 +147,43 @@ class _PageBlock(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageMaker:
-    """Makes the pages of one run of messages; `now` is in seconds since 1970, None where unknown."""
+    """Makes the pages of one run of messages; `now` is in seconds since 1970, None if unknown."""
 
-    shelf: SessionContext
+    context: SessionContext
     run: RecallRange
     now: float | None
     hints: Hints = HINTS
 
     def page(self, offset: int, room: Cost) -> Page | None:
-        """Return the page that begins `offset` characters into the first message; None where not even a bit fits.
+        """Return the page that begins `offset` characters into the first message; None if not even a bit fits.
 
         Raises:
             RecallError: the first message has no such place.
             DamagedStoreError: a stored row does not match its checksum.
         """
-        meter = self.shelf.renderer.meter
+        meter = self.context.renderer.meter
         frame = meter.message(self._framed(list(self._widest()), self.run.last_seq, 10**6))
         left = room.less(frame)
         while left.bound > 0 and left.estimate > 0:
             blocks = list(self._filled(offset, left))
             if not blocks:
                 break
-            made = self._made(blocks)
-            if made.cost.bound <= room.bound and made.cost.estimate <= room.estimate:
-                return made
+            page = self._made(blocks)
+            if page.cost.bound <= room.bound and page.cost.estimate <= room.estimate:
+                return page
             # The parts together cost more than one by one: a rare case, and so less is tried until it fits.
             left = Cost(left.estimate * 9 // 10, left.bound * 9 // 10)
         return None
 
     def _widest(self) -> Iterator[_PageBlock]:
         """Yield what makes the marks as long as they can be."""
-        for row in self.shelf.read(self.run.first_seq, self.run.first_seq):
+        for row in self.context.read(self.run.first_seq, self.run.first_seq):
             yield _PageBlock(row, PageExcerpt(self.run.last_seq, 0, 0, 0), "", "", Cost(0, 0))
 
     def _rows(self) -> Iterator[StoredMessage]:
         first = self.run.first_seq
         while first <= self.run.last_seq:
-            yield from self.shelf.read(first, min(self.run.last_seq, first + READ_MESSAGES - 1))
+            yield from self.context.read(first, min(self.run.last_seq, first + READ_MESSAGES - 1))
             first += READ_MESSAGES
 
     def _filled(self, offset: int, room: Cost) -> Iterator[_PageBlock]:
@@ -201,7 +201,7 @@ class PageMaker:
             start = 0
 
     def _body(self, row: StoredMessage, start: int) -> str:
-        body = body_of(row, self.shelf.renderer, alone=self.run.alone)
+        body = body_of(row, self.context.renderer, alone=self.run.alone)
         if start and not 0 <= start < len(body):
             raise RecallError(f"offset {start} is outside m{row.seq}, which has characters 0 to {len(body) - 1}")
         return body
@@ -230,7 +230,7 @@ class PageMaker:
             kept = min(kept * 9 // 10, kept * left.bound // max(1, cost.bound))
 
     def _cost(self, text: str) -> Cost:
-        return self.shelf.renderer.meter.text(f"\n{text}")
+        return self.context.renderer.meter.text(f"\n{text}")
 
     def _made(self, blocks: Sequence[_PageBlock]) -> Page:
         piece = blocks[-1].piece
@@ -241,7 +241,7 @@ class PageMaker:
         text = self._framed(blocks, following, next_offset)
         return Page(
             text=text,
-            cost=self.shelf.renderer.meter.message(text),
+            cost=self.context.renderer.meter.message(text),
             pieces=tuple(block.piece for block in blocks),
             messages=tuple(block.row for block in blocks),
             next_id="" if last else self._rest(following),
@@ -254,15 +254,15 @@ class PageMaker:
     def _framed(self, blocks: Sequence[_PageBlock], following: int, next_offset: int) -> str:
         first, last = blocks[0].row, blocks[-1].row
         ids = named(self.run.first_seq, blocks[-1].piece.seq)
-        text = fence(f"recalled {ids}", self._about(first.time, last.time), "\n".join(one.text for one in blocks))
+        text = fence(f"recalled {ids}", self._about(first.time, last.time), "\n".join(block.text for block in blocks))
         if following > self.run.last_seq:
             return text
         offset = f" offset {next_offset}" if next_offset else ""
         return f"{text}\n[{self.hints.page.format(self._rest(following))}{offset}]"
 
     def _about(self, first: float | None, last: float | None) -> str:
-        told = list(dict.fromkeys(filter(None, (ago(first, self.now), ago(last, self.now)))))
-        return f"said {' to '.join(told)}, times are UTC" if told else "times are UTC"
+        times = list(dict.fromkeys(filter(None, (ago(first, self.now), ago(last, self.now)))))
+        return f"said {' to '.join(times)}, times are UTC" if times else "times are UTC"
 
 
 def body_of(row: StoredMessage, renderer: Renderer, *, alone: bool = True) -> str:
@@ -271,12 +271,12 @@ def body_of(row: StoredMessage, renderer: Renderer, *, alone: bool = True) -> st
     Where a run is brought back, a copy in it is named and not repeated: what it copied is stored once.
     """
     codec = renderer.codecs[row.codec]
-    said = codec.decode(row.payload)
+    message = codec.decode(row.payload)
     if row.category is Category.RECALLED and not alone:
-        what = recalled_ids(said.text) or "an answer of history or memory"
+        what = recalled_ids(message.text) or "an answer of history or memory"
         return f"[{what} stood here again; recall m{row.seq} shows it]"
-    parts = [said.text] if said.text else []
-    for call in said.calls:
+    parts = [message.text] if message.text else []
+    for call in message.calls:
         name = clip(one_line(call.name), NAME_CHARS)
         parts.append(f"[calls {name}, {len(call.arguments):,} characters]\n{call.arguments}")
     if codec.extra_tokens(row.payload):
@@ -325,7 +325,7 @@ class HistoryHit(NamedTuple):
     """A message that was found.
 
     `score` is 0 to 1, higher is better. `shown` says how it stands in the next request: "in view", "in view, cut", or
-    "" where it does not.
+    "" if it does not.
     """
 
     row: StoredMessage
@@ -347,7 +347,7 @@ class HitPage:
         text: what the model reads.
         cost: of the text as a message, in tokens.
         hits: what it lists, best first.
-        next_offset: where the next page begins; None where nothing follows.
+        next_offset: where the next page begins; None if nothing follows.
     """
 
     text: str
@@ -359,7 +359,7 @@ class HitPage:
 class SearchRequest(NamedTuple):
     """What was asked: the query, how many hits stand before this page, at most how many on it, and when.
 
-    `now` is in seconds since 1970, None where unknown.
+    `now` is in seconds since 1970, None if unknown.
     """
 
     query: str
@@ -376,7 +376,7 @@ class SearchRequest(NamedTuple):
         within(self.offset, 0, MOST_OFFSET, "offset")
         within(self.limit, 1, MOST_HITS, "limit")
         if len(self.query) > MOST_QUERY_CHARS:
-            raise RecallError(f"the query has {len(self.query):,} characters; the most is {MOST_QUERY_CHARS:,}")
+            raise RecallError(f"the query has {len(self.query):,} characters; at most {MOST_QUERY_CHARS:,} are allowed")
         try:
             return read_query(self.query)
         except ValueError as error:
@@ -384,7 +384,7 @@ class SearchRequest(NamedTuple):
 
 
 def within(number: int, least: int, most: int | None, name: str) -> int:
-    """Return a number of a call that is in range; `most` is None where nothing bounds it.
+    """Return a number of a call that is in range; `most` is None if nothing bounds it.
 
     Raises:
         RecallError: it is not in range.
@@ -399,13 +399,13 @@ def within(number: int, least: int, most: int | None, name: str) -> int:
 def listed(
     asked: SearchRequest, hits: Sequence[HistoryHit], meter: Meter, room: Cost, hints: Hints = HINTS
 ) -> HitPage | None:
-    """Return the page with as many hits as fit, None where not one does; hits beyond the limit only tell of more."""
+    """Return the page with as many hits as fit, None if not one does; hits beyond the limit only tell of more."""
     words = _cut(one_line(asked.query), _QUOTED_CHARS)
     if not hits:
         nothing = f"no {'further ' * bool(asked.offset)}message for: {words}"
         text = fence("found", nothing, "[try other words, fewer, or a name as it was written]")
-        made = HitPage(text, meter.message(text), ())
-        return made if _fits(made.cost, room) else None
+        page = HitPage(text, meter.message(text), ())
+        return page if _fits(page.cost, room) else None
     for count in range(min(asked.limit, len(hits)), 0, -1):
         lines = "\n".join(line_of(hit, asked.now) for hit in hits[:count])
         following = asked.offset + count if count < len(hits) else None
@@ -413,9 +413,9 @@ def listed(
         more = f"; {hints.found.format(following)}" if following is not None and hints.found else ""
         behind = f"{hints.recall.format(f'm{hits[0].seq}')} shows that message whole{more}"
         text = f"{fence('found', about, lines)}\n[{behind}]"
-        made = HitPage(text, meter.message(text), tuple(hits[:count]), following)
-        if _fits(made.cost, room):
-            return made
+        page = HitPage(text, meter.message(text), tuple(hits[:count]), following)
+        if _fits(page.cost, room):
+            return page
     return None
 
 
@@ -424,16 +424,16 @@ def _fits(cost: Cost, room: Cost) -> bool:
 
 
 def line_of(hit: HistoryHit, now: float | None) -> str:
-    """Return the line that tells of a hit; `now` is in seconds since 1970, None where unknown."""
+    """Return the line that tells of a hit; `now` is in seconds since 1970, None if unknown."""
     row = hit.row
-    told = (f"m{row.seq} {speaker(row)}", stamp(row.time), ago(row.time, now), f"score {hit.score:.2f}", hit.shown)
-    return f"{', '.join(filter(None, told))}: {hit.snippet}"
+    fields = (f"m{row.seq} {speaker(row)}", stamp(row.time), ago(row.time, now), f"score {hit.score:.2f}", hit.shown)
+    return f"{', '.join(filter(None, fields))}: {hit.snippet}"
 
 
 def in_view(standing: CurrentView) -> dict[int, str]:
     """Return how messages that a request shows stand in it, by seq."""
-    told = {Kind.MESSAGE: "in view", Kind.SYSTEM: "in view", Kind.SLIMMED: "in view, cut"}
-    return {part.first_seq: told[part.kind] for part in standing.sent if part.kind in told}
+    labels = {Kind.MESSAGE: "in view", Kind.SYSTEM: "in view", Kind.SLIMMED: "in view, cut"}
+    return {part.first_seq: labels[part.kind] for part in standing.sent if part.kind in labels}
 
 
 def hits_of(
@@ -447,15 +447,15 @@ def hits_of(
     `codec` returns the one of a tag; `shown` says how messages stand in the next request, by seq.
     """
     for row, score in found:
-        said = codec(row.codec).decode(row.payload)
-        text = searched_text(said)
+        message = codec(row.codec).decode(row.payload)
+        text = searched_text(message)
         words_around = snippet(text, words) if text is not None else None
-        if text is not None and (words_around is not None or text == said.rendered):
+        if text is not None and (words_around is not None or text == message.rendered):
             yield HistoryHit(row, score, words_around or around(text, 0), shown.get(row.seq, ""))
 
 
 def searched_text(message: Message) -> str | None:
-    """Return what of a message may answer a search; None where it only asks for what was said before."""
+    """Return what of a message may answer a search; None if it only asks for what was said before."""
     calls = [call for call in message.calls if "said" not in holds(call.name)]
     if not calls and message.calls and not message.text.strip():
         return None
@@ -463,7 +463,7 @@ def searched_text(message: Message) -> str | None:
 
 
 def snippet(text: str, query: SearchQuery) -> str | None:
-    """Return the words around most of what is looked for, on one line; None where none of it stands there as such."""
+    """Return the words around most of what is looked for, on one line; None if none of it stands there as such."""
     looked = text[:MOST_CHARS]
     places = sorted(_places(looked, query))
     if not places:
@@ -520,7 +520,7 @@ def _densest(places: Sequence[tuple[int, str]]) -> int:
 
 
 if TYPE_CHECKING:
-    # What finds by a query, which is asked at a time in seconds since 1970, None where unknown.
+    # What finds by a query, which is asked at a time in seconds since 1970, None if unknown.
     Finds = Callable[[str, float | None], Iterator[tuple[StoredMessage, float]]]
 
 
@@ -534,10 +534,10 @@ class History:
     record of their own.
     """
 
-    def __init__(self, session: CoreSession, shelf: SessionContext, observer: Observer | None, found: Finds) -> None:
+    def __init__(self, session: CoreSession, context: SessionContext, observer: Observer | None, found: Finds) -> None:
         """Use `ContextEngine.history`; `found` yields the messages that answer a query, best first, with scores."""
         self._session = session
-        self._shelf = shelf
+        self._context = context
         self._observer = observer
         self._found = found
         # What calls of the tool were answered since the request last grew: those of one step share its room.
@@ -561,7 +561,7 @@ class History:
         room = self._session.room()
         free = self._free(room, as_tool=True)
         hits = self._hits(asked, words, room)
-        page = listed(asked, hits, self._shelf.renderer.meter, free, hints)
+        page = listed(asked, hits, self._context.renderer.meter, free, hints)
         if page is None:
             raise _no_room(free)
         return page
@@ -600,7 +600,7 @@ class History:
         return replace(page, recorded=row.seq)
 
     def free(self, beside: Cost = NOTHING) -> Cost:
-        """Return what an answer of a tool may cost now, `beside` what else is answered; 0 where none fits."""
+        """Return what an answer of a tool may cost now, `beside` what else is answered; 0 if none fits."""
         try:
             return self._free(self._session.room(), beside, as_tool=True)
         except BudgetError:
@@ -618,18 +618,18 @@ class History:
         self._told(events.RECALL_REQUESTED, f"{handle!a:.80}", room, NOTHING)
         run = self._run(handle, room.standing.messages)
         free = self._free(room, as_tool=as_tool)
-        page = PageMaker(self._shelf, run, now, hints).page(within(offset, 0, None, "offset"), free)
+        page = PageMaker(self._context, run, now, hints).page(within(offset, 0, None, "offset"), free)
         if page is None:
             raise _no_room(free)
         return room, page
 
     def _run(self, handle: str, messages: int) -> RecallRange:
-        return resolve(handle, messages, self._shelf.summaries, self._shelf.session_id)
+        return resolve(handle, messages, self._context.summaries, self._context.session_id)
 
     def _message(self, page: Page, room: Room) -> Message:
         """Return the record of a page in the form in which the newest message came."""
-        newest = self._shelf.read(room.standing.messages - 1, room.standing.messages - 1)[0]
-        codec = self._shelf.renderer.codecs[newest.codec]
+        newest = self._context.read(room.standing.messages - 1, room.standing.messages - 1)[0]
+        codec = self._context.renderer.codecs[newest.codec]
         payload = codec.encode(Part(Kind.RECALLED, "user", page.cost, text=page.text))
         return replace(codec.decode(payload), category=Category.RECALLED)
 
@@ -657,7 +657,7 @@ class History:
     def _hits(self, asked: SearchRequest, words: SearchQuery, room: Room) -> list[HistoryHit]:
         """Return the hits of a page, and one more where there is one."""
         found = self._found(asked.query, asked.now)
-        hits = hits_of(found, words, self._shelf.renderer.codecs.__getitem__, in_view(room.standing))
+        hits = hits_of(found, words, self._context.renderer.codecs.__getitem__, in_view(room.standing))
         return list(islice(hits, asked.offset, asked.offset + asked.limit + 1))
 
     def _told(self, name: str, cause: str, room: Room, cost: Cost) -> None:
@@ -687,5 +687,5 @@ def _no_room(free: Cost) -> BudgetError:
         budget=max(0, min(free)),
         unit="tokens",
         key="window.default or models.<name>.context_window",
-        detail="no room for what was said before: compact first, then ask again; the smallest page costs",
+        detail="no room for earlier messages: compact first, then ask again; the smallest page costs",
     )

@@ -218,7 +218,7 @@ STOP_WORDS = frozenset(
 )  # fmt: skip
 
 
-def telling(query: str) -> tuple[Word, ...]:
+def content_words(query: str) -> tuple[Word, ...]:
     """Return the words of a query without those that tell nothing; all of them where no other is there.
 
     Raises:
@@ -257,10 +257,10 @@ _ARGUMENTS = frozenset(("arguments", "input", "args"))  # what a tool is given: 
 
 def payload_terms(payload: str) -> set[str]:
     """Return the terms that a payload is found by."""
-    return terms("\n".join(said(payload)))
+    return terms("\n".join(payload_texts(payload)))
 
 
-def said(payload: str) -> list[str]:
+def payload_texts(payload: str) -> list[str]:
     """Return the strings that a message's payload says, in order: texts, names, and all that tools are given.
 
     The forms that squidbot knows need no codec for it, and others lose nothing but their structure. A payload that is
@@ -282,7 +282,7 @@ def _strings(root: object) -> Iterator[str]:
         if isinstance(value, dict):
             rest += reversed(list(_entries(value, given=given)))
         elif isinstance(value, list):
-            rest += ((each, given) for each in reversed(value))
+            rest += ((item, given) for item in reversed(value))
         elif isinstance(value, str):
             yield value
         elif given and type(value) in {int, float}:
@@ -379,7 +379,7 @@ def best(query: SearchQuery, postings: Postings, limit: int, after: SearchMatch 
     if limit <= 0:
         return []
     candidates = _candidates(query, postings)
-    ranked = (each for each in _ranked(candidates, postings) if after is None or _order(each) > _order(after))
+    ranked = (match for match in _ranked(candidates, postings) if after is None or _order(match) > _order(after))
     page = list(islice(_kept(query, postings, ranked), limit))
     if candidates.rest and len(page) < limit:
         others = _others(candidates.rest, postings, candidates.seqs, after)
@@ -390,49 +390,29 @@ def best(query: SearchQuery, postings: Postings, limit: int, after: SearchMatch 
 
 def _candidates(query: SearchQuery, postings: Postings) -> _Candidates:
     messages, required = postings.messages, list(query.required)
+
+    def newest(*words: Word) -> set[int]:
+        return set(postings.newest(list(words), messages, CANDIDATES))
+
     known = [_probe(required, word, postings) for word in query.words]
-    found = sorted(filter(_WordHits.is_found, known), key=lambda each: each.messages)
+    found = sorted(filter(_WordHits.is_found, known), key=lambda hits: hits.messages)
     drivers = _drivers(found)
     base = required or _any_of(drivers)
     if not base:
         return _Candidates(set(), [], [])
-    seqs = set(postings.newest(base, messages, CANDIDATES))
+    seqs = newest(*base)
     is_cut = len(seqs) == CANDIDATES
-    weights, whole = _weights(
-        known, _counted(found, len(drivers), messages), _CandidateBase(postings, required, base, is_cut)
-    )
+    counted = _counted(found, len(drivers), messages)
+    # The messages that have every word that counts, however old the driving word's newest ones are.
+    whole = newest(*required, *(hits.word for hits in counted)) if is_cut and len(counted) > 1 else set[int]()
+    weights = [(hits.weight(messages), set[int]()) for hits in known if not hits.is_found()]
+    for hits in counted:
+        is_known = hits.is_complete or base == [hits.word]
+        having = set(hits.hits) if is_known else newest(*base, hits.word)
+        weights.append((hits.weight(messages), whole | having))
     weights.append((float(bool(required)), seqs | whole))
     has_rest = is_cut or (not required and drivers != found)
     return _Candidates(seqs | whole, weights, (required or _any_of(found)) if has_rest else [])
-
-
-class _CandidateBase(NamedTuple):
-    """What the candidates are found by, the words they must have, and whether there are more than were taken."""
-
-    postings: Postings
-    required: list[Word]
-    base: list[Word]
-    is_cut: bool
-
-    def newest(self, words: Iterable[Word]) -> set[int]:
-        """Return the newest messages that have all of these words."""
-        return set(self.postings.newest(list(words), self.postings.messages, CANDIDATES))
-
-
-def _weights(
-    known: Sequence[_WordHits], counted: Sequence[_WordHits], base: _CandidateBase
-) -> tuple[list[tuple[float, set[int]]], set[int]]:
-    """Return what each word counts and which candidates have it, and the messages that have every word that counts."""
-    messages = base.postings.messages
-    whole = set[int]()
-    if base.is_cut and len(counted) > 1:
-        whole = base.newest((*base.required, *(each.word for each in counted)))
-    weights = [(each.weight(messages), set[int]()) for each in known if not each.is_found()]
-    for each in counted:
-        is_known = each.is_complete or base.base == [each.word]
-        having = set(each.hits) if is_known else base.newest((*base.base, each.word))
-        weights.append((each.weight(messages), whole | having))
-    return weights, whole
 
 
 def _probe(required: Sequence[Word], word: Word, postings: Postings) -> _WordHits:
@@ -446,24 +426,24 @@ def _drivers(found: Sequence[_WordHits]) -> list[_WordHits]:
     """Return the rarest word, and the next ones as long as all their messages are candidates."""
     drivers: list[_WordHits] = []
     total = 0.0
-    for each in found:
-        total += each.messages
+    for hits in found:
+        total += hits.messages
         if drivers and total > CANDIDATES:
             break
-        drivers.append(each)
+        drivers.append(hits)
     return drivers
 
 
 def _counted(found: Sequence[_WordHits], drivers: int, messages: int) -> list[_WordHits]:
     """Return the words that count: the drivers, and the rarest others unless they are common."""
     most = max(messages * COMMON_FRACTION, found[0].messages * TIMES_RARER) if found else 0.0
-    others = [each for each in found[drivers:] if each.is_complete or each.messages <= most]
+    others = [hits for hits in found[drivers:] if hits.is_complete or hits.messages <= most]
     return [*found[:drivers], *others[:CHECKED_WORDS]]
 
 
 def _any_of(known: Iterable[_WordHits]) -> list[Word]:
     """Return the one word that each of these is a form of; none for none."""
-    alternatives = tuple(alternative for each in known for alternative in each.word)
+    alternatives = tuple(alternative for hits in known for alternative in hits.word)
     return [alternatives] if alternatives else []
 
 
@@ -509,12 +489,12 @@ def _kept(query: SearchQuery, postings: Postings, found: Iterable[SearchMatch]) 
         return
     rest = iter(found)
     while some := list(islice(rest, READ_TEXTS)):
-        payloads = postings.payloads([each.seq for each in some])
+        payloads = postings.payloads([match.seq for match in some])
         yield from (each for each, payload in zip(some, payloads, strict=True) if _has_all(payload, query.phrases))
 
 
 def _has_all(payload: str, phrases: Sequence[tuple[str, ...]]) -> bool:
     if not all(may_have_phrase(payload, phrase) for phrase in phrases):
         return False
-    texts = said(payload)
+    texts = payload_texts(payload)
     return all(any(has_phrase(text, phrase) for text in texts) for phrase in phrases)

@@ -66,9 +66,9 @@ class Fit(NamedTuple):
 
     Attributes:
         window_tokens: None: none fits.
-        bound_by: what keeps it from being larger; `None` where none fits.
+        bound_by: what keeps it from being larger; `None` if none fits.
         sizing: with that window; where none fits, with the smallest.
-        reason: why none fits, in a sentence with numbers; "" where one does.
+        reason: why none fits, in a sentence with numbers; "" if one does.
         n_gpu_layers: where none fits, the most layers on GPUs with which the smallest window fits; `None`: not even
             with none, or there is no GPU.
     """
@@ -225,7 +225,7 @@ def _fit(case: _Case) -> Fit:
 
 
 def _search(case: _Case) -> tuple[int, Sizing] | None:
-    """Return the largest window of a case; None where nothing fits, or llama.cpp would not load it so."""
+    """Return the largest window of a case; None if nothing fits, or llama.cpp would not load it so."""
     try:
         measured = case.measured()
     except ConfigError:

@@ -40,7 +40,7 @@ class Header:
     Attributes:
         metadata: by full key, such as "general.architecture" or "llama.block_count".
         tensors: in the order of the file, those of further parts behind.
-        file_bytes: of all parts together; 0 where unknown.
+        file_bytes: of all parts together; 0 if unknown.
         parts: how many files the model is in.
     """
 
@@ -62,7 +62,7 @@ class Header:
         """
         name = self.metadata.get("general.architecture")
         if not isinstance(name, str) or not name:
-            raise ModelFileError("general.architecture is missing; this is no model that llama.cpp loads")
+            raise ModelFileError("general.architecture is missing; llama.cpp cannot load this file")
         return name
 
     def tensor(self, name: str) -> Tensor | None:
@@ -70,7 +70,7 @@ class Header:
         return self._by_name.get(name)
 
     def value(self, key: str) -> Value | None:
-        """Return the value of "<architecture>.<key>", or None where the file has none."""
+        """Return the value of "<architecture>.<key>", or None if the file has none."""
         return self.metadata.get(f"{self.architecture}.{key}")
 
     def number(self, key: str, default: int | None = None) -> int:
@@ -157,7 +157,7 @@ _IDS = {kind.name: number for number, kind in TENSOR_TYPES.items()}
 
 
 def type_id(name: str) -> int:
-    """Return the id of a type by its name, such as "q4_K"; KeyError where there is none."""
+    """Return the id of a type by its name, such as "q4_K"; KeyError if there is none."""
     return _IDS[name]
 
 
@@ -169,10 +169,12 @@ def row_bytes(type_id: int, elements: int) -> int:
     """
     kind = TENSOR_TYPES.get(type_id)
     if kind is None:
-        raise ModelFileError(f"tensor type {type_id} is unknown here: given up by llama.cpp, or newer than this")
+        raise ModelFileError(f"unknown tensor type {type_id}: removed from llama.cpp, or newer than this squidbot")
     blocks, rest = divmod(elements, kind.block)
     if rest:
-        raise ModelFileError(f"a row of {elements} elements is no whole number of {kind.name} blocks of {kind.block}")
+        raise ModelFileError(
+            f"a row of {elements} elements is not a whole number of {kind.name} blocks of {kind.block}"
+        )
     return blocks * kind.block_bytes
 
 
@@ -291,7 +293,7 @@ KNOWN = PLAIN | NO_CACHE | RECURRENT | frozenset(SLIDING)
 
 
 def windows(header: Header, layers: int) -> tuple[int, ...]:
-    """Return the sliding window of each layer in tokens; 0 where it sees everything.
+    """Return the sliding window of each layer in tokens; 0 if it sees everything.
 
     Raises:
         ModelFileError: a key that the architecture needs is missing or no number.
@@ -451,14 +453,14 @@ class Definition(NamedTuple):
 
     Attributes:
         alias: its name in the settings.
-        path: its file, absolute, of several parts the first; "" where a server has it.
+        path: its file, absolute, of several parts the first; "" if a server has it.
         loading: how; `n_ctx` is always set.
-        model: its name on the server; "" where it is a file.
+        model: its name on the server; "" if it is a file.
         url: its server's; "" for the adapter's usual one.
         api: which API of its server to use; "" for the adapter's usual one.
         key_env: the variable of the environment that holds the server's key; "" for the adapter's usual one.
         options: go into each request as they are.
-        max_output_tokens: the longest answer; None where unknown.
+        max_output_tokens: the longest answer; None if unknown.
         checked: whether its file is known to load like this; if not, a runtime may abort the process.
     """
 
@@ -475,7 +477,7 @@ class Definition(NamedTuple):
 
 
 class Served(NamedTuple):
-    """What a runtime really set up, as it reports; `None` where it does not.
+    """What a runtime really set up, as it reports; `None` if it does not.
 
     Attributes:
         window_tokens: of one sequence.

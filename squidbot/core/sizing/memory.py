@@ -54,7 +54,7 @@ class DeviceMemory(NamedTuple):
         compute: the compute buffer.
         extra_bytes: further files, such as a vision projector.
         margin_bytes: what has to stay free.
-        free_bytes: before anything is loaded; `None` where unknown, which counts as enough.
+        free_bytes: before anything is loaded; `None` if unknown, which counts as enough.
         shared: whether `free_bytes` is what GPUs that share main memory leave of it.
     """
 
@@ -79,7 +79,7 @@ class DeviceMemory(NamedTuple):
 
     @property
     def left_bytes(self) -> int | None:
-        """What stays free above the margin; negative if it does not fit; `None` where unknown."""
+        """What stays free above the margin; negative if it does not fit; `None` if unknown."""
         return None if self.free_bytes is None else self.free_bytes - self.total_bytes - self.margin_bytes
 
     @property
@@ -95,7 +95,7 @@ class Sizing:
     Attributes:
         architecture: llama.cpp's name for it.
         blocks: the file's layers, without the output.
-        trained_tokens: the window it was trained with; 0 where the file does not say.
+        trained_tokens: the window it was trained with; 0 if the file does not say.
         loading: how it is loaded.
         context: what llama.cpp makes of `loading`; `context.n_seq` is the window.
         devices: in the order of the cards, main memory last.
@@ -488,7 +488,7 @@ class Shape(NamedTuple):
         key_length, value_length: the largest of one head; of MLA the cached latent, and its part that serves as value.
         value_width: V of one token in the widest layer, cached or not; 0 of MLA.
         query_length: of MLA, what the queries of one head pass through on the way, together; 0: no MLA.
-        ffn, expert_ffn, shared_ffn: the widest of any block; 0 where there is none.
+        ffn, expert_ffn, shared_ffn: the widest of any block; 0 if there is none.
         experts_used: for one token.
         fused: whether queries, keys and values come from one tensor.
         slides: whether any layer slides.
@@ -537,10 +537,10 @@ class ComputeBuffer(NamedTuple):
     """The compute buffer of one device, in bytes.
 
     Attributes:
-        closed_bytes: by the closed form; 0 where unknown.
+        closed_bytes: by the closed form; 0 if unknown.
         guard_bytes: added so that the sum is never too small.
         kind: how far to trust it.
-        reason: why it is wide or unknown, in a sentence; "" where guarded.
+        reason: why it is wide or unknown, in a sentence; "" if guarded.
     """
 
     closed_bytes: int
@@ -595,7 +595,7 @@ def shape_of(header: Header, layers: Sequence[Layer]) -> Shape:
 
 
 def _widest(header: Header, name: str) -> int:
-    """Return the largest first dimension of the blocks' tensors of that name; 0 where there are none."""
+    """Return the largest first dimension of the blocks' tensors of that name; 0 if there are none."""
     found = (tensor for tensor in header.tensors if tensor.name.endswith(name) and tensor.name.startswith("blk."))
     return max((tensor.shape[0] for tensor in found if tensor.name.split(".", 2)[2] == name), default=0)
 
@@ -622,7 +622,7 @@ class ComputeTerms:
         self.f16_copies = 2 * self.cells * shape.kv_heads * (keys + values) * context.streams if self.flash else 0
 
     def attention(self, copies: int) -> int:
-        """Return what is held while a layer attends; `copies` is the cache as f16, 0 where none is made."""
+        """Return what is held while a layer attends; `copies` is the cache as f16, 0 if none is made."""
         shape = self.shape
         scores = 4 * self.tokens * self.cells * shape.heads
         if shape.query_length:
@@ -699,21 +699,15 @@ def _trust(terms: ComputeTerms, role: DeviceRole) -> tuple[ComputeKind, str]:
     """Return how exact a compute buffer is, and why it is no better."""
     name = terms.shape.architecture
     if name in UNKNOWN:
-        return "unknown", f"the compute buffer of {name!r} can't be said from the header: use --verify"
+        return "unknown", f"cannot derive the compute buffer of {name!r} from the header: use --verify"
     if role.partial and not terms.flash:
-        return (
-            "unknown",
-            "with layers in main memory the compute buffer is known only with flash attention: turn it on",
-        )
+        return "unknown", "with layers in main memory the compute buffer is known only with flash attention: turn it on"
     if name in WIDE:
         return "wide", f"the compute buffer of {name!r} is known only roughly"
     if role.kind not in _MEASURED:
         return "wide", f"compute buffers on {role.kind} are known only roughly"
     if role.partial and role.devices > 1:
-        return (
-            "wide",
-            "compute buffers are known only roughly where several devices and main memory share the layers",
-        )
+        return "wide", "compute buffers are known only roughly when several devices and main memory share the layers"
     return "guarded", ""
 
 
@@ -989,7 +983,7 @@ class ModelLayout(NamedTuple):
         tensors: those of each layer.
         blocks: all of the file; the output counts as one more behind them.
         shape: what the compute buffer depends on.
-        trained_tokens: the window it was trained with; 0 where the file does not say.
+        trained_tokens: the window it was trained with; 0 if the file does not say.
         output_bytes: the matrix that makes logits.
     """
 

@@ -52,7 +52,7 @@ def level(used_bytes: int, total_bytes: int) -> Level:
 def fullness(device: Device) -> str:
     """Return how full a device is: its number and the name of its level."""
     if device.free_bytes is None:
-        return f"device {device.number} does not tell"
+        return f"device {device.number} does not report free memory"
     return f"device {device.number} {_level_of(device, device.free_bytes).name}"
 
 

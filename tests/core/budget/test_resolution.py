@@ -76,10 +76,12 @@ def test_window_says_how_it_came_about() -> None:
         sized_tokens=71680, sized_reason="71,680 fit in 15.1 GiB", native_tokens=40960, sizing="one_tier_below"
     )
     assert resolve(known) == ResolvedWindow(
-        32768, "tier", ("71,680 fit in 15.1 GiB", "cut to 40,960: native limit of the model", "one tier below: 32,768")
+        32768,
+        "tier",
+        ("71,680 fit in 15.1 GiB", "limited to 40,960: native limit of the model", "one tier below: 32,768"),
     )
     unknown = resolve(WindowSources(sized_reason="no device found"))
-    assert unknown.steps == ("no device found", "32,768 where nothing is known")
+    assert unknown.steps == ("no device found", "32,768 by default")
 
 
 KNOWN = st.builds(

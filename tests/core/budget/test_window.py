@@ -176,7 +176,7 @@ def test_parse_tokens_reads_decimal_and_binary_units(text: str, tokens: int) -> 
 )
 def test_parse_tokens_refuses_every_other_text(text: str) -> None:
     """What could mean two things, or nothing, is refused with the forms that are understood."""
-    with pytest.raises(ConfigError, match="is not a number of tokens; write a number above 0"):
+    with pytest.raises(ConfigError, match="is not a number of tokens; write 32000, 32k"):
         parse_tokens(text)
 
 

@@ -62,9 +62,9 @@ def test_strange_id_is_refused_with_what_ids_look_like(text: str) -> None:
 
 def test_message_that_is_not_there_yet_is_refused_with_those_that_are() -> None:
     """So that the next try is right."""
-    with pytest.raises(RecallError, match="m10 is not recorded: there are m0 to m9"):
+    with pytest.raises(RecallError, match="m10 is not recorded: the session has m0 to m9"):
         run_of("m10-m12")
-    with pytest.raises(RecallError, match="nothing is recorded yet"):
+    with pytest.raises(RecallError, match="the session is empty"):
         run_of("m0", messages=0)
 
 

@@ -252,7 +252,7 @@ def test_invented_name_path_or_number_is_not_kept(answer: str) -> None:
     """And the error says which."""
     with pytest.raises(LLMError) as caught:
         check_answer(answer, SOURCE)
-    assert str(caught.value) == f"unusable: the answer writes {INVENTED[answer]}, which its source does not"
+    assert str(caught.value) == f"unusable: the answer has {INVENTED[answer]}, which its source does not"
 
 
 def test_capitalised_words_are_no_names_where_every_noun_is_written_so() -> None:

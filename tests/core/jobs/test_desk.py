@@ -121,7 +121,7 @@ def test_mode_is_part_of_what_is_asked() -> None:
     desk_of(store).run(writer())
     debugging = desk_of(store, jobs=SummarySettings(mode="debugger"))
     assert {job.mode for job in debugging.due()} == {"debugger"}
-    with pytest.raises(ConfigError, match="unknown mode 'dreamer'"):
+    with pytest.raises(ConfigError, match="unknown summary mode 'dreamer'"):
         desk_of(store, jobs=SummarySettings(mode="dreamer"))
 
 
@@ -423,7 +423,7 @@ def test_summary_of_what_is_forgotten_meanwhile_is_not_kept() -> None:
             store.act = forget
         (done,) = desk.run(writer(answer), limit=1)
         assert done.summary is None
-        assert done.why == "unusable: its messages were forgotten meanwhile"
+        assert done.why == "unusable: its messages have been forgotten"
         assert made_by_model(store) == []
 
 
@@ -492,7 +492,7 @@ def test_job_whose_messages_were_forgotten_is_not_asked_for() -> None:
 
     model = ScriptedLLM(answer)
     done = desk_of(store).run(ModelSummarizer(model), limit=2)
-    assert [one.why for one in done] == ["", "unusable: its messages are no longer what they were"]
+    assert [one.why for one in done] == ["", "unusable: its messages have changed"]
     assert len(model.prompts) == 1
 
 

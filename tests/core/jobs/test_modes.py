@@ -40,7 +40,7 @@ def test_mode_of_the_user_s_own_keeps_what_its_text_says() -> None:
     assert {job.mode for job in jobs} == {"reviewer"}
     assert f"Keep above all: {KEEPS['reviewer']}.\n" in prompt(jobs[0], "said", 100, KEEPS)
     assert {job.mode for job in desk_of(store).due(reason="request")} == {"developer"}
-    with pytest.raises(ConfigError, match="unknown mode 'debugger' of summaries; known: developer, reviewer"):
+    with pytest.raises(ConfigError, match="unknown summary mode 'debugger'; known: developer, reviewer"):
         desk_of(store, jobs=SummarySettings(mode="debugger", keeps=KEEPS))
 
 

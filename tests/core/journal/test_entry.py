@@ -74,22 +74,22 @@ def test_time_of_others_is_read_in_any_zone(stamp: str, time: int) -> None:
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("", "not JSON"),
-        (DOCUMENTED[:-1], "cut off"),
-        ("[" * 100_000, "not JSON"),
+        ("", "invalid JSON"),
+        (DOCUMENTED[:-1], "truncated"),
+        ("[" * 100_000, "invalid JSON"),
         ("[]", "not a JSON object"),
-        ("{}", "timestamp must be a text"),
-        ('{"timestamp": "2026-01-27T12:34:56Z"}', "summary must be a text"),
+        ("{}", "timestamp must be a string"),
+        ('{"timestamp": "2026-01-27T12:34:56Z"}', "summary must be a string"),
         ('{"timestamp": "yesterday", "summary": "x"}', "'yesterday' is not a time"),
         ('{"timestamp": "0001-01-01T00:00:00+14:00", "summary": "x"}', "is not a time|1970"),
-        ('{"timestamp": "1969-12-31T23:59:59Z", "summary": "x"}', "1970 to 9999"),
-        ('{"timestamp": 7, "summary": "x"}', "timestamp must be a text"),
-        (DOCUMENTED.replace('"run_7"', "7"), "run_id must be a text"),
-        (DOCUMENTED.replace('["SQLite"]', '"SQLite"'), "decisions must be a list of texts"),
-        (DOCUMENTED.replace('["SQLite"]', "[1]"), "decisions must be a list of texts"),
-        (DOCUMENTED.replace("12345", "-1"), "must be a number of tokens"),
-        (DOCUMENTED.replace("12345", "true"), "must be a number of tokens"),
-        (DOCUMENTED.replace("12345", "1.5"), "must be a number of tokens"),
+        ('{"timestamp": "1969-12-31T23:59:59Z", "summary": "x"}', "seconds since 1970"),
+        ('{"timestamp": 7, "summary": "x"}', "timestamp must be a string"),
+        (DOCUMENTED.replace('"run_7"', "7"), "run_id must be a string"),
+        (DOCUMENTED.replace('["SQLite"]', '"SQLite"'), "decisions must be a list of strings"),
+        (DOCUMENTED.replace('["SQLite"]', "[1]"), "decisions must be a list of strings"),
+        (DOCUMENTED.replace("12345", "-1"), "must be a whole number or None"),
+        (DOCUMENTED.replace("12345", "true"), "must be a whole number or None"),
+        (DOCUMENTED.replace("12345", "1.5"), "must be a whole number or None"),
     ],
 )
 def test_line_that_is_no_entry_is_refused_with_the_reason(line: str, why: str) -> None:
@@ -119,11 +119,11 @@ def test_keys_that_nobody_knows_are_passed_over() -> None:
         ({"time": math.inf}, "not inf"),
         ({"time": "now"}, "not 'now'"),
         ({"time": True}, "not True"),
-        ({"summary": 7}, "summary must be a text"),
-        ({"agent_id": None}, "agent_id must be a text"),
-        ({"decisions": "one"}, "decisions must be a list of texts"),
-        ({"files_touched": [1]}, "files_touched must be a list of texts"),
-        ({"tags": None}, "tags must be a list of texts"),
+        ({"summary": 7}, "summary must be a string"),
+        ({"agent_id": None}, "agent_id must be a string"),
+        ({"decisions": "one"}, "decisions must be a list of strings"),
+        ({"files_touched": [1]}, "files_touched must be a list of strings"),
+        ({"tags": None}, "tags must be a list of strings"),
         ({"total_tokens": -1}, "not -1"),
         ({"total_tokens": 1.5}, "not 1.5"),
         ({"total_tokens": True}, "not True"),
@@ -149,7 +149,7 @@ def test_day_changes_at_midnight_in_utc() -> None:
     assert JournalEntry(86_400, "x").day == "1970-01-02"
     assert valid_day("2028-02-29") == "2028-02-29"
     for text in ("2026-02-29", "20260227", "2026-W05-1", "../x", "", "2026-01-27 "):
-        with pytest.raises(NotFoundError, match="is no day"):
+        with pytest.raises(NotFoundError, match="is not a day"):
             valid_day(text)
 
 

@@ -101,5 +101,5 @@ def test_model_reads_the_newest_messages_without_secrets() -> None:
 @pytest.mark.parametrize("answer", ["", "no", "[]", '{"summary": ""}', '{"summary": 1}', '{"a": ' * 9_000])
 def test_answer_that_is_no_entry_is_refused(answer: str) -> None:
     """Nothing of it becomes content."""
-    with pytest.raises(LLMError, match="model answered no"):
+    with pytest.raises(LLMError, match="model did not return a"):
         by_model(JournalSpan([said("user", "hi")]), ABOUT, Model(answer), str)

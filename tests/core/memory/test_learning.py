@@ -16,9 +16,10 @@ from squidbot.core import events
 from squidbot.core.errors import ConfigError, LLMError, StoreError
 from squidbot.core.memories import Mark, Memory, Scope, Source, View
 from squidbot.core.memory import learning
-from squidbot.core.memory.learning import MODEL, RULES, Backoff, FactReader, ModelReader, UnreadMessages
+from squidbot.core.memory.learning import MODEL, RULES, FactReader, ModelReader, UnreadMessages
 from squidbot.core.messages import Category
 from squidbot.core.redaction import Redactor
+from squidbot.core.summaries import Backoff
 from squidbot.core.transcript.scopes import SCOPE, ScopeChange
 from squidbot.testing import made_message
 from squidbot.testing.memories import ISOLATIONS

@@ -189,7 +189,7 @@ def test_vectors_of_another_model_are_not_used_and_dropped_when_the_new_are_comp
     assert new.store.embed()
     assert new.inner.models() == {"newer": DIMENSIONS}
     assert new.found("puppy")[0] == DOG.text
-    assert "those of 'subjects' are dropped" in new.told[-1]
+    assert "dropped those of 'subjects'" in new.told[-1]
 
 
 def test_vectors_of_other_dimensions_under_the_same_name_are_dropped() -> None:
@@ -210,7 +210,7 @@ def test_two_embedders_on_one_store_are_told_of_when_one_drops_the_others_vector
     other = Kept(one.inner, Subjects("other"))
     other.store.embed()
     one.store.add(made(1))
-    with pytest.raises(ConfigError, match=r"another process keeps vectors of 'other'"):
+    with pytest.raises(ConfigError, match=r"another process stores vectors of 'other'"):
         one.store.embed()
     assert one.inner.models() == {"other": DIMENSIONS}
     assert one.store.reembed()
@@ -250,7 +250,7 @@ def test_words_alone_are_searched_when_there_is_no_embedder() -> None:
     kept.embedder.fails = lambda _: LLMError("unreachable", "no server")
     assert kept.found("beagle") == [DOG.text]
     assert kept.found("beagle") == [DOG.text]
-    assert kept.told == ["words alone are searched: unreachable: no server"]
+    assert kept.told == ["searching words only: unreachable: no server"]
     assert kept.store.fault == "unreachable: no server"
     kept.embedder.fails = lambda _: None
     assert kept.found("puppy") == [DOG.text]

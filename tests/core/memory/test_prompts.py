@@ -63,9 +63,9 @@ def test_fact_with_evidence_is_taken() -> None:
 @pytest.mark.parametrize(
     ("changed", "why"),
     [
-        ({"source": "m99"}, "no message of the exchange"),
-        ({"source": "12"}, "no message of the exchange"),
-        ({"source": "m12-m13"}, "no message of the exchange"),
+        ({"source": "m99"}, "not a message of the exchange"),
+        ({"source": "12"}, "not a message of the exchange"),
+        ({"source": "m12-m13"}, "not a message of the exchange"),
         ({"quote": "I row every Monday"}, "does not stand in m12"),
         ({"quote": "row"}, "too short"),
         ({"quote": "row " * 200}, "too long"),

@@ -157,7 +157,7 @@ def test_part_is_spelled_so_that_no_other_is_spelled_alike() -> None:
 @pytest.mark.parametrize("session_id", ["", "s" * 1025])
 def test_id_that_no_session_has_is_refused_as_ever(session_id: str) -> None:
     """C6: a part behind it makes it no better."""
-    with engine_of("model") as engine, pytest.raises(ArgumentError, match="session_id is"):
+    with engine_of("model") as engine, pytest.raises(ArgumentError, match="session_id must be"):
         engine.session(session_id, model=QWEN).record("hello", "hi")
 
 

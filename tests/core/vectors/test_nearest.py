@@ -168,7 +168,7 @@ def test_truth_that_contradicts_itself_is_an_error_that_says_what_to_do() -> Non
     """It is not searched as if it were whole."""
     truth = Torn("m", DIMENSIONS)
     truth.put(made_memory("1", ANN), _vector(1))
-    with pytest.raises(DamagedStoreError, match="drop them, and let them be made again"):
+    with pytest.raises(DamagedStoreError, match="do not match their stamp"):
         VectorSearch(ExactIndex("m", DIMENSIONS), truth).refresh()
 
 

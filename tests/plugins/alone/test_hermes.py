@@ -218,7 +218,7 @@ def test_requests_of_responses_are_left_alone(tmp_path: Path) -> None:
     ("told", "why"),
     [
         ({"stor": "x"}, "squidbot.stor is unknown"),
-        ({"budget": -1}, "budget = -1"),
+        ({"budget": -1}, "budget must be"),
         ({"store": "x.db", "settings": "squidbot.toml"}, "a store and a file of settings"),
     ],
 )
