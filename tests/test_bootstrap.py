@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.events import Event
     from squidbot.core.ports import TokenCounter
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
     from squidbot.hookspecs import Register
 
 
@@ -32,7 +32,7 @@ class Listener:
 
     def __init__(self) -> None:
         self.events: list[Event] = []
-        self.requests: list[Assembly] = []
+        self.requests: list[CoreAssembly] = []
 
     @squidbot.hookimpl
     def on_event(self, event: Event) -> None:
@@ -40,7 +40,7 @@ class Listener:
         self.events.append(event)
 
     @squidbot.hookimpl
-    def assembled(self, assembly: Assembly) -> None:
+    def assembled(self, assembly: CoreAssembly) -> None:
         """Keep the request."""
         self.requests.append(assembly)
 

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from squidbot.core.recall.history import HistoryHit
     from squidbot.core.transcript.goals import Goals
     from squidbot.core.transcript.snapshots import Snapshot
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 __all__ = ["session"]
 
@@ -344,7 +344,7 @@ def _part_json(part: Part, payload: str) -> dict[str, object]:
     }
 
 
-def _put_request(out: Printer, made: Assembly, which: str, outside: int, *, whole: bool) -> None:
+def _put_request(out: Printer, made: CoreAssembly, which: str, outside: int, *, whole: bool) -> None:
     cost = f"{made.cost.bound:,} of {made.limit.bound:,} tokens (bounds)"
     out.heading(f"{made.session_id}: {which}: {count(len(made.parts), 'part')}, {cost}")
     if outside:

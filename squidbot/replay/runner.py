@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from squidbot.core.plan import PlanRecord
     from squidbot.hookspecs import Store
     from squidbot.replay.dump import Dump
-    from squidbot.replay.recording import TextBlock
+    from squidbot.replay.recording import RequestBlock
     from squidbot.replay.terms import Terms
     from squidbot.wiring.turnlog import SessionLog
 
@@ -63,7 +63,7 @@ class ReplayCall:
     seconds: float
     bound_tokens: int = 0
     limit_tokens: int = 0
-    blocks: tuple[TextBlock, ...] | None = None
+    blocks: tuple[RequestBlock, ...] | None = None
     plan: PlanRecord | None = None
     error: BudgetError | InvalidRequestError | None = None
 

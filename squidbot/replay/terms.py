@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import TokenCounter
     from squidbot.core.prompts import SystemPrompt
     from squidbot.core.settings import HistorySettings
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
     from squidbot.hookspecs import Register, Store
 
 Unit = Literal["words", "tokens"]
@@ -108,7 +108,7 @@ class ReplayedSession(NamedTuple):
     """
 
     record: Callable[[Message, Usage | None], tuple[StoredMessage, ...]]
-    assemble: Callable[[], Assembly]
+    assemble: Callable[[], CoreAssembly]
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Observer
     from squidbot.core.tokens.counters import Meter
     from squidbot.core.transcript.documents import SessionDocuments
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 
 # A file's text, read safely: below a folder, of a size, and text at all.
@@ -421,7 +421,7 @@ class CapPolicy:
 
     def assemble(
         self, session: CoreSession, incoming: Sequence[Message], inputs: Inputs, observer: Observer
-    ) -> Assembly:
+    ) -> CoreAssembly:
         """Return the request within the caps, or the nearest to them that holds what must be sent, and tell so.
 
         Raises:
@@ -467,7 +467,7 @@ class CapPolicy:
     def _count(self, text: str) -> int:
         return self.meter.text(text).estimate
 
-    def _tell(self, assembly: Assembly, inputs: Inputs, observer: Observer, *, emptied: bool) -> None:
+    def _tell(self, assembly: CoreAssembly, inputs: Inputs, observer: Observer, *, emptied: bool) -> None:
         """Tell what is above the caps at a new turn, and how they were met, each way once."""
         fallbacks = [cause for cause in self._fallbacks(emptied=emptied) if cause not in self.told]
         self.told.update(fallbacks)
@@ -480,7 +480,7 @@ class CapPolicy:
             event = Event(name, assembly.session_id, cause, window.window_id, -1, *costs, model=window.model)
             observer.notify(event)
 
-    def _overrun(self, assembly: Assembly, inputs: Inputs) -> str | None:
+    def _overrun(self, assembly: CoreAssembly, inputs: Inputs) -> str | None:
         standing, caps = assembly.standing, self.caps
         if not standing.at_turn:
             return None

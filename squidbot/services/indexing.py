@@ -21,7 +21,7 @@ from squidbot.core.memory.chunks import (
     OUTDATED,
     RULES,
     DocumentCard,
-    Exchange,
+    IndexUpdate,
     chunks_of,
     entries,
     exchange,
@@ -360,7 +360,7 @@ class _Indexer:
         self._paths = paths
         self._dry_run = dry_run
         self._report = IndexReport()
-        self._pending: list[Exchange] = []
+        self._pending: list[IndexUpdate] = []
         self.written: list[FileChange] = []
         self._began = time.time()
         self._gone: dict[str, list[Memory]] = {}
@@ -448,7 +448,7 @@ class _Indexer:
         self._report.unchanged += 1
         if stamp != known.stamp:
             card = replace(known, stamp=stamp).memory(self._scope)
-            self._add(Exchange(tuple(one.memory_id for one in old), (card,)))
+            self._add(IndexUpdate(tuple(one.memory_id for one in old), (card,)))
 
     def _stamp(self, state: os.stat_result) -> str:
         """Return what shows that a file has not changed; "" if it may change without showing it."""
@@ -509,7 +509,7 @@ class _Indexer:
         if new and any(name in new and len(found) > 1 for name, found in self._cards().items()):
             raise _OvertakenError
 
-    def _add(self, exchanged: Exchange) -> None:
+    def _add(self, exchanged: IndexUpdate) -> None:
         self._pending.append(exchanged)
         if sum(len(each.gone) + len(each.memories) for each in self._pending) >= BATCH_CHUNKS:
             self._exchange()

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Summarizer
     from squidbot.core.tokens.counters import Meter
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
     # The name of an extension, and a hook of it that takes its arguments by name.
     Implementation = tuple[str, Callable[[Mapping[str, object]], object]]
@@ -421,7 +421,7 @@ class Relay:
     def __init__(
         self,
         on_event: Sequence[tuple[str, Callable[[Event], object]]] = (),
-        assembled: Sequence[tuple[str, Callable[[Assembly], object]]] = (),
+        assembled: Sequence[tuple[str, Callable[[CoreAssembly], object]]] = (),
     ) -> None:
         self._on_event, self._on_assembled = tuple(on_event), tuple(assembled)
 
@@ -437,7 +437,7 @@ class Relay:
             except Exception as error:  # noqa: BLE001  # listeners never fail a turn; it is logged and reported
                 self._report(name, event, error)
 
-    def assembled(self, assembly: Assembly) -> None:
+    def assembled(self, assembly: CoreAssembly) -> None:
         """Pass a finished request to all listeners. Never raises an Exception."""
         for name, listen in self._on_assembled:
             try:

@@ -29,7 +29,7 @@ from squidbot.replay.terms import Terms, open_counter, terms_for
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 Message = dict[str, object]
 BENCH = Path(__file__).parents[3] / "shared" / "bench" / "score.py"
@@ -225,7 +225,7 @@ def test_failed_attempt_leaves_no_plan_behind(tmp_path: Path, monkeypatch: pytes
     """A request that fails after its event was chosen changes nothing: the next call makes the event."""
     failed: list[str] = []
 
-    def fails_once(*given: object) -> Assembly:
+    def fails_once(*given: object) -> CoreAssembly:
         event = given[-1]
         if isinstance(event, PlanRecord) and not failed:
             failed.append(event.cause)
@@ -245,7 +245,7 @@ def test_break_without_an_event_is_told(tmp_path: Path, monkeypatch: pytest.Monk
     """Were the engine to change a request without saying so, the outcome would name the calls."""
     assemble = session.CoreSession.assemble
 
-    def silent(self: session.CoreSession, *given: object) -> Assembly:
+    def silent(self: session.CoreSession, *given: object) -> CoreAssembly:
         return replace(assemble(self, *given), event=None)  # type: ignore[arg-type]  # passed on as they came
 
     monkeypatch.setattr(session.CoreSession, "assemble", silent)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from squidbot.codecs.transcripts import Conversation
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 
 def recorded(folder: Path, *, billed: bool = True, turns: int = 60) -> Conversation:
@@ -41,7 +41,7 @@ def recorded(folder: Path, *, billed: bool = True, turns: int = 60) -> Conversat
     return read_transcripts(str(path))[0]
 
 
-def sent(conversation: Conversation, how: str, window: int) -> list[tuple[Assembly, int]]:
+def sent(conversation: Conversation, how: str, window: int) -> list[tuple[CoreAssembly, int]]:
     """Return each request and what it cost by the recording."""
     terms = terms_for(window, None, "balanced", builtin_counter("classes"), "tokens")
     reader, store, made = Reader(conversation, CODECS), InMemoryStore(), []

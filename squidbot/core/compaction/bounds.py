@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Certificate
     from squidbot.core.settings import HistorySettings
     from squidbot.core.tokens.calibration import UsageCalibration
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 
 # Of a limit for which a change came out too large more than once, one part in so many is taken each time beside that.
@@ -85,7 +85,7 @@ def limits_by_bills(
     return Limits(Cost(added, extends), Cost(min(added, anew), changes))
 
 
-def added_by(assembly: Assembly, before: LastRequest, left: LastRequest) -> RequestGrowth:
+def added_by(assembly: CoreAssembly, before: LastRequest, left: LastRequest) -> RequestGrowth:
     """Return what a request has behind the one before it, which `before` is of; `left` is what it leaves itself."""
     outside_tokens = 0 if (before.system, before.tools) == (left.system, left.tools) else left.outside.bound
     behind = _is_behind(assembly, before, left)
@@ -101,7 +101,7 @@ def _is_answer(part: Part) -> bool:
     return part.role == "assistant" and part.payload is not None
 
 
-def _is_behind(assembly: Assembly, before: LastRequest, left: LastRequest) -> bool:
+def _is_behind(assembly: CoreAssembly, before: LastRequest, left: LastRequest) -> bool:
     same = (before.window_id, before.plan_id, before.system, before.tools)
     if (
         not before.known
@@ -163,8 +163,8 @@ def _most_of(part: Part) -> int:
 
 
 def certain(
-    left: LastRequest, assembly: Assembly, before: LastRequest, own: Certificate
-) -> tuple[LastRequest, Assembly]:
+    left: LastRequest, assembly: CoreAssembly, before: LastRequest, own: Certificate
+) -> tuple[LastRequest, CoreAssembly]:
     """Return what a request leaves, and the request, both with what it costs at most where reports tell.
 
     What it leaves says what it has behind the request before, too; `own` is the certificate of the counter.
@@ -178,7 +178,7 @@ def certain(
     return left._replace(certified=tokens, certificate=certificate), signed
 
 
-def certified(assembly: Assembly, before: LastRequest, added: RequestGrowth, own: Certificate) -> Certified:
+def certified(assembly: CoreAssembly, before: LastRequest, added: RequestGrowth, own: Certificate) -> Certified:
     """Return the smallest bound of a request that holds; `own` is the certificate of the counter.
 
     `before` is what the request before it left, `added` what it has behind that one.
@@ -198,7 +198,7 @@ def _answers(parts: Iterable[Part]) -> int:
     return sum(part.cost.bound for part in parts if _is_answer(part))
 
 
-def _by_runs(assembly: Assembly, bills: UsageCalibration, added: RequestGrowth) -> int:
+def _by_runs(assembly: CoreAssembly, bills: UsageCalibration, added: RequestGrowth) -> int:
     """Return the bound of a request whose tail was billed before, as far as it was."""
     run = _billed(assembly.standing.tail.parts, bills)
     system = [part for part in assembly.parts if part.kind is Kind.SYSTEM and part.payload is None]

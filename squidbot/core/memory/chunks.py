@@ -257,7 +257,7 @@ class DocumentCard:
         )
 
 
-class Exchange(NamedTuple):
+class IndexUpdate(NamedTuple):
     """The ids that go and the memories that come; among them how many new and old chunks."""
 
     gone: tuple[str, ...]
@@ -303,7 +303,7 @@ def ids_of(chunks: Iterable[Chunk], path: str, scope: Scope) -> list[str]:
 
 def exchange(
     card: DocumentCard, scope: Scope, memories: Sequence[Memory], old: Iterable[Memory], there: Iterable[Memory]
-) -> Exchange:
+) -> IndexUpdate:
     """Return the exchange that makes a file's chunks those `memories`, and its card that one.
 
     `old` are the cards that go: of its former states or names; `there` those of their chunks, and of the new ones, that
@@ -324,7 +324,7 @@ def exchange(
         if _identity(before) != _identity(now):
             moved[now.memory_id] = now
     coming = (*moved.values(), *new, card.memory(scope))
-    return Exchange((*gone, *moved, *cards), coming, len(new), len(gone))
+    return IndexUpdate((*gone, *moved, *cards), coming, len(new), len(gone))
 
 
 def chunks_of(cards: Iterable[Memory]) -> list[str]:
@@ -332,10 +332,10 @@ def chunks_of(cards: Iterable[Memory]) -> list[str]:
     return list(dict.fromkeys(memory_id for card in cards for memory_id in DocumentCard.of(card).chunks))
 
 
-def removal(old: Sequence[Memory], there: Iterable[Memory]) -> Exchange:
+def removal(old: Sequence[Memory], there: Iterable[Memory]) -> IndexUpdate:
     """Return the exchange that removes files: their cards, and those of their chunks that are in the store."""
     chunks = [memory.memory_id for memory in there]
-    return Exchange((*chunks, *(card.memory_id for card in old)), (), 0, len(chunks))
+    return IndexUpdate((*chunks, *(card.memory_id for card in old)), (), 0, len(chunks))
 
 
 def _identity(memory: Memory) -> tuple[object, ...]:
