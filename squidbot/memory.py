@@ -279,7 +279,6 @@ class MemoryService:
             ConfigError: a pattern of `memory.redact_patterns` is invalid.
         """
         memory, hooks = self._loaded.settings.memory, self._hooks if self._hooks.has("redact") else None
-        names = NAMES if memory.redact_names is None else memory.redact_names
 
         def slow(pattern: str) -> None:
             cause = (
@@ -288,7 +287,7 @@ class MemoryService:
             )
             self._observer.notify(Event(events.DEGRADED, "", cause))
 
-        return HookedRedactor(names, memory.redact_patterns, clock=time.thread_time, slow=slow, hooks=hooks)
+        return HookedRedactor(NAMES, memory.redact_patterns, clock=time.thread_time, slow=slow, hooks=hooks)
 
     def _opened(self) -> MemoryStore:
         with self._lock:

@@ -94,7 +94,7 @@ def loading_of(loaded: Loaded, model: ModelTable, n_ctx: int = 0) -> Loading:
     """Return how a model is to be loaded with a window of `n_ctx` tokens (0: as trained); "auto" layers are all."""
     kv_type = model.kv_type or loaded.settings.window.kv_type
     own = {**core_values(Loading, model), "n_gpu_layers": max(model.n_gpu_layers, -1)}
-    return Loading(n_ctx=n_ctx, type_k=kv_type, type_v=model.kv_type_v or kv_type, **own)
+    return Loading(n_ctx=n_ctx, type_k=kv_type, type_v=kv_type, **own)
 
 
 def projector_bytes(loaded: Loaded, alias: str) -> int:

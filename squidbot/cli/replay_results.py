@@ -118,7 +118,7 @@ def _terms(  # noqa: PLR0913  # an argument for each option
             budget__reserved_output_tokens=reserve,
             budget__policy=None if unit is None else unit == "words",
             pressure__strategy=strategy,
-            prices__entry=prices,
+            prices=prices,
         )
     except BudgetError:
         given = default_reserve_tokens(window) if reserve is None else reserve

@@ -174,25 +174,15 @@ class GpuTable:
 class PriceEntry:
     """`[price_table.<name>]`: an entry of your own in the price table."""
 
-    read: Amount = expert(0.1, "Price of a cached input token; an uncached one is 1.")
-    write: Amount = expert(1.25, "Price of an input token that is written to the cache.")
-    output: Amount = expert(5.0, "Price of an output token.")
-    ttl_seconds: Lifetime = expert(300.0, "How long a cached prefix lives without use; `inf`: for ever.")
-    least_tokens: Count = expert(0, "Shorter requests are not cached.")
+    read: Amount = expert(0.1, "Price of a cached input token; an uncached one is 1.", core="read_price")
+    write: Amount = expert(1.25, "Price of an input token that is written to the cache.", core="write_price")
+    output: Amount = expert(5.0, "Price of an output token.", core="output_price")
+    ttl_seconds: Lifetime = expert(
+        300.0, "How long a cached prefix lives without use; `inf`: for ever.", core="cache_ttl_seconds"
+    )
+    least_tokens: Count = expert(0, "Shorter requests are not cached.", core="least_cached_tokens")
     as_of: Day = expert("", "The day on which these prices were true.")
     source: str = expert("", "Where they are published.")
-
-
-@dataclass(frozen=True)
-class PricesTable:
-    """`[prices]`: what tokens cost. `prices = "NAME"` is short for `entry`, which has the keys that are not set."""
-
-    entry: str | None = key(None, 'An entry of the price table; `prices = "anthropic"` is short for it.')
-    read: Amount | None = expert(None, "Price of a cached input token; an uncached one is 1.", core="read_price")
-    write: Amount | None = expert(None, "Price of an input token that is written to the cache.", core="write_price")
-    output: Amount | None = expert(None, "Price of an output token.", core="output_price")
-    ttl_seconds: Lifetime | None = expert(None, "How long a cached prefix lives without use.", core="cache_ttl_seconds")
-    least_tokens: TokensOrZero | None = expert(None, "Shorter requests are not cached.", core="least_cached_tokens")
 
 
 @dataclass(frozen=True)
@@ -221,10 +211,9 @@ class ModelTable:
     n_batch: Tokens | None = expert(None, "Tokens of a logical batch. Not set: 2048.")
     n_ubatch: Tokens | None = expert(None, "Tokens of a physical batch. Not set: 512; half needs half of the buffer.")
     kv_type: KvType | None = expert(None, "Type of the KV cache. Not set: `window.kv_type`.")
-    kv_type_v: KvType | None = expert(None, "Type of the values in the KV cache. Not set: `kv_type`.")
     flash_attn: bool = expert(True, "Flash attention: without it buffers grow with the window.")
     tensor_split: Shares = expert((), "Shares of several GPUs, in their order. Empty: by their free memory.")
-    prices: PricesTable | None = None
+    prices: str | None = key(None, "Its entry of the price table. Not set: `prices`.")
 
 
 # -- room for the answer, caps, prompts -------------------------------------------------------------------------------
@@ -364,7 +353,6 @@ class HistoryTable:
         None, "Tokens of newest messages that stay.", alias="compression.preserveRecent"
     )
     pinned_fraction: Fraction | None = expert(None, "Share of the window for pinned messages; 0: any.")
-    keep_fraction: Fraction | None = expert(None, "Share of the room that stays verbatim in any case.")
     slim_fraction: Fraction | None = expert(None, "Share of the room for messages with truncated tool output.")
     user_verbatim_fraction: Fraction | None = expert(None, "Share of the room up to which user messages stay.")
     birth_fraction: Fraction | None = expert(None, "Tool output above this share is truncated on arrival.")
@@ -401,11 +389,8 @@ class SummaryTable:
     mode: Mode | None = expert(None, "What summaries keep above all. Not set: as `prompt.mode`, else developer.")
     min_messages: Count | None = expert(None, "Smallest block to summarise.", env="SUMMARIZATION_MIN_MESSAGES")
     min_input_tokens: TokensOrZero | None = expert(None, "The same in tokens, without user messages.")
-    source_tokens: Tokens | None = expert(None, "How much of a block the model is shown.")
     gap_seconds: Seconds | None = expert(None, "Pause that ends a block.", env="SUMMARIZATION_SESSION_GAP_SECONDS")
     notes_fraction: Fraction | None = expert(None, "Share of the room for all notes together.")
-    note_rate: Fraction | None = expert(None, "Tokens of notes for each token that they stand for.")
-    chain: bool | None = expert(None, "Add notes behind notes; false: one note on everything each time.")
     detailed_blocks: Count | None = expert(None, "Newest blocks with detailed notes of their own.")
     moderate_blocks: Count | None = expert(None, "Next older blocks, with notes of half the size.")
     compact_blocks: Count | None = expert(None, "Next older blocks, with notes of a quarter; the rest shares one.")
@@ -459,7 +444,6 @@ class MemoryTable:
     merge: bool = expert(False, "Let a new fact replace those that say the same in other words.")
     embedder: str = key("none", 'Finds facts by meaning: "onnxruntime:FOLDER", "openai:MODEL", an alias.')
     index: str = expert("auto", 'Finds near vectors: "faiss", "lancedb", "stdlib"; the first that works of several.')
-    redact_names: Names | None = expert(None, "Names of secrets, in the place of the known ones.")
     redact_patterns: Patterns = key((), "Regular expressions of secrets, beside the known ones.")
     index_paths: Names = key((), "Files, folders, patterns to find beside facts: `squidbot memory reindex`.")
     index_most_bytes: Bytes = expert(8 << 20, "Larger files are not indexed.")
@@ -542,7 +526,7 @@ class Settings:
     window: WindowTable = WindowTable()
     gpu: GpuTable = GpuTable()
     models: dict[str, ModelTable] = field(default_factory=dict)
-    prices: PricesTable = PricesTable()
+    prices: str = key("default", "What tokens cost: an entry of the price table.")
     price_table: dict[str, PriceEntry] = field(default_factory=dict)
     budget: BudgetTable = BudgetTable()
     allocation: AllocationTable = AllocationTable()

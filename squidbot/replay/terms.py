@@ -221,7 +221,7 @@ def profile_terms(
     for name, value in given.items():
         if value is not None:
             table, _, key = name.partition("__")
-            overrides.setdefault(table, {})[key] = value
+            overrides |= {table: {**overrides.get(table, {}), key: value} if key else value}
     session = _session(overrides, "terms", "openai.chat", InMemoryStore(), window_tokens)
     loaded, window = session.wired.loaded, session.window
     unit: Unit = "words" if loaded.policy and loaded.settings.budget.caps.unit == "words" else "tokens"

@@ -220,10 +220,10 @@ def test_facts_may_be_kept_in_a_file_of_lines(tmp_path: Path) -> None:
 
 def test_secrets_are_not_kept() -> None:
     """By their shape, by their names, by patterns of one's own."""
-    settings = {"memory": {"redact_patterns": ["bee-[0-9]+"], "redact_names": ["hive"]}}
+    settings = {"memory": {"redact_patterns": ["bee-[0-9]+"]}}
     with squidbot.load(settings) as engine:
         session = engine.session("s")
-        session.memory({"action": "add", "text": "Ann's bee-4711 lives in hive: oak77."})
+        session.memory({"action": "add", "text": "Ann's bee-4711 lives in password: oak77."})
         said = session.memory({"action": "list"}).text
         assert "4711" not in said
         assert "oak77" not in said
