@@ -311,7 +311,7 @@ def test_model_tokenizer_counts_when_the_session_names_the_alias() -> None:
     assert opened(settings).window.counter == "chars4"
 
 
-NO_FILE = "leave the key out to keep sessions in memory alone @ {}"
+NO_FILE = "remove the key to keep sessions in memory @ {}"
 UNTERMINATED = "missing ), unterminated subpattern at position 0 @ {}"
 SIZES = "write a number above 0, alone or with k (1,000), Ki (1,024), m (1,000,000) or Mi (1,048,576): "
 # -- what is refused ----------------------------------------------------------------------------------------------
@@ -321,7 +321,7 @@ SIZES = "write a number above 0, alone or with k (1,000), Ki (1,024), m (1,000,0
     ("settings", "message"),
     [
         ({"budget": {"context_history_max_words": "x"}}, "must be a whole number, not 'x' @ {}"),
-        ({"budget": {"counter": 3}}, "must be a text, not 3 @ {}"),
+        ({"budget": {"counter": 3}}, "must be a string, not 3 @ {}"),
         ({"budget": {"policy": 1}}, "must be true or false, not 1 @ {}"),
         ({"window": {"default": True}}, "must be a whole number, not True @ {}"),
         ({"window": {"default": 1.5}}, "must be a whole number, not 1.5 @ {}"),
@@ -336,33 +336,33 @@ SIZES = "write a number above 0, alone or with k (1,000), Ki (1,024), m (1,000,0
         ({"summary": {"scheduler": "cron"}}, "unknown 'cron', known: thread, apscheduler, none @ {}"),
         ({"summary": {"interval_minutes": 0}}, "must be above 0 and at most 525600, not 0 @ {}"),
         ({"summary": {"interval_minutes": 1e9}}, "must be above 0 and at most 525600, not 1000000000.0 @ {}"),
-        ({"observers": "structlog"}, "must be a list of texts, not 'structlog' @ {}"),
-        ({"extensions": [1]}, "must be a list of texts, not [1] @ {}"),
+        ({"observers": "structlog"}, "must be a list of strings, not 'structlog' @ {}"),
+        ({"extensions": [1]}, "must be a list of strings, not [1] @ {}"),
         ({"budget": 3}, "must be a table, not 3 @ {}"),
         ({"models": []}, "must be a table, not [] @ {}"),
         ({"window": {"sizing": "big"}}, "unknown 'big', known: max_safe, one_tier_below, manual @ {}"),
         ({"window": {"kv_type": "f8"}}, f"unknown 'f8', known: {', '.join(get_args(KvType))} @ {{}}"),
         ({"window": {"vram_margin_mib": -1}}, "must be >= 0, not -1 @ {}"),
-        ({"gpu": {"probe": 1}}, "must be a text, not 1 @ {}"),
-        ({"store": {"adapter": ["x"]}}, "must be a text, not ['x'] @ {}"),
+        ({"gpu": {"probe": 1}}, "must be a string, not 1 @ {}"),
+        ({"store": {"adapter": ["x"]}}, "must be a string, not ['x'] @ {}"),
         ({"store": {"path": ""}}, "must name a file, not ''; " + NO_FILE),
         (
             {"store": {"path": " "}},
-            "must name a file, not ' '; leave the key out to keep sessions in memory alone @ {}",
+            "must name a file, not ' '; remove the key to keep sessions in memory @ {}",
         ),
-        ({"store": {"path": "\0bad"}}, "is no path, it has a null character: '\\x00bad' @ {}"),
-        ({"store": {"path": "\ud800"}}, r"is no path, it has a lone surrogate: '\ud800' @ {}"),
-        ({"debug": {"turn_log": "\ud800"}}, r"is no path, it has a lone surrogate: '\ud800' @ {}"),
+        ({"store": {"path": "\0bad"}}, "is not a path, it has a null character: '\\x00bad' @ {}"),
+        ({"store": {"path": "\ud800"}}, r"is not a path, it has a lone surrogate: '\ud800' @ {}"),
+        ({"debug": {"turn_log": "\ud800"}}, r"is not a path, it has a lone surrogate: '\ud800' @ {}"),
         (
             {"store": {"path": ":memory:"}},
-            "is ':memory:', which is no file here; leave the key out to keep it in memory alone @ {}",
+            "must be a file name, not ':memory:'; remove the key to keep sessions in memory @ {}",
         ),
         (
             {"memory": {"path": ":memory:"}},
-            "is ':memory:', which is no file here; leave the key out to keep it in memory alone @ {}",
+            "must be a file name, not ':memory:'; remove the key to keep sessions in memory @ {}",
         ),
-        ({"memory": {"path": "a\0"}}, "is no path, it has a null character: 'a\\x00' @ {}"),
-        ({"journal": {"folder": "\0"}}, "is no path, it has a null character: '\\x00' @ {}"),
+        ({"memory": {"path": "a\0"}}, "is not a path, it has a null character: 'a\\x00' @ {}"),
+        ({"journal": {"folder": "\0"}}, "is not a path, it has a null character: '\\x00' @ {}"),
         ({"window": {"default": 10**23}}, f"must be at most 999999999999, not {10**23} @ {{}}"),
         ({"window": {"default": float("nan")}}, "must be a whole number, not nan @ {}"),
         (
@@ -478,7 +478,7 @@ def test_compression_and_snapshots_take_the_names_of_document_004() -> None:
     [
         (
             {"compression": {"preserveRecent": 9}, "history": {"keep_recent_tokens": 9}},
-            "preserveRecent is another name of history.keep_recent_tokens; keep one @ argument.compression",
+            "preserveRecent and history.keep_recent_tokens are the same setting; keep one @ argument.compression",
         ),
         ({"snapshot": {"autoThreshold": 7}}, "@ argument.snapshots.auto_fraction"),
         (
@@ -497,7 +497,10 @@ def test_names_of_document_004_are_refused_as_our_own_are(given: dict[str, objec
 @pytest.mark.parametrize(
     ("window", "message"),
     [
-        ({"targetSize": 4096, "default": 8192}, "targetSize is another name of default; keep one @ argument.window"),
+        (
+            {"targetSize": 4096, "default": 8192},
+            "targetSize and default are the same setting; keep one @ argument.window",
+        ),
         ({"min": 9000, "max": 8000}, "min must be at most max, not 9000 > 8000 @ argument.window"),
         ({"autoSize": 3}, "unknown 3, known: max_safe, one_tier_below, manual @ argument.window.sizing"),
     ],
@@ -692,7 +695,7 @@ def test_load_settings_names_the_file_when_it_is_not_there(tmp_path: Path) -> No
     """A file that was named must exist."""
     with pytest.raises(ConfigError) as caught:
         load_settings(tmp_path / "other.toml")
-    assert str(caught.value) == f"can't be read: No such file or directory @ {tmp_path / 'other.toml'}"
+    assert str(caught.value) == f"cannot read it: No such file or directory @ {tmp_path / 'other.toml'}"
 
 
 def test_relative_paths_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

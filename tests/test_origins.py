@@ -62,7 +62,7 @@ def test_origins_name_the_line_of_every_value(tmp_path: Path) -> None:
         ("window = { max = 'x' }\n", "'x' is not a number of tokens; .* @ mine.toml.window.max .line 1.$"),
         ("[window]\nmax = 9\ndefault = 4\ntargetSize = 4\n", "keep one @ mine.toml.window (line 4)"),
         ("[compression]\nstrength = 7\n", "@ mine.toml.compression (line 2)"),
-        ("[models.a]\nprices = 3\n", "must be a text, not 3 @ mine.toml.models['a'].prices (line 2)"),
+        ("[models.a]\nprices = 3\n", "must be a string, not 3 @ mine.toml.models['a'].prices (line 2)"),
     ],
 )
 def test_an_error_names_the_line(tmp_path: Path, text: str, message: str) -> None:

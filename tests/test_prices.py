@@ -154,7 +154,7 @@ def own(key: str, value: object) -> dict[str, object]:
             {"prices": "x", "price_table": {"mine": {}}},
             f"unknown 'x', known: {KNOWN}, mine @ argument.prices",
         ),
-        ({"prices": 3}, "must be a text, not 3 @ argument.prices"),
+        ({"prices": 3}, "must be a string, not 3 @ argument.prices"),
         (own("output", -1), f"must be >= 0, not -1 @ {OWN}.output"),
         (own("output", math.inf), f"must be >= 0, not inf @ {OWN}.output"),
         (
@@ -188,7 +188,7 @@ def own(key: str, value: object) -> dict[str, object]:
         ),
         (
             {"price_table": {"a": {"source": 1}}},
-            "must be a text, not 1 @ argument.price_table['a'].source",
+            "must be a string, not 1 @ argument.price_table['a'].source",
         ),
         ({"price_table": "a"}, "must be a table, not 'a' @ argument.price_table"),
     ],

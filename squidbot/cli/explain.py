@@ -53,9 +53,9 @@ HOW = {
     VERBATIM: "sent word for word",
     SLIMMED: "cut to head and tail",
     SUMMARY: "notes stand for it",
-    ABSENT: "not at all: a line says that it is stored",
-    "recalled": "a copy of what was brought back",
-    "forgotten": "forgotten: a mark stands in its place",
+    ABSENT: "not sent: one line says it is stored",
+    "recalled": "a copy of a recalled message",
+    "forgotten": "forgotten: a placeholder remains",
 }
 # How a message that nobody said is sent while it is raw.
 _UNSAID = {Category.RECALLED: "recalled", Category.FORGOTTEN: "forgotten"}
@@ -183,7 +183,7 @@ def _budget(room: Room, window: ContextWindow, source: str) -> list[tuple[str, i
         is_written = part.payload is None and part.kind is not Kind.SLIMMED
         block["notes" if is_written else "users" if is_user_part(part) else "older"] += part.cost.bound
     reserve = room.newest.reserve_under(window)
-    answer = f"for the answer, by its question (complexity {reserve.score:.2f})" if reserve else "for the answer"
+    answer = f"for the answer, sized by the question (complexity {reserve.score:.2f})" if reserve else "for the answer"
     known = {"recorded": window.source, "settings": "as the settings have it"}
     origin = known.get(source, "as the settings have it now; none is recorded")
     outside = "the host's system text and tools, in the newest request, and the template around all"
@@ -191,14 +191,14 @@ def _budget(room: Room, window: ContextWindow, source: str) -> list[tuple[str, i
         ("window", window.window_tokens, f"input and output; {origin}"),
         ("reserve", reserve.tokens if reserve else window.reserved_output_tokens, answer),
         ("input limit", _limit(room) - over, "what a request may cost"),
-        ("overcounted", over, "counted above what the provider bills: so much more fits"),
+        ("overcounted", over, "overcounted compared to the bill: that much more fits"),
         ("system", lead, "system messages of the transcript"),
         ("outside", max(0, room.used_tokens - lead - head - history), outside),
-        ("head", head, "documents, pinned texts, and what memory says"),
-        ("notes", block["notes"], "what stands for messages that are not sent"),
-        ("users", block["users"], "the user's words beside the notes"),
+        ("head", head, "documents, pinned texts and facts"),
+        ("notes", block["notes"], "notes on messages that are not sent"),
+        ("users", block["users"], "user messages kept beside the notes"),
         ("older", block["older"], "other messages before the tail"),
-        ("tail", view.tail.cost.bound, "the newest messages, as they arrived"),
+        ("tail", view.tail.cost.bound, "newest messages, verbatim"),
         ("free", room.whole.bound, f"{max(0, room.marked.bound):,} of them until the high-water mark"),
     ]
 
@@ -353,13 +353,13 @@ def _put(out: Printer, found: Explanation, now: float) -> None:
     if plan := found.view.plan:
         out.say(f"{event_line(plan)}; {ago(plan.created_at, now)}", "dim")
     if found.due is not None:
-        out.say(f"the next request will change this: {event_line(found.due)}")
+        out.say(f"the next request will compact: {event_line(found.due)}")
     if values["unfit"] is not None:
-        out.say(f"no request can be made now: {values['unfit']}")
+        out.say(f"no request fits now: {values['unfit']}")
     if rows := [_row(run, now) for run in values["runs"]]:
         out.blank()
         out.table(rows)
-        out.say("here: tokens in the next request; said: tokens of what was said (bounds)", "dim")
+        out.say("here: tokens in the next request; said: tokens of the original messages (bounds)", "dim")
     out.blank()
     out.heading("Budget of the next request (bounds, in tokens)")
     out.say(f"counted by {values['lease']['counter']}{f': {why}' if (why := values['counted']) else ''}", "dim")
@@ -413,7 +413,7 @@ def _put_pressure(out: Printer, values: Mapping[str, Any]) -> None:
     if facts := values["remembered"]:
         names = ((name.removeprefix("remembered_").replace("_", " "), tokens) for name, tokens in facts.items())
         shown = "; ".join(f"{name} {tokens:,}" for name, tokens in names)
-        out.say(f"memory says unasked (head, and behind the first words): {shown} tokens")
+        out.say(f"facts shown automatically (in the head, and after the first message): {shown} tokens")
     if values["prompt"] is not None:
         out.say(prompt_line(values["prompt"]))
     low, high, share = values["marks"]["low"], values["marks"]["high"], values["pressure"]
@@ -546,10 +546,10 @@ def _arrival(entry: ShownMessage) -> list[tuple[str, str]]:
     rows = [("said", f"in the turn of m{row.turn}; {row.cost.bound:,} tokens by {row.counter}, as a bound")]
     if entry.is_cut:
         what = "tool output" if row.result_ids else "step"
-        cut = f"cut to {row.sent_cost.bound:,} tokens before it was first sent; the transcript has all of it"
-        rows.append(("arrived", f"{cut}. A {what} that large would have taken too much of the room there was"))
+        cut = f"cut to {row.sent_cost.bound:,} tokens on arrival; the transcript has all of it"
+        rows.append(("arrived", f"{cut}. This {what} was too large for the room"))
     if row.notice:
-        rows.append(("notice", f"frozen behind it when it arrived: {shorter(row.notice, 60)}"))
+        rows.append(("notice", f"added behind it on arrival: {shorter(row.notice, 60)}"))
     return rows
 
 

@@ -46,7 +46,7 @@ def is_a(kind: type, name: str) -> Callable[[object], Any]:
 PLAIN: Final[Mapping[object, Callable[[object], Any]]] = {
     int: is_a(int, "a whole number"),
     float: is_a(float, "a number"),
-    str: is_a(str, "a text"),
+    str: is_a(str, "a string"),
     bool: is_a(bool, "true or false"),
 }
 
@@ -79,16 +79,16 @@ def tokens(least: int) -> Check:
 def a_path(value: object) -> object:
     """Refuse what the file system does not take, and SQLite's name for no file."""
     if wrong := not_in_paths(PLAIN[str](value)):
-        raise ValueError(f"is no path, it has {wrong}: {value!a:.60}")
+        raise ValueError(f"is not a path, it has {wrong}: {value!a:.60}")
     if value == ":memory:":
-        raise ValueError("is ':memory:', which is no file here; leave the key out to keep it in memory alone")
+        raise ValueError("must be a file name, not ':memory:'; remove the key to keep sessions in memory")
     return value
 
 
 def a_file(value: object) -> object:
     """Refuse what names no file."""
     if not str(a_path(value)).strip():
-        raise ValueError(f"must name a file, not {value!r}; leave the key out to keep sessions in memory alone")
+        raise ValueError(f"must name a file, not {value!r}; remove the key to keep sessions in memory")
     return value
 
 
@@ -103,7 +103,7 @@ def a_log(value: object) -> object:
 def texts(value: object) -> tuple[str, ...]:
     """Return a list of texts as it is kept."""
     if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
-        raise ValueError(f"must be a list of texts, not {value!a:.60}")
+        raise ValueError(f"must be a list of strings, not {value!a:.60}")
     return tuple(value)
 
 
@@ -136,7 +136,7 @@ def a_variable(value: object) -> str:
     """Refuse what is no name of an environment variable. It may be a secret, so the error does not repeat it."""
     if not isinstance(value, str) or not re.fullmatch(r"[A-Z_][A-Z0-9_]{0,63}", value):
         raise ValueError(
-            "must name a variable of the environment, such as OPENROUTER_API_KEY; the key itself stays out of this file"
+            "must be the name of an environment variable, such as OPENROUTER_API_KEY, never the key itself"
         )
     return value
 

@@ -118,7 +118,7 @@ def load_settings(source: str | Path | Mapping[str, object] | None = None) -> Lo
         text = path.read_text(encoding="utf-8")
         raw = tomllib.loads(text)
     except OSError as error:
-        raise ConfigError(f"can't be read: {error.strerror or error} @ {path}") from error
+        raise ConfigError(f"cannot read it: {error.strerror or error} @ {path}") from error
     except ValueError as error:  # not TOML, or not UTF-8
         raise ConfigError(f"{error} @ {path.name}") from error
     return _load(raw, path.name, path.absolute().parent, lines_of(text))
@@ -204,7 +204,7 @@ def _rename(raw: Raw, source: str, lines: dict[Place, int]) -> None:
         if _found(raw, own) is not _NOTHING:
             name = own[-1] if own[0] == path[0] else ".".join(own)
             raise ConfigError(
-                f"{path[-1]} is another name of {name}; keep one @ {source}.{path[0]}{at_line(path, lines)}"
+                f"{path[-1]} and {name} are the same setting; keep one @ {source}.{path[0]}{at_line(path, lines)}"
             )
         del raw[path[0]][path[1]]
         _put(raw, own, value)

@@ -146,9 +146,7 @@ class WindowTable:
         "Share of the window for estimated requests. Not set: 1 if counted exactly, else 0.85.",
         env="PENGUIN_CONTEXT_SAFETY_FRACTION",
     )
-    sizing: Sized = key(
-        "max_safe", "How the windows of local models are found; `manual`: they are not.", alias="autoSize"
-    )
+    sizing: Sized = key("max_safe", "How to size the windows of local models; `manual`: do not.", alias="autoSize")
     min: Tokens = expert(2_048, "The smallest window that sizing may choose.", alias="minSize")
     max: Tokens = expert(131_072, "The largest window that sizing may choose.", alias="maxSize")
     vram_margin_mib: MiB = expert(
@@ -202,7 +200,7 @@ class ModelTable:
     repo_id: str | None = key(None, "With `filename`: a file of a hub that you have downloaded.")
     filename: FilePath | None = key(None, "Name of that file; `*` stands for anything.")
     projector: str | None = expert(None, "Projector file of a vision model: its size is added.")
-    model: str | None = key(None, "What the server calls the model. Not set: the alias.")
+    model: str | None = key(None, "The model's name at the server. Not set: the alias.")
     url: str | None = key(None, "Where the server is. Not set: where the adapter's provider is.")
     api: Literal["chat", "responses"] | None = expert(None, 'Which API `adapter = "openai"` uses. Not set: chat.')
     key_env: Variable | None = key(None, "Environment variable that holds the API key; the key itself is refused here.")
@@ -294,7 +292,7 @@ class AllocationTable:
 class PromptTable:
     """`[prompt]`: what stands behind the host's system text."""
 
-    mode: str = key("off", "Mode whose text follows the system text: `developer`, `planning`, …, or one of yours.")
+    mode: str = key("off", "Mode: adds a text behind the system text. `developer`, `planning`, …, or one of yours.")
     folder: FilePath = expert("", "Folder of your own texts: `NAME.md` for a mode, `mandates.md`, `sanity.md`.")
     says_notes: bool = expert(False, "Ask the model to say when its answer rests on notes.")
     clock: bool = expert(False, "Put date and time, in UTC, behind each user message.")
@@ -324,7 +322,7 @@ class PressureTable:
     journal_fraction: Fraction | None = expert(None, "Make a journal entry.")
     critical_fraction: Fraction | None = expert(None, "Warn the user again.")
     emergency_fraction: Fraction | None = expert(None, "Warn again, and compact to below `warn_fraction`.")
-    notice: bool | None = expert(None, "Whether the model is told at `warn_fraction`.")
+    notice: bool | None = expert(None, "Whether the model sees the warning at `warn_fraction`.")
 
     def __post_init__(self) -> None:
         """Refuse a low water in messages that is not below its mark."""
@@ -338,15 +336,15 @@ class HistoryTable:
     """`[history]`: what stays verbatim. Not set: as the strategy has it."""
 
     scope: Literal["inline+summaries", "inline", "summaries", "none"] = key(
-        "inline+summaries", "Which of notes and verbatim history is sent; `none`: neither."
+        "inline+summaries", "What to send of the past: notes, verbatim messages, both, or neither."
     )
     user_messages: Literal["graceful", "strict"] = key(
         "graceful", "`strict`: refuse a request rather than drop a user message."
     )
-    isolation: Isolation = expert("global", "What separates transcripts of one session id.")
+    isolation: Isolation = expert("global", "Keep a separate transcript for each model, bot, agent, ….")
     labels: bool = expert(False, "Put `[channel / speaker]` in front of each message that is sent.")
     owner_aliases: dict[str, Names] = expert({}, 'Ids of the owner in a channel; `"*"` is any channel.')
-    categories_by_words: bool = expert(False, 'Let words such as "result" tell tool output among system texts.')
+    categories_by_words: bool = expert(False, 'Recognize tool output among system texts by words such as "result".')
     floor_turns: Count | None = key(None, "Newest turns that stay verbatim.", env="MEMORY_PROTECTED_RECENT_TURNS")
     min_recent_messages: Count | None = expert(None, "Newest messages that stay verbatim.")
     keep_recent_tokens: TokensOrZero | None = expert(
@@ -374,7 +372,7 @@ class ImagesTable:
 class SessionTable:
     """`[session]`: how long one session may be."""
 
-    max_messages: Count = key(0, "Messages after which a session goes on in a new one, `ID~2`; 0: never.")
+    max_messages: Count = key(0, "Messages after which a session continues in a new one, `ID~2`; 0: never.")
 
 
 @dataclass(frozen=True)
@@ -384,11 +382,11 @@ class SummaryTable:
     llm: str | None = key(
         None, 'Model that writes summaries: an alias, "anthropic:MODEL", "openai:MODEL", an extension.'
     )
-    scheduler: Literal["thread", "apscheduler", "none"] = key("thread", "Who runs background work.")
+    scheduler: Literal["thread", "apscheduler", "none"] = key("thread", "What runs background work.")
     interval_minutes: Minutes = expert(30, "How often background work looks for blocks to summarise.")
     mode: Mode | None = expert(None, "What summaries keep above all. Not set: as `prompt.mode`, else developer.")
     min_messages: Count | None = expert(None, "Smallest block to summarise.", env="SUMMARIZATION_MIN_MESSAGES")
-    min_input_tokens: TokensOrZero | None = expert(None, "The same in tokens, without user messages.")
+    min_input_tokens: TokensOrZero | None = expert(None, "Smallest block in tokens, without user messages.")
     gap_seconds: Seconds | None = expert(None, "Pause that ends a block.", env="SUMMARIZATION_SESSION_GAP_SECONDS")
     notes_fraction: Fraction | None = expert(None, "Share of the room for all notes together.")
     detailed_blocks: Count | None = expert(None, "Newest blocks with detailed notes of their own.")
@@ -403,7 +401,7 @@ class SummaryTable:
 class SnapshotsTable:
     """`[snapshots]`: which restore points are made and kept."""
 
-    max: Count = expert(5, "How many named ones stay; a name that is used again replaces the older one.")
+    max: Count = expert(5, "Number of named snapshots to keep; a name used again replaces the older one.")
     auto_fraction: Fraction = expert(
         0.85, "Share of the room that triggers one; 0: none.", alias="snapshot.autoThreshold"
     )
@@ -424,16 +422,16 @@ class SnapshotsTable:
 class MemoryTable:
     """`[memory]`: durable facts."""
 
-    enabled: bool = key(True, "Whether there are any.")
+    enabled: bool = key(True, "Turn durable facts on or off.")
     provider: str = expert(
         "auto", "Store: `sqlite3`, `file`, `stdlib` (in memory), an extension; `auto`: SQLite if on disk."
     )
-    path: FilePath = expert("", "Their file. Not set: that of `store.path`; without it they live in memory.")
+    path: FilePath = expert("", "File of the facts. Not set: that of `store.path`; without one they live in memory.")
     isolation: Isolation = key("bot", "What separates facts, beside tenant and user.")
     min_relevance: Fraction = expert(0.3, "Hits with a lower score are left out.")
     write: bool = expert(True, "Whether the tool `memory` may add and forget.")
     allow_tools: bool | None = expert(None, "false: no memory tools for models; true: `reindex_workspace`, too.")
-    in_prompt: bool = key(True, "Whether requests show facts unprompted.")
+    in_prompt: bool = key(True, "Whether requests show facts automatically.")
     index_tokens: TokensOrZero = expert(200, "Limit of the index in the head of requests; 0: no index.")
     profile_tokens: TokensOrZero = expert(300, "Limit of each section on the user and on the model.")
     cold_start_tokens: TokensOrZero = expert(200, "Limit of facts that answer the first words of a conversation.")
@@ -445,7 +443,7 @@ class MemoryTable:
     embedder: str = key("none", 'Finds facts by meaning: "onnxruntime:FOLDER", "openai:MODEL", an alias.')
     index: str = expert("auto", 'Finds near vectors: "faiss", "lancedb", "stdlib"; the first that works of several.')
     redact_patterns: Patterns = key((), "Regular expressions of secrets, beside the known ones.")
-    index_paths: Names = key((), "Files, folders, patterns to find beside facts: `squidbot memory reindex`.")
+    index_paths: Names = key((), "Files, folders, patterns to index: `squidbot memory reindex`.")
     index_most_bytes: Bytes = expert(8 << 20, "Larger files are not indexed.")
 
 
@@ -455,9 +453,11 @@ class JournalTable:
 
     enabled: bool = key(False, "Whether sessions keep a journal, and models get its tools.")
     folder: FilePath = expert("notes/journal", "The folder of its files.")
-    llm: str | None = expert(None, "The model that writes entries, as `summary.llm`. Not set: they are made by rule.")
-    interval_minutes: Minutes = expert(20, "How long after an entry the session makes the next one.")
-    inject_latest_on_start: bool = expert(True, "Begin sessions, and go on after a pause, with the newest entry.")
+    llm: str | None = expert(None, "The model that writes entries, as `summary.llm`. Not set: rules write them.")
+    interval_minutes: Minutes = expert(20, "Minutes between entries.")
+    inject_latest_on_start: bool = expert(
+        True, "Show the newest entry when a session begins, or continues after a pause."
+    )
     summary_token_budget: TokensOrZero = expert(1200, "Limit of that entry; at most a tenth of the room.")
     max_entries_per_day: Count = expert(200, "Further entries of a day are refused.")
     include_files: bool = expert(True, "Whether entries keep the paths of files.")
@@ -494,7 +494,9 @@ class StoreTable:
     """`[store]`: where sessions are kept."""
 
     path: StoreFile = key("", "File of sessions. Not set: they end with the process.")
-    adapter: str | None = expert(None, "`sqlite3`, `stdlib` (in memory), an extension. Not set: by `path`.")
+    adapter: str | None = expert(
+        None, "Store: `sqlite3`, `stdlib` (in memory), an extension. Not set: sqlite3 with a path, else in memory."
+    )
 
 
 @dataclass(frozen=True)
@@ -522,7 +524,7 @@ class UiTable:
 class Settings:
     """All of squidbot.toml."""
 
-    profile: str = key("ladder", "Defaults like those of another system: docs/profiles.md.")
+    profile: str = key("ladder", "Use the defaults of another system: docs/profiles.md.")
     window: WindowTable = WindowTable()
     gpu: GpuTable = GpuTable()
     models: dict[str, ModelTable] = field(default_factory=dict)
@@ -542,7 +544,7 @@ class Settings:
     goals: GoalsTable = GoalsTable()
     context: ContextTable = ContextTable()
     store: StoreTable = StoreTable()
-    observers: Names = key((), "Who is told of every event: `structlog`, or one of an extension.")
+    observers: Names = key((), "Observers of all events: `structlog`, or one of an extension.")
     extensions: Names = key((), "Extensions to load, by the names of their entry points in the group `squidbot`.")
     compat: CompatTable = CompatTable()
     debug: DebugTable = DebugTable()

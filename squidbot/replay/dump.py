@@ -136,4 +136,4 @@ def _refusing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise ConfigError(f"--dump {path} can't be written: {error.strerror}") from error
+        raise ConfigError(f"--dump: cannot write {path}: {error.strerror}") from error

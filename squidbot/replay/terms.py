@@ -288,7 +288,7 @@ def open_counter(given: str) -> TokenCounter:
         except ConfigError as error:
             raise ConfigError(f"{error}, or the path of a *{RANKS_SUFFIX} file") from None
     if not Path(given).is_file():
-        raise ConfigError(f"--counter {given}: there is no such file")
+        raise ConfigError(f"--counter: no such file: {given}")
     try:
         from squidbot.adapters.tiktoken import TiktokenCounter  # noqa: PLC0415  # an extra
     except ImportError as error:

@@ -66,7 +66,7 @@ def _recorded(conversation: Conversation, meter: Meter) -> UsageReporter:
         if after.input_tokens >= before.input_tokens and ("user", "user") not in pairwise(roles[first:last])
     ]
     if not steps:
-        raise ConfigError(f"--usage recorded: {conversation.path} does not say what two requests in a row cost")
+        raise ConfigError(f"--usage recorded: {conversation.path} reports no usage for two consecutive requests")
     counted = sum(sum(counts[first:last]) for first, last, _, _ in steps)
     mean = sum(tokens for _, _, tokens, _ in steps) / max(1, counted)
     costs = [count * mean for count in counts]

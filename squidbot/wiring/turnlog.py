@@ -332,9 +332,9 @@ class TurnLog:
         """
         self.path = Path(path)
         if self.path.is_dir():
-            raise ConfigError(f"{path} is a folder; name a file for the log of turns @ {place}")
+            raise ConfigError(f"debug.turn_log must be a file, not the folder {path} @ {place}")
         if not self.path.parent.is_dir():
-            raise ConfigError(f"there is no folder {self.path.parent}; make it, or name another file @ {place}")
+            raise ConfigError(f"no such folder: {self.path.parent}; create it, or choose another file @ {place}")
         self.redactor = redactor
         self._observer = observer
         self._failed = False
@@ -349,7 +349,7 @@ class TurnLog:
             append(self.path, text.encode("utf-8", "backslashreplace"))
         except OSError as error:
             if self._observer is not None and not self._failed:
-                cause = f"the log of turns can't be written: {error}"
+                cause = f"cannot write the log of turns: {error}"
                 self._observer.notify(Event(events.DEGRADED, session_id, cause))
             self._failed = True
         else:
@@ -377,7 +377,7 @@ class TurnLog:
         except FileNotFoundError:
             return 0
         except OSError as error:
-            raise StoreError(f"{self.path}: {error.strerror}; it still tells what was forgotten") from error
+            raise StoreError(f"{self.path}: {error.strerror}; it still contains forgotten messages") from error
         return gone
 
 

@@ -75,7 +75,7 @@ def test_config_explains_a_key_and_a_table() -> None:
     assert "choices coherence, balanced, speed" in shown("pressure.strategy")
     assert shown("window").count("default") >= 5
     assert "Layers on GPUs" in shown('models."qwen2.5:7b"')
-    assert "there is no key windw" in shown("windw", code=2)
+    assert "unknown key windw" in shown("windw", code=2)
 
 
 def test_config_as_json_has_every_key_with_its_tier() -> None:

@@ -241,7 +241,7 @@ def test_dump_names_the_option_where_the_place_can_not_be_written(tmp_path: Path
     (tmp_path / "file").write_text("")
     target = tmp_path / "file" / "below"
     with (
-        pytest.raises(ConfigError, match=r"--dump .*below can't be written"),
+        pytest.raises(ConfigError, match=r"--dump: cannot write .*below"),
         open_dump(f"{target}/" if folder else str(target), several=False),
     ):
         pytest.fail("a file is no folder")

@@ -352,7 +352,7 @@ def test_store_keeps_the_sessions_and_takes_each_only_once(tmp_path: Path) -> No
         assert store.head("talk")[0] == 25
         assert store.records("talk", "plan")
     (tmp_path / "d.jsonl").write_text("kept")
-    with pytest.raises(ConfigError, match=r"has a session 'talk' already.*another file"):
+    with pytest.raises(ConfigError, match=r"already has a session 'talk'"):
         results(places, terms(3_000, 500))
     assert (tmp_path / "d.jsonl").read_text() == "kept"
     results(replace(places, transcripts=(written(tmp_path / "other.jsonl", talk(1)),)), terms(3_000, 500))
@@ -364,9 +364,9 @@ def test_run_refuses_to_write_over_what_it_reads(tmp_path: Path, option: str) ->
     path = written(tmp_path / "talk.jsonl", talk(1))
     around = str(tmp_path / "." / "talk.jsonl")
     places = Places((path,), **{option.removeprefix("--"): around})
-    with pytest.raises(ConfigError, match=f"{option} .* is a transcript"):
+    with pytest.raises(ConfigError, match=f"{option} .* is an input transcript"):
         conversations_of(places)
-    with pytest.raises(ConfigError, match="name one file"):
+    with pytest.raises(ConfigError, match="are the same file"):
         conversations_of(Places((path,), store="x.db", dump="./x.db"))
 
 

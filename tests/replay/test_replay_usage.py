@@ -82,7 +82,7 @@ def test_more_fits_when_the_bill_is_known(tmp_path: Path) -> None:
 def test_recording_without_usage_bills_nobody(tmp_path: Path) -> None:
     """One line: it does not say what was asked for."""
     conversation = recorded(tmp_path, billed=False)
-    with pytest.raises(ConfigError, match=r"^--usage recorded: .*talk.jsonl does not say"):
+    with pytest.raises(ConfigError, match=r"^--usage recorded: .*talk.jsonl reports no usage"):
         sent(conversation, "recorded", 8192)
 
 
