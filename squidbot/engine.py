@@ -348,7 +348,7 @@ class Engine:
 
     @takes(session=instance(Session, called="a session"), run_id=text)
     def iterated(self, session: Session, run_id: str = "") -> tuple[TaskOutcome, ...]:
-        """Keep an entry of what a session has said since its last one (J-02), and return what became of it.
+        """Write a journal entry on the messages since the last entry, and return the outcome.
 
         An agent that works in rounds calls it behind each, with an id of the run. Nothing is made where nothing new was
         said; nothing of a failure is raised: it is in what is returned, and told by `degraded`.
@@ -476,28 +476,22 @@ class Engine:
     def export_models(
         self, folder: str | Path, sessions: Iterable[str] = (), *, replaces: bool = False
     ) -> FileReport[ExportedFile]:
-        """Write what was said into a folder, a file for each model (docs/files.md), and return what became of each.
+        """Write sessions into a folder, a file for each model (docs/files.md), and return the outcome of each file.
 
-        `sessions` are ids, none for all of the store. A file that has more than the store stays as it is, unless
+        `sessions` are ids; without any, all of the store. A file that has more than the store stays unchanged, unless
         `replaces`: it is then kept aside.
 
         Raises:
-            NotFoundError: nothing was said in one of these sessions.
+            NotFoundError: one of these sessions has no messages.
             StoreError: the store failed, or can't list its sessions.
         """
         from squidbot.services.exchange import exported  # noqa: PLC0415  # no turn needs it
-        from squidbot.services.forget import WrittenFile, note_written  # noqa: PLC0415
 
-        store, codecs, wanted = self.wired.store, self.wired.codecs, list(sessions)
+        wanted = list(sessions)
         for one in wanted:
-            if not store.head(one)[0]:
+            if not self.wired.store.head(one)[0]:
                 raise NotFoundError(f"no session {one!a:.80}; name one by its whole id, as Session.session_id says it")
-        every = wanted or self._sessions()
-        done = exported(store, codecs, every, folder, replaces=replaces)
-        files = (one for one in done.files if one.became != "failed")
-        written = (WrittenFile(str(Path(one.path).absolute()), "workspaceai", tuple(every)) for one in files)
-        note_written(self.wired.written, *written)
-        return done
+        return exported(self.wired, wanted or self._sessions(), folder, replaces=replaces)
 
     @takes(paths=path, session=text, keeps_copies=flag)
     def import_models(

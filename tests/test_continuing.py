@@ -151,7 +151,7 @@ def test_what_can_not_go_on_is_refused(tmp_path: Path) -> None:
         ):
             with pytest.raises(error, match=said):
                 engine.continued(old, new)
-        with pytest.raises(ConfigError, match="is another user's"):
+        with pytest.raises(ConfigError, match="belongs to another user"):
             engine.continued("support/42", "x", scope=Scope(user="bob"))
         assert engine.wired.store.head("x") == (0, 0)
 

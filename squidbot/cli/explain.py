@@ -45,9 +45,7 @@ __all__ = ["explain", "plan_json", "prompt_json"]
 
 # The messages of longer sessions are not counted one by one.
 MOST_COUNTED = 20_000
-BAR_CHARS, NOTE_CHARS = 32, 180
-# Lines of notes that name what a message names.
-MOST_LINES = 3
+BAR_CHARS = 32
 VERBATIM, SLIMMED, SUMMARY, ABSENT = "verbatim", "slimmed", "summary", "absent"
 HOW = {
     VERBATIM: "sent word for word",
@@ -236,14 +234,15 @@ def _named_parts(view: CurrentView) -> Iterator[tuple[str, Part]]:
     for section, part in zip_longest(sections[: len(view.head)], view.head):
         goals = _GOALS.get(section.name) if section else None
         yield goals or ("contracts" if part.kind is Kind.PIN else "system"), part
-    # The level of notes where they have a part in the layout, and each part of the blocks and the tail with it.
     levels = ((block.segment.representation.level, block.parts) for block in view.blocks)
     for level, parts in (*levels, (SESSION, view.tail.parts)):
-        note = level if level in LAYOUT_LEVELS else SESSION
-        yield from ((note if is_note(part) else _raw_part(view, part), part) for part in parts)
+        yield from ((_body_part(view, level, part), part) for part in parts)
 
 
-def _raw_part(view: CurrentView, part: Part) -> str:
+def _body_part(view: CurrentView, level: str, part: Part) -> str:
+    """Return the part of the layout of a block's or the tail's part: notes by their level, where it has one."""
+    if is_note(part):
+        return level if level in LAYOUT_LEVELS else SESSION
     return "contracts" if part.first_seq in view.pins.seqs else RECENT
 
 
@@ -450,7 +449,7 @@ def _story(place: OpenStore, session_id: str, seq: int, found: Explanation, now:
     here_tokens = spent([part for part in view.sent if part.first_seq == part.last_seq == seq]).bound
     notes = place.store.by_id(session_id, [run["summary"]]) if run["summary"] else []
     note = notes[0] if notes and span(seq) not in run["sent"] else None
-    tells, states = _telling(note.text, entry) if note else [], [*_states(entry, place.plans(session_id))]
+    states = [*_states(entry, place.plans(session_id))]
     pinned = seq in view.pins.seqs
     values: dict[str, Any] = {
         "session": session_id,
@@ -469,19 +468,13 @@ def _story(place: OpenStore, session_id: str, seq: int, found: Explanation, now:
             for one in states
         ],
         "summary": {"id": note.summary_id, "level": note.level, "text": note.text} if note else None,
-        "tells": tells,
     }
     rows = [*_arrival(entry), *_path(states, now), ("now", _now(states[-1], run, here_tokens, pinned=pinned))]
-    return Result(values, lambda out: _put_story(out, entry, rows, note, tells, now))
+    return Result(values, lambda out: _put_story(out, entry, rows, note, now))
 
 
-def _put_story(  # noqa: PLR0913, PLR0917  # what is found of one message
-    out: Printer,
-    entry: ShownMessage,
-    rows: Sequence[tuple[str, str]],
-    note: Summary | None,
-    tells: list[str],
-    now: float,
+def _put_story(
+    out: Printer, entry: ShownMessage, rows: Sequence[tuple[str, str]], note: Summary | None, now: float
 ) -> None:
     row = entry.row
     tools = f" {', '.join(tool or call_id for call_id, tool in entry.answers)}" if entry.answers else ""
@@ -491,9 +484,8 @@ def _put_story(  # noqa: PLR0913, PLR0917  # what is found of one message
     out.pairs(rows)
     if note is not None:
         out.blank()
-        out.heading(f"What notes {note.summary_id} tell of it")
-        for one in tells or ("(no line of them names what it names)",):
-            out.say(shorter(one, NOTE_CHARS), indent="  ")
+        out.heading(f"Notes {note.summary_id}")
+        out.body(note.text, most_lines=4)
     out.blank()
     out.say(f"whole: squidbot session recall SESSION {entry.handle}; the model: history, recall {entry.handle}", "dim")
 
@@ -525,20 +517,6 @@ def _under(plan: PlanRecord, row: StoredMessage, raw: str) -> tuple[str, str | N
                 return SLIMMED if slim else raw, None
             return (SUMMARY, segment.summary_id) if segment.summary_id else (ABSENT, None)
     return raw, None
-
-
-def _telling(text: str, entry: ShownMessage) -> list[str]:
-    """Return the lines of notes that share most words with a message, the best few, in their order."""
-    words = _words("\n".join([entry.text, *(f"{call.name} {call.arguments}" for call in entry.calls)]))
-    rows = text.splitlines()[1:]
-    shared = {place: len(words & _words(one)) for place, one in enumerate(rows)}
-    best = sorted((place for place, hits in shared.items() if hits > 1), key=lambda place: -shared[place])[:MOST_LINES]
-    return [rows[place] for place in sorted(best)]
-
-
-def _words(text: str) -> set[str]:
-    cleared = "".join(char if char.isalnum() or char in "_./" else " " for char in text[:200_000])
-    return {word.strip("./") for word in cleared.split() if len(word) > 3}
 
 
 def _arrival(entry: ShownMessage) -> list[tuple[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -32,7 +33,7 @@ from squidbot.cli.texts import (
     span,
     stop,
 )
-from squidbot.core.errors import BudgetError, DamagedStoreError
+from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError
 from squidbot.core.last_request import REQUEST, LastRequest
 from squidbot.core.memory.injection import MessageSearch
 from squidbot.core.messages import BEHIND_SCENES, Kind
@@ -626,13 +627,14 @@ def context(place: OpenStore, name: str, *, action: str | None, path: str) -> Re
     counter, window_tokens = _counted(place, name)
     documents = SessionDocuments(place.store, name, window_tokens, counter, wait)
     sources = DocumentSources.of(place.wired.loaded, documents, lambda _: None)
-    forget = partial(forget_document, place.wired, name)
+    actions: dict[str, Callable[[str], object]] = {"load": sources.load, "drop": sources.drop}
+    actions["forget"] = partial(forget_document, place.wired, name)
     if action:
-        actions: dict[str, Callable[[str], object]] = {"load": sources.load, "drop": sources.drop, "forget": forget}
         actions[action](path)
-    faults = sources.faults()
+    faults, files = sources.faults(), list[tuple[str, int]]()
+    with suppress(ConfigError):  # there is no folder
+        files = sources.files()
     loaded = {one.name: documents.count(one.text) for one in documents.all()}
-    files = sources.files() if sources.folder and sources.folder.is_dir() else []
     documents_json = [{"path": path, "tokens": tokens} for path, tokens in loaded.items()]
     files_json = [{"path": path, "bytes": size} for path, size in files if path not in loaded]
     lines = [f"{name}: {count(len(loaded), 'document')} in the head of its requests"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -149,20 +150,9 @@ def export(  # noqa: PLR0913  # an argument for each option
         raise click.UsageError("files are written in version 3.0, or (for a program that knows no other) in 1.0")
     chosen = [place.find(one) for one in sessions] or place.chosen(None)
     with bar("reading sessions") as tick:
-        done = exported(
-            place.store,
-            place.codecs,
-            dict.fromkeys(chosen),
-            folder,
-            replaces=replaces,
-            dry_run=dry_run,
-            version=version or VERSION,
-            tick=tick,
-        )
+        write = partial(exported, replaces=replaces, dry_run=dry_run, version=version or VERSION, tick=tick)
+        done = write(place.wired, dict.fromkeys(chosen), folder)
     failed = [one for one in done.files if one.became == "failed"]
-    if not dry_run:
-        paths = (str(Path(one.path).absolute()) for one in done.files if one not in failed)
-        note_written(place.wired.written, *(WrittenFile(path, WORKSPACEAI, tuple(chosen)) for path in paths))
     values = {"format": WORKSPACEAI, "folder": folder, "dry_run": dry_run, "sessions": len(chosen)}
     values |= {"files": [one._asdict() for one in done.files], "left_out": dict(done.left)}
     wrong = [one.reason if one.reason.startswith(one.path) else f"{one.path}: {one.reason}" for one in failed]

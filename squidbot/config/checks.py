@@ -141,11 +141,16 @@ def a_variable(value: object) -> str:
     return value
 
 
+def a_table(value: object) -> Mapping[Any, object]:
+    """Refuse what is not a table."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"must be a table, not {value!a:.60}")  # noqa: TRY004  # all checks raise the same
+    return value
+
+
 def request_options(value: object) -> object:
     """Refuse options that would break a conversation."""
-    if not isinstance(value, dict):
-        raise ValueError(f"must be a table, not {value!a:.60}")  # noqa: TRY004  # all checks raise the same
-    if wrong := what_is_wrong(value):
+    if wrong := what_is_wrong(dict(a_table(value))):
         raise ValueError(wrong)
     return value
 
@@ -230,16 +235,14 @@ def read_value(kind: Any, value: object, at: tuple[Place, str], wrong: list[tupl
         return None
     kind, origin = inner(kind), get_origin(inner(kind))
     try:
-        if origin is dict or dataclasses.is_dataclass(kind):
-            if not isinstance(value, Mapping):
-                raise ValueError(f"must be a table, not {value!a:.60}")  # noqa: TRY301
-            if origin is dict:
-                below = get_args(kind)[1]
-                return {
-                    str(name): read_value(below, one, ((*path, str(name)), f"{place}[{name!r}]"), wrong)
-                    for name, one in value.items()
-                }
-            return _read_table(kind, value, at, wrong)
+        if origin is dict:
+            below = get_args(kind)[1]
+            return {
+                str(name): read_value(below, one, ((*path, str(name)), f"{place}[{name!r}]"), wrong)
+                for name, one in a_table(value).items()
+            }
+        if dataclasses.is_dataclass(kind):
+            return _read_table(kind, a_table(value), at, wrong)
         if origin is Annotated:
             return kind.__metadata__[0].read(value)
         return one_of(kind, value) if origin is Literal else PLAIN[kind](value)

@@ -29,7 +29,7 @@ from squidbot.core.transcript.bookkeeping import BROUGHT, ImportBatch, ImportedP
 from squidbot.core.transcript.records import append, messages_of
 from squidbot.core.transcript.scopes import MODEL, model_at
 from squidbot.core.transcript.windows import WINDOW
-from squidbot.services.forget import forget_messages
+from squidbot.services.forget import WrittenFile, forget_messages, note_written
 from squidbot.wiring.journal import timed_rules
 from squidbot.wiring.registry import read_yaml, write_yaml
 from squidbot.wiring.streams import wait
@@ -222,8 +222,7 @@ def owner_of(text: str) -> str:
 
 
 def exported(  # noqa: PLR0913  # what is written, where to, and how it is reported
-    transcripts: TranscriptStore,
-    codecs: Mapping[str, Codec],
+    wired: Wired,
     sessions: Iterable[str],
     folder: str | os.PathLike[str],
     *,
@@ -232,27 +231,32 @@ def exported(  # noqa: PLR0913  # what is written, where to, and how it is repor
     version: str = workspaceai.VERSION,
     tick: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> FileReport[ExportedFile]:
-    """Write what was said in sessions into a folder, a file for each model, and return what became of each.
+    """Write sessions into a folder, a file for each model, note the files for `forget`, and return the outcome of each.
 
-    A file that has exchanges which the sessions have not stays as it is, and fails, unless `replaces`: it is then kept
-    under another name. So is one that is damaged. Nothing is written with `dry_run`. `version` "1.0" writes one file
-    of that version for all models. `tick` is called with how many sessions are read, and of how many.
+    A file with exchanges that the sessions lack stays unchanged and fails, unless `replaces`: it is then kept under
+    another name. So is a damaged file. Nothing is written with `dry_run`. `version` "1.0" writes one file of that
+    version for all models. `tick` gets the number of sessions read, and of all.
 
     Raises:
         DamagedStoreError: a message can't be read.
         StoreError: the store failed.
     """
-    files, left = _model_files(transcripts, codecs, list(sessions), tick)
-    if version != workspaceai.VERSION:
-        return FileReport((_write_old(Path(folder), files, dry_run=dry_run),), left)
-    kept = ModelFiles(folder, owner_of)
-    return FileReport(tuple(_write(kept, file, replaces=replaces, dry_run=dry_run) for file in files), left)
+    names = tuple(sessions)
+    files, left = _model_files(wired.store, wired.codecs, names, tick)
+    if version == workspaceai.VERSION:
+        kept = ModelFiles(folder, owner_of)
+        done = tuple(_write(kept, file, replaces=replaces, dry_run=dry_run) for file in files)
+    else:
+        done = (_write_old(Path(folder), files, dry_run=dry_run),)
+    paths = [] if dry_run else [str(Path(one.path).absolute()) for one in done if one.became != "failed"]
+    note_written(wired.written, *(WrittenFile(path, "workspaceai", names) for path in paths))
+    return FileReport(done, left)
 
 
 def _model_files(
     transcripts: TranscriptStore,
     codecs: Mapping[str, Codec],
-    sessions: list[str],
+    sessions: Sequence[str],
     tick: Callable[[int, int], None],
 ) -> tuple[list[ModelFile], Omissions]:
     """Return a file for each model, oldest first, and what none holds.

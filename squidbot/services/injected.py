@@ -127,7 +127,7 @@ class UnpromptedMemory:
         return self._wired.remembering.memories(call.meter, call.scope, call.session_id, by_words=True)
 
     def _tried(self, act: Callable[[], Value], otherwise: Value, failed: str = "facts are not shown") -> Value:
-        """Return what is made; where that fails tell so, and go on without it (promise 10)."""
+        """Return the result of `act`; a failure becomes an event, and `otherwise` is returned."""
         try:
             return act()
         except SquidbotError as error:
@@ -141,7 +141,7 @@ def is_searchable(tools: Iterable[Mapping[str, object]]) -> bool:
     return any("facts" in holds(name) for name in tool_names(tools))
 
 
-# What the journal tells where a session begins, and where it goes on after a pause (J-04, C18).
+# What the journal tells where a session begins, and where it goes on after a pause.
 
 # No line of an entry is longer.
 LINE_CHARS = 10_000

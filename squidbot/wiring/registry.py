@@ -372,20 +372,15 @@ def _load_named(plugins: pluggy.PluginManager, loaded: Loaded) -> None:
     Raises:
         ConfigError: an extension is not installed, or can't be imported.
     """
-    settings, own = loaded.settings, Registry()
-    BuiltIn().register_adapters(own)
-    counters = {split_spec(spec)[0] for spec in counter_specs(loaded)} - set(own.counters)
-    llms = [llm for llm in (settings.summary.llm, settings.memory.llm) if llm and not settings.model(llm).adapter]
-    models = {split_spec(llm)[0] for llm in llms}
-    runtimes = {model.adapter for model in settings.models.values() if model.adapter} - set(own.runtimes)
-    probes = {settings.gpu.probe} - set(own.probes)
-    memories = {settings.memory.provider} - {"auto", *own.memories}
-    embedder = settings.memory.embedder
-    vectors = {settings.memory.index} - {"auto", *own.vector_indexes}
-    if not settings.model(embedder).adapter:
-        vectors |= {embedder.partition(":")[0]} - {"none", *own.embedders}
-    adapters = {store_name(loaded), *settings.observers} - {*own.stores, *own.observers}
-    for name in sorted({*counters, *adapters, *models, *runtimes, *probes, *memories, *vectors, *settings.extensions}):
+    settings = loaded.settings
+    memory = settings.memory
+    named = {store_name(loaded), settings.gpu.probe, memory.provider, memory.index, *settings.observers}
+    named |= {split_spec(spec)[0] for spec in counter_specs(loaded)}
+    named |= {model.adapter for model in settings.models.values() if model.adapter}
+    specs = (settings.summary.llm, memory.llm, memory.embedder)
+    named |= {spec.partition(":")[0] for spec in specs if spec and not settings.model(spec).adapter}
+    known = {"auto", "none", *(name for _, name in ADAPTERS)}
+    for name in sorted({*(named - known), *settings.extensions}):
         try:
             found = plugins.load_setuptools_entrypoints(PROJECT, name=name)
         except ImportError as error:
