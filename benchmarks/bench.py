@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from benchmarks.host import Call
     from squidbot.core.messages import Message
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 __all__ = ["Bench", "Where"]
 
@@ -96,7 +96,7 @@ class Bench:
             evict(self.where.path)
         self.times[f"{kind} floor"].of(lambda: sum_fresh(self.where.path, keys))
 
-    def _open_and_assemble(self, kind: str, opened: list[SqliteStore], question: Message) -> Assembly:
+    def _open_and_assemble(self, kind: str, opened: list[SqliteStore], question: Message) -> CoreAssembly:
         store = self.times[f"{kind} open"].of(lambda: SqliteStore(self.where.path))
         opened.append(store)
         session = open_session(Stores(store, store, self._seen), self.where.window_tokens)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from squidbot.core.messages import StoredMessage
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 __all__ = ["Insert", "Reader", "evict", "sum_fresh"]
 
@@ -28,7 +28,7 @@ class Reader:
         found = self._connection.execute("SELECT no FROM sessions WHERE id = ?", (session_id,)).fetchone()
         self._first_key = int(found[0]) << 32
 
-    def keys(self, assembly: Assembly) -> list[int]:
+    def keys(self, assembly: CoreAssembly) -> list[int]:
         """Return the primary keys of the stored messages that a request sends."""
         stored = assembly.standing.messages - len(assembly.incoming)
         seqs = [part.first_seq for part in assembly.parts if part.payload is not None]

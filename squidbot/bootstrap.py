@@ -41,11 +41,6 @@ if TYPE_CHECKING:
     from squidbot.wiring.turnlog import TurnLog
 
 
-NEXT_STEP = (
-    "(a model of the settings that has an adapter, or what an extension offers by `register.llm`; docs/summaries.md)"
-)
-
-
 class Wired:
     """An engine with its adapters, and what its sessions are opened from."""
 
@@ -238,7 +233,9 @@ class Wired:
         """
         spec = getattr(self.loaded.settings, key.partition(".")[0]).llm
         if not spec:
-            raise ConfigError(f"no language model is named; set {key} to one, NAME or NAME:REST {NEXT_STEP}")
+            raise ConfigError(
+                f"no language model set: set {key} to a model alias, or to NAME:MODEL (docs/summaries.md)"
+            )
         if self.loaded.settings.model(spec).adapter:
             return self.models.llm(spec)
         name, _, rest = spec.partition(":")
@@ -246,8 +243,8 @@ class Wired:
         if name not in self._registry.llms:
             able = [alias for alias, model in self.loaded.settings.models.items() if model.adapter]
             known = ", ".join(sorted([*able, *self._registry.llms])) or "none"
-            more = "a model's alias is one where the model has an adapter, others come with extensions"
-            raise ConfigError(f"no language model {name!r}, known: {known}; {more} @ {place}")
+            more = "use the alias of a model that has an adapter, or load an extension"
+            raise ConfigError(f"unknown language model {name!r}, known: {known}; {more} @ {place}")
         return make("language model", self._registry.llms, name, rest, place)
 
     def embedder(self) -> Embedder | None:

@@ -90,7 +90,7 @@ if TYPE_CHECKING:
 def whose(name: str, value: object) -> Scope:
     """Return a scope, whose parts are texts."""
     if not isinstance(value, Scope) or not all(isinstance(part, str) for part in value):
-        raise refused(name, value, "a Scope, each of its parts a text")
+        raise refused(name, value, "a Scope of strings")
     return value
 
 
@@ -348,7 +348,7 @@ class Engine:
 
     @takes(session=instance(Session, called="a session"), run_id=text)
     def iterated(self, session: Session, run_id: str = "") -> tuple[TaskOutcome, ...]:
-        """Keep an entry of what a session has said since its last one (J-02), and return what became of it.
+        """Write a journal entry on the messages since the last entry, and return the outcome.
 
         An agent that works in rounds calls it behind each, with an id of the run. Nothing is made where nothing new was
         said; nothing of a failure is raised: it is in what is returned, and told by `degraded`.
@@ -358,7 +358,7 @@ class Engine:
             StoreError: the session can't be read.
         """
         if not self.wired.journals.enabled:
-            raise ConfigError(f"the journal is off; set journal.enabled = true in {self.wired.loaded.source}")
+            raise ConfigError(f"the journal is off; set journal.enabled = true @ {self.wired.loaded.source}.journal")
         return self._jobs().iterated(session, run_id)
 
     @takes(alias=text)
@@ -407,7 +407,7 @@ class Engine:
         jobs = self._jobs().jobs
         if jobs is None:
             self.wired.llm()
-            raise ConfigError("the language model was named after the engine was made; load it anew")
+            raise ConfigError("the language model was set after the engine was created; load the engine again")
         return jobs
 
     @takes(session=optional(instance(Session, called="a session")), limit=optional(whole(0)), reason=text)
@@ -476,28 +476,22 @@ class Engine:
     def export_models(
         self, folder: str | Path, sessions: Iterable[str] = (), *, replaces: bool = False
     ) -> FileReport[ExportedFile]:
-        """Write what was said into a folder, a file for each model (docs/files.md), and return what became of each.
+        """Write sessions into a folder, a file for each model (docs/files.md), and return the outcome of each file.
 
-        `sessions` are ids, none for all of the store. A file that has more than the store stays as it is, unless
+        `sessions` are ids; without any, all of the store. A file that has more than the store stays unchanged, unless
         `replaces`: it is then kept aside.
 
         Raises:
-            NotFoundError: nothing was said in one of these sessions.
+            NotFoundError: one of these sessions has no messages.
             StoreError: the store failed, or can't list its sessions.
         """
         from squidbot.services.exchange import exported  # noqa: PLC0415  # no turn needs it
-        from squidbot.services.forget import WrittenFile, note_written  # noqa: PLC0415
 
-        store, codecs, wanted = self.wired.store, self.wired.codecs, list(sessions)
+        wanted = list(sessions)
         for one in wanted:
-            if not store.head(one)[0]:
+            if not self.wired.store.head(one)[0]:
                 raise NotFoundError(f"no session {one!a:.80}; name one by its whole id, as Session.session_id says it")
-        every = wanted or self._sessions()
-        done = exported(store, codecs, every, folder, replaces=replaces)
-        files = (one for one in done.files if one.became != "failed")
-        written = (WrittenFile(str(Path(one.path).absolute()), "workspaceai", tuple(every)) for one in files)
-        note_written(self.wired.written, *written)
-        return done
+        return exported(self.wired, wanted or self._sessions(), folder, replaces=replaces)
 
     @takes(paths=path, session=text, keeps_copies=flag)
     def import_models(
@@ -530,7 +524,7 @@ class Engine:
     def _sessions(self) -> list[str]:
         listed = getattr(self.wired.store, "sessions", None)
         if listed is None:
-            raise StoreError("this store can't list its sessions; it has no method `sessions`")
+            raise StoreError("this store cannot list its sessions; it has no method `sessions`")
         return [name for name, _ in listed()]
 
     def origins(self) -> list[Origin]:
@@ -673,9 +667,9 @@ def continued(source: Session, made: Session, way: str, told: Sequence[Document]
     store, source_id, session_id = made.wired.store, source.session_id, made.session_id
     messages = store.head(source_id)[0]
     if source_id == session_id:
-        raise ConfigError(f"{session_id!a:.80} can't go on from itself; give the new session an id of its own")
+        raise ConfigError(f"{session_id!a:.80} cannot continue itself; pass another new_id")
     if store.head(source_id) == (0, 0) and way != SUB_AGENT:
-        raise NotFoundError(f"nothing is stored of {source_id!a:.80}: there is nothing to go on from")
+        raise NotFoundError(f"no session {source_id!a:.80}: nothing to continue")
     descent = Lineage(source_id, way, messages, at=time.time())
     if store.head(session_id) == (0, 0):
         mark = [] if way == SUB_AGENT else [transition(store, source_id, messages)]
@@ -687,13 +681,13 @@ def continued(source: Session, made: Session, way: str, told: Sequence[Document]
                 raise
     known = parent_of(store, session_id)
     if known is None or (known.other, known.way) != (source_id, way):
-        raise ConfigError(f"there is a session {session_id!a:.80} already; give the new one another id")
+        raise ConfigError(f"a session {session_id!a:.80} already exists; pass another new_id")
     child = descent._replace(other=session_id, side=CHILD)
 
     def unknown() -> Lineage | None:
         return None if any(one.other == session_id for one in children_of(store, source_id)) else child
 
-    append(store, source_id, LINEAGE, unknown, "it does not say which session goes on from it", wait=wait)
+    append(store, source_id, LINEAGE, unknown, "it does not name the session that continues it", wait=wait)
     return made
 
 
@@ -708,7 +702,7 @@ def _scope_of(store: TranscriptStore, session_id: str, wanted: Scope | None) -> 
         return wanted or Scope()
     scope = scopes[-1].scope
     if wanted is not None and (wanted.tenant, wanted.user) != (scope.tenant, scope.user):
-        raise ConfigError(f"{session_id!a:.80} is another user's; go on from it in the scope of its own")
+        raise ConfigError(f"{session_id!a:.80} belongs to another user; continue it in that user's scope")
     return wanted or scope
 
 
@@ -759,13 +753,13 @@ def _check_sub_agent(
         ConfigError: one of them can't be.
     """
     if not agent.strip():
-        raise ConfigError("the sub-agent has no name; it is what its scope calls it")
+        raise ConfigError("the sub-agent has no name")
     if session_id not in {None, parent.session_id}:
-        raise ConfigError(f"a session that is shared is {parent.session_id!a:.80}; leave session_id out")
+        raise ConfigError(f"the shared session is {parent.session_id!a:.80}; remove session_id")
     if clamp_tokens is None:
         return
     if shares:
-        raise ConfigError("a window that is shared can't be clamped; leave out clamp_tokens or share_context_window")
+        raise ConfigError("a shared window cannot be clamped; remove clamp_tokens or share_context_window")
     least = parent.wired.loaded.settings.window.min
     if clamp_tokens < least:
         raise ConfigError(f"clamp_tokens is {clamp_tokens:,}; a window has at least {least:,} tokens (window.min)")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import LLM, Codec, Embedder, GpuProbe, LoadedModel, MemoryStore, Observer, TokenCounter
     from squidbot.core.sizing.header import Definition
     from squidbot.core.vectors import VectorIndex
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 __all__ = [
     "PROJECT",
@@ -290,5 +290,5 @@ def on_event(event: Event) -> None:
 
 
 @hookspec
-def assembled(assembly: Assembly) -> None:
+def assembled(assembly: CoreAssembly) -> None:
     """Look at a request, which is frozen. Called after each successful `assemble`, before the host gets it."""

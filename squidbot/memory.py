@@ -243,7 +243,7 @@ class MemoryService:
             StoreError: the store can't be opened.
         """
         if not self._loaded.settings.memory.enabled:
-            raise ConfigError(f"memory is switched off; set enabled @ {self._loaded.source}.memory")
+            raise ConfigError(f"memory is off; set memory.enabled = true @ {self._loaded.source}.memory")
         return self._opened()
 
     def kept(self) -> MemoryStore | None:
@@ -279,16 +279,15 @@ class MemoryService:
             ConfigError: a pattern of `memory.redact_patterns` is invalid.
         """
         memory, hooks = self._loaded.settings.memory, self._hooks if self._hooks.has("redact") else None
-        names = NAMES if memory.redact_names is None else memory.redact_names
 
         def slow(pattern: str) -> None:
             cause = (
-                f"pattern {pattern!a:.80} took over a second for one text and is switched off: it removes no more "
-                f"secrets; simplify it @ {self._loaded.source}.memory.redact_patterns"
+                f"pattern {pattern!a:.80} took over a second and is now off, so it no longer removes secrets; "
+                f"simplify it @ {self._loaded.source}.memory.redact_patterns"
             )
             self._observer.notify(Event(events.DEGRADED, "", cause))
 
-        return HookedRedactor(names, memory.redact_patterns, clock=time.thread_time, slow=slow, hooks=hooks)
+        return HookedRedactor(NAMES, memory.redact_patterns, clock=time.thread_time, slow=slow, hooks=hooks)
 
     def _opened(self) -> MemoryStore:
         with self._lock:
@@ -363,7 +362,7 @@ class MemoryService:
     def _embedder(self) -> Embedder:
         made = self._vectors.embedder()
         if made is None:
-            raise ConfigError(f"no embedder is named; set one @ {self._loaded.source}.memory.embedder")
+            raise ConfigError(f"no embedder is set; set one @ {self._loaded.source}.memory.embedder")
         return CheckedEmbedder(made)
 
     def _failed(self, line: str) -> None:

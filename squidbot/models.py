@@ -94,7 +94,7 @@ def loading_of(loaded: Loaded, model: ModelTable, n_ctx: int = 0) -> Loading:
     """Return how a model is to be loaded with a window of `n_ctx` tokens (0: as trained); "auto" layers are all."""
     kv_type = model.kv_type or loaded.settings.window.kv_type
     own = {**core_values(Loading, model), "n_gpu_layers": max(model.n_gpu_layers, -1)}
-    return Loading(n_ctx=n_ctx, type_k=kv_type, type_v=model.kv_type_v or kv_type, **own)
+    return Loading(n_ctx=n_ctx, type_k=kv_type, type_v=kv_type, **own)
 
 
 def projector_bytes(loaded: Loaded, alias: str) -> int:
@@ -209,7 +209,7 @@ def server_facts(model: ModelTable, alias: str) -> ServerFacts | None:
     if model.url is None or model.adapter not in (None, "openai"):
         if model.adapter != "openai" or model.context_window is not None:
             return None
-        return ServerFacts(reason="OpenAI does not tell the window of its models; set context_window beside the model")
+        return ServerFacts(reason="OpenAI does not report the window of its models; set context_window")
     from squidbot.adapters.servers import served_window  # noqa: PLC0415  # http.client takes 45 ms; few models need it
 
     key = os.environ.get(model.key_env or providers.USUAL_KEYS["openai"], "").strip() if model.adapter else ""
@@ -221,7 +221,7 @@ def _anthropic_facts(model: ModelTable, name: str) -> ServerFacts:
     try:
         from squidbot.adapters.anthropic import AnthropicAccount, AnthropicModel  # noqa: PLC0415  # an extra
     except ImportError as error:
-        return ServerFacts(reason=f"the window is not known before the package is there: {error}")
+        return ServerFacts(reason=f"unknown window: {error}")
     patience = providers.Patience(PATIENCE_SECONDS, PATIENCE_SECONDS, retries=0)
     try:
         account = AnthropicAccount(model.url or "", patience=patience, key_name=model.key_env or "")
@@ -248,7 +248,7 @@ def _ollama_facts(url: str, name: str) -> ServerFacts:
     try:
         return ServerFacts(info.header if info.header.tensors else read_header(info.path), native_tokens)
     except ModelFileError as error:
-        return ServerFacts(None, native_tokens, reason=f"{wire.url} does not tell the tensors of {name}: {error}")
+        return ServerFacts(None, native_tokens, reason=f"{wire.url} does not report the tensors of {name}: {error}")
 
 
 class MemoryWatch:
@@ -380,7 +380,7 @@ class Catalog:
             return window
         if asked_tokens > has:
             raise ConfigError(f"{alias!r} is open with a window of {has:,} tokens, not {asked_tokens:,}; ask for less")
-        return ResolvedWindow(asked_tokens, "manual", (f"{asked_tokens:,} of {has:,} tokens asked for by the caller",))
+        return ResolvedWindow(asked_tokens, "manual", (f"{asked_tokens:,} of {has:,} tokens requested by the caller",))
 
     def announce(self, alias: str, window: ResolvedWindow) -> None:
         """Report a window that nobody has named: found by a file, a server, an extension or a refusal.
@@ -507,7 +507,7 @@ class Catalog:
         model, place = self._loaded.settings.model(alias), place_of(self._loaded, alias)
         if model.adapter is None:
             known = ", ".join(sorted(self._registry.runtimes))
-            raise ConfigError(f"no adapter opens it; set adapter to one of {known} @ {place}")
+            raise ConfigError(f"no adapter is set for it; set adapter to one of {known} @ {place}")
         self.check(alias)
         # Its server and the devices may have changed since.
         self._sized.pop(alias, None)
@@ -517,7 +517,7 @@ class Catalog:
         if here and not path:
             raise ConfigError(f"{model.adapter} opens files; set path, or repo_id and filename @ {place}")
         if here and model.options:
-            raise ConfigError(f"{model.adapter} takes no options; remove them @ {place}.options")
+            raise ConfigError(f"{model.adapter} does not accept options; remove them @ {place}.options")
         definition = Definition(
             alias,
             path,
@@ -590,7 +590,7 @@ def _check_chat(header: Header, definition: Definition) -> None:
         ModelFileError: there is no vocabulary.
     """
     if header.metadata.get("tokenizer.ggml.tokens") is None:
-        raise ModelFileError(f"{definition.path} has no vocabulary: it takes no text; take a whole model file")
+        raise ModelFileError(f"{definition.path} has no vocabulary, so it accepts no text; use a whole model file")
     if definition.loading.n_batch < LEAST_BATCH:
         raise ConfigError(f"n_batch must be {LEAST_BATCH} or more, not {definition.loading.n_batch}")
 
@@ -608,7 +608,7 @@ def _as_opened(resolved: ResolvedWindow, runtime: LoadedRuntime) -> ResolvedWind
     served = runtime.model.served.window_tokens
     if served is None or served >= resolved.window_tokens:
         return resolved
-    return ResolvedWindow(served, "served", (*resolved.steps, f"cut to {served:,}: what the runtime gives the model"))
+    return ResolvedWindow(served, "served", (*resolved.steps, f"limited to {served:,} by the runtime"))
 
 
 # What `ResolvedWindow.source` calls it.
@@ -627,7 +627,7 @@ def learned_for(alias: str, model: ModelTable, found: ResolvedWindow) -> str:
 
 def refused(found: ResolvedWindow, window_tokens: int, refused_tokens: int) -> ResolvedWindow:
     """Return the smaller window that a refusal of so many tokens has shown, in the place of the one that was found."""
-    step = f"cut to {window_tokens:,}: the provider refused {refused_tokens:,}"
+    step = f"limited to {window_tokens:,}: the provider refused {refused_tokens:,}"
     return ResolvedWindow(window_tokens, SOURCE, (*found.steps, step))
 
 
@@ -651,7 +651,7 @@ class LearnedWindows:
             self._awaited.pop(name, None)
         if tokens is None or tokens >= found.window_tokens:
             return found
-        step = f"cut to {tokens:,}: the provider refused more before"
+        step = f"limited to {tokens:,}: the provider refused more before"
         return ResolvedWindow(tokens, SOURCE, (*found.steps, step))
 
     def await_kept(self, name: str, window_tokens: int) -> None:
@@ -678,11 +678,11 @@ KINDS: dict[Vendor, CardKind] = {
     "intel": "sycl",
     "other": "vulkan",
 }
-UNTOLD = "how much memory is free is not told by each device; squidbot status says by which"
+UNTOLD = "not every device reports its free memory; see squidbot status"
 BOUNDS = {
     "vram": "the free memory of the GPUs",
     "memory": "free main memory",
-    "native-limit": "what the model was trained with",
+    "native-limit": "the length the model was trained for",
     "model-cap": "context_window",
     "window.max": "window.max",
 }

@@ -55,8 +55,7 @@ if TYPE_CHECKING:
     from squidbot.core.transcript.documents import Document
     from squidbot.core.transcript.goals import GoalBook
     from squidbot.core.transcript.snapshots import Snapshot
-    from squidbot.core.view.assembly import Assembly as CoreAssembly
-    from squidbot.core.view.assembly import Report
+    from squidbot.core.view.assembly import CoreAssembly, Report
     from squidbot.services.documents import DocumentSources
 
 

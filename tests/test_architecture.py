@@ -313,6 +313,16 @@ def test_functions_are_small() -> None:
     assert not large, "\n".join(large)
 
 
+def test_no_class_name_stands_twice() -> None:
+    """A stranger who looks a class up by its name finds one."""
+    homes: dict[str, list[str]] = {}
+    for path in sources(PACKAGE):
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(f"{path.relative_to(PACKAGE)}:{node.lineno}")
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+
+
 def test_nothing_is_left_to_be_done() -> None:
     """No marks of unfinished work."""
     marks = re.compile(r"\b(TODO|FIXME|XXX|HACK|NotImplementedError)\b")

@@ -146,8 +146,8 @@ def test_help_is_quick_and_names_every_option() -> None:
         (["--window", "8k", "--strategy", "best"], "'coherence', 'balanced', 'speed'"),
         (["--window", "8k", "--unit", "bytes"], "'words', 'tokens'"),
         (["--window", "8k", "--counter", "guess"], "known: bytes, chars3, chars4, classes, words, or the path of a"),
-        (["--window", "8k", "--counter", "none.tiktoken"], "none.tiktoken: there is no such file"),
-        (["--window", "8k", "--dump", "/no/such/folder/d.jsonl"], "--dump /no/such/folder/d.jsonl can't be written"),
+        (["--window", "8k", "--counter", "none.tiktoken"], "no such file: none.tiktoken"),
+        (["--window", "8k", "--dump", "/no/such/folder/d.jsonl"], "--dump: cannot write /no/such/folder/d.jsonl"),
         (["--window", "8k", "--store", "/no/such/folder/s.db"], "/no/such/folder/s.db: can't be opened"),
     ],
 )
@@ -170,7 +170,7 @@ def test_store_that_holds_the_session_already_is_wrong_usage(tmp_path: Path) -> 
     assert squidbot(*given).exit_code == 0
     again = squidbot(*given)
     assert again.exit_code == 2
-    assert "--store has a session 'talk' already" in again.output
+    assert "--store already has a session 'talk'" in again.output
 
 
 def test_file_that_is_no_store_is_damaged_data_and_stays(tmp_path: Path) -> None:
@@ -373,4 +373,4 @@ def test_replay_writes_its_turns_when_that_is_asked_for(tmp_path: Path, monkeypa
     (tmp_path / "debug_turn.txt").mkdir()
     result = squidbot(*asked)
     assert result.exit_code == 2
-    assert "debug_turn.txt is a folder" in result.output
+    assert "not the folder debug_turn.txt" in result.output

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import squidbot
 from squidbot.config import Loaded, load_settings
 from squidbot.config.checks import KvType
-from squidbot.config.schema import Settings, keys_of
+from squidbot.config.schema import PriceEntry, Settings, keys_of
 from squidbot.core.budget import HistoryCaps, Ladder
 from squidbot.core.errors import ArgumentError, ConfigError, JournalFullError
 from squidbot.core.journal import JournalEntry, JournalRules
@@ -52,24 +52,16 @@ HISTORY_KEYS: dict[str, tuple[object, str]] = {
     "history.min_recent_messages": (5, "min_recent_messages"),
     "history.keep_recent_tokens": (2048, "keep_recent_tokens"),
     "history.pinned_fraction": (0.15, "pinned_fraction"),
-    "history.keep_fraction": (0.11, "keep_fraction"),
     "history.slim_fraction": (0.14, "slim_fraction"),
     "history.user_verbatim_fraction": (0.41, "user_verbatim_fraction"),
     "history.birth_fraction": (0.12, "birth_fraction"),
     "history.assistant_fraction": (0.16, "assistant_fraction"),
     "summary.gap_seconds": (61.0, "gap_seconds"),
     "summary.notes_fraction": (0.22, "notes_fraction"),
-    "summary.note_rate": (0.05, "note_rate"),
-    "summary.chain": (False, "chain"),
     "summary.detailed_blocks": (2, "detailed_blocks"),
     "summary.moderate_blocks": (6, "moderate_blocks"),
     "summary.compact_blocks": (7, "compact_blocks"),
     "summary.max_tokens": (700, "max_summary_tokens"),
-    "prices.read": (0.25, "read_price"),
-    "prices.write": (1.5, "write_price"),
-    "prices.output": (6.0, "output_price"),
-    "prices.ttl_seconds": (3600.0, "cache_ttl_seconds"),
-    "prices.least_tokens": (2048, "least_cached_tokens"),
 }
 # Keys whose effect has a test of its own below, or in test_bootstrap.py.
 OTHER_KEYS = {
@@ -83,12 +75,12 @@ OTHER_KEYS = {
     "models.<alias>.native_context_limit",
     *(f"models.<alias>.{key}" for key in ("adapter", "path", "repo_id", "filename", "projector", "model", "url")),
     *(f"models.<alias>.{key}" for key in ("api", "key_env", "options")),
-    *(f"models.<alias>.{key}" for key in ("n_gpu_layers", "n_batch", "n_ubatch", "kv_type", "kv_type_v")),
+    *(f"models.<alias>.{key}" for key in ("n_gpu_layers", "n_batch", "n_ubatch", "kv_type")),
     *(f"models.<alias>.{key}" for key in ("flash_attn", "tensor_split")),
     *(f"window.{key}" for key in ("sizing", "min", "max", "vram_margin_mib", "kv_type")),
     *(f"memory.{key}" for key in ("enabled", "provider", "path", "isolation", "min_relevance", "write")),
     *(f"memory.{key}" for key in ("extract", "llm", "merge")),
-    *(f"memory.{key}" for key in ("redact_names", "redact_patterns", "embedder", "index")),
+    *(f"memory.{key}" for key in ("redact_patterns", "embedder", "index")),
     *(f"memory.{key}" for key in ("allow_tools", "in_prompt", "index_tokens", "profile_tokens", "cold_start_tokens")),
     *(f"memory.{key}" for key in ("index_paths", "index_most_bytes")),
     *(f"journal.{key}" for key in ("folder", "max_entries_per_day", "include_files", "include_errors")),
@@ -120,13 +112,8 @@ OTHER_KEYS = {
     "pressure.compact_at_messages",
     "pressure.low_water_messages",
     "pressure.tier_targets",
-    "models.<alias>.prices.entry",
-    "models.<alias>.prices.read",
-    "models.<alias>.prices.write",
-    "models.<alias>.prices.output",
-    "models.<alias>.prices.ttl_seconds",
-    "models.<alias>.prices.least_tokens",
-    "prices.entry",
+    "models.<alias>.prices",
+    "prices",
     "price_table.<name>.read",
     "price_table.<name>.write",
     "price_table.<name>.output",
@@ -167,7 +154,6 @@ OTHER_KEYS = {
     "summary.mode",
     "summary.min_messages",
     "summary.min_input_tokens",
-    "summary.source_tokens",
     "summary.scheduler",
     "summary.interval_minutes",
     "observers",
@@ -206,10 +192,11 @@ def test_history_key_reaches_the_session_when_it_is_set(key: str) -> None:
 
 
 def test_every_history_setting_of_the_core_has_a_key() -> None:
-    """Others follow from caps and window, the ladder stands below; five belong to a strategy alone."""
+    """Others follow from caps and window, the ladder stands below; eight belong to a strategy alone."""
     reached = {field for _, field in HISTORY_KEYS.values()}
     beside = {"cap", "policy_limit", "ladder", "calibrated_fraction", "category_weights", "labels", "layout"}
-    strategies = {"step_fraction", "user_low_fraction"}
+    beside |= {one.metadata["core"] for one in fields(PriceEntry)} - {""}
+    strategies = {"step_fraction", "user_low_fraction", "keep_fraction", "note_rate", "chain"}
     strategies |= {"fold_fraction", "level_fraction", "min_note_tokens"}
     assert {field.name for field in fields(HistorySettings)} == reached | beside | strategies
 
@@ -285,9 +272,9 @@ def test_journal_pattern_that_is_none_is_refused() -> None:
 
 def test_job_keys_reach_the_jobs_when_they_are_set() -> None:
     """Each in its own place; what is not set is as the core has it."""
-    given = {"mode": "planning", "min_messages": 7, "min_input_tokens": 8, "source_tokens": 9}
+    given = {"mode": "planning", "min_messages": 7, "min_input_tokens": 8}
     with squidbot.load({"summary": given}) as engine:
-        assert engine.wired.summary_settings() == SummarySettings("planning", 7, 8, 9)
+        assert engine.wired.summary_settings() == SummarySettings("planning", 7, 8)
     with squidbot.load({}) as engine:
         assert engine.wired.summary_settings() == SummarySettings()
 
@@ -324,24 +311,7 @@ def test_model_tokenizer_counts_when_the_session_names_the_alias() -> None:
     assert opened(settings).window.counter == "chars4"
 
 
-@pytest.mark.parametrize(
-    ("key", "field"),
-    [
-        ("read", "read_price"),
-        ("write", "write_price"),
-        ("output", "output_price"),
-        ("ttl_seconds", "cache_ttl_seconds"),
-        ("least_tokens", "least_cached_tokens"),
-    ],
-)
-def test_model_prices_go_before_the_common_ones_when_they_are_set(key: str, field: str) -> None:
-    """A model with a table of prices takes nothing from [prices]."""
-    settings: dict[str, object] = {"prices": {key: 3}, "models": {"m": {"prices": {key: 2}}}}
-    assert getattr(opened(settings, "m").core.settings, field) == 2
-    assert getattr(opened(settings).core.settings, field) == 3
-
-
-NO_FILE = "leave the key out to keep sessions in memory alone @ {}"
+NO_FILE = "remove the key to keep sessions in memory @ {}"
 UNTERMINATED = "missing ), unterminated subpattern at position 0 @ {}"
 SIZES = "write 32000, 32k (32,000) or 32Ki (32,768)"
 # -- what is refused ----------------------------------------------------------------------------------------------
@@ -351,15 +321,12 @@ SIZES = "write 32000, 32k (32,000) or 32Ki (32,768)"
     ("settings", "message"),
     [
         ({"budget": {"context_history_max_words": "x"}}, "must be a whole number, not 'x' @ {}"),
-        ({"budget": {"counter": 3}}, "must be a text, not 3 @ {}"),
+        ({"budget": {"counter": 3}}, "must be a string, not 3 @ {}"),
         ({"budget": {"policy": 1}}, "must be true or false, not 1 @ {}"),
         ({"window": {"default": True}}, "must be a whole number, not True @ {}"),
         ({"window": {"default": 1.5}}, "must be a whole number, not 1.5 @ {}"),
         ({"window": {"default": 0}}, "must be > 0, not 0 @ {}"),
         ({"budget": {"reserved_output_tokens": -1}}, "must be >= 0, not -1 @ {}"),
-        ({"prices": {"read": float("inf")}}, "must be >= 0, not inf @ {}"),
-        ({"prices": {"read": float("nan")}}, "must be >= 0, not nan @ {}"),
-        ({"prices": {"read": "cheap"}}, "must be a number, not 'cheap' @ {}"),
         ({"pressure": {"compact_at_fraction": 1.01}}, "must be above 0 and at most 1, not 1.01 @ {}"),
         ({"pressure": {"strategy": "fast"}}, "unknown 'fast', known: coherence, balanced, speed @ {}"),
         ({"history": {"scope": "all"}}, "unknown 'all', known: inline+summaries, inline, summaries, none @ {}"),
@@ -369,33 +336,33 @@ SIZES = "write 32000, 32k (32,000) or 32Ki (32,768)"
         ({"summary": {"scheduler": "cron"}}, "unknown 'cron', known: thread, apscheduler, none @ {}"),
         ({"summary": {"interval_minutes": 0}}, "must be above 0 and at most 525600, not 0 @ {}"),
         ({"summary": {"interval_minutes": 1e9}}, "must be above 0 and at most 525600, not 1000000000.0 @ {}"),
-        ({"observers": "structlog"}, "must be a list of texts, not 'structlog' @ {}"),
-        ({"extensions": [1]}, "must be a list of texts, not [1] @ {}"),
+        ({"observers": "structlog"}, "must be a list of strings, not 'structlog' @ {}"),
+        ({"extensions": [1]}, "must be a list of strings, not [1] @ {}"),
         ({"budget": 3}, "must be a table, not 3 @ {}"),
         ({"models": []}, "must be a table, not [] @ {}"),
         ({"window": {"sizing": "big"}}, "unknown 'big', known: max_safe, one_tier_below, manual @ {}"),
         ({"window": {"kv_type": "f8"}}, f"unknown 'f8', known: {', '.join(get_args(KvType))} @ {{}}"),
         ({"window": {"vram_margin_mib": -1}}, "must be >= 0, not -1 @ {}"),
-        ({"gpu": {"probe": 1}}, "must be a text, not 1 @ {}"),
-        ({"store": {"adapter": ["x"]}}, "must be a text, not ['x'] @ {}"),
+        ({"gpu": {"probe": 1}}, "must be a string, not 1 @ {}"),
+        ({"store": {"adapter": ["x"]}}, "must be a string, not ['x'] @ {}"),
         ({"store": {"path": ""}}, "must name a file, not ''; " + NO_FILE),
         (
             {"store": {"path": " "}},
-            "must name a file, not ' '; leave the key out to keep sessions in memory alone @ {}",
+            "must name a file, not ' '; remove the key to keep sessions in memory @ {}",
         ),
-        ({"store": {"path": "\0bad"}}, "is no path, it has a null character: '\\x00bad' @ {}"),
-        ({"store": {"path": "\ud800"}}, r"is no path, it has a lone surrogate: '\ud800' @ {}"),
-        ({"debug": {"turn_log": "\ud800"}}, r"is no path, it has a lone surrogate: '\ud800' @ {}"),
+        ({"store": {"path": "\0bad"}}, "is not a path, it has a null character: '\\x00bad' @ {}"),
+        ({"store": {"path": "\ud800"}}, r"is not a path, it has a lone surrogate: '\ud800' @ {}"),
+        ({"debug": {"turn_log": "\ud800"}}, r"is not a path, it has a lone surrogate: '\ud800' @ {}"),
         (
             {"store": {"path": ":memory:"}},
-            "is ':memory:', which is no file here; leave the key out to keep it in memory alone @ {}",
+            "must be a file name, not ':memory:'; remove the key to keep sessions in memory @ {}",
         ),
         (
             {"memory": {"path": ":memory:"}},
-            "is ':memory:', which is no file here; leave the key out to keep it in memory alone @ {}",
+            "must be a file name, not ':memory:'; remove the key to keep sessions in memory @ {}",
         ),
-        ({"memory": {"path": "a\0"}}, "is no path, it has a null character: 'a\\x00' @ {}"),
-        ({"journal": {"folder": "\0"}}, "is no path, it has a null character: '\\x00' @ {}"),
+        ({"memory": {"path": "a\0"}}, "is not a path, it has a null character: 'a\\x00' @ {}"),
+        ({"journal": {"folder": "\0"}}, "is not a path, it has a null character: '\\x00' @ {}"),
         ({"window": {"default": 10**23}}, f"must be at most 999999999999, not {10**23} @ {{}}"),
         ({"window": {"default": float("nan")}}, "must be a whole number, not nan @ {}"),
         (
@@ -425,7 +392,7 @@ def test_tokens_may_be_written_as_a_word() -> None:
         "budget": {"reserved_output_tokens": "4k"},
         "history": {"keep_recent_tokens": "2k"},
         "pressure": {"compact_at_tokens": "0"},
-        "summary": {"source_tokens": "16k", "min_input_tokens": "1k"},
+        "summary": {"min_input_tokens": "1k"},
         "memory": {"index_tokens": "1k", "profile_tokens": "0"},
         "journal": {"summary_token_budget": "1k"},
     }
@@ -434,7 +401,7 @@ def test_tokens_may_be_written_as_a_word() -> None:
     assert (settings.model("m").context_window, settings.model("m").max_tokens) == (8_192, 1_000)
     assert (settings.budget.reserved_output_tokens, settings.history.keep_recent_tokens) == (4_000, 2_000)
     assert (settings.pressure.compact_at_tokens, settings.memory.profile_tokens) == (0, 0)
-    assert (settings.summary.source_tokens, settings.summary.min_input_tokens) == (16_000, 1_000)
+    assert settings.summary.min_input_tokens == 1_000
     assert (settings.memory.index_tokens, settings.journal.summary_token_budget) == (1_000, 1_000)
     with squidbot.load(given) as engine:
         assert engine.session("a", model="m").window.window_tokens == 8_192
@@ -514,7 +481,7 @@ def test_compression_and_snapshots_take_the_names_of_document_004() -> None:
     [
         (
             {"compression": {"preserveRecent": 9}, "history": {"keep_recent_tokens": 9}},
-            "preserveRecent is another name of history.keep_recent_tokens; keep one @ argument.compression",
+            "preserveRecent and history.keep_recent_tokens are the same setting; keep one @ argument.compression",
         ),
         ({"snapshot": {"autoThreshold": 7}}, "@ argument.snapshots.auto_fraction"),
         (
@@ -533,7 +500,10 @@ def test_names_of_document_004_are_refused_as_our_own_are(given: dict[str, objec
 @pytest.mark.parametrize(
     ("window", "message"),
     [
-        ({"targetSize": 4096, "default": 8192}, "targetSize is another name of default; keep one @ argument.window"),
+        (
+            {"targetSize": 4096, "default": 8192},
+            "targetSize and default are the same setting; keep one @ argument.window",
+        ),
         ({"min": 9000, "max": 8000}, "min must be at most max, not 9000 > 8000 @ argument.window"),
         ({"autoSize": 3}, "unknown 3, known: max_safe, one_tier_below, manual @ argument.window.sizing"),
     ],
@@ -728,7 +698,7 @@ def test_load_settings_names_the_file_when_it_is_not_there(tmp_path: Path) -> No
     """A file that was named must exist."""
     with pytest.raises(ConfigError) as caught:
         load_settings(tmp_path / "other.toml")
-    assert str(caught.value) == f"can't be read: No such file or directory @ {tmp_path / 'other.toml'}"
+    assert str(caught.value) == f"cannot read it: No such file or directory @ {tmp_path / 'other.toml'}"
 
 
 def test_relative_paths_are_relative_to_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

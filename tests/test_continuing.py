@@ -148,13 +148,13 @@ def test_what_can_not_go_on_is_refused(tmp_path: Path) -> None:
         parent_in(engine)
         engine.session("there").record("Hello")
         for old, new, error, said in (
-            ("nobody", "x", NotFoundError, "nothing is stored of 'nobody'"),
-            ("support/42", "support/42", ConfigError, "can't go on from itself"),
-            ("support/42", "there", ConfigError, "there is a session 'there' already; give the new one another id"),
+            ("nobody", "x", NotFoundError, "no session 'nobody'"),
+            ("support/42", "support/42", ConfigError, "cannot continue itself"),
+            ("support/42", "there", ConfigError, "a session 'there' already exists; pass another new_id"),
         ):
             with pytest.raises(error, match=said):
                 engine.continued(old, new)
-        with pytest.raises(ConfigError, match="is another user's"):
+        with pytest.raises(ConfigError, match="belongs to another user"):
             engine.continued("support/42", "x", scope=Scope(user="bob"))
         assert engine.wired.store.head("x") == (0, 0)
 
@@ -236,9 +236,9 @@ def test_window_of_a_sub_agent_is_clamped_and_it_is_told(tmp_path: Path) -> None
     [
         ({"agent": " "}, "has no name"),
         ({"clamp_tokens": 10}, "clamp_tokens is 10; a window has at least"),
-        ({"clamp_tokens": 9_000, "share_context_window": True}, "a window that is shared can't be clamped"),
-        ({"share_session": True, "session_id": "x"}, "leave session_id out"),
-        ({"session_id": "there"}, "there is a session 'there' already"),
+        ({"clamp_tokens": 9_000, "share_context_window": True}, "a shared window cannot be clamped"),
+        ({"share_session": True, "session_id": "x"}, "remove session_id"),
+        ({"session_id": "there"}, "a session 'there' already exists"),
     ],
 )
 def test_wrong_sub_agent_is_refused(tmp_path: Path, arguments: dict[str, object], said: str) -> None:

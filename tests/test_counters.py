@@ -83,10 +83,10 @@ def test_reason_says_what_would_count_exactly(cache: Path, monkeypatch: pytest.M
     settings = {"models": {"mine": {"path": "mine.gguf", "context_window": 4096}, "told": {"tokenizer": "bytes"}}}
     with squidbot.load(settings) as engine:
         why = engine.wired.why_counted
-        assert why("gpt-4o") == f"its own vocabulary is not at hand; this brings it: {BRINGS}"
-        assert why("").endswith(f"which is not at hand; this brings it: {BRINGS}")
+        assert why("gpt-4o") == f"its vocabulary is not on this machine; this brings it: {BRINGS}"
+        assert why("").endswith(f"which is not on this machine; this brings it: {BRINGS}")
         assert why("mine").endswith('models.mine.tokenizer = "llama_cpp:mine.gguf"')
-        assert (why("other"), why("told")) == ("no vocabulary of it is known", "")
+        assert (why("other"), why("told")) == ("no known vocabulary", "")
     cache.write_bytes(ranks())
     with squidbot.load({}) as engine:
         assert engine.wired.why_counted("gpt-4o") == "the model's own vocabulary"
@@ -113,7 +113,7 @@ def test_status_and_explain_say_by_what_and_why(cache: Path, tmp_path: Path, mon
     assert BRINGS in models["mine"]["counted"]
     assert "tiktoken.get_encoding('o200k_base')" in run(main, ["status"]).output
     assert (
-        "counted by classes: its own vocabulary is not at hand"
+        "counted by classes: its vocabulary is not on this machine"
         in run(main, ["session", "explain", "with-gpt-4o"]).output
     )
     assert "counted by classes\n" in run(main, ["session", "explain", "with-none"]).output

@@ -172,7 +172,7 @@ def test_newest_message_is_sent_when_it_alone_passes_the_caps() -> None:
     text = words(3000)
     assert session.assemble(text).messages[-1] == {"role": "user", "content": text}
     overrun = [event for event in heard.events if event.name == events.BUDGET_OVERRUN]
-    assert [event.cause for event in overrun] == ["the newest messages need more than the 2,500 words of [budget]"]
+    assert [event.cause for event in overrun] == ["the newest messages exceed the 2,500 words of [budget]"]
 
 
 def test_window_holds_when_the_caps_would_allow_more() -> None:

@@ -111,7 +111,9 @@ def test_exported_model_has_to_be_named() -> None:
         engine.wired.embedder()
 
 
-@pytest.mark.parametrize(("key", "said"), [("embedder", "no embedder 'nobody'"), ("index", "no index of vectors")])
+@pytest.mark.parametrize(
+    ("key", "said"), [("embedder", "unknown embedder 'nobody'"), ("index", "unknown index of vectors")]
+)
 def test_unknown_embedder_or_index_is_refused_with_those_that_are_known(key: str, said: str) -> None:
     """One line, with the key."""
     engine = squidbot.load({"memory": {key: "nobody"}})

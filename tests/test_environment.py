@@ -109,7 +109,7 @@ def test_secrets_in_settings_are_refused(settings: dict[str, object], path: str,
 
 def test_what_only_sounds_like_a_secret_is_taken() -> None:
     """Numbers of tokens, names and patterns of secrets, a model that is called so."""
-    check_secrets({"pressure": {"compact_at_tokens": 3}, "memory": {"redact_names": ["token"]}}, "x")
+    check_secrets({"pressure": {"compact_at_tokens": 3}, "memory": {"redact_patterns": ["token"]}}, "x")
     loaded = load_settings({"models": {"secret": {"tokenizer": "bytes"}}, "memory": {"redact_patterns": ["sk-x"]}})
     assert loaded.settings.model("secret").tokenizer == "bytes"
 

@@ -100,7 +100,7 @@ def test_another_word_takes_another_adapter(
     missing = CliRunner().invoke(main, ["session", "list"])
     assert missing.exit_code == 2
     (line,) = missing.stderr.splitlines()
-    assert line.startswith("squidbot: no store 'drawers', known: ")
+    assert line.startswith("squidbot: unknown store 'drawers', known: ")
     assert line.endswith(" @ squidbot.toml.store.adapter")
     ours = SETTINGS.replace("drawers", "sqlite3").replace("shared", f"shared/{getpass.getuser()}/sessions.db")
     (tmp_path / "squidbot.toml").write_text(ours, encoding="utf-8")

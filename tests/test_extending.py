@@ -102,7 +102,7 @@ def test_resolve_model_says_what_a_model_is_that_the_settings_do_not_name() -> N
 
 @pytest.mark.parametrize(
     "answer",
-    [3, "x", {"context_window": "8kk"}, {"window": 3}, {"tokenizer": "nobody's"}, {"prices": {"entry": "none such"}},
+    [3, "x", {"context_window": "8kk"}, {"window": 3}, {"tokenizer": "nobody's"}, {"prices": "none such"},
      {"context_window": 0}, {1: 2}, []],
 )  # fmt: skip
 def test_resolve_model_is_passed_over_where_it_can_not_be_used(answer: object) -> None:

@@ -85,5 +85,5 @@ def test_status_tells_of_somebody_else_s_distribution_with_our_import_name(
     done = CliRunner().invoke(main, ["status"])
     assert done.exit_code == 1
     printed = " ".join(done.stdout.split())
-    assert "! squidbot 0.1.1 is somebody else's and has the same import name: `pip uninstall squidbot`" in printed
-    assert printed.count("somebody else's") == 1
+    assert "! squidbot 0.1.1 is an unrelated package with the same import name: `pip uninstall squidbot`" in printed
+    assert printed.count("an unrelated package") == 1

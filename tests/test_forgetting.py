@@ -182,7 +182,7 @@ def test_what_cannot_be_ended_is_told_and_tried_again(tmp_path: Path, monkeypatc
             heard = Offering()
             engine_in(tmp_path, heard).close()
         (told,) = [one for one in heard.events if one.name == events.DEGRADED]
-        assert told.cause == "what a process that died was to forget is not all forgotten yet: the disk failed"
+        assert told.cause == "an interrupted forget is not finished yet: the disk failed"
         assert found_in(tmp_path) == ["turns.txt"]
         with pytest.raises(NotFoundError, match="nothing was forgotten"):
             session.forget(99)
@@ -239,10 +239,10 @@ def test_forgotten_user_leaves_nothing_and_others_keep_theirs(tmp_path: Path) ->
         assert found_in(tmp_path) == []
         assert engine.wired.store.head("bob/1")[0] == 2
         assert KEPT in json.dumps(engine.session("both", window_tokens=8_192, scope=BOB).assemble("Hm.").messages)
-        with pytest.raises(NotFoundError, match="nothing of a user 'ann' is kept"):
+        with pytest.raises(NotFoundError, match="no data of user 'ann'"):
             engine.forget_user("ann")
         engine.session("of nobody", window_tokens=8_192).record("Hello.", "Hi.")
-        with pytest.raises(NotFoundError, match="no user is named; nothing was forgotten"):
+        with pytest.raises(NotFoundError, match="pass a user; nothing was forgotten"):
             engine.forget_user("")
         assert engine.wired.store.head("of nobody")[0] == 2
     assert any(name.startswith("journal/") for name in found_in(tmp_path, (KEPT,)))

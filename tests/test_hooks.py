@@ -103,7 +103,7 @@ def test_an_error_that_can_not_say_what_it_is_is_told_all_the_same() -> None:
     heard = Heard()
     with squidbot.load({}, extensions=[extension("mute", size_window=size_window), heard]) as engine:
         engine.session("s")
-    assert heard.degraded == ["mute failed at size_window: MuteError: it can't say why"]
+    assert heard.degraded == ["mute failed at size_window: MuteError: no message"]
 
 
 def test_a_hook_that_this_version_does_not_know_is_an_error_unless_it_is_optional() -> None:

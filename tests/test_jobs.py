@@ -256,7 +256,7 @@ def test_engine_says_what_to_set_where_no_model_is_named() -> None:
     """Summaries are asked for, and there is nobody to write them."""
     with squidbot.load({"memory": {"extract": "off"}}) as engine:
         for asked in (lambda: engine.jobs, engine.run_jobs):
-            with pytest.raises(ConfigError, match=r"set summary\.llm to one, NAME or NAME:REST"):
+            with pytest.raises(ConfigError, match=r"set summary\.llm to a model alias, or to NAME:MODEL"):
                 asked()
     with squidbot.load({}) as engine:
         assert engine.run_jobs() == ()  # facts could be read, and there is nothing to read
@@ -264,7 +264,7 @@ def test_engine_says_what_to_set_where_no_model_is_named() -> None:
 
 def test_load_names_what_is_offered_where_nobody_offers_the_model() -> None:
     """When the engine is loaded, not in the middle of a session."""
-    with pytest.raises(ConfigError, match=r"no language model 'mine', known: .*; .* @ argument\.summary\.llm"):
+    with pytest.raises(ConfigError, match=r"unknown language model 'mine', known: .*; .* @ argument\.summary\.llm"):
         squidbot.load(named("none"))
 
 

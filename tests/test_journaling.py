@@ -219,9 +219,7 @@ def test_failure_of_the_model_never_becomes_content(tmp_path: Path, answer: str)
         engine.iterated(session)
         (entry,) = entries(engine)
         assert "Move the facts into SQLite" in entry.summary
-        assert next(one.cause for one in heard_of(writer, events.DEGRADED)).startswith(
-            "journal: the entry is made by rule"
-        )
+        assert next(one.cause for one in heard_of(writer, events.DEGRADED)).startswith("journal: model failed")
 
 
 def heard_of(writer: Writer, name: str) -> list[Event]:
@@ -340,5 +338,5 @@ def test_next_request_is_the_same_whether_an_entry_was_made_or_not(tmp_path: Pat
 
 def test_iteration_is_refused_when_the_journal_is_off() -> None:
     """With the key to set."""
-    with squidbot.load({}) as engine, pytest.raises(ConfigError, match="journal is switched off"):
+    with squidbot.load({}) as engine, pytest.raises(ConfigError, match="journal is off"):
         engine.iterated(engine.session("s"))

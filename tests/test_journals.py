@@ -132,5 +132,5 @@ def test_pattern_that_takes_too_long_is_switched_off_and_told_of(
         assert engine.wired.journals.redacted("EMP-12") == "EMP-12"
     said = [cause for name, _, cause in host.told if name == events.DEGRADED]
     assert len(said) == 1
-    assert "switched off" in said[0]
+    assert "is now off" in said[0]
     assert "journal.redact_patterns" in said[0]

@@ -255,9 +255,9 @@ def test_rules_do_not_wait_for_a_model_that_hangs() -> None:
 
 def test_load_says_what_to_set_where_a_model_is_to_read_and_none_is_named() -> None:
     """When the engine is loaded, not behind a turn."""
-    with pytest.raises(ConfigError, match=r"set memory\.llm to one, NAME or NAME:REST"):
+    with pytest.raises(ConfigError, match=r"set memory\.llm to a model alias, or to NAME:MODEL"):
         squidbot.load({"memory": {"extract": "model"}})
-    with pytest.raises(ConfigError, match=r"no language model 'mine', known: .*; .* @ argument\.memory\.llm"):
+    with pytest.raises(ConfigError, match=r"unknown language model 'mine', known: .*; .* @ argument\.memory\.llm"):
         squidbot.load({"memory": {"llm": "mine"}})
     with squidbot.load({"memory": {"llm": "mine", "extract": "rules"}}) as engine:  # nobody asks for it
         assert engine.run_jobs() == ()

@@ -60,7 +60,7 @@ def test_notes_come_back_as_facts_and_entries(tmp_path: Path) -> None:
         memories.add(NewMemory("The boat: it's 7 m long — yes\n# no heading", "background"), NOW)
         engine.journal().append(JournalEntry(NOW, "Moved the facts.\n---\nGreen.", tags=("store", "db")))
         assert written(engine, tmp_path / "notes") == (2, 1, 0)
-        with pytest.raises(SquidbotError, match=r"declarative_notes.yml: exists; nothing is overwritten"):
+        with pytest.raises(SquidbotError, match=r"declarative_notes.yml: already exists"):
             written(engine, tmp_path / "notes")
     text = (tmp_path / "notes" / "summary_notes.yml").read_text(encoding="utf-8")
     assert text.startswith(
@@ -138,7 +138,7 @@ def test_file_that_is_no_list_of_notes_is_refused_before_anything_is_added(
 def test_what_can_t_be_read_or_written_says_what_to_do(tmp_path: Path) -> None:
     """No such files, bytes that are no UTF-8, a folder that is a file."""
     with opened(tmp_path / "a") as engine:
-        with pytest.raises(SquidbotError, match=r"there is neither declarative_notes.yml nor summary_notes.yml"):
+        with pytest.raises(SquidbotError, match=r"found neither declarative_notes.yml nor summary_notes.yml"):
             taken(engine, tmp_path / "none")
         (tmp_path / "summary_notes.yml").write_bytes(b"- \xff\n")
         with pytest.raises(StoreError, match="byte 2 is not UTF-8"):
@@ -164,7 +164,7 @@ def test_notes_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert run("notes", "out", "--read", "--user", "bob") == (0, "0 facts, 0 entries from out; 1 note known already\n")
     code, said = run("notes", "nowhere", "--read")
     assert code != 0
-    assert "there is neither" in said
+    assert "found neither" in said
 
 
 def test_patterns_of_secrets_have_a_limit_of_time(
@@ -179,4 +179,4 @@ def test_patterns_of_secrets_have_a_limit_of_time(
     journal = {"folder": str(tmp_path / "b"), "redact_patterns": [r"EMP-\d+"]}
     with squidbot.load({"store": {"path": str(tmp_path / "b.db")}, "journal": journal}) as engine:
         assert taken(engine, tmp_path / "notes").entries == 1
-    assert r"pattern 'EMP-\\d+' took over a second for one text and is switched off" in caplog.text
+    assert r"pattern 'EMP-\\d+' took over a second and is now off" in caplog.text

@@ -91,10 +91,9 @@ def test_table_in_the_docs_is_the_shipped_one() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_one_word_picks_an_entry_for_all_models_or_for_one(name: str) -> None:
-    """At the top, in a model's table, and in a table as `entry`."""
+    """At the top, and in a model's table, whose word goes before the common one."""
     wanted = figures(shipped()[name])
     assert planned({"prices": name}) == wanted
-    assert planned({"prices": {"entry": name}}) == wanted
     settings: dict[str, object] = {"prices": "gemini", "models": {"m": {"prices": name}}}
     assert planned(settings, "m") == wanted
     assert planned(settings, "another") == figures(shipped()["gemini"])
@@ -111,12 +110,6 @@ def test_free_reads_let_history_wait_unless_a_mark_is_set() -> None:
     assert strategy("speed", 126_976).high_fraction < high() == FREE_READ_HIGH
     assert high(compact_at_fraction=0.3) == 0.3
     assert high(strategy="coherence") == 0.95
-
-
-def test_own_values_stand_on_top_of_an_entry() -> None:
-    """What the table says goes before what its entry says."""
-    settings: dict[str, object] = {"prices": {"entry": "anthropic", "ttl_seconds": math.inf, "read": 0}}
-    assert planned(settings) == (0, 1.25, 5.0, math.inf, 1024)
 
 
 def test_own_entries_are_picked_by_name_and_go_before_shipped_ones() -> None:
@@ -144,27 +137,43 @@ def test_entry_takes_a_day_of_toml_and_infinity(tmp_path: Path) -> None:
 # -- what is refused --------------------------------------------------------------------------------------------------
 
 KNOWN = ", ".join(NAMES)
+OWN = "argument.price_table['a']"
+
+
+def own(key: str, value: object) -> dict[str, object]:
+    """Return settings with an entry of one's own that sets one key."""
+    return {"price_table": {"a": {key: value}}}
 
 
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
         ({"prices": "antropic"}, f"unknown 'antropic', known: {KNOWN} @ argument.prices"),
-        ({"prices": {"entry": "x"}}, f"unknown 'x', known: {KNOWN} @ argument.prices"),
         ({"models": {"m": {"prices": "x"}}}, f"unknown 'x', known: {KNOWN} @ argument.models['m'].prices"),
         (
             {"prices": "x", "price_table": {"mine": {}}},
             f"unknown 'x', known: {KNOWN}, mine @ argument.prices",
         ),
-        ({"prices": 3}, "must be a table, not 3 @ argument.prices"),
-        ({"prices": {"entry": 3}}, "must be a text, not 3 @ argument.prices.entry"),
-        ({"prices": {"output": -1}}, "must be >= 0, not -1 @ argument.prices.output"),
-        ({"prices": {"output": math.inf}}, "must be >= 0, not inf @ argument.prices.output"),
-        ({"prices": {"ttl_seconds": -1}}, "must be >= 0, or inf, not -1 @ argument.prices.ttl_seconds"),
-        ({"prices": {"ttl_seconds": math.nan}}, "must be >= 0, or inf, not nan @ argument.prices.ttl_seconds"),
-        ({"prices": {"ttl_seconds": "never"}}, "must be a number, not 'never' @ argument.prices.ttl_seconds"),
-        ({"prices": {"least_tokens": 1.5}}, "must be a whole number, not 1.5 @ argument.prices.least_tokens"),
-        ({"prices": {"least_tokens": -1}}, "must be >= 0, not -1 @ argument.prices.least_tokens"),
+        ({"prices": 3}, "must be a string, not 3 @ argument.prices"),
+        (own("output", -1), f"must be >= 0, not -1 @ {OWN}.output"),
+        (own("output", math.inf), f"must be >= 0, not inf @ {OWN}.output"),
+        (
+            {"price_table": {"a": {"ttl_seconds": -1}}},
+            "must be >= 0, or inf, not -1 @ argument.price_table['a'].ttl_seconds",
+        ),
+        (
+            {"price_table": {"a": {"ttl_seconds": math.nan}}},
+            "must be >= 0, or inf, not nan @ argument.price_table['a'].ttl_seconds",
+        ),
+        (
+            {"price_table": {"a": {"ttl_seconds": "never"}}},
+            "must be a number, not 'never' @ argument.price_table['a'].ttl_seconds",
+        ),
+        (
+            {"price_table": {"a": {"least_tokens": 1.5}}},
+            "must be a whole number, not 1.5 @ argument.price_table['a'].least_tokens",
+        ),
+        (own("least_tokens", -1), f"must be >= 0, not -1 @ {OWN}.least_tokens"),
         (
             {"price_table": {"a": {"as_of": "2026-13-01"}}},
             "must be a day as YYYY-MM-DD, not '2026-13-01' @ argument.price_table['a'].as_of",
@@ -179,7 +188,7 @@ KNOWN = ", ".join(NAMES)
         ),
         (
             {"price_table": {"a": {"source": 1}}},
-            "must be a text, not 1 @ argument.price_table['a'].source",
+            "must be a string, not 1 @ argument.price_table['a'].source",
         ),
         ({"price_table": "a"}, "must be a table, not 'a' @ argument.price_table"),
     ],
@@ -206,33 +215,17 @@ def origins(loaded: Loaded) -> dict[str, tuple[object, str]]:
     return {key: (value, source) for key, value, source in loaded.origins()}
 
 
-def test_origins_name_the_entry_that_a_price_is_from() -> None:
-    """With the file it stands in, and the day on which it was true."""
+def test_origins_say_where_an_entry_is_named_and_what_it_has() -> None:
+    """By line or argument, as for any other key; what nobody sets is a default."""
     settings = {
-        "prices": {"entry": "openai", "ttl_seconds": 3600},
+        "prices": "openai",
         "models": {"m": {"prices": "mine"}, "other": {}},
         "price_table": {"mine": {"read": 0.2}},
     }
     found = origins(load_settings(settings))
-    assert found["prices.entry"] == ("openai", "argument")
-    assert found["prices.ttl_seconds"] == (3600, "argument")
-    assert found["prices.write"] == (1.0, "prices.toml: price_table.openai of 2026-11-05")
-    assert found["models.m.prices.entry"] == ("mine", "argument")
-    assert found["models.m.prices.read"] == (0.2, "argument: price_table.mine")
+    assert found["prices"] == ("openai", "argument")
+    assert found["models.m.prices"] == ("mine", "argument")
     assert found["price_table.mine.read"] == (0.2, "argument")
     assert found["price_table.mine.write"] == (1.25, "default")
     assert found["models.other.prices"] == (None, "default")
-
-
-def test_a_model_may_be_called_prices() -> None:
-    """Its other keys are no prices."""
-    found = origins(load_settings({"models": {"prices": {"prices": "openai"}}}))
-    assert found["models.prices.context_window"] == (None, "default")
-    assert found["models.prices.prices.write"] == (1.0, "prices.toml: price_table.openai of 2026-11-05")
-
-
-def test_origins_of_prices_are_defaults_where_nothing_is_said() -> None:
-    """As before there was a table."""
-    found = origins(load_settings({"prices": {"read": 0.5}}))
-    assert found["prices.read"] == (0.5, "argument")
-    assert {found[f"prices.{key}"] for key in ("entry", "write", "output", "ttl_seconds")} == {(None, "default")}
+    assert origins(load_settings({}))["prices"] == ("default", "default")

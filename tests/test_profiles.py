@@ -78,7 +78,7 @@ def test_an_unknown_profile_is_named_with_those_there_are(tmp_path: Path) -> Non
         ConfigError, match=r"unknown profile 'pinguin', known: ladder, .*manual @ squidbot.toml.profile"
     ):
         load_settings(path)
-    with pytest.raises(ConfigError, match=r"must be a text, not 7 @ argument\.profile"):
+    with pytest.raises(ConfigError, match=r"must be a string, not 7 @ argument\.profile"):
         load_settings({"profile": 7})
 
 

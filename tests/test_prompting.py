@@ -248,10 +248,10 @@ def test_files_bring_modes_and_take_the_place_of_our_words(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({}, "there is no *.md file in"),
-        ({"off.md": "x"}, "off.md: a mode can't have that name"),
+        ({}, "no *.md files in"),
+        ({"off.md": "x"}, "off is not allowed as a mode name"),
         ({"mine.md": " \n\n"}, "mine.md is empty"),
-        ({"mine.md": b"\xff"}, "can't be read"),
+        ({"mine.md": b"\xff"}, "cannot read it"),
     ],
 )
 def test_folder_of_texts_that_cannot_be_used_is_refused_with_its_key(

@@ -178,7 +178,7 @@ def test_damaged_day_never_fails_a_turn(tmp_path: Path) -> None:
         (folder / "2026-01-29.jsonl").mkdir()
         request = engine.session("c").assemble("Hello.", now=NOW)
         assert content(request.messages[-1]) == "Hello."
-        assert any("the journal tells nothing" in cause for _, cause in told)
+        assert any("the journal is not shown" in cause for _, cause in told)
 
 
 def test_files_are_read_only_where_they_have_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,7 +89,7 @@ def test_core_files_stand_in_every_session_and_stay_when_they_are_gone(folder: P
         session.context.drop("docs/api.md")
         assert "docs/api.md no longer holds" in sent(session)
         assert [one.name for one in session.context.documents.all()] == [], "what was dropped stays out"
-        assert heard.said == ["there is no file 'docs/api.md' below " + str(folder / "context")]
+        assert heard.said == ["no such file: 'docs/api.md' below " + str(folder / "context")]
 
 
 def test_document_is_loaded_on_demand_and_survives_restart_and_compaction(folder: Path) -> None:
@@ -143,9 +143,9 @@ def test_what_is_wrong_unasked_is_told_once_and_no_turn_fails(folder: Path) -> N
     with loaded(folder, folder="nowhere") as engine:
         session = engine.session("s")
         sent(session)
-        with pytest.raises(ConfigError, match=r"there is no folder .*nowhere; make it, or change context.folder"):
+        with pytest.raises(ConfigError, match=r"no such folder: .*nowhere; create it, or change context.folder"):
             session.load_context("a.md")
-    with loaded(folder) as engine, pytest.raises(ConfigError, match=r"set context.folder to one"):
+    with loaded(folder) as engine, pytest.raises(ConfigError, match=r"set it to a folder"):
         engine.session("s").load_context("a.md")
 
 
@@ -165,7 +165,7 @@ def test_tool_lists_loads_and_drops(folder: Path) -> None:
             ({"action": "dance"}, "action must be one of list, load, drop"),
             ({"action": "load"}, "path must be"),
             ({"action": "load", "path": "../AGENTS.md"}, "not a path below the folder"),
-            ({"action": "load", "path": "gone.md"}, "there is no file"),
+            ({"action": "load", "path": "gone.md"}, "no such file"),
             ({"action": "drop", "path": "style.md"}, "this session has no document 'style.md'"),
             ("{", "not JSON"),
         ):

@@ -190,5 +190,5 @@ def test_goal_is_taken_out_by_its_name() -> None:
     session.goals.change("set", "Find the walrus")
     assert session.forget_goal("find the walrus.", reason="a test") == 1
     assert session.goals.goals().active is None
-    with pytest.raises(NotFoundError, match="no call has set"):
+    with pytest.raises(NotFoundError, match="was set by call"):
         session.forget_goal(" ")

@@ -276,7 +276,7 @@ def test_memory_that_fails_never_fails_the_turn(tmp_path: Path) -> None:
     with squidbot.load({"memory": {"path": str(path)}}, extensions=[listener]) as engine:
         made = turn(engine.session("s", scope=ANN), "Hello.")
     assert texts(made) == ["Hello."]
-    assert any(one.name == "degraded" and "memory says nothing unasked" in one.cause for one in heard)
+    assert any(one.name == "degraded" and "acts are not shown" in one.cause for one in heard)
 
 
 def _listener(listen: Callable[[Event], None]) -> object:

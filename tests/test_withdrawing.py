@@ -208,7 +208,7 @@ def test_command_line_takes_it_out_of_the_sessions_of_the_settings(
     assert b"Dorothea" in bytes_of(tmp_path)
     done = CliRunner().invoke(main, ["memory", "forget", boat, "--yes", "--user", "ann", "--bot", "b"])
     assert done.exit_code == 0, done.output
-    assert "removed from what 1 session was told" in done.output
+    assert "removed from the requests of 1 session" in done.output
     assert b"Dorothea" not in bytes_of(tmp_path)
 
 

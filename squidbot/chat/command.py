@@ -162,17 +162,19 @@ SYSTEM = (
 
 
 @click.command()
-@click.option("--model", metavar="ALIAS", default="", help="A model of the settings.  [default: the first]")
+@click.option("--model", metavar="ALIAS", default="", help="Model alias.  [default: the first]")
 @click.option("--session", metavar="ID", default="", help="The session.  [default: the newest of your own]")
 @click.option("--new", is_flag=True, help="Begin another session.")
-@click.option("--user", metavar="USER", default="", help="Who speaks: whose durable facts are seen and learned.")
-@click.option("-p", "--print", "question", metavar="TEXT", help="Say this, print the answer, end; - is standard input.")
-@click.option("--mode", metavar="NAME", help="What is worked at: developer, planning, assistant, debugger, off.")
-@click.option("--system", metavar="TEXT", default=SYSTEM, help="The system text, in the place of a short one.")
+@click.option("--user", metavar="USER", default="", help="User whose facts to use and learn.")
+@click.option(
+    "-p", "--print", "question", metavar="TEXT", help="Send this, print the answer, exit; - reads standard input."
+)
+@click.option("--mode", metavar="NAME", help="Mode: developer, planning, assistant, debugger, off.")
+@click.option("--system", metavar="TEXT", default=SYSTEM, help="System text; replaces the short default.")
 @click.option("--no-tools", "no_tools", is_flag=True, help="Give the model no tools.")
 @click.option("--config", metavar="FILE", help="The settings.  [default: ./squidbot.toml]")
 @click.option("--debug", is_flag=True, help="Write each turn to debug_turn.txt, or where debug.turn_log says.")
-@click.option("--demo", is_flag=True, help="A tiny model of random weights, in memory: to see how it works.")
+@click.option("--demo", is_flag=True, help="Try it with a tiny model of random weights, in memory.")
 @JSON_OPTION
 def chat(  # noqa: PLR0913  # an argument for each option
     *,
@@ -189,14 +191,14 @@ def chat(  # noqa: PLR0913  # an argument for each option
     demo: bool,
     as_json: bool,
 ) -> None:
-    """Talk to a model of the settings, in a session that is kept: its history stays within the model's window.
+    """Chat with a configured model in a stored session. The history stays within the model's window.
 
-    On a terminal lines are edited and /help lists commands; in a pipe each line is said on its own.
+    On a terminal /help lists commands; in a pipe each line is a message.
     """
     if as_json and question is None:
-        raise click.UsageError("--json prints one answer: say what is asked with --print")
+        raise click.UsageError("--json needs --print")
     if new and session:
-        raise click.UsageError("--new and --session exclude each other")
+        raise click.UsageError("pass --new or --session, not both")
     scope = Scope(user=user)
     begun = _begun(config, model, session, new=new, demo=demo, debug=debug, scope=scope, mode=mode)
     try:
@@ -226,7 +228,7 @@ def _talked(talk: Talk) -> int:
 def _asked_once(talk: Talk, question: str, *, as_json: bool) -> int:
     said = sys.stdin.read() if question == "-" else question
     if not said.strip():
-        raise click.UsageError("there is nothing to say")
+        raise click.UsageError("the message is empty")
     turn = talk.turn(said)
     if turn is None:
         return ANSWER_IS_NO

@@ -54,7 +54,7 @@ def keep_cut(store: TranscriptStore, session_id: str, cut: BrokenAnswer) -> None
         StoreError: it was not stored.
     """
     kept = cut._replace(why=cut.why[:WHY_CHARS])
-    append(store, session_id, CUT, lambda: kept, "it is not noted that the answer broke off", wait=wait)
+    append(store, session_id, CUT, lambda: kept, "could not note that the answer is incomplete", wait=wait)
 
 
 ENOUGH: Final = Answer("<squidbot refused: no more calls in this turn; answer with what you have>", is_error=True)
@@ -257,7 +257,7 @@ class ChatSession:
                 self._heard.add(text)
             except OSError as error:
                 self._writes = False
-                self._watcher.remark(f"answers are not kept while they come: {error}")
+                self._watcher.remark(f"partial answers are not saved: {error}")
 
     def _shorter(self, assembly: Assembly, error: ContextOverflowError) -> Assembly:
         """Return the request for a smaller window, which sessions with the model have from then on.

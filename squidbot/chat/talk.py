@@ -83,7 +83,7 @@ def command_of(said: str) -> tuple[str, str] | None:
 
 def _undo(talk: Talk, _rest: str) -> None:
     plan = talk.conversation.session.undo()
-    what = "everything is sent as it was said" if plan.repeats == -1 else "undone"
+    what = "everything is sent verbatim" if plan.repeats == -1 else "undone"
     talk.screen.say(f"{what}; {event_line(plan)}")
 
 
@@ -125,11 +125,11 @@ def _status(talk: Talk, _rest: str) -> None:
             ),
             ("counted", f"by {window.counter} ({session.meter.certificate}){f': {counted}' if counted else ''}"),
             ("budget", talk.budget()[0]),
-            ("past", f"{count(notes, 'note')} in the place of older messages" if notes else "sent as it was said"),
+            ("past", f"{count(notes, 'note')} in the place of older messages" if notes else "sent verbatim"),
             ("reliability", f"{percent(fraction)}, {level_of(fraction)}"),
             ("mode", session.mode),
             ("tools", ", ".join(talk.conversation.tool_names) or "none"),
-            ("user", talk.setup.scope.user or "nobody is named (--user): facts are everybody's"),
+            ("user", talk.setup.scope.user or "no --user: facts are shared by all"),
         ]
     )
     page.print()
@@ -203,7 +203,7 @@ def _quit(talk: Talk, _rest: str) -> None:
 
 COMMANDS: Final[Mapping[str, SlashCommand]] = {
     "undo": SlashCommand("", "take the newest shortening back", _undo),
-    "compact": SlashCommand("", "shorten what is sent now; nothing that was said is lost", _compact),
+    "compact": SlashCommand("", "compact now; nothing is lost", _compact),
     "explain": SlashCommand("[m17]", "what the next request holds and why, or what became of a message", _explain),
     "status": SlashCommand("", "session, model, window, budget", _status),
     "journal": SlashCommand("[TAG]", "the journal; goals, decisions, progress and next steps", _journal),
@@ -466,7 +466,7 @@ class Talk:
     def _part(self) -> None:
         """Write how to go on."""
         if self.screen.is_terminal and self.setup.engine.wired.loaded.settings.store.path and not self.setup.is_demo:
-            self.screen.say(f"squidbot chat --session {self.setup.session_id} goes on from here", "dim")
+            self.screen.say(f"squidbot chat --session {self.setup.session_id} continues from here", "dim")
 
 
 def _kept(turn: ChatTurn) -> str:

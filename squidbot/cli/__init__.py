@@ -21,14 +21,14 @@ __all__ = ["main"]
 
 # Each command with its module in squidbot, and its line of help: `squidbot --help` imports none.
 COMMANDS = {
-    "chat": ("chat.command", "Talk to a model of your settings, in a session that is kept."),
-    "replay": ("cli.replay", "Replay recorded conversations: what would be sent, and what it costs."),
-    "config": ("cli.config", "Show settings and where they come from; explain keys and profiles."),
+    "chat": ("chat.command", "Chat with a configured model in a stored session."),
+    "replay": ("cli.replay", "Replay recorded conversations and report what squidbot would send."),
+    "config": ("cli.config", "Show settings, where they come from, and what each key does."),
     "status": ("cli.status", "Show devices, models, hosts and stores: what is active, and what is not."),
     "session": ("cli.session", "List, show, explain, search, change, export and forget sessions."),
     "memory": ("cli.memory", "Search, list, add and forget durable facts; read the journal."),
     "store": ("cli.store", "Check, repair, back up and export a store; forget a user."),
-    "model": ("cli.model", "Show how much memory a model file needs, and the largest window that fits."),
+    "model": ("cli.model", "Show a model's memory use and the largest window that fits."),
     "import": ("cli.store", "Import files that `store export` wrote."),
     "mcp": ("cli.mcp", "Serve memory and history to clients of the Model Context Protocol."),
 }

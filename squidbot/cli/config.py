@@ -41,7 +41,7 @@ _KEYS = {
 @click.command(cls=ResultCommand)
 @click.argument("keys", metavar="[KEY...]", nargs=-1)
 @click.option("--config", "file", metavar="FILE", help="The settings.  [default: ./squidbot.toml]")
-@click.option("--all", "every", is_flag=True, help="Every key, not only those that are set.")
+@click.option("--all", "every", is_flag=True, help="Show all keys, not only those that are set.")
 @click.option("--profile", metavar="NAME", help="Show the keys that a profile sets.")
 def config(*, keys: tuple[str, ...], file: str | None, every: bool, profile: str | None) -> Result:
     """Show settings and where they come from; or explain KEYs: window.default, or window for a whole table."""
@@ -64,7 +64,7 @@ def _origins(loaded: Loaded, keys: tuple[str, ...]) -> list[Origin]:
     found = [one for one in loaded.origins() if f"{one.key}.".startswith(tables)]
     if not found:
         known = [".".join(key.path) for key in keys_of(Settings)]
-        raise click.UsageError(f"there is no key {keys[0]}{meant(keys, known)}")
+        raise click.UsageError(f"unknown key {keys[0]}{meant(keys, known)}")
     return found
 
 

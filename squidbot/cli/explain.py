@@ -45,17 +45,15 @@ __all__ = ["explain", "plan_json", "prompt_json"]
 
 # The messages of longer sessions are not counted one by one.
 MOST_COUNTED = 20_000
-BAR_CHARS, NOTE_CHARS = 32, 180
-# Lines of notes that name what a message names.
-MOST_LINES = 3
+BAR_CHARS = 32
 VERBATIM, SLIMMED, SUMMARY, ABSENT = "verbatim", "slimmed", "summary", "absent"
 HOW = {
     VERBATIM: "sent word for word",
     SLIMMED: "cut to head and tail",
     SUMMARY: "notes stand for it",
-    ABSENT: "not at all: a line says that it is stored",
-    "recalled": "a copy of what was brought back",
-    "forgotten": "forgotten: a mark stands in its place",
+    ABSENT: "not sent: one line says it is stored",
+    "recalled": "a copy of a recalled message",
+    "forgotten": "forgotten: a placeholder remains",
 }
 # How a message that nobody said is sent while it is raw.
 _UNSAID = {Category.RECALLED: "recalled", Category.FORGOTTEN: "forgotten"}
@@ -183,7 +181,7 @@ def _budget(room: Room, window: ContextWindow, source: str) -> list[tuple[str, i
         is_written = part.payload is None and part.kind is not Kind.SLIMMED
         block["notes" if is_written else "users" if is_user_part(part) else "older"] += part.cost.bound
     reserve = room.newest.reserve_under(window)
-    answer = f"for the answer, by its question (complexity {reserve.score:.2f})" if reserve else "for the answer"
+    answer = f"for the answer, sized by the question (complexity {reserve.score:.2f})" if reserve else "for the answer"
     known = {"recorded": window.source, "settings": "as the settings have it"}
     origin = known.get(source, "as the settings have it now; none is recorded")
     outside = "the host's system text and tools, in the newest request, and the template around all"
@@ -191,14 +189,14 @@ def _budget(room: Room, window: ContextWindow, source: str) -> list[tuple[str, i
         ("window", window.window_tokens, f"input and output; {origin}"),
         ("reserve", reserve.tokens if reserve else window.reserved_output_tokens, answer),
         ("input limit", _limit(room) - over, "what a request may cost"),
-        ("overcounted", over, "counted above what the provider bills: so much more fits"),
+        ("overcounted", over, "overcounted compared to the bill: that much more fits"),
         ("system", lead, "system messages of the transcript"),
         ("outside", max(0, room.used_tokens - lead - head - history), outside),
-        ("head", head, "documents, pinned texts, and what memory says"),
-        ("notes", block["notes"], "what stands for messages that are not sent"),
-        ("users", block["users"], "the user's words beside the notes"),
+        ("head", head, "documents, pinned texts and facts"),
+        ("notes", block["notes"], "notes on messages that are not sent"),
+        ("users", block["users"], "user messages kept beside the notes"),
         ("older", block["older"], "other messages before the tail"),
-        ("tail", view.tail.cost.bound, "the newest messages, as they arrived"),
+        ("tail", view.tail.cost.bound, "newest messages, verbatim"),
         ("free", room.whole.bound, f"{max(0, room.marked.bound):,} of them until the high-water mark"),
     ]
 
@@ -236,14 +234,15 @@ def _named_parts(view: CurrentView) -> Iterator[tuple[str, Part]]:
     for section, part in zip_longest(sections[: len(view.head)], view.head):
         goals = _GOALS.get(section.name) if section else None
         yield goals or ("contracts" if part.kind is Kind.PIN else "system"), part
-    # The level of notes where they have a part in the layout, and each part of the blocks and the tail with it.
     levels = ((block.segment.representation.level, block.parts) for block in view.blocks)
     for level, parts in (*levels, (SESSION, view.tail.parts)):
-        note = level if level in LAYOUT_LEVELS else SESSION
-        yield from ((note if is_note(part) else _raw_part(view, part), part) for part in parts)
+        yield from ((_body_part(view, level, part), part) for part in parts)
 
 
-def _raw_part(view: CurrentView, part: Part) -> str:
+def _body_part(view: CurrentView, level: str, part: Part) -> str:
+    """Return the part of the layout of a block's or the tail's part: notes by their level, where it has one."""
+    if is_note(part):
+        return level if level in LAYOUT_LEVELS else SESSION
     return "contracts" if part.first_seq in view.pins.seqs else RECENT
 
 
@@ -353,13 +352,13 @@ def _put(out: Printer, found: Explanation, now: float) -> None:
     if plan := found.view.plan:
         out.say(f"{event_line(plan)}; {ago(plan.created_at, now)}", "dim")
     if found.due is not None:
-        out.say(f"the next request will change this: {event_line(found.due)}")
+        out.say(f"the next request will compact: {event_line(found.due)}")
     if values["unfit"] is not None:
-        out.say(f"no request can be made now: {values['unfit']}")
+        out.say(f"no request fits now: {values['unfit']}")
     if rows := [_row(run, now) for run in values["runs"]]:
         out.blank()
         out.table(rows)
-        out.say("here: tokens in the next request; said: tokens of what was said (bounds)", "dim")
+        out.say("here: tokens in the next request; said: tokens of the original messages (bounds)", "dim")
     out.blank()
     out.heading("Budget of the next request (bounds, in tokens)")
     out.say(f"counted by {values['lease']['counter']}{f': {why}' if (why := values['counted']) else ''}", "dim")
@@ -413,7 +412,7 @@ def _put_pressure(out: Printer, values: Mapping[str, Any]) -> None:
     if facts := values["remembered"]:
         names = ((name.removeprefix("remembered_").replace("_", " "), tokens) for name, tokens in facts.items())
         shown = "; ".join(f"{name} {tokens:,}" for name, tokens in names)
-        out.say(f"memory says unasked (head, and behind the first words): {shown} tokens")
+        out.say(f"facts shown automatically (in the head, and after the first message): {shown} tokens")
     if values["prompt"] is not None:
         out.say(prompt_line(values["prompt"]))
     low, high, share = values["marks"]["low"], values["marks"]["high"], values["pressure"]
@@ -450,7 +449,7 @@ def _story(place: OpenStore, session_id: str, seq: int, found: Explanation, now:
     here_tokens = spent([part for part in view.sent if part.first_seq == part.last_seq == seq]).bound
     notes = place.store.by_id(session_id, [run["summary"]]) if run["summary"] else []
     note = notes[0] if notes and span(seq) not in run["sent"] else None
-    tells, states = _telling(note.text, entry) if note else [], [*_states(entry, place.plans(session_id))]
+    states = [*_states(entry, place.plans(session_id))]
     pinned = seq in view.pins.seqs
     values: dict[str, Any] = {
         "session": session_id,
@@ -469,19 +468,13 @@ def _story(place: OpenStore, session_id: str, seq: int, found: Explanation, now:
             for one in states
         ],
         "summary": {"id": note.summary_id, "level": note.level, "text": note.text} if note else None,
-        "tells": tells,
     }
     rows = [*_arrival(entry), *_path(states, now), ("now", _now(states[-1], run, here_tokens, pinned=pinned))]
-    return Result(values, lambda out: _put_story(out, entry, rows, note, tells, now))
+    return Result(values, lambda out: _put_story(out, entry, rows, note, now))
 
 
-def _put_story(  # noqa: PLR0913, PLR0917  # what is found of one message
-    out: Printer,
-    entry: ShownMessage,
-    rows: Sequence[tuple[str, str]],
-    note: Summary | None,
-    tells: list[str],
-    now: float,
+def _put_story(
+    out: Printer, entry: ShownMessage, rows: Sequence[tuple[str, str]], note: Summary | None, now: float
 ) -> None:
     row = entry.row
     tools = f" {', '.join(tool or call_id for call_id, tool in entry.answers)}" if entry.answers else ""
@@ -491,9 +484,8 @@ def _put_story(  # noqa: PLR0913, PLR0917  # what is found of one message
     out.pairs(rows)
     if note is not None:
         out.blank()
-        out.heading(f"What notes {note.summary_id} tell of it")
-        for one in tells or ("(no line of them names what it names)",):
-            out.say(shorter(one, NOTE_CHARS), indent="  ")
+        out.heading(f"Notes {note.summary_id}")
+        out.body(note.text, most_lines=4)
     out.blank()
     out.say(f"whole: squidbot session recall SESSION {entry.handle}; the model: history, recall {entry.handle}", "dim")
 
@@ -527,29 +519,15 @@ def _under(plan: PlanRecord, row: StoredMessage, raw: str) -> tuple[str, str | N
     return raw, None
 
 
-def _telling(text: str, entry: ShownMessage) -> list[str]:
-    """Return the lines of notes that share most words with a message, the best few, in their order."""
-    words = _words("\n".join([entry.text, *(f"{call.name} {call.arguments}" for call in entry.calls)]))
-    rows = text.splitlines()[1:]
-    shared = {place: len(words & _words(one)) for place, one in enumerate(rows)}
-    best = sorted((place for place, hits in shared.items() if hits > 1), key=lambda place: -shared[place])[:MOST_LINES]
-    return [rows[place] for place in sorted(best)]
-
-
-def _words(text: str) -> set[str]:
-    cleared = "".join(char if char.isalnum() or char in "_./" else " " for char in text[:200_000])
-    return {word.strip("./") for word in cleared.split() if len(word) > 3}
-
-
 def _arrival(entry: ShownMessage) -> list[tuple[str, str]]:
     row = entry.row
     rows = [("said", f"in the turn of m{row.turn}; {row.cost.bound:,} tokens by {row.counter}, as a bound")]
     if entry.is_cut:
         what = "tool output" if row.result_ids else "step"
-        cut = f"cut to {row.sent_cost.bound:,} tokens before it was first sent; the transcript has all of it"
-        rows.append(("arrived", f"{cut}. A {what} that large would have taken too much of the room there was"))
+        cut = f"cut to {row.sent_cost.bound:,} tokens on arrival; the transcript has all of it"
+        rows.append(("arrived", f"{cut}. This {what} was too large for the room"))
     if row.notice:
-        rows.append(("notice", f"frozen behind it when it arrived: {shorter(row.notice, 60)}"))
+        rows.append(("notice", f"added behind it on arrival: {shorter(row.notice, 60)}"))
     return rows
 
 

@@ -174,7 +174,7 @@ def export(place: OpenStore, name: str, *, form: str, output: str | None) -> Res
         else:
             out.say(output)
         if names := left_out(left):
-            complain(f"left out, as no other host can read it: {names}")
+            complain(f"left out: other hosts cannot read it: {names}")
 
     return Result(values, put)
 
@@ -199,7 +199,7 @@ def _texts(place: OpenStore, name: str, form: str, left: Left) -> Iterator[str]:
     for rows, damaged in place.pages(name):
         if damaged:
             raise DamagedStoreError(
-                f"{name}: {count(len(damaged), 'message')} from m{damaged[0]} on can't be read; "
+                f"{name}: {count(len(damaged), 'message')} from m{damaged[0]} on cannot be read; "
                 "squidbot store doctor --repair saves the others into a new store"
             )
         for shown in shown_messages(rows, place.codecs):
@@ -231,7 +231,7 @@ def new_file(output: str) -> Iterator[IO[bytes]]:
         OSError: it can't be written.
     """
     if os.path.lexists(output):
-        raise SquidbotError(f"{output}: exists; an export overwrites nothing, name a new file")
+        raise SquidbotError(f"{output}: already exists; choose another file name")
     part = Path(f"{output}.part-{os.getpid()}")
     try:
         with open_own(part, "x") as file:

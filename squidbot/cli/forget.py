@@ -28,14 +28,14 @@ __all__ = ["forget", "forget_user"]
 
 # What `--files` does not rewrite: a file of these has more than one session, or the words of facts.
 _BY_HAND: Final = {
-    "backup": "a backup, which may still have it: remove it",
-    "workspaceai": "has several sessions, and may still have it: remove it, and export again",
-    "facts": "facts or entries of a journal, which may still have it: remove it, and export again",
-    "turns": "a log of turns, which may still have it: remove it",
+    "backup": "a backup that may still contain it: remove it",
+    "workspaceai": "has several sessions and may still contain it: remove it, and export again",
+    "facts": "facts or journal entries that may still contain it: remove it, and export again",
+    "turns": "a log of turns that may still contain it: remove it",
 }
 _RUN = re.compile(r"m([0-9]{1,12})(?:-m?([0-9]{1,12}))?")
 MOST_AT_ONCE = 10_000
-UNKNOWN: Final = "copies that you or other programs have made are not known to squidbot, and stay"
+UNKNOWN: Final = "squidbot does not know copies made by you or other programs; they remain"
 
 
 def _options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -44,7 +44,9 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--files", is_flag=True, help="Rewrite known exports without it, and remove those of whole sessions."
         ),
-        click.option("--reason", metavar="TEXT", default="", help="Kept beside the ids; don't repeat what goes."),
+        click.option(
+            "--reason", metavar="TEXT", default="", help="Stored with the ids; do not repeat the forgotten content."
+        ),
     ):
         command = option(command)
     return command
@@ -57,14 +59,14 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
 def forget(  # noqa: PLR0913  # an argument for each option
     place: OpenStore, name: str, *, messages: tuple[str, ...], everything: bool, reason: str, files: bool, yes: bool
 ) -> Result:
-    """Remove messages (m17 m20-m24) for good, or with --all the whole session. It can't be taken back.
+    """Remove messages (m17 m20-m24) for good, or with --all the whole session. You cannot undo it.
 
     With them go the notes that tell of them, copies that were recalled, durable facts that nothing else says, what
     entries of the journal and the log of turns tell of them, and what search knows of them; a mark stands in the place
     of each message. What other messages say of them stays. Exports and backups that squidbot wrote are listed.
     """
     if bool(messages) == everything:
-        raise click.UsageError("name the messages (SESSION m17 m20-m24), or pass --all")
+        raise click.UsageError("pass messages (m17 m20-m24) or --all")
     if everything:
         _ask(f"the whole session {line(name)} ({count(place.length(name), 'message')})", yes=yes)
         return _gone(place, {"session": name}, forget_session(place.wired, name, reason=reason), rewrites=files)
@@ -86,7 +88,7 @@ def forget(  # noqa: PLR0913  # an argument for each option
 @click.argument("user")
 @_options
 def forget_user(place: OpenStore, *, user: str, reason: str, files: bool, yes: bool) -> Result:
-    """Remove all that USER has said, and all that is kept of them, for good. It can't be taken back."""
+    """Remove all that USER has said, and all that is kept of them, for good. You cannot undo it."""
     _ask(f"all that is kept of the user {line(user)}", yes=yes)
     sessions = [name for name, _ in place.sessions()]
     gone = forget_user_everywhere(place.wired, user, sessions, reason=reason)
@@ -105,7 +107,7 @@ def _seqs(values: Sequence[str]) -> tuple[int, ...]:
         first = int(found[1]) if found else 0
         last = int(found[2] or first) if found else -1
         if not first <= last < first + MOST_AT_ONCE:
-            raise click.BadParameter(f"{value[:40]!r} names no messages; write m17 or m17-m20")
+            raise click.BadParameter(f"{value[:40]!r} is not a message; write m17 or m17-m20")
         named.update(range(first, last + 1))
     return tuple(sorted(named))
 
@@ -180,8 +182,8 @@ def _advice(file: WrittenFile) -> str:
     if file.form in _BY_HAND:
         return _BY_HAND[file.form]
     if file.form in FORMS and file.is_unchanged:
-        return "an export, which may still have it: --files rewrites it"
-    return "written by squidbot, perhaps changed since; it may still have it: remove it, or take it out by hand"
+        return "an export that may still contain it: --files rewrites it"
+    return "written by squidbot, perhaps changed since; it may still contain it: remove it, or edit it by hand"
 
 
 def _lines(name: str, forgotten: ForgetResult) -> Iterator[str]:
@@ -189,8 +191,8 @@ def _lines(name: str, forgotten: ForgetResult) -> Iterator[str]:
     if forgotten.copies:
         yield f"copies of them, forgotten too: {seqs(forgotten.copies)}"
     if forgotten.summaries:
-        yield f"{len(forgotten.summaries):,} notes that told of them are gone"
+        yield f"removed {count(len(forgotten.summaries), 'note')} about them"
     if forgotten.facts:
-        yield f"{count(len(forgotten.facts), 'fact')} that nothing else said, forgotten too"
+        yield f"removed {count(len(forgotten.facts), 'fact')} that had no other source"
     if forgotten.plan is not None:
         yield event_line(forgotten.plan)

@@ -50,9 +50,11 @@ class DueWork(NamedTuple):
 
 @click.command(cls=ResultCommand, on="store", writes="run")
 @click.argument("session_id", metavar="[SESSION]", required=False)
-@click.option("--run", is_flag=True, help="Do the work now; summaries by the language model of summary.llm.")
+@click.option("--run", is_flag=True, help="Run them now; summaries use summary.llm.")
 @click.option(
-    "--reason", type=click.Choice(["schedule", "request"]), help="Include blocks far from being compacted: all of them."
+    "--reason",
+    type=click.Choice(["schedule", "request"]),
+    help="Also include blocks that compaction will not reach soon.",
 )
 @limit(100, "Jobs")
 def jobs(place: OpenStore, *, session_id: str | None, run: bool, reason: str | None, limit: int) -> Result:
@@ -146,7 +148,7 @@ class _NoModel:
 
     def complete(self, _system: str, _prompt: str, _max_output_tokens: int) -> Completion:
         """Fail: nobody has asked for a summary."""
-        raise LLMError("unreachable", "what is due is listed, and not done")
+        raise LLMError("unreachable", "listing only; run them with --run")
 
 
 def _read_facts(place: OpenStore, due: DueWork, reason: str) -> list[LearningResult]:

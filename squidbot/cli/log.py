@@ -153,7 +153,7 @@ def _request(record: Record) -> LoggedRequest:
         reported = json.loads(record.body).get("usage")
         usage = Usage(*map(int, reported)) if reported else None
     except (ValueError, AttributeError, TypeError) as error:
-        raise DamagedStoreError(f"request {record.number} can't be read: {error}") from error
+        raise DamagedStoreError(f"request {record.number} cannot be read: {error}") from error
     return LoggedRequest(record.number, LastRequest.of(record), usage)
 
 

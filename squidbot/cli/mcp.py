@@ -27,15 +27,15 @@ def _address(_: click.Context, __: click.Parameter, value: str | None) -> tuple[
         return None
     found = _ADDRESS.fullmatch(value)
     if found is None or not 0 < int(found[3]) < 65_536:
-        raise click.BadParameter(f"{value[:80]!r} is no address; write for example 127.0.0.1:8000")
+        raise click.BadParameter(f"{value[:80]!r} is not an address; write for example 127.0.0.1:8000")
     return found[1] or found[2], int(found[3])
 
 
 @click.command()
-@click.option("--store", metavar="FILE.db", help="The store; made where it is missing.")
+@click.option("--store", metavar="FILE.db", help="The store; created if missing.")
 @click.option("--config", metavar="FILE", help="The settings, instead of a store.  [default: ./squidbot.toml]")
 @click.option("--http", metavar="HOST:PORT", callback=_address, help="Serve by streamable HTTP, at /mcp.")
-@click.option("--user", default="", help="Whose durable facts are found and added.")
+@click.option("--user", default="", help="User whose facts to use.")
 def mcp(*, store: str | None, config: str | None, http: tuple[str, int] | None, user: str) -> None:
     """Serve memory and history to a client of the Model Context Protocol, on standard input and output.
 
@@ -44,7 +44,7 @@ def mcp(*, store: str | None, config: str | None, http: tuple[str, int] | None, 
     served = _served(store, config, user)
     host, port = http or ("", 0)
     if host and host not in LOCAL:
-        complain(f"whoever reaches {host}:{port} reads and writes this store; nobody is asked who they are")
+        complain(f"anyone who can connect to {host}:{port} can read and write this store")
     served.run(host, port)
 
 
@@ -55,7 +55,7 @@ def _served(store: str | None, config: str | None, user: str) -> Squidbot:
         ConfigError: a setting is wrong, or no store is named.
     """
     if store is None and not load_settings(config).settings.store.path:
-        raise ConfigError("no store is named; say --store FILE.db, or set store.path in ./squidbot.toml")
+        raise ConfigError("no store: pass --store FILE.db, or set store.path in ./squidbot.toml")
     try:
         from squidbot.plugins.mcp import Squidbot  # noqa: PLC0415  # an extra
     except ImportError as error:

@@ -105,9 +105,9 @@ def opened(
         loaded = loaded.changed(memory={"path": file, "provider": "sqlite3"})
     name, path = provider_of(loaded)
     if name == "stdlib":
-        raise ConfigError("facts are kept in no file; say --store FILE.db, or set memory.path in ./squidbot.toml")
+        raise ConfigError("facts are in memory only; pass --store FILE.db, or set memory.path in ./squidbot.toml")
     if name == "sqlite3" and not makes and not Path(path).exists():
-        raise StoreError(f"{path}: there is no such file; squidbot memory add makes it")
+        raise StoreError(f"{path}: no such file; squidbot memory add creates it")
     store = StoreTable() if withdrawn is None else _sessions_of(loaded, file)
     kept = {"path": store.path, "adapter": store.adapter}
     wired = wire(loaded.changed(memory={"provider": name, "path": path}, store=kept))
@@ -153,7 +153,7 @@ def for_people(text: str) -> str:
     return "\n".join([about[1] if about else lines[0], *lines[1:]])
 
 
-_category = click.option("--category", type=click.Choice(CATEGORIES), help="Facts of this category only.")
+_category = click.option("--category", type=click.Choice(CATEGORIES), help="Only this category.")
 _past = click.option("--past", is_flag=True, help="Include replaced facts.")
 
 
@@ -163,7 +163,7 @@ _past = click.option("--past", is_flag=True, help="Include replaced facts.")
 @click.option(
     "--category",
     type=click.Choice((*CATEGORIES, JOURNAL)),
-    help="Facts of this category only; journal: what its entries say.",
+    help="Only this category; journal: search journal entries.",
 )
 @_past
 @scoped
@@ -188,14 +188,14 @@ def list_(*, limit: int, category: FactCategory | None, after: str, past: bool, 
         return _page_of(memories.listed(MemoryQuery("", category, limit, after=after, past=past), time.time()))
 
 
-@memory.command(short_help="Remember a text, one fact as a sentence.")
+@memory.command(short_help="Add a fact, as one sentence.")
 @click.argument("text")
 @click.option("--category", type=click.Choice(CATEGORIES), default="background", show_default=True)
 @click.option("--replaces", metavar="ID", default="", help="The fact that it replaces.")
-@click.option("--tag", "tags", multiple=True, help="A word to find it by; may be given more than once.")
+@click.option("--tag", "tags", multiple=True, help="Tag to find it by; repeat for several.")
 @scoped
 def add(*, text: str, category: FactCategory, replaces: str, tags: tuple[str, ...], **whose: str) -> Result:
-    """Remember TEXT, one fact as a sentence. Secrets in it are taken out."""
+    """Add TEXT as a fact, one sentence. squidbot removes secrets from it."""
     added = NewMemory(text, category, replaces, tags, "user", reason="added on the command line")
     with opened(whose, makes=True) as (memories, _):
         return _page_of(memories.add(added, time.time()))
@@ -206,7 +206,7 @@ _ids = click.argument("memory_ids", metavar="ID...", nargs=-1, required=True)
 
 @memory.command(short_help="Remove facts for good.")
 @_ids
-@click.option("--reason", default="", help="Kept with the note that something was forgotten.")
+@click.option("--reason", default="", help="Stored with the record that something was forgotten.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @scoped
 def forget(*, memory_ids: tuple[str, ...], reason: str, yes: bool, **whose: str) -> Result:
@@ -222,7 +222,7 @@ def forget(*, memory_ids: tuple[str, ...], reason: str, yes: bool, **whose: str)
         answers = [memories.forget(one, reason) for one in sorted(ids, key=lambda one: _is_there(memories, one))]
     lines = [for_people(one.text) for one in answers]
     if sessions:
-        lines.append(f"removed from what {count(len(sessions), 'session was', 'sessions were')} told")
+        lines.append(f"removed from the requests of {count(len(sessions), 'session')}")
     return Result({"forgotten": ids, "sessions": sorted(sessions)}, "\n".join(lines))
 
 
@@ -271,7 +271,7 @@ def _pairs(one: Memory, now: float) -> list[tuple[str, str]]:
 
 
 @memory.command(short_help="Merge facts that say the same.")
-@click.option("--yes", is_flag=True, help="Do it; without it nothing changes.")
+@click.option("--yes", is_flag=True, help="Merge; without it, only list.")
 @scoped
 def merge(*, yes: bool, **whose: str) -> Result:
     """Merge facts that say nearly the same, at most ten at once; the others are kept as history.
@@ -293,11 +293,11 @@ def merge(*, yes: bool, **whose: str) -> Result:
 
 def _put_merges(out: Printer, plan: Sequence[Merge], *, is_done: bool) -> None:
     if not plan:
-        out.say("no two facts say nearly the same")
+        out.say("no facts say nearly the same")
         return
     pairs = [(one, "\n".join(f"{each.memory_id}: {each.text}" for each in one.gone)) for one in plan]
     out.table([{"stays": x.kept.memory_id, "fact": x.kept.text, "goes": gone, "why": x.reason} for x, gone in pairs])
-    text = "kept as history" if is_done else "would be kept as history; --yes does it"
+    text = "replaced, and kept as history" if is_done else "would be replaced; run with --yes to do it"
     out.say(f"{count(sum(len(one.gone) for one in plan), 'fact')} {text}", "" if is_done else "dim")
 
 
@@ -331,9 +331,9 @@ def restore(*, memory_ids: tuple[str, ...], **whose: str) -> Result:
         old = [memories.find(memory_id) for memory_id in dict.fromkeys(memory_ids)]
         memories.store.supersede({one.memory_id: "" for one in old})
     lines = [
-        f"{one.memory_id} holds again; {one.superseded_by}, which replaced it, holds, too"
+        f"restored {one.memory_id}; {one.superseded_by}, which replaced it, stays valid too"
         if one.superseded_by
-        else f"{one.memory_id} holds already: nothing replaced it"
+        else f"{one.memory_id} was not replaced: nothing to restore"
         for one in old
     ]
     return Result({"restored": [one.memory_id for one in old]}, "\n".join(lines))
@@ -411,10 +411,10 @@ def from_lines(rows: Iterable[str], name: str) -> list[Memory]:
         except (KeyError, ValueError, TypeError, AttributeError) as error:
             wrong = f"fact of an export: {error}"
             if isinstance(error, json.JSONDecodeError):
-                wrong = "line of an export, no JSON"
+                wrong = "line of an export: invalid JSON"
             elif isinstance(error, KeyError):
                 wrong = f"fact of an export, it lacks {error}"
-            raise TranscriptError(name, number, f"this is no {wrong}; nothing was added") from error
+            raise TranscriptError(name, number, f"not a {wrong}; nothing was added") from error
     return _in_order(found)
 
 
@@ -471,11 +471,11 @@ class RemadeIndex(NamedTuple):
     waiting: int = 0
 
 
-@memory.command(short_help="Index files; make missing vectors.")
+@memory.command(short_help="Index files, and compute missing vectors.")
 @click.argument("paths", metavar="[PATH...]", nargs=-1)
-@click.option("--drop", is_flag=True, help="Remove them from the index; all files without PATH.")
-@click.option("--dry-run", is_flag=True, help="Show what would happen to each file; write nothing.")
-@click.option("--anew", is_flag=True, help="Rebuild all vectors and the index of words.")
+@click.option("--drop", is_flag=True, help="Remove these files from the index; without PATH, all.")
+@click.option("--dry-run", is_flag=True, help="Show what would change, and write nothing.")
+@click.option("--anew", is_flag=True, help="Rebuild all vectors and the word index.")
 @scoped
 def reindex(*, paths: tuple[str, ...], drop: bool, dry_run: bool, anew: bool, **whose: str) -> Result:
     """Index files: read new and changed ones, and make missing vectors.
@@ -496,7 +496,7 @@ def reindex(*, paths: tuple[str, ...], drop: bool, dry_run: bool, anew: bool, **
 
 def _patient() -> Callable[[float], None]:
     """Return what waits for other programs, and says so once."""
-    tell_once = iter(["another program indexes the same files: waiting for it, up to a minute"])
+    tell_once = iter(["another program is indexing these files; waiting up to a minute"])
 
     def wait(seconds: float) -> None:
         for text in tell_once:
@@ -537,7 +537,7 @@ def _made_lines(made: RemadeIndex) -> Iterator[str]:
     if made.words:
         yield f"words: of {count(made.words, 'entry', 'entries')} indexed anew"
     if made.model:
-        left = f"; {made.waiting:,} have none, and are found by their words" if made.waiting else ""
+        left = f"; {made.waiting:,} have no vector yet; searches find them by words" if made.waiting else ""
         vectors = f"{made.vectors:,} made" if made.vectors or left else "all were there, made"
         yield f"vectors: {vectors} by {made.model}{left}"
 
@@ -553,9 +553,9 @@ def _file_lines(done: IndexReport, paths: Sequence[str], *, dry_run: bool) -> It
     elif counts:
         yield f"files: {counts}; {count(new, 'piece')} came, {old} went{'; nothing was written' if dry_run else ''}"
     elif paths:
-        yield f"there is no file to read in {line(', '.join(paths))}"
+        yield f"nothing to index in {line(', '.join(paths))}"
     else:
-        yield "there is nothing to read: name files or folders, or set memory.index_paths in ./squidbot.toml"
+        yield "nothing to index: pass files or folders, or set memory.index_paths in ./squidbot.toml"
 
 
 def _counts(done: IndexReport) -> str:

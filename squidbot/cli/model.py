@@ -62,15 +62,15 @@ CHANGES = {
 BOUNDS = {
     "vram": "GPU memory",
     "memory": "main memory",
-    "native-limit": "what the model was trained with",
+    "native-limit": "the length the model was trained for",
     "model-cap": "its context_window in the settings",
     "window.max": "window.max",
 }
-NOTHING_FITS = "no other cache, batch or number of layers would make it fit: free memory, or take a smaller model"
+NOTHING_FITS = "no other setting makes it fit: free some memory or choose a smaller model"
 NOT_COUNTED = "the driver's context and pools (the margin is for them), draft models, LoRA, tensor overrides"
 # llama.cpp tells a cache beside others to 0.01 MiB only.
 ROUNDED_BYTES = MIB // 200 + 1
-# Keys of JSON that are a field of `Sizing`; null where the header does not tell.
+# Keys of JSON that are a field of `Sizing`; null where not in the header.
 MEASURED = {
     "trained_tokens": "trained_tokens",
     "layers": "blocks",
@@ -94,7 +94,7 @@ def _bytes(_: click.Context, __: click.Parameter, value: str | None) -> tuple[in
     for text in value.split(","):
         match = _BYTES.fullmatch(text.strip())
         if match is None:
-            raise click.BadParameter(f"{text[:40]!r} is no number of bytes; write 16000000000, 16GB or 15500MiB")
+            raise click.BadParameter(f"{text[:40]!r} is not a number of bytes; write 16000000000, 16GB or 15500MiB")
         base = 1024 if match[3] else 1000
         sizes.append(int(float(match[1]) * base ** _POWERS[(match[2] or "").lower()]))
     return tuple(sizes)
@@ -106,7 +106,7 @@ def _layers(_: click.Context, __: click.Parameter, value: str | None) -> int | N
     if value is None or value in known:
         return None if value is None else known[value]
     if not re.fullmatch(r"-1|[0-9]{1,6}", value):
-        raise click.BadParameter(f"{value[:40]!r} is no number of layers; write 0 or more, all, or auto")
+        raise click.BadParameter(f"{value[:40]!r} is not a number of layers; write 0 or more, all, or auto")
     return int(value)
 
 
@@ -144,7 +144,7 @@ def size(*, model: str, vram: tuple[int, ...] | None, verify: bool, **given: Any
         with without_store(loaded) as wired:
             cards = cards_of(wired.models.probed(), main)
     if not cards:
-        raise ConfigError("nothing on this machine tells how much of its memory is free; name it with --vram BYTES")
+        raise ConfigError("cannot find out how much memory is free; pass --vram BYTES")
     answer = _sized(asked._replace(cards=cards, verify=verify))
     return Result(_size_json(answer), lambda out: _put_size(out, answer), 0 if answer.fits else ANSWER_IS_NO)
 
@@ -162,7 +162,7 @@ def _alias(loaded: Loaded, model: str) -> str:
     if model in models:
         return model
     known = f", and no such model among {', '.join(models)}" if models else ""
-    raise ConfigError(f"{model}: there is no such file{known}")
+    raise ConfigError(f"{model}: no such file{known}")
 
 
 def _asked(loaded: Loaded, alias: str, path: str, given: dict[str, Any]) -> SizeRequest:
@@ -291,7 +291,7 @@ def _from_header(asked: SizeRequest, header: Header) -> SizeAnswer:
 
 
 def _found_by_llama_cpp(asked: SizeRequest, header: Header, answer: SizeAnswer, sizing: Sizing) -> SizeAnswer:
-    """Return the answer with the largest window that llama.cpp itself says fits, where the header does not tell."""
+    """Return the answer with the largest window that llama.cpp itself says fits, where not in the header."""
     model, bounds = model_of(header), asked.bounds
     windows = windows_between(model, bounds)
     largest = _largest_window(
@@ -377,7 +377,7 @@ def _put_size(out: Printer, answer: SizeAnswer) -> None:
             out.blank()
             out.say(NOTHING_FITS)
         out.blank()
-        dry = "compute by llama.cpp's dry run, the rest " if answer.sizing.method == "dry run" else ""
+        dry = "compute buffers by llama.cpp's dry run, the rest " if answer.sizing.method == "dry run" else ""
         out.say(f"{dry}by the file's header; not counted: {NOT_COUNTED}", "dim")
     if answer.verified is not None:
         out.blank()
@@ -494,18 +494,18 @@ def _put_verified(out: Printer, answer: SizeAnswer, verified: DryRun) -> None:
     for name, compute in measured.compute_bytes.items():
         rows.append((f"compute, {name}", compute, "on this machine"))
     out.numbers(rows)
-    out.say("in bytes; header and dry run are compared", "dim")
+    out.say("bytes, header against dry run", "dim")
 
 
 def _differs(size_bytes: int, mine: int | None, measured: DryRunSetting | None = None) -> str:
     """Return how a size that llama.cpp says stands to the header's; what it rounds is equal where it could be."""
     if mine is None:
-        return "the header does not tell"
+        return "not in the header"
     rounded = ROUNDED_BYTES * len(measured.caches) if measured is not None else 0
     if size_bytes == mine:
         return "equal"
     if abs(size_bytes - mine) <= rounded:
-        return f"equal, as far as it is told: the header says {mine:,}"
+        return f"equal where reported: the header says {mine:,}"
     return f"the header says {mine:,}: {size_bytes - mine:+,}"
 
 

@@ -159,7 +159,7 @@ class OpenStore:
         """
         listed = getattr(self.store, "sessions", None)
         if listed is None:
-            raise StoreError("this store can't list its sessions; it has no method `sessions`")
+            raise StoreError("this store cannot list its sessions; it has no method `sessions`")
         return cast("list[tuple[str, int]]", listed())
 
     def find(self, given: str) -> str:
@@ -314,7 +314,7 @@ def open_store(path: str | None, *, writes: bool = False, makes: bool = False) -
     store = loaded.settings.store
     if store.path and store.adapter in {None, "sqlite3"}:
         if not makes and not Path(loaded.absolute(store.path)).exists():
-            raise StoreError(f"{store.path}: there is no such file; name a store with --store FILE.db")
+            raise StoreError(f"{store.path}: no such file; pass --store FILE.db")
         # Facts stay where they were: beside the sessions, whatever opens these.
         provider, facts = provider_of(loaded)
         loaded = loaded.changed(store={"adapter": _ReadOnlyStore.name}, memory={"provider": provider, "path": facts})
@@ -334,7 +334,7 @@ def file_of(path: str | None) -> str:
     loaded = _loaded(path)
     store = loaded.settings.store
     if not store.path or store.adapter not in {None, "sqlite3"}:
-        raise ConfigError(f"the store {store.adapter} is no file; this needs one, name it with --store FILE.db")
+        raise ConfigError(f"the store {store.adapter} is not a file; pass --store FILE.db")
     return loaded.absolute(store.path)
 
 
@@ -362,7 +362,7 @@ def _loaded(path: str | None) -> Loaded:
     if path is not None:
         return with_store(loaded, path)
     if not loaded.settings.store.path and loaded.settings.store.adapter is None:
-        raise ConfigError("no store is named; say --store FILE.db, or set store.path in ./squidbot.toml")
+        raise ConfigError("no store: pass --store FILE.db, or set store.path in ./squidbot.toml")
     return loaded
 
 

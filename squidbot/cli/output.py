@@ -132,7 +132,7 @@ def message(_: click.Context, __: click.Parameter, value: str | None) -> int | N
         return None
     found = _MESSAGE.fullmatch(value)
     if found is None:
-        raise click.BadParameter(f"{value[:40]!r} names no message; write m17 or 17")
+        raise click.BadParameter(f"{value[:40]!r} is not a message; write m17 or 17")
     return int(found[1])
 
 

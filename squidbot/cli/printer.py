@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.console import Console
+from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -113,15 +114,13 @@ class Printer:
         Columns with a number stand right, others left, and may fold. None is a dash. `bold` says which rows stand out.
         """
         table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-        if indent:
-            table.add_column("", width=len(indent) - 2)
         for name in rows[0] if rows else ():
             is_number = any(_FIGURE.fullmatch(_cell(row[name])) for row in rows)
             table.add_column(name, justify="right" if is_number else "left", no_wrap=is_number, overflow="fold")
         for place, row in enumerate(rows):
             cells = (Text(line(_cell(value))) for value in row.values())
-            table.add_row(*([""] if indent else []), *cells, style="bold" if bold and bold[place] else None)
-        self._render(table)
+            table.add_row(*cells, style="bold" if bold and bold[place] else None)
+        self._render(Padding(table, (0, 0, 0, len(indent))))
 
     def print(self) -> None:
         """Print the page, without blanks at the ends of lines."""

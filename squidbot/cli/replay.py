@@ -17,18 +17,22 @@ __all__ = ["replay"]
 
 @click.command(cls=ResultCommand)
 @click.argument("transcripts", metavar="TRANSCRIPT...", nargs=-1, required=True)
-@click.option("--window", metavar="N", callback=tokens, required=True, help="In and out: 32000, 32k, 32Ki tokens.")
+@click.option(
+    "--window", metavar="N", callback=tokens, required=True, help="Window (input and output): 32000, 32k, 32Ki."
+)
 @click.option("--reserve", metavar="N", callback=tokens, help="For the answer.  [default: 4096, at most a quarter]")
-@click.option("--profile", metavar="NAME", help="As a program that names it; see `squidbot config --profile`.")
+@click.option("--profile", metavar="NAME", help="Settings profile; see `squidbot config --profile`.")
 @click.option("--strategy", type=click.Choice(list(STRATEGIES)), help="[default: the profile's, else balanced]")
 @click.option("--counter", default="classes", show_default=True, help="Token counter: a name or a FILE.tiktoken.")
-@click.option("--unit", type=click.Choice(["words", "tokens"]), help="Of the caps.  [default: the profile's or tokens]")
+@click.option(
+    "--unit", type=click.Choice(["words", "tokens"]), help="Unit of the caps.  [default: the profile's or tokens]"
+)
 @click.option("--prices", metavar="NAME", help="Plan and bill by an entry of the price table.  [default: default]")
 @click.option(
-    "--usage", default="none", metavar="HOW", help="Reported: none, recorded, or by a counter.  [default: none]"
+    "--usage", default="none", metavar="HOW", help="Usage to report: none, recorded, or a counter.  [default: none]"
 )
 @click.option("--mode", metavar="NAME", default="off", help="With the system text of a mode.  [default: off]")
-@click.option("--store", metavar="FILE.db", help="Keep the sessions there.  [default: a temporary file]")
+@click.option("--store", metavar="FILE.db", help="Store the sessions in this file.  [default: a temporary file]")
 @click.option("--dump", metavar="FILE", help="Write every request; into FILE/, a file for each conversation.")
 @click.option("--debug", is_flag=True, help="Write each turn to debug_turn.txt.")
 @click.option("--compare", is_flag=True, help="Set other policies beside it.")

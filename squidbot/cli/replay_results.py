@@ -39,28 +39,28 @@ MOST_EVENTS, MOST_WORST = 12, 8
 # The age in tokens whose recall tables show beside that of all.
 OLD_TOKENS = 8_000
 EVENT_KEYS = (
-    ("before", "tokens of the request before the event, then after it (bounds)"),
+    ("before", "tokens of the request before the compaction, then after it (bounds)"),
     ("kept", "tokens at its beginning that did not change, and stay cached"),
     ("from", "the first message of the recording behind them"),
     ("price", "of writing the rest to the cache anew, in input tokens"),
-    ("pays after", "so many requests, by what the shorter ones save; - never"),
+    ("pays after", "requests until the savings pay for it; - never"),
 )
 COMPARED_KEYS = (
     ("cached", "share of the input that the prompt cache had already"),
     ("over", "calls that do not fit the window less the reserve, by the bound"),
-    ("pairs", "calls with a tool call and its result parted: providers refuse them"),
+    ("pairs", "calls that separate a tool call from its result; providers reject them"),
     ("breaks", "calls that do not extend the one before: their cache is lost"),
     ("users", "share of the user's earlier messages that stand there word for word"),
     ("recall", "share of the names and numbers that the agent used next"),
     (">8K", "the same for those last seen 8,000 tokens ago or earlier"),
 )
 COMPARED_NOTE = (
-    "* as replayed above; + on the front: of those that fit with whole pairs, none",
-    "costs less and recalls as much, or costs as much and recalls more",
+    "* replayed above; + best trade-off: no policy that fits costs less with the same",
+    "recall, or recalls more at the same cost",
 )
 WORST_KEYS = (
     ("of all", "the same as a share of what sending everything would cost"),
-    ("no fit", "calls for which no request could be made"),
+    ("no fit", "calls without a request that fits"),
 )
 
 
@@ -118,7 +118,7 @@ def _terms(  # noqa: PLR0913  # an argument for each option
             budget__reserved_output_tokens=reserve,
             budget__policy=None if unit is None else unit == "words",
             pressure__strategy=strategy,
-            prices__entry=prices,
+            prices=prices,
         )
     except BudgetError:
         given = default_reserve_tokens(window) if reserve is None else reserve
@@ -286,7 +286,7 @@ def _put(out: Printer, results: Results, total: ReplayOutcome) -> None:
     out.say(_conditions(terms))
     out.blank()
     out.pairs(_facts(total, terms))
-    cost = f"input tokens' worth a call: cached {terms.charges.prices.read:g}, new {terms.charges.prices.write:g}"
+    cost = f"in input tokens per call: cached {terms.charges.prices.read:g}, new {terms.charges.prices.write:g}"
     if len(outcomes) > 1:
         worst = sorted(outcomes, key=_badness, reverse=True)[:MOST_WORST]
         _put_table(
@@ -297,7 +297,7 @@ def _put(out: Printer, results: Results, total: ReplayOutcome) -> None:
             len(outcomes),
         )
     elif events := total.events:
-        title = "Events: where a request stopped extending the one before it"
+        title = "Compactions: where a request stopped extending the one before it"
         _put_table(out, title, (_event_row(*one) for one in events[:MOST_EVENTS]), EVENT_KEYS, len(events))
     if results.rows:
         front = on_front([row.tally for row in results.rows])
@@ -333,12 +333,12 @@ def _facts(total: ReplayOutcome, terms: Terms) -> Iterator[tuple[str, str]]:
     yield "sent", f"{tally.mean_tokens:,.0f} tokens a call on average, {largest}"
     yield "", f"{count(tally.over, 'request')} over the window, {tally.pairs_broken:,} with a broken tool pair"
     if total.failures:
-        yield "", f"no request for {count(len(total.failures), 'call')}"
+        yield "", f"{count(len(total.failures), 'call')} had no request that fits"
     everything = total.everything_bite
     share = _percent(tally.bite / everything if everything else None)
     yield "cost", f"{tally.bite:,.0f} input tokens' worth a call: {share} of sending everything ({everything:,.0f})"
     yield "", f"{_percent(tally.reuse)} of the input was cached"
-    explained = f"{len(total.unexplained):,} WITHOUT AN EVENT" if total.unexplained else "each at an event"
+    explained = f"{len(total.unexplained):,} WITHOUT A COMPACTION" if total.unexplained else "each at a compaction"
     broke = f"{count(tally.breaks, 'request')} broke the cached prefix, {explained}"
     yield "", broke if tally.breaks else "every request extends the one before it"
     yield "kept", f"{_percent(tally.users_verbatim)} of the user's messages, word for word"
@@ -354,7 +354,7 @@ def _facts(total: ReplayOutcome, terms: Terms) -> Iterator[tuple[str, str]]:
 def _recall(tally: Tally) -> str:
     shares = {age: share for age, share in tally.nlr.items() if share is not None}
     if not shares:
-        return "the agent used no name or number again"
+        return "the agent reused no name or number"
     older = ", ".join(f"{_percent(share)} after {age:,}" for age, share in shares.items() if age)
     behind = f"; by tokens since last seen: {older}" if older else ""
     return f"{_percent(shares[0])} of the names and numbers that the agent used next{behind}"

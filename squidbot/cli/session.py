@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -32,7 +33,7 @@ from squidbot.cli.texts import (
     span,
     stop,
 )
-from squidbot.core.errors import BudgetError, DamagedStoreError
+from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError
 from squidbot.core.last_request import REQUEST, LastRequest
 from squidbot.core.memory.injection import MessageSearch
 from squidbot.core.messages import BEHIND_SCENES, Kind
@@ -59,7 +60,7 @@ if TYPE_CHECKING:
     from squidbot.core.recall.history import HistoryHit
     from squidbot.core.transcript.goals import Goals
     from squidbot.core.transcript.snapshots import Snapshot
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 __all__ = ["session"]
 
@@ -139,7 +140,7 @@ def _put_list(out: Printer, found: Sequence[dict[str, Any]], every: int) -> None
         out.say("no sessions")
         return
     now, is_tree = time.time(), any(one["parent"] for one in found)
-    rows = [_list_row(one, now) | ({"goes on from": _parent(one)} if is_tree else {}) for one in found]
+    rows = [_list_row(one, now) | ({"continues": _parent(one)} if is_tree else {}) for one in found]
     out.table(rows)
     if every > len(found):
         out.say(f"… {count(every - len(found), 'older session')}; --limit {every} lists all", "dim")
@@ -170,7 +171,7 @@ def _number(_: click.Context, __: click.Parameter, value: str | None) -> str | i
     if value is None or value == NEXT:
         return value
     if not value.isdecimal() or len(value) > 12:
-        raise click.BadParameter(f"{value[:40]!r} is no number of a request; write 17, or nothing for the next one")
+        raise click.BadParameter(f"{value[:40]!r} is not a request number; write 17, or nothing for the next one")
     return int(value)
 
 
@@ -179,7 +180,7 @@ def _range(_: click.Context, __: click.Parameter, value: str | None) -> tuple[in
         return None
     found = _RANGE.fullmatch(value)
     if found is None:
-        raise click.BadParameter(f"{value[:40]!r} names no messages; write m17, m17-m30 or m17-")
+        raise click.BadParameter(f"{value[:40]!r} is not a range of messages; write m17, m17-m30 or m17-")
     first = int(found[1])
     last = int(found[3]) if found[3] else END if found[2] else first
     if last < first:
@@ -195,9 +196,9 @@ def _range(_: click.Context, __: click.Parameter, value: str | None) -> tuple[in
     is_flag=False,
     flag_value=NEXT,
     callback=_number,
-    help="Show the next request as it would be sent, or the recorded one of number N.",
+    help="Show the next request, or recorded request N.",
 )
-@click.option("--from", "start", metavar="ID", callback=message, help="Begin at this message.")
+@click.option("--from", "start", metavar="ID", callback=message, help="Start at this message.")
 @limit(20, "Messages")
 @click.option("--all", "everything", is_flag=True, help="Show system text, context and tool output, too.")
 @click.option("--whole", is_flag=True, help="Print long texts whole.")
@@ -239,7 +240,7 @@ def _with_damage(name: str, values: dict[str, Any], put: Callable[[Printer], Non
     if not (damaged := values["damaged"]):
         return Result(values, put)
     ids = seqs([int(one[1:]) for one in damaged])
-    return Result(values, put, DAMAGED_DATA, [f"{name}: {ids} can't be read; squidbot store doctor tells more"])
+    return Result(values, put, DAMAGED_DATA, [f"{name}: {ids} cannot be read; run squidbot store doctor"])
 
 
 def _page(place: OpenStore, name: str, first: int, last: int) -> tuple[dict[str, Any], list[ShownMessage]]:
@@ -326,7 +327,7 @@ def _request(place: OpenStore, name: str, number: int | None, *, whole: bool) ->
         "event": plan_json(made.event),
         "parts": [_part_json(*one) for one in zip(made.parts, made.payloads, strict=True)],
     }
-    which = "the next request, if nothing new were said" if number is None else f"request {number}"
+    which = "the next request, without new messages" if number is None else f"request {number}"
     return Result(values, lambda out: _put_request(out, made, which, outside, whole=whole))
 
 
@@ -344,11 +345,11 @@ def _part_json(part: Part, payload: str) -> dict[str, object]:
     }
 
 
-def _put_request(out: Printer, made: Assembly, which: str, outside: int, *, whole: bool) -> None:
+def _put_request(out: Printer, made: CoreAssembly, which: str, outside: int, *, whole: bool) -> None:
     cost = f"{made.cost.bound:,} of {made.limit.bound:,} tokens (bounds)"
     out.heading(f"{made.session_id}: {which}: {count(len(made.parts), 'part')}, {cost}")
     if outside:
-        out.say(f"beside them {outside:,} tokens, which are not stored: system, tools, template", "dim")
+        out.say(f"{outside:,} tokens of system text, tools and template, not stored", "dim")
     if made.event is not None:
         out.say(f"it brings a plan change: {event_line(made.event)}")
     codec = made.codecs[made.form]
@@ -384,9 +385,9 @@ def explain(place: OpenStore, name: str, *, wanted: int | None) -> Result:
 
 @session.command(on="session", writes="send")
 @click.argument("handle", metavar="ID")
-@click.option("--from", "start", metavar="ID", callback=message, help="Begin at this message of them.")
+@click.option("--from", "start", metavar="ID", callback=message, help="Start at this message.")
 @limit(20, "Messages")
-@click.option("--send", is_flag=True, help="Append them to the conversation, so that the next request has them.")
+@click.option("--send", is_flag=True, help="Add them to the conversation, so the next request has them.")
 def recall(  # noqa: PLR0913  # an argument for each option
     place: OpenStore, name: str, *, handle: str, start: int | None, limit: int, send: bool
 ) -> Result:
@@ -485,9 +486,9 @@ def compact(place: OpenStore, name: str) -> Result:
     """Compact the session now, whatever the pressure. No message is lost; `undo` takes it back."""
     plan = place.session(name).compact(now=time.time())
     if plan is None:
-        return Result({"session": name, "event": None}, f"{name}: there is nothing to shorten", ANSWER_IS_NO)
+        return Result({"session": name, "event": None}, f"{name}: nothing to compact", ANSWER_IS_NO)
     place.wired.hooks.tell("compacted", session_id=name, plan=plan)
-    return _changed(name, plan, "shortened")
+    return _changed(name, plan, "compacted")
 
 
 @session.command(on="session", writes=True)
@@ -500,8 +501,8 @@ def undo(place: OpenStore, name: str) -> Result:
     try:
         plan = place.session(name).undo(now=time.time())
     except BudgetError as error:
-        stop(f"{name}: what was sent before does not fit any more; nothing was changed: {error}", BUDGET_IMPOSSIBLE)
-    return _changed(name, plan, "everything is sent as it was said" if plan.repeats == -1 else "undone")
+        stop(f"{name}: the earlier request no longer fits; nothing was changed: {error}", BUDGET_IMPOSSIBLE)
+    return _changed(name, plan, "everything is sent verbatim" if plan.repeats == -1 else "undone")
 
 
 @session.command(on="session", writes=True)
@@ -561,7 +562,7 @@ def continue_(place: OpenStore, name: str, *, new_id: str) -> Result:
     taken = {"goal": goal, "decisions": decisions, "documents": documents, "pins": pins}
 
     def put(out: Printer) -> None:
-        out.heading(f"{made} goes on from {name}")
+        out.heading(f"{made} continues {name}")
         out.say(f"goal: {goal or 'none'}", indent="  ")
         out.say(f"{count(decisions, 'decision')}, {count(documents, 'document')}, {count(pins, 'pin')}", indent="  ")
 
@@ -571,7 +572,7 @@ def continue_(place: OpenStore, name: str, *, new_id: str) -> Result:
 @session.command(on="session", writes="action")
 @click.argument("action", required=False, type=click.Choice([*ACTIONS, "forget"]))
 @click.argument("text", required=False, default="")
-@click.option("--done", is_flag=True, help="milestone: it is reached; block, architecture: over.")
+@click.option("--done", is_flag=True, help="Mark a milestone as reached; end a blocker or architecture line.")
 def goals(place: OpenStore, name: str, *, action: str | None, text: str, done: bool) -> Result:
     """Show the active goal and what belongs to it, or change them: ACTION says how, TEXT what."""
     counter, window_tokens = _counted(place, name)
@@ -626,13 +627,14 @@ def context(place: OpenStore, name: str, *, action: str | None, path: str) -> Re
     counter, window_tokens = _counted(place, name)
     documents = SessionDocuments(place.store, name, window_tokens, counter, wait)
     sources = DocumentSources.of(place.wired.loaded, documents, lambda _: None)
-    forget = partial(forget_document, place.wired, name)
+    actions: dict[str, Callable[[str], object]] = {"load": sources.load, "drop": sources.drop}
+    actions["forget"] = partial(forget_document, place.wired, name)
     if action:
-        actions: dict[str, Callable[[str], object]] = {"load": sources.load, "drop": sources.drop, "forget": forget}
         actions[action](path)
-    faults = sources.faults()
+    faults, files = sources.faults(), list[tuple[str, int]]()
+    with suppress(ConfigError):  # there is no folder
+        files = sources.files()
     loaded = {one.name: documents.count(one.text) for one in documents.all()}
-    files = sources.files() if sources.folder and sources.folder.is_dir() else []
     documents_json = [{"path": path, "tokens": tokens} for path, tokens in loaded.items()]
     files_json = [{"path": path, "bytes": size} for path, size in files if path not in loaded]
     lines = [f"{name}: {count(len(loaded), 'document')} in the head of its requests"]

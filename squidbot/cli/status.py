@@ -46,7 +46,7 @@ CHECKED_BYTES = 64 * 2**20
 MOST_SESSIONS = 1_000
 # Removing theirs takes files of the same names from ours, so that these are written again.
 STRANGE = (
-    "is somebody else's and has the same import name: `pip uninstall squidbot`, then in your clone: "
+    "is an unrelated package with the same import name: `pip uninstall squidbot`, then in your clone: "
     "`pip install --force-reinstall --no-deps .`"
 )
 # Where clients of MCP name the servers that they start, in a project and for a user.
@@ -218,14 +218,14 @@ def _device_lines(probed: Probed, main: MainMemory | None) -> Iterator[str]:
     for device in probed.devices:
         yield f"{device.number}: {_device(device)}"
     if not probed.devices:
-        yield "no GPU found: models are put into main memory"
+        yield "no GPU found; models use main memory"
     if main is not None:
         yield f"main memory: {_mib(main.available_bytes)} free of {_mib(main.total_bytes)}"
     yield from (f"  {one.source}: {one.reason}" for one in probed.tried if one.reason)
 
 
 def _device(device: Device) -> str:
-    free = "does not tell what is free" if device.free_bytes is None else f"{_mib(device.free_bytes)} free"
+    free = "does not report free memory" if device.free_bytes is None else f"{_mib(device.free_bytes)} free"
     busy = f", {percent(device.utilisation_fraction)} busy" if device.utilisation_fraction is not None else ""
     shares = ", shares main memory" if device.unified else ""
     pressed = f", memory pressure {device.pressure}" if device.pressure else ""
@@ -376,8 +376,8 @@ def _took_part(host: HostPlugin, versions: Mapping[str, str], forms: Mapping[str
     # Agents say in code whether squidbot takes part.
     if forms.get(host.form):
         return True, f"{count(forms[host.form], 'conversation')} of it in {where}"
-    seen = f"no conversation of it is in {where}" if where else "no store is named to see its conversations in"
-    return False, f"{seen}; an agent has it by {host.line}"
+    seen = f"{where} has none of its conversations" if where else "no store to look for its conversations in"
+    return False, f"{seen}; add squidbot with {host.line}"
 
 
 def _llm(host: HostPlugin) -> tuple[bool, str]:
@@ -407,7 +407,7 @@ def _mcp(_: HostPlugin) -> tuple[bool, str]:
     files = dict.fromkeys(folder / name for folder, names in places for name in names)
     if naming := [str(path) for path in files if _names_us(path)]:
         return True, f"started by {', '.join(naming)}"
-    return False, f"none of {', '.join(CLIENT_FILES)} here or at home starts it: docs/hosts.md has the lines"
+    return False, f"not set up in {', '.join(CLIENT_FILES)} here or at home: see docs/hosts.md"
 
 
 # Hosts that load plugins by themselves, and have a switch for ours.
@@ -447,7 +447,7 @@ def _store(loaded: Loaded) -> dict[str, Any]:
     health = problem = ""
     try:
         if adapter == "stdlib":
-            health = "sessions live in memory, and are gone with the process"
+            health = "sessions are in memory and end with the process"
         elif adapter != "sqlite3":
             check_offered("store", collected(loaded)[1].stores, adapter, f"{loaded.source}.store.adapter")
             health = "an extension's"
@@ -463,7 +463,7 @@ def _health(path: Path) -> tuple[str, str]:
     from squidbot.adapters.sqlite3.doctor import check  # noqa: PLC0415  # few stores are looked into
 
     if not path.exists():
-        return "there is no file yet; the first session makes it", ""
+        return "no file yet; the first session creates it", ""
     size_bytes = path.stat().st_size
     if size_bytes > CHECKED_BYTES:
         return f"{size_bytes:,} bytes; squidbot store doctor reads them all", ""
@@ -488,7 +488,7 @@ def _facts(wired: Wired, loaded: Loaded) -> dict[str, Any]:
 
     `remarks` mend themselves, `problem` does not. `wired` has the adapters of the settings.
     """
-    found: dict[str, Any] = {"kept": "switched off", "vectors": "", "nearest": "", "remarks": (), "problem": ""}
+    found: dict[str, Any] = {"kept": "off", "vectors": "", "nearest": "", "remarks": (), "problem": ""}
     memory = loaded.settings.memory
     if not memory.enabled:
         return found
@@ -498,12 +498,12 @@ def _facts(wired: Wired, loaded: Loaded) -> dict[str, Any]:
         held = _held(name, path)
         found["kept"] += f": {held.memories:,} kept" if held else ""
         if memory.embedder == "none":
-            found["vectors"] = "none: facts are found by their words (memory.embedder)"
+            found["vectors"] = "none; searches use words (memory.embedder)"
             return found
         if wired.loaded.settings.model(memory.embedder).adapter:
-            found["vectors"] = f"{memory.embedder}: a model of the settings; it is not loaded for this"
+            found["vectors"] = f"{memory.embedder}: configured; not loaded for this check"
         elif memory.embedder.partition(":")[0] in BEHIND_A_SERVER:
-            found["vectors"] = f"{memory.embedder}: behind a server; it is not asked for this"
+            found["vectors"] = f"{memory.embedder}: behind a server; not asked for this check"
         else:
             return found | _vectors(wired, held, path if name == "sqlite3" else "")
         found["nearest"] = _chosen(wired, wired.vector_index("", "", 1))

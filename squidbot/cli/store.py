@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +58,7 @@ store.add_command(forget_user)
 
 
 @store.command()
-@click.option("--repair", metavar="TARGET", help="Save readable rows into a new file; the store stays as it is.")
+@click.option("--repair", metavar="TARGET", help="Recover what is intact into a new file; the store stays unchanged.")
 @STORE_OPTION
 def doctor(*, repair: str | None, store: str | None) -> Result:
     """Read every row of a store and report damage. Only --repair writes, into a new file."""
@@ -94,7 +95,7 @@ def _health_lines(health: Health, repaired: RepairedCopy | None, unread: dict[st
         saved = _counts(None, repaired.messages, repaired.memories)
         yield f"saved: {saved} into {repaired.target}; the original is as it was"
     elif not health.whole:
-        yield "squidbot store doctor --repair TARGET saves what can be saved into a new store"
+        yield "squidbot store doctor --repair TARGET recovers what is intact into a new store"
 
 
 def _counts(sessions: int | None, messages: int, memories: int) -> str:
@@ -125,7 +126,7 @@ def backup(place: OpenStore, *, target: str) -> Result:
     """Copy a store, while it is in use, to the new file TARGET."""
     copy = getattr(place.store, "backup", None)
     if copy is None:
-        raise StoreError("this store makes no backups itself; use its own tools")
+        raise StoreError("this store does not support backups")
     copy(target)
     note_written(place.wired.written, WrittenFile(str(Path(target).absolute()), "backup"))
     sessions = len(place.sessions())
@@ -139,7 +140,7 @@ def backup(place: OpenStore, *, target: str) -> Result:
 @click.argument("folder")
 @click.option("--session", "sessions", metavar="ID", multiple=True, help="Only these sessions.")
 @click.option("--replace", "replaces", is_flag=True, help="Overwrite files that hold more; they are kept aside.")
-@click.option("--dry-run", is_flag=True, help="Say what would be written.")
+@click.option("--dry-run", is_flag=True, help="Show what would be written.")
 @form_version
 def export(  # noqa: PLR0913  # an argument for each option
     place: OpenStore, *, folder: str, sessions: tuple[str, ...], replaces: bool, dry_run: bool, version: str
@@ -149,20 +150,9 @@ def export(  # noqa: PLR0913  # an argument for each option
         raise click.UsageError("files are written in version 3.0, or (for a program that knows no other) in 1.0")
     chosen = [place.find(one) for one in sessions] or place.chosen(None)
     with bar("reading sessions") as tick:
-        done = exported(
-            place.store,
-            place.codecs,
-            dict.fromkeys(chosen),
-            folder,
-            replaces=replaces,
-            dry_run=dry_run,
-            version=version or VERSION,
-            tick=tick,
-        )
+        write = partial(exported, replaces=replaces, dry_run=dry_run, version=version or VERSION, tick=tick)
+        done = write(place.wired, dict.fromkeys(chosen), folder)
     failed = [one for one in done.files if one.became == "failed"]
-    if not dry_run:
-        paths = (str(Path(one.path).absolute()) for one in done.files if one not in failed)
-        note_written(place.wired.written, *(WrittenFile(path, WORKSPACEAI, tuple(chosen)) for path in paths))
     values = {"format": WORKSPACEAI, "folder": folder, "dry_run": dry_run, "sessions": len(chosen)}
     values |= {"files": [one._asdict() for one in done.files], "left_out": dict(done.left)}
     wrong = [one.reason if one.reason.startswith(one.path) else f"{one.path}: {one.reason}" for one in failed]
@@ -176,7 +166,7 @@ def _export_lines(done: FileReport[ExportedFile], *, dry_run: bool) -> Iterator[
         aside = f"; what stood there: {one.aside}" if one.aside else ""
         exchanges = count(one.exchanges, "exchange")
         yield f"{one.became:<9} {one.path:<{width}}  {one.model or 'no model'}: {exchanges}{aside}"
-    nothing = "nothing was said in the store: there is nothing to write"
+    nothing = "the store is empty: nothing to export"
     yield f"{count(len(done.files), 'file')}{'; nothing was written' if dry_run else ''}" if done.files else nothing
 
 
@@ -186,8 +176,8 @@ def _left(what: str, left: Mapping[str, int]) -> list[str]:
 
 
 _paths = click.argument("paths", metavar="PATH...", nargs=-1, required=True)
-_session = click.option("--session", metavar="ID", help="For exchanges that name none.  [default: workspaceai]")
-_dry_run = click.option("--dry-run", is_flag=True, help="Say what would be done, and write nothing.")
+_session = click.option("--session", metavar="ID", help="Session for exchanges without one.  [default: workspaceai]")
+_dry_run = click.option("--dry-run", is_flag=True, help="Show what would change, and write nothing.")
 
 
 @click.command("import", cls=ResultCommand)
@@ -208,7 +198,7 @@ def import_(*, paths: tuple[str, ...], store: str | None, **how: Any) -> Result:
 @store.command()
 @_paths
 @_session
-@click.option("--rollback", is_flag=True, help="Remove what was imported from them, and put files back.")
+@click.option("--rollback", is_flag=True, help="Undo the import of these files.")
 @click.option("--yes", is_flag=True, help="With --rollback: do not ask.")
 @_dry_run
 @form_version
@@ -291,7 +281,7 @@ def _rolled_back(paths: Sequence[str], store: str | None, *, yes: bool, dry_run:
             _confirm(done, yes=yes)
             done = rolled_back(place.wired, sessions, places)
     if not done:
-        raise TranscriptError(", ".join(paths), None, "nothing was imported from there; name the file as it was then")
+        raise TranscriptError(", ".join(paths), None, "nothing was imported from this path; use the path of the import")
     lines = [f"{one.session}: {count(one.messages, 'message')} of {one.path} removed" for one in done if not one.reason]
     failed = [f"{one.session}: {one.reason}" for one in done if one.reason]
     values = {"dry_run": dry_run, "rolled_back": [one._asdict() for one in done]}

@@ -2,13 +2,12 @@
 
 from squidbot.config.checks import meant, structured
 from squidbot.config.loading import Loaded, Origin, load_settings
-from squidbot.config.schema import ModelTable, PricesTable, Settings, StoreTable, core_values
+from squidbot.config.schema import ModelTable, Settings, StoreTable, core_values
 
 __all__ = [
     "Loaded",
     "ModelTable",
     "Origin",
-    "PricesTable",
     "Settings",
     "StoreTable",
     "core_values",

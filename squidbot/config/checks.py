@@ -46,7 +46,7 @@ def is_a(kind: type, name: str) -> Callable[[object], Any]:
 PLAIN: Final[Mapping[object, Callable[[object], Any]]] = {
     int: is_a(int, "a whole number"),
     float: is_a(float, "a number"),
-    str: is_a(str, "a text"),
+    str: is_a(str, "a string"),
     bool: is_a(bool, "true or false"),
 }
 
@@ -79,16 +79,16 @@ def tokens(least: int) -> Check:
 def a_path(value: object) -> object:
     """Refuse what the file system does not take, and SQLite's name for no file."""
     if wrong := not_in_paths(PLAIN[str](value)):
-        raise ValueError(f"is no path, it has {wrong}: {value!a:.60}")
+        raise ValueError(f"is not a path, it has {wrong}: {value!a:.60}")
     if value == ":memory:":
-        raise ValueError("is ':memory:', which is no file here; leave the key out to keep it in memory alone")
+        raise ValueError("must be a file name, not ':memory:'; remove the key to keep sessions in memory")
     return value
 
 
 def a_file(value: object) -> object:
     """Refuse what names no file."""
     if not str(a_path(value)).strip():
-        raise ValueError(f"must name a file, not {value!r}; leave the key out to keep sessions in memory alone")
+        raise ValueError(f"must name a file, not {value!r}; remove the key to keep sessions in memory")
     return value
 
 
@@ -103,7 +103,7 @@ def a_log(value: object) -> object:
 def texts(value: object) -> tuple[str, ...]:
     """Return a list of texts as it is kept."""
     if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
-        raise ValueError(f"must be a list of texts, not {value!a:.60}")
+        raise ValueError(f"must be a list of strings, not {value!a:.60}")
     return tuple(value)
 
 
@@ -136,16 +136,21 @@ def a_variable(value: object) -> str:
     """Refuse what is no name of an environment variable. It may be a secret, so the error does not repeat it."""
     if not isinstance(value, str) or not re.fullmatch(r"[A-Z_][A-Z0-9_]{0,63}", value):
         raise ValueError(
-            "must name a variable of the environment, such as OPENROUTER_API_KEY; the key itself stays out of this file"
+            "must be the name of an environment variable, such as OPENROUTER_API_KEY, never the key itself"
         )
+    return value
+
+
+def a_table(value: object) -> Mapping[Any, object]:
+    """Refuse what is not a table."""
+    if not isinstance(value, Mapping):
+        raise ValueError(f"must be a table, not {value!a:.60}")  # noqa: TRY004  # all checks raise the same
     return value
 
 
 def request_options(value: object) -> object:
     """Refuse options that would break a conversation."""
-    if not isinstance(value, dict):
-        raise ValueError(f"must be a table, not {value!a:.60}")  # noqa: TRY004  # all checks raise the same
-    if wrong := what_is_wrong(value):
+    if wrong := what_is_wrong(dict(a_table(value))):
         raise ValueError(wrong)
     return value
 
@@ -230,16 +235,14 @@ def read_value(kind: Any, value: object, at: tuple[Place, str], wrong: list[tupl
         return None
     kind, origin = inner(kind), get_origin(inner(kind))
     try:
-        if origin is dict or dataclasses.is_dataclass(kind):
-            if not isinstance(value, Mapping):
-                raise ValueError(f"must be a table, not {value!a:.60}")  # noqa: TRY301
-            if origin is dict:
-                below = get_args(kind)[1]
-                return {
-                    str(name): read_value(below, one, ((*path, str(name)), f"{place}[{name!r}]"), wrong)
-                    for name, one in value.items()
-                }
-            return _read_table(kind, value, at, wrong)
+        if origin is dict:
+            below = get_args(kind)[1]
+            return {
+                str(name): read_value(below, one, ((*path, str(name)), f"{place}[{name!r}]"), wrong)
+                for name, one in a_table(value).items()
+            }
+        if dataclasses.is_dataclass(kind):
+            return _read_table(kind, a_table(value), at, wrong)
         if origin is Annotated:
             return kind.__metadata__[0].read(value)
         return one_of(kind, value) if origin is Literal else PLAIN[kind](value)

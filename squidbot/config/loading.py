@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from squidbot.config.checks import AUTO_LAYERS, Place, at_line, line_of, structured
 from squidbot.config.environment import check_secrets, from_environment
-from squidbot.config.presets import PRICES_FILE, entry_of, profile_of
-from squidbot.config.schema import TIERS, BudgetTable, PricesTable, Settings, keys_of
+from squidbot.config.presets import entry_of, profile_of
+from squidbot.config.schema import TIERS, BudgetTable, Settings, keys_of
 from squidbot.core.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from squidbot.config.schema import PriceEntry
 
 __all__ = ["FILE_NAME", "Loaded", "Origin", "lines_of", "load_settings", "with_profile"]
 
@@ -34,7 +36,7 @@ ALIASES = {
 class Origin(NamedTuple):
     """One setting: its key with dots, its value, and where that is from.
 
-    `source` is "FILE:LINE", "env NAME", "profile NAME", "argument", "default", or an entry of the price table.
+    `source` is "FILE:LINE", "env NAME", "profile NAME", "argument" or "default".
     """
 
     key: str
@@ -88,31 +90,13 @@ class Loaded:
         """Return every setting with its value and where that is from, in the order of `Settings`."""
         return [self._origin(path, value) for path, value in _leaves((), self.settings)]
 
-    def prices(self, alias: str = "") -> PricesTable:
-        """Return what tokens cost with a model, with the values of the entry of the price table that is named."""
-        own = self.settings.model(alias).prices
-        prices = self.settings.prices if own is None else own
-        if prices.entry is None:
-            return prices
-        entry = entry_of(prices.entry, self.settings.price_table)
-        keys = [one.name for one in dataclasses.fields(PricesTable)]
-        return dataclasses.replace(
-            prices, **{name: getattr(entry, name) for name in keys if getattr(prices, name) is None}
-        )
+    def prices(self, alias: str = "") -> PriceEntry:
+        """Return what tokens cost with a model."""
+        return entry_of(self.settings.model(alias).prices or self.settings.prices, self.settings.price_table)
 
     def _origin(self, path: Place, value: object) -> Origin:
-        if value is None and path[-2] == "prices" and len(path) % 2 == 0:  # a model may be called so, too
-            prices = self.prices(path[1] if path[0] == "models" else "")
-            if prices.entry is not None:
-                return Origin(_dotted(path), getattr(prices, path[-1]), self._entry(prices.entry))
         shown = "auto" if path[-1] == "n_gpu_layers" and value == AUTO_LAYERS else value
         return Origin(_dotted(path), shown, self.named.get(path, "default"))
-
-    def _entry(self, name: str) -> str:
-        """Return which entry of the price table a name means, and when it was true."""
-        entry = entry_of(name, self.settings.price_table)
-        file = self.source if name in self.settings.price_table else PRICES_FILE
-        return f"{file}: {_dotted(('price_table', name))}{f' of {entry.as_of}' if entry.as_of else ''}"
 
     def absolute(self, path: str) -> str:
         """Return a path of the settings as an absolute one; "~" is the user's home."""
@@ -134,7 +118,7 @@ def load_settings(source: str | Path | Mapping[str, object] | None = None) -> Lo
         text = path.read_text(encoding="utf-8")
         raw = tomllib.loads(text)
     except OSError as error:
-        raise ConfigError(f"can't be read: {error.strerror or error} @ {path}") from error
+        raise ConfigError(f"cannot read it: {error.strerror or error} @ {path}") from error
     except ValueError as error:  # not TOML, or not UTF-8
         raise ConfigError(f"{error} @ {path.name}") from error
     return _load(raw, path.name, path.absolute().parent, lines_of(text))
@@ -145,7 +129,6 @@ def _load(given: Mapping[str, object], source: str, folder: Path, lines: Mapping
     check_secrets(given, source)
     raw, lines = _copied(given), dict(lines)
     _rename(raw, source, lines)
-    _spell_prices(raw)
     places = ((path, line_of(path, lines)) for path, _ in _leaves((), raw))
     named = {path: f"{source}:{line}" if line else source for path, line in places}
     if _found(raw, ("compat", "env")) is True:
@@ -221,7 +204,7 @@ def _rename(raw: Raw, source: str, lines: dict[Place, int]) -> None:
         if _found(raw, own) is not _NOTHING:
             name = own[-1] if own[0] == path[0] else ".".join(own)
             raise ConfigError(
-                f"{path[-1]} is another name of {name}; keep one @ {source}.{path[0]}{at_line(path, lines)}"
+                f"{path[-1]} and {name} are the same setting; keep one @ {source}.{path[0]}{at_line(path, lines)}"
             )
         del raw[path[0]][path[1]]
         _put(raw, own, value)
@@ -235,14 +218,6 @@ def _rename(raw: Raw, source: str, lines: dict[Place, int]) -> None:
         del raw[table]
 
 
-def _spell_prices(raw: Raw) -> None:
-    """Make `prices = "NAME"` a table."""
-    models = raw.get("models")
-    for owner in (raw, *(models.values() if isinstance(models, dict) else ())):
-        if isinstance(owner, dict) and isinstance(owner.get("prices"), str):
-            owner["prices"] = {"entry": owner["prices"]}
-
-
 def _check_prices(loaded: Loaded) -> None:
     """Check that the price table has every entry that is named.
 
@@ -251,11 +226,11 @@ def _check_prices(loaded: Loaded) -> None:
     """
     wrong = []
     for alias, place in {"": "", **{alias: f".models[{alias!r}]" for alias in loaded.settings.models}}.items():
-        if not alias or loaded.settings.model(alias).prices is not None:
-            try:
+        try:
+            if not alias or loaded.settings.model(alias).prices:
                 loaded.prices(alias)
-            except ConfigError as error:
-                wrong.append(f"{error} @ {loaded.source}{place}.prices")
+        except ConfigError as error:
+            wrong.append(f"{error} @ {loaded.source}{place}.prices")
     if wrong:
         raise ConfigError("\n".join(wrong))
 

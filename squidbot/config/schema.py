@@ -146,9 +146,7 @@ class WindowTable:
         "Share of the window for estimated requests. Not set: 1 if counted exactly, else 0.85.",
         env="PENGUIN_CONTEXT_SAFETY_FRACTION",
     )
-    sizing: Sized = key(
-        "max_safe", "How the windows of local models are found; `manual`: they are not.", alias="autoSize"
-    )
+    sizing: Sized = key("max_safe", "How to size the windows of local models; `manual`: do not.", alias="autoSize")
     min: Tokens = expert(2_048, "The smallest window that sizing may choose.", alias="minSize")
     max: Tokens = expert(131_072, "The largest window that sizing may choose.", alias="maxSize")
     vram_margin_mib: MiB = expert(
@@ -174,25 +172,15 @@ class GpuTable:
 class PriceEntry:
     """`[price_table.<name>]`: an entry of your own in the price table."""
 
-    read: Amount = expert(0.1, "Price of a cached input token; an uncached one is 1.")
-    write: Amount = expert(1.25, "Price of an input token that is written to the cache.")
-    output: Amount = expert(5.0, "Price of an output token.")
-    ttl_seconds: Lifetime = expert(300.0, "How long a cached prefix lives without use; `inf`: for ever.")
-    least_tokens: Count = expert(0, "Shorter requests are not cached.")
+    read: Amount = expert(0.1, "Price of a cached input token; an uncached one is 1.", core="read_price")
+    write: Amount = expert(1.25, "Price of an input token that is written to the cache.", core="write_price")
+    output: Amount = expert(5.0, "Price of an output token.", core="output_price")
+    ttl_seconds: Lifetime = expert(
+        300.0, "How long a cached prefix lives without use; `inf`: for ever.", core="cache_ttl_seconds"
+    )
+    least_tokens: Count = expert(0, "Shorter requests are not cached.", core="least_cached_tokens")
     as_of: Day = expert("", "The day on which these prices were true.")
     source: str = expert("", "Where they are published.")
-
-
-@dataclass(frozen=True)
-class PricesTable:
-    """`[prices]`: what tokens cost. `prices = "NAME"` is short for `entry`, which has the keys that are not set."""
-
-    entry: str | None = key(None, 'An entry of the price table; `prices = "anthropic"` is short for it.')
-    read: Amount | None = expert(None, "Price of a cached input token; an uncached one is 1.", core="read_price")
-    write: Amount | None = expert(None, "Price of an input token that is written to the cache.", core="write_price")
-    output: Amount | None = expert(None, "Price of an output token.", core="output_price")
-    ttl_seconds: Lifetime | None = expert(None, "How long a cached prefix lives without use.", core="cache_ttl_seconds")
-    least_tokens: TokensOrZero | None = expert(None, "Shorter requests are not cached.", core="least_cached_tokens")
 
 
 @dataclass(frozen=True)
@@ -212,7 +200,7 @@ class ModelTable:
     repo_id: str | None = key(None, "With `filename`: a file of a hub that you have downloaded.")
     filename: FilePath | None = key(None, "Name of that file; `*` stands for anything.")
     projector: str | None = expert(None, "Projector file of a vision model: its size is added.")
-    model: str | None = key(None, "What the server calls the model. Not set: the alias.")
+    model: str | None = key(None, "The model's name at the server. Not set: the alias.")
     url: str | None = key(None, "Where the server is. Not set: where the adapter's provider is.")
     api: Literal["chat", "responses"] | None = expert(None, 'Which API `adapter = "openai"` uses. Not set: chat.')
     key_env: Variable | None = key(None, "Environment variable that holds the API key; the key itself is refused here.")
@@ -221,10 +209,9 @@ class ModelTable:
     n_batch: Tokens | None = expert(None, "Tokens of a logical batch. Not set: 2048.")
     n_ubatch: Tokens | None = expert(None, "Tokens of a physical batch. Not set: 512; half needs half of the buffer.")
     kv_type: KvType | None = expert(None, "Type of the KV cache. Not set: `window.kv_type`.")
-    kv_type_v: KvType | None = expert(None, "Type of the values in the KV cache. Not set: `kv_type`.")
     flash_attn: bool = expert(True, "Flash attention: without it buffers grow with the window.")
     tensor_split: Shares = expert((), "Shares of several GPUs, in their order. Empty: by their free memory.")
-    prices: PricesTable | None = None
+    prices: str | None = key(None, "Its entry of the price table. Not set: `prices`.")
 
 
 # -- room for the answer, caps, prompts -------------------------------------------------------------------------------
@@ -305,7 +292,7 @@ class AllocationTable:
 class PromptTable:
     """`[prompt]`: what stands behind the host's system text."""
 
-    mode: str = key("off", "Mode whose text follows the system text: `developer`, `planning`, …, or one of yours.")
+    mode: str = key("off", "Mode: adds a text behind the system text. `developer`, `planning`, …, or one of yours.")
     folder: FilePath = expert("", "Folder of your own texts: `NAME.md` for a mode, `mandates.md`, `sanity.md`.")
     says_notes: bool = expert(False, "Ask the model to say when its answer rests on notes.")
     clock: bool = expert(False, "Put date and time, in UTC, behind each user message.")
@@ -335,7 +322,7 @@ class PressureTable:
     journal_fraction: Fraction | None = expert(None, "Make a journal entry.")
     critical_fraction: Fraction | None = expert(None, "Warn the user again.")
     emergency_fraction: Fraction | None = expert(None, "Warn again, and compact to below `warn_fraction`.")
-    notice: bool | None = expert(None, "Whether the model is told at `warn_fraction`.")
+    notice: bool | None = expert(None, "Whether the model sees the warning at `warn_fraction`.")
 
     def __post_init__(self) -> None:
         """Refuse a low water in messages that is not below its mark."""
@@ -349,22 +336,21 @@ class HistoryTable:
     """`[history]`: what stays verbatim. Not set: as the strategy has it."""
 
     scope: Literal["inline+summaries", "inline", "summaries", "none"] = key(
-        "inline+summaries", "Which of notes and verbatim history is sent; `none`: neither."
+        "inline+summaries", "What to send of the past: notes, verbatim messages, both, or neither."
     )
     user_messages: Literal["graceful", "strict"] = key(
         "graceful", "`strict`: refuse a request rather than drop a user message."
     )
-    isolation: Isolation = expert("global", "What separates transcripts of one session id.")
+    isolation: Isolation = expert("global", "Keep a separate transcript for each model, bot, agent, ….")
     labels: bool = expert(False, "Put `[channel / speaker]` in front of each message that is sent.")
     owner_aliases: dict[str, Names] = expert({}, 'Ids of the owner in a channel; `"*"` is any channel.')
-    categories_by_words: bool = expert(False, 'Let words such as "result" tell tool output among system texts.')
+    categories_by_words: bool = expert(False, 'Recognize tool output among system texts by words such as "result".')
     floor_turns: Count | None = key(None, "Newest turns that stay verbatim.", env="MEMORY_PROTECTED_RECENT_TURNS")
     min_recent_messages: Count | None = expert(None, "Newest messages that stay verbatim.")
     keep_recent_tokens: TokensOrZero | None = expert(
         None, "Tokens of newest messages that stay.", alias="compression.preserveRecent"
     )
     pinned_fraction: Fraction | None = expert(None, "Share of the window for pinned messages; 0: any.")
-    keep_fraction: Fraction | None = expert(None, "Share of the room that stays verbatim in any case.")
     slim_fraction: Fraction | None = expert(None, "Share of the room for messages with truncated tool output.")
     user_verbatim_fraction: Fraction | None = expert(None, "Share of the room up to which user messages stay.")
     birth_fraction: Fraction | None = expert(None, "Tool output above this share is truncated on arrival.")
@@ -386,7 +372,7 @@ class ImagesTable:
 class SessionTable:
     """`[session]`: how long one session may be."""
 
-    max_messages: Count = key(0, "Messages after which a session goes on in a new one, `ID~2`; 0: never.")
+    max_messages: Count = key(0, "Messages after which a session continues in a new one, `ID~2`; 0: never.")
 
 
 @dataclass(frozen=True)
@@ -396,16 +382,13 @@ class SummaryTable:
     llm: str | None = key(
         None, 'Model that writes summaries: an alias, "anthropic:MODEL", "openai:MODEL", an extension.'
     )
-    scheduler: Literal["thread", "apscheduler", "none"] = key("thread", "Who runs background work.")
+    scheduler: Literal["thread", "apscheduler", "none"] = key("thread", "What runs background work.")
     interval_minutes: Minutes = expert(30, "How often background work looks for blocks to summarise.")
     mode: Mode | None = expert(None, "What summaries keep above all. Not set: as `prompt.mode`, else developer.")
     min_messages: Count | None = expert(None, "Smallest block to summarise.", env="SUMMARIZATION_MIN_MESSAGES")
-    min_input_tokens: TokensOrZero | None = expert(None, "The same in tokens, without user messages.")
-    source_tokens: Tokens | None = expert(None, "How much of a block the model is shown.")
+    min_input_tokens: TokensOrZero | None = expert(None, "Smallest block in tokens, without user messages.")
     gap_seconds: Seconds | None = expert(None, "Pause that ends a block.", env="SUMMARIZATION_SESSION_GAP_SECONDS")
     notes_fraction: Fraction | None = expert(None, "Share of the room for all notes together.")
-    note_rate: Fraction | None = expert(None, "Tokens of notes for each token that they stand for.")
-    chain: bool | None = expert(None, "Add notes behind notes; false: one note on everything each time.")
     detailed_blocks: Count | None = expert(None, "Newest blocks with detailed notes of their own.")
     moderate_blocks: Count | None = expert(None, "Next older blocks, with notes of half the size.")
     compact_blocks: Count | None = expert(None, "Next older blocks, with notes of a quarter; the rest shares one.")
@@ -418,7 +401,7 @@ class SummaryTable:
 class SnapshotsTable:
     """`[snapshots]`: which restore points are made and kept."""
 
-    max: Count = expert(5, "How many named ones stay; a name that is used again replaces the older one.")
+    max: Count = expert(5, "Number of named snapshots to keep; a name used again replaces the older one.")
     auto_fraction: Fraction = expert(
         0.85, "Share of the room that triggers one; 0: none.", alias="snapshot.autoThreshold"
     )
@@ -439,16 +422,16 @@ class SnapshotsTable:
 class MemoryTable:
     """`[memory]`: durable facts."""
 
-    enabled: bool = key(True, "Whether there are any.")
+    enabled: bool = key(True, "Turn durable facts on or off.")
     provider: str = expert(
         "auto", "Store: `sqlite3`, `file`, `stdlib` (in memory), an extension; `auto`: SQLite if on disk."
     )
-    path: FilePath = expert("", "Their file. Not set: that of `store.path`; without it they live in memory.")
+    path: FilePath = expert("", "File of the facts. Not set: that of `store.path`; without one they live in memory.")
     isolation: Isolation = key("bot", "What separates facts, beside tenant and user.")
     min_relevance: Fraction = expert(0.3, "Hits with a lower score are left out.")
     write: bool = expert(True, "Whether the tool `memory` may add and forget.")
     allow_tools: bool | None = expert(None, "false: no memory tools for models; true: `reindex_workspace`, too.")
-    in_prompt: bool = key(True, "Whether requests show facts unprompted.")
+    in_prompt: bool = key(True, "Whether requests show facts automatically.")
     index_tokens: TokensOrZero = expert(200, "Limit of the index in the head of requests; 0: no index.")
     profile_tokens: TokensOrZero = expert(300, "Limit of each section on the user and on the model.")
     cold_start_tokens: TokensOrZero = expert(200, "Limit of facts that answer the first words of a conversation.")
@@ -459,9 +442,8 @@ class MemoryTable:
     merge: bool = expert(False, "Let a new fact replace those that say the same in other words.")
     embedder: str = key("none", 'Finds facts by meaning: "onnxruntime:FOLDER", "openai:MODEL", an alias.')
     index: str = expert("auto", 'Finds near vectors: "faiss", "lancedb", "stdlib"; the first that works of several.')
-    redact_names: Names | None = expert(None, "Names of secrets, in the place of the known ones.")
     redact_patterns: Patterns = key((), "Regular expressions of secrets, beside the known ones.")
-    index_paths: Names = key((), "Files, folders, patterns to find beside facts: `squidbot memory reindex`.")
+    index_paths: Names = key((), "Files, folders, patterns to index: `squidbot memory reindex`.")
     index_most_bytes: Bytes = expert(8 << 20, "Larger files are not indexed.")
 
 
@@ -471,9 +453,11 @@ class JournalTable:
 
     enabled: bool = key(False, "Whether sessions keep a journal, and models get its tools.")
     folder: FilePath = expert("notes/journal", "The folder of its files.")
-    llm: str | None = expert(None, "The model that writes entries, as `summary.llm`. Not set: they are made by rule.")
-    interval_minutes: Minutes = expert(20, "How long after an entry the session makes the next one.")
-    inject_latest_on_start: bool = expert(True, "Begin sessions, and go on after a pause, with the newest entry.")
+    llm: str | None = expert(None, "The model that writes entries, as `summary.llm`. Not set: rules write them.")
+    interval_minutes: Minutes = expert(20, "Minutes between entries.")
+    inject_latest_on_start: bool = expert(
+        True, "Show the newest entry when a session begins, or continues after a pause."
+    )
     summary_token_budget: TokensOrZero = expert(1200, "Limit of that entry; at most a tenth of the room.")
     max_entries_per_day: Count = expert(200, "Further entries of a day are refused.")
     include_files: bool = expert(True, "Whether entries keep the paths of files.")
@@ -510,7 +494,9 @@ class StoreTable:
     """`[store]`: where sessions are kept."""
 
     path: StoreFile = key("", "File of sessions. Not set: they end with the process.")
-    adapter: str | None = expert(None, "`sqlite3`, `stdlib` (in memory), an extension. Not set: by `path`.")
+    adapter: str | None = expert(
+        None, "Store: `sqlite3`, `stdlib` (in memory), an extension. Not set: sqlite3 with a path, else in memory."
+    )
 
 
 @dataclass(frozen=True)
@@ -538,11 +524,11 @@ class UiTable:
 class Settings:
     """All of squidbot.toml."""
 
-    profile: str = key("ladder", "Defaults like those of another system: docs/profiles.md.")
+    profile: str = key("ladder", "Use the defaults of another system: docs/profiles.md.")
     window: WindowTable = WindowTable()
     gpu: GpuTable = GpuTable()
     models: dict[str, ModelTable] = field(default_factory=dict)
-    prices: PricesTable = PricesTable()
+    prices: str = key("default", "What tokens cost: an entry of the price table.")
     price_table: dict[str, PriceEntry] = field(default_factory=dict)
     budget: BudgetTable = BudgetTable()
     allocation: AllocationTable = AllocationTable()
@@ -558,7 +544,7 @@ class Settings:
     goals: GoalsTable = GoalsTable()
     context: ContextTable = ContextTable()
     store: StoreTable = StoreTable()
-    observers: Names = key((), "Who is told of every event: `structlog`, or one of an extension.")
+    observers: Names = key((), "Observers of all events: `structlog`, or one of an extension.")
     extensions: Names = key((), "Extensions to load, by the names of their entry points in the group `squidbot`.")
     compat: CompatTable = CompatTable()
     debug: DebugTable = DebugTable()

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Observer
     from squidbot.core.settings import HistorySettings
     from squidbot.core.transcript.removals import Retraction
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
     from squidbot.core.view.current import CurrentView, SessionContext
 
 # Makes a record of messages as they are stored.
@@ -103,10 +103,10 @@ class CoreSession:
         """The session's id."""
         return self._state.shelf.session_id
 
-    def assemble(self, incoming: Sequence[Message] = (), inputs: Inputs | None = None) -> Assembly:
+    def assemble(self, incoming: Sequence[Message] = (), inputs: Inputs | None = None) -> CoreAssembly:
         """Return the request to send for one model call, with `incoming` behind what is stored.
 
-        Nothing is written but the plan, where this call changes it. Pass `Assembly.incoming` to `record` with the
+        Nothing is written but the plan, where this call changes it. Pass its `incoming` to `record` with the
         reply; messages that are recorded already need not be passed.
 
         Raises:
@@ -117,7 +117,7 @@ class CoreSession:
         given = inputs or Inputs()
         return self._state.tried(lambda stored: self._assembled(stored, incoming, given), "no request was made")
 
-    def preview(self, inputs: Inputs | None = None) -> Assembly:
+    def preview(self, inputs: Inputs | None = None) -> CoreAssembly:
         """Return the request that `assemble` would return if nothing new had been said.
 
         Nothing is written or told. Without `inputs` the head is the plan's, system text and tools cost what they did.
@@ -133,7 +133,7 @@ class CoreSession:
         finally:
             self._state.reopen_notes()
 
-    def request(self, number: int | None = None, inputs: Inputs | None = None) -> Assembly:
+    def request(self, number: int | None = None, inputs: Inputs | None = None) -> CoreAssembly:
         """Return a request as it was sent and recorded, made once more: the one of a number from 0, None: the newest.
 
         `inputs` bring its system text, which is the host's and is not stored; without it the messages behind it are
@@ -155,7 +155,7 @@ class CoreSession:
     ) -> tuple[StoredMessage, ...]:
         """Store messages behind the transcript, durably, in one transaction, and return them as stored.
 
-        Take `Assembly.incoming` as it came, then the reply; in one call, or what came before the model is called and
+        Take its `incoming` as it came, then the reply; in one call, or what came before the model is called and
         the reply behind it (M7). `usage` is what the provider reported for the newest assembled request: it calibrates
         the counter and shows a prompt that was cut silently. `now`, in seconds since 1970, is the time of messages
         that bring none. `key` is what a client calls them: what is recorded under it already, by any process, is
@@ -300,7 +300,7 @@ class CoreSession:
         """Return what decides what is done by hand: no report ever keeps somebody from shortening or forgetting."""
         return self._planner(stored, inputs or self._inputs_as_before(stored, now)).sane()
 
-    def _assembled(self, stored: CurrentView, incoming: Sequence[Message], given: Inputs) -> Assembly:
+    def _assembled(self, stored: CurrentView, incoming: Sequence[Message], given: Inputs) -> CoreAssembly:
         state, self._unprompted = self._state, given.unprompted
         if self._unprompted and self._withdrawn(unprompted_facts(stored), given.now):
             stored = state.current()

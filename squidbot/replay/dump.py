@@ -17,7 +17,7 @@ from squidbot.core.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from squidbot.replay.recording import TextBlock
+    from squidbot.replay.recording import RequestBlock
 
 # A file's name may have 255 bytes; the ending and the mark of an unfinished file need some.
 _LONGEST_NAME_CHARS = 180
@@ -30,7 +30,7 @@ def dump_line(number: int, bound_tokens: int, blocks: Sequence[str], conversatio
     return f"{{{named}{rest}}}"
 
 
-def block_json(block: TextBlock) -> str:
+def block_json(block: RequestBlock) -> str:
     """Return a block as JSON text, ASCII only: line separators and lone surrogates of other texts stay harmless."""
     keys = ("role", "kind", "text", "source", "tool_calls", "tool_result")
     return json.dumps({key: getattr(block, key) for key in keys})
@@ -58,7 +58,7 @@ class Dump:
         self._taken: set[str] = set()
 
     @contextmanager
-    def of(self, conversation_id: str) -> Iterator[Callable[[int, int, Sequence[TextBlock]], None]]:
+    def of(self, conversation_id: str) -> Iterator[Callable[[int, int, Sequence[RequestBlock]], None]]:
         """Give the writer of one conversation's calls: it takes number, bound in tokens, and request.
 
         In a folder the file takes its place at the end.
@@ -68,9 +68,9 @@ class Dump:
         """
         with ExitStack() as stack:
             file = self._file or stack.enter_context(_whole(self._path(conversation_id)))
-            known: dict[int, tuple[TextBlock, str]] = {}
+            known: dict[int, tuple[RequestBlock, str]] = {}
 
-            def write(number: int, bound_tokens: int, blocks: Sequence[TextBlock]) -> None:
+            def write(number: int, bound_tokens: int, blocks: Sequence[RequestBlock]) -> None:
                 nonlocal known
                 # A block that stays from request to request is the same object: it is spelled once.
                 known = {id(block): known.get(id(block)) or (block, block_json(block)) for block in blocks}
@@ -136,4 +136,4 @@ def _refusing(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise ConfigError(f"--dump {path} can't be written: {error.strerror}") from error
+        raise ConfigError(f"--dump: cannot write {path}: {error.strerror}") from error

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from squidbot.core.ports import TokenCounter
-    from squidbot.replay.recording import Recording, TextBlock
+    from squidbot.replay.recording import Recording, RequestBlock
     from squidbot.replay.terms import Charges
 
 
@@ -93,7 +93,7 @@ class Ruler:
             known = self._measured[role, text] = MeasuredText(role, text, cost)
         return known
 
-    def cost(self, blocks: Iterable[TextBlock]) -> Cost:
+    def cost(self, blocks: Iterable[RequestBlock]) -> Cost:
         """Return the cost of blocks as messages, in tokens."""
         return total(self.measured(block.role, block.text).cost for block in blocks)
 
@@ -203,7 +203,7 @@ class Scorer:
     def take(
         self,
         index: int,
-        blocks: Sequence[TextBlock],
+        blocks: Sequence[RequestBlock],
         summaries: Iterable[Usage] = (),
         within: tuple[int, int] | None = None,
     ) -> bool:
@@ -235,7 +235,7 @@ class Scorer:
         self.tally.largest_tokens = max(self.tally.largest_tokens, tokens)
         self.tally.billed += self._charges.request(tokens, cached)
 
-    def _recall(self, index: int, blocks: Sequence[TextBlock]) -> None:
+    def _recall(self, index: int, blocks: Sequence[RequestBlock]) -> None:
         visible = [self._ruler.literals(block.text) for block in blocks]
         for name in self._literals(index):
             if name in self._last_seen:
@@ -288,7 +288,7 @@ def _shared(known: list[MeasuredText], request: list[MeasuredText]) -> int:
     return next(at for at, one in enumerate(known) if at >= len(request) or one is not request[at])
 
 
-def _breaks_pairs(blocks: Sequence[TextBlock]) -> bool:
+def _breaks_pairs(blocks: Sequence[RequestBlock]) -> bool:
     """Return whether a result has no call before it, or a call, unless it is the newest block's, has no result."""
     answered = {block.tool_result for block in blocks if block.tool_result}
     called: set[str] = set()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from squidbot.codecs.transcripts import Conversation
     from squidbot.core.ports import Codec
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 CODECS: Mapping[str, Codec] = {codec.tag: codec for codec in (OpenAIChat(), AnthropicMessages(), OpenAIResponses())}
 # Between two messages without a time; the scorer of dumps assumes the same.
@@ -27,7 +27,7 @@ ASSUMED_STEP_SECONDS = 8.0
 
 
 @dataclass(frozen=True, slots=True)
-class TextBlock:
+class RequestBlock:
     """One message of a request, or one of the tool results that a message carries.
 
     Attributes:
@@ -51,7 +51,7 @@ class TextBlock:
 class Recording:
     """A conversation as blocks, one or more for each message, with the time of each message in seconds."""
 
-    messages: tuple[tuple[TextBlock, ...], ...]
+    messages: tuple[tuple[RequestBlock, ...], ...]
     times: tuple[float, ...]
 
     @property
@@ -67,12 +67,12 @@ class Reader:
         """Take the conversation, whose places become sources, and the codecs of its payloads by tag."""
         self._sources = conversation.sources
         self._codecs = codecs
-        self._known: dict[Part, tuple[TextBlock, ...]] = {}
+        self._known: dict[Part, tuple[RequestBlock, ...]] = {}
 
-    def blocks(self, assembly: Assembly) -> tuple[TextBlock, ...]:
+    def blocks(self, assembly: CoreAssembly) -> tuple[RequestBlock, ...]:
         """Return a request as blocks, in order."""
         sent = {part.first_seq for part in assembly.parts if part.first_seq == part.last_seq}
-        found: list[TextBlock] = []
+        found: list[RequestBlock] = []
         for part in assembly.parts:
             if part.payload is None and part.first_seq < part.last_seq:
                 # Notes and pointers stand for those messages of their run that are not sent themselves.
@@ -83,17 +83,17 @@ class Reader:
             found += self._known[part]
         return tuple(found)
 
-    def verbatim(self, part: Part) -> tuple[TextBlock, ...]:
+    def verbatim(self, part: Part) -> tuple[RequestBlock, ...]:
         """Return a part with a payload as it is sent: encoded, and read back from that."""
         codec = self._codecs[part.codec or ""]
         sent, places = codec.encode(part), self._places(_run(part))
         if len(part.result_ids) > 1:
             return tuple(_results(part, sent, codec, places))
         result = part.result_ids[0] if part.result_ids else None
-        return (TextBlock(part.role, part.kind.value, _rendered(codec, sent), places, part.call_ids, result),)
+        return (RequestBlock(part.role, part.kind.value, _rendered(codec, sent), places, part.call_ids, result),)
 
-    def _written(self, part: Part, seqs: Iterable[int] | None = None) -> TextBlock:
-        return TextBlock(
+    def _written(self, part: Part, seqs: Iterable[int] | None = None) -> RequestBlock:
+        return RequestBlock(
             part.role, part.kind.value, part.text or "", self._places(_run(part) if seqs is None else seqs)
         )
 
@@ -149,7 +149,7 @@ def _rendered(codec: Codec, sent: str) -> str:
     return codec.decode(jsontext.write({"output": value}) if isinstance(value, list) else sent).rendered
 
 
-def _results(part: Part, sent: str, codec: Codec, places: tuple[int, ...]) -> Iterator[TextBlock]:
+def _results(part: Part, sent: str, codec: Codec, places: tuple[int, ...]) -> Iterator[RequestBlock]:
     """Yield a block for each tool result of a message that carries several, as Anthropic's do."""
     value = jsontext.parse(sent)
     content = value.get("content") if isinstance(value, dict) else None
@@ -157,7 +157,7 @@ def _results(part: Part, sent: str, codec: Codec, places: tuple[int, ...]) -> It
     results = [item for item in items if isinstance(item, dict) and item.get("type") == "tool_result"]
     for identifier, item in zip(part.result_ids, results, strict=True):
         alone = codec.decode(jsontext.write({"role": "user", "content": [item]}))
-        yield TextBlock(part.role, part.kind.value, alone.rendered, places, (), identifier)
+        yield RequestBlock(part.role, part.kind.value, alone.rendered, places, (), identifier)
     if beside := [item for item in items if item not in results]:
         alone = codec.decode(jsontext.write({"role": "user", "content": beside}))
-        yield TextBlock("user", part.kind.value, alone.rendered, places)
+        yield RequestBlock("user", part.kind.value, alone.rendered, places)

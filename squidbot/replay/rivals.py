@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from squidbot.core.messages import Kind, Usage
 from squidbot.replay.metrics import Scorer
-from squidbot.replay.recording import TextBlock
+from squidbot.replay.recording import RequestBlock
 from squidbot.replay.terms import SCORING
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ SUMMARY_MOST_TOKENS, SUMMARY_BUDGET_SHARE, PROMPT_TOKENS = 1_500, 8, 300
 # Of each user message in a summary; names in it.
 QUOTED_CHARS, MOST_NAMES = 300, 200
 
-Blocks = tuple[TextBlock, ...]
+Blocks = tuple[RequestBlock, ...]
 
 
 class Rival(ABC):
@@ -55,7 +55,7 @@ class Rival(ABC):
     def view(self) -> Sequence[Blocks]:
         """Return the messages behind the opening system text that would be sent now."""
 
-    def request(self) -> list[TextBlock]:
+    def request(self) -> list[RequestBlock]:
         """Return the request that would be sent now."""
         view = self.view()
         return [block for message in (*self.lead, *view) for block in message]
@@ -119,7 +119,7 @@ class RollingSummary(Rival):
         if all(message[0].kind == Kind.SUMMARY for message in old):
             return
         limit = min(SUMMARY_MOST_TOKENS, self.budget_tokens // SUMMARY_BUDGET_SHARE)
-        block = TextBlock("user", Kind.SUMMARY.value, self._summary(old, limit))
+        block = RequestBlock("user", Kind.SUMMARY.value, self._summary(old, limit))
         self.history = [(block,), *self.history[cut:]]
         read = sum(self.ruler.cost(message).estimate for message in old) + PROMPT_TOKENS
         self.summaries.append(Usage(read, self.ruler.cost([block]).estimate))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from squidbot.core.plan import PlanRecord
     from squidbot.hookspecs import Store
     from squidbot.replay.dump import Dump
-    from squidbot.replay.recording import TextBlock
+    from squidbot.replay.recording import RequestBlock
     from squidbot.replay.terms import Terms
     from squidbot.wiring.turnlog import SessionLog
 
@@ -63,7 +63,7 @@ class ReplayCall:
     seconds: float
     bound_tokens: int = 0
     limit_tokens: int = 0
-    blocks: tuple[TextBlock, ...] | None = None
+    blocks: tuple[RequestBlock, ...] | None = None
     plan: PlanRecord | None = None
     error: BudgetError | InvalidRequestError | None = None
 
@@ -257,9 +257,9 @@ def conversations_of(places: Places) -> list[Conversation]:
     outputs = {"--store": places.store, "--dump": places.dump}
     for option, output in outputs.items():
         if output and os.path.realpath(output) in read:
-            raise ConfigError(f"{option} {output} is a transcript that is read; name another file")
+            raise ConfigError(f"{option} {output} is an input transcript; choose another file")
     if places.store and places.dump and os.path.realpath(places.store) == os.path.realpath(places.dump):
-        raise ConfigError(f"--store and --dump name one file, {places.dump}; name two")
+        raise ConfigError(f"--store and --dump are the same file, {places.dump}")
     return list(found.values())
 
 
@@ -294,8 +294,7 @@ def run(
         for conversation in conversations:
             if store.head(conversation.id) != (0, 0):
                 raise ConfigError(
-                    f"--store has a session {conversation.id!a:.80} already; a replay begins its sessions: "
-                    "name another file, or none for a temporary one"
+                    f"--store already has a session {conversation.id!a:.80}; choose a new file, or omit --store"
                 )
         several = len(conversations) > 1
         dump = stack.enter_context(open_dump(places.dump, several=several)) if places.dump else None

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import TokenCounter
     from squidbot.core.prompts import SystemPrompt
     from squidbot.core.settings import HistorySettings
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
     from squidbot.hookspecs import Register, Store
 
 Unit = Literal["words", "tokens"]
@@ -108,7 +108,7 @@ class ReplayedSession(NamedTuple):
     """
 
     record: Callable[[Message, Usage | None], tuple[StoredMessage, ...]]
-    assemble: Callable[[], Assembly]
+    assemble: Callable[[], CoreAssembly]
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +221,7 @@ def profile_terms(
     for name, value in given.items():
         if value is not None:
             table, _, key = name.partition("__")
-            overrides.setdefault(table, {})[key] = value
+            overrides |= {table: {**overrides.get(table, {}), key: value} if key else value}
     session = _session(overrides, "terms", "openai.chat", InMemoryStore(), window_tokens)
     loaded, window = session.wired.loaded, session.window
     unit: Unit = "words" if loaded.policy and loaded.settings.budget.caps.unit == "words" else "tokens"
@@ -288,7 +288,7 @@ def open_counter(given: str) -> TokenCounter:
         except ConfigError as error:
             raise ConfigError(f"{error}, or the path of a *{RANKS_SUFFIX} file") from None
     if not Path(given).is_file():
-        raise ConfigError(f"--counter {given}: there is no such file")
+        raise ConfigError(f"--counter: no such file: {given}")
     try:
         from squidbot.adapters.tiktoken import TiktokenCounter  # noqa: PLC0415  # an extra
     except ImportError as error:

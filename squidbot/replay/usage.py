@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from squidbot.codecs.transcripts import Conversation
     from squidbot.core.messages import Part
     from squidbot.core.tokens.counters import Meter
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
     from squidbot.replay.recording import Reader
 
 # Returns the usage of a request that the message at a place of the conversation answers.
-UsageReporter: TypeAlias = "Callable[[Assembly, int], Usage]"
+UsageReporter: TypeAlias = "Callable[[CoreAssembly, int], Usage]"
 
 
 def reporter_of(given: str, conversation: Conversation, meter: Meter, reader: Reader) -> UsageReporter | None:
@@ -39,7 +39,7 @@ def _counted(given: str, reader: Reader) -> UsageReporter:
     """Count the texts of a request, with what a template puts around each message and around all of them."""
     count = cache(open_counter(given).count)
 
-    def report(assembly: Assembly, _: int) -> Usage:
+    def report(assembly: CoreAssembly, _: int) -> Usage:
         return Usage(sum(count(block.text) + TEMPLATE_TOKENS for block in reader.blocks(assembly)) + REQUEST_TOKENS)
 
     return report
@@ -66,7 +66,7 @@ def _recorded(conversation: Conversation, meter: Meter) -> UsageReporter:
         if after.input_tokens >= before.input_tokens and ("user", "user") not in pairwise(roles[first:last])
     ]
     if not steps:
-        raise ConfigError(f"--usage recorded: {conversation.path} does not say what two requests in a row cost")
+        raise ConfigError(f"--usage recorded: {conversation.path} reports no usage for two consecutive requests")
     counted = sum(sum(counts[first:last]) for first, last, _, _ in steps)
     mean = sum(tokens for _, _, tokens, _ in steps) / max(1, counted)
     costs = [count * mean for count in counts]
@@ -79,7 +79,7 @@ def _recorded(conversation: Conversation, meter: Meter) -> UsageReporter:
         whole = part.payload is not None and part.text is None and part.arguments is None
         return costs[part.first_seq] if whole else part.cost.bound * mean
 
-    def report(assembly: Assembly, index: int) -> Usage:
+    def report(assembly: CoreAssembly, index: int) -> Usage:
         usage = conversation.usages[index]
         return Usage(round(sum(map(cost, assembly.parts))), usage.output_tokens if usage else 0)
 

@@ -332,7 +332,7 @@ def watched(session: WorkSession) -> SessionHandle:
 
 def failed(one: SessionHandle, error: Exception) -> None:
     """Log that background work on a session has failed, and notify observers."""
-    _LOG.warning("background work on a session failed; the session goes on without it", exc_info=error)
+    _LOG.warning("background work on a session failed; the session continues without it", exc_info=error)
     _notify(one, f"jobs failed: {type(error).__name__}: {error}")
 
 
@@ -429,7 +429,7 @@ def forget_with(wired: Wired, session_id: str, seqs: Sequence[int]) -> tuple[str
 
     ids = store.forget_messages(session_id, seqs, WITH_MESSAGES)
     if ids:
-        wired.retract(ids, reason="facts went with the messages that alone said them")
+        wired.retract(ids, reason="removed facts whose only source was forgotten")
         wired.relay.notify(Event(events.FACTS_FORGOTTEN, session_id, ", ".join(ids)))
     return tuple(ids)
 
@@ -596,7 +596,7 @@ class JournalWork:
             try:
                 entry = by_model(span, entry, self._llm, one.wired.journals.redacted)
             except SquidbotError as error:
-                _notify(one, f"journal: the entry is made by rule: {error}")
+                _notify(one, f"journal: model failed ({error}); entry written by rule")
         try:
             kept = one.wired.journals.of(scope).append(entry)
         except StoreError as error:  # the journal has sent an event; the turn knows nothing of it

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Observer
     from squidbot.core.tokens.counters import Meter
     from squidbot.core.transcript.documents import SessionDocuments
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 
 # A file's text, read safely: below a folder, of a size, and text at all.
@@ -55,7 +55,9 @@ def named(path: str) -> str:
         raise ConfigError(f"{path!a:.80} is not a path below the folder; write it as in docs/api.md")
     name = "/".join(parts)
     if len(name) > MOST_NAME_CHARS or _REFUSED.search(name):
-        raise ConfigError(f"{path!a:.80} can't name a document: at most {MOST_NAME_CHARS} characters, without < and >")
+        raise ConfigError(
+            f"{path!a:.80} is not a valid document name: at most {MOST_NAME_CHARS} characters, without < and >"
+        )
     return name
 
 
@@ -70,9 +72,9 @@ def below(folder: Path, name: str) -> Path:
         root = folder.resolve(strict=True)
         file = (root / name).resolve(strict=True)
     except (OSError, RuntimeError) as error:
-        raise NotFoundError(f"there is no file {name!a:.120} below {folder}") from error
+        raise NotFoundError(f"no such file: {name!a:.120} below {folder}") from error
     if not file.is_relative_to(root):
-        raise ConfigError(f"{name!a:.120} leads out of {folder}; put the file itself there")
+        raise ConfigError(f"{name!a:.120} is outside of {folder}; copy the file into it")
     return file
 
 
@@ -90,13 +92,13 @@ def text_of(file: Path, name: str) -> str:
                 raise NotFoundError(f"{name!a:.120} is not a file")
             content = opened.read(MOST_BYTES + 1)
     except FileNotFoundError as error:
-        raise NotFoundError(f"there is no file {name!a:.120}") from error
+        raise NotFoundError(f"no such file: {name!a:.120}") from error
     except IsADirectoryError as error:
         raise NotFoundError(f"{name!a:.120} is a folder; name a file in it") from error
     except OSError as error:
-        raise ConfigError(f"{name!a:.120} can't be read: {error.strerror or error}") from error
+        raise ConfigError(f"{name!a:.120} cannot be read: {error.strerror or error}") from error
     if len(content) > MOST_BYTES:
-        raise ConfigError(f"{name!a:.120} is larger than {MOST_BYTES:,} bytes; load a part of it")
+        raise ConfigError(f"{name!a:.120} is larger than {MOST_BYTES:,} bytes; split it")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -160,7 +162,7 @@ def _named(said: object, config: Path) -> Iterator[str]:
 def _paths(said: object, config: Path) -> Iterator[str]:
     listed = said if isinstance(said, dict) else {"core_files": said}
     if unknown := [key for key in listed if key != "core_files"]:
-        raise ConfigError(f"{config}: unknown key {unknown[0]!a:.60}; the only key is core_files, a list of paths")
+        raise ConfigError(f"{config}: unknown key {unknown[0]!a:.60}; expected core_files, a list of paths")
     files = listed.get("core_files") or []
     if not isinstance(files, list):
         raise ConfigError(f"{config}: core_files must be a list of paths below the folder")
@@ -199,7 +201,7 @@ def _cut(text: str, most_chars: int) -> str:
         return text
     mark = f"\n[the first {most_chars:,} of {len(text):,} characters]"
     if most_chars <= len(mark):
-        raise ConfigError(f"a cap of {most_chars} characters has no room for a document")
+        raise ConfigError(f"{most_chars} characters are too few for a document")
     return text[: most_chars - len(mark)].rstrip() + mark
 
 
@@ -261,7 +263,7 @@ class DocumentSources:
             StoreError: nothing was kept.
         """
         if not name.strip() or not text.strip():
-            raise ConfigError("a context document needs a name and a text; one of them is empty")
+            raise ConfigError("a document needs a name and a text")
         document = Document(name.strip(), text)
         self.documents.keep(document)
         return document
@@ -361,9 +363,9 @@ class DocumentSources:
 
     def _folder(self) -> Path:
         if self.folder is None:
-            raise ConfigError('no context folder is named; set context.folder to one, such as "context"')
+            raise ConfigError('context.folder is not set; set it to a folder such as "context"')
         if not self.folder.is_dir():
-            raise ConfigError(f"there is no folder {self.folder}; make it, or change context.folder")
+            raise ConfigError(f"no such folder: {self.folder}; create it, or change context.folder")
         return self.folder
 
 
@@ -421,7 +423,7 @@ class CapPolicy:
 
     def assemble(
         self, session: CoreSession, incoming: Sequence[Message], inputs: Inputs, observer: Observer
-    ) -> Assembly:
+    ) -> CoreAssembly:
         """Return the request within the caps, or the nearest to them that holds what must be sent, and tell so.
 
         Raises:
@@ -467,7 +469,7 @@ class CapPolicy:
     def _count(self, text: str) -> int:
         return self.meter.text(text).estimate
 
-    def _tell(self, assembly: Assembly, inputs: Inputs, observer: Observer, *, emptied: bool) -> None:
+    def _tell(self, assembly: CoreAssembly, inputs: Inputs, observer: Observer, *, emptied: bool) -> None:
         """Tell what is above the caps at a new turn, and how they were met, each way once."""
         fallbacks = [cause for cause in self._fallbacks(emptied=emptied) if cause not in self.told]
         self.told.update(fallbacks)
@@ -480,19 +482,19 @@ class CapPolicy:
             event = Event(name, assembly.session_id, cause, window.window_id, -1, *costs, model=window.model)
             observer.notify(event)
 
-    def _overrun(self, assembly: Assembly, inputs: Inputs) -> str | None:
+    def _overrun(self, assembly: CoreAssembly, inputs: Inputs) -> str | None:
         standing, caps = assembly.standing, self.caps
         if not standing.at_turn:
             return None
         history, notes = history_of(standing), standing.summaries.estimate
         if max(history, standing.in_flight.estimate) > caps.history:
-            return f"the newest messages need more than the {caps.history:,} {caps.unit} of [budget]"
+            return f"the newest messages exceed the {caps.history:,} {caps.unit} of [budget]"
         documents = sum(self._units(inputs, name) for name in DOCUMENTS)
         over = history + notes + documents > caps.total
-        return f"history and documents need more than the {caps.total:,} {caps.unit} of [budget]" if over else None
+        return f"history and documents exceed the {caps.total:,} {caps.unit} of [budget]" if over else None
 
     def _fallbacks(self, *, emptied: bool) -> Iterator[str]:
         if emptied:
-            yield "the newest messages leave summary and memory less room than they have"
+            yield "the newest messages leave too little room for summary and memory"
         if self.caps.unit == "tokens" and self.meter.physical.name == "words":
-            yield "the caps are set in tokens, but budget.counter counts words: words are counted"
+            yield "caps are in tokens, but budget.counter counts words; counting words"

@@ -29,7 +29,7 @@ from squidbot.core.transcript.bookkeeping import BROUGHT, ImportBatch, ImportedP
 from squidbot.core.transcript.records import append, messages_of
 from squidbot.core.transcript.scopes import MODEL, model_at
 from squidbot.core.transcript.windows import WINDOW
-from squidbot.services.forget import forget_messages
+from squidbot.services.forget import WrittenFile, forget_messages, note_written
 from squidbot.wiring.journal import timed_rules
 from squidbot.wiring.registry import read_yaml, write_yaml
 from squidbot.wiring.streams import wait
@@ -162,7 +162,7 @@ class _ExchangeReader:
             self.left.update({"pictures and documents": media} if media else {})
             return codec.decode(row.payload).text
         except ValueError:
-            self.left["messages that can't be read"] += 1
+            self.left["unreadable messages"] += 1
             return ""
 
     def finished(self, seq: int, model: str) -> Exchange:
@@ -222,8 +222,7 @@ def owner_of(text: str) -> str:
 
 
 def exported(  # noqa: PLR0913  # what is written, where to, and how it is reported
-    transcripts: TranscriptStore,
-    codecs: Mapping[str, Codec],
+    wired: Wired,
     sessions: Iterable[str],
     folder: str | os.PathLike[str],
     *,
@@ -232,27 +231,32 @@ def exported(  # noqa: PLR0913  # what is written, where to, and how it is repor
     version: str = workspaceai.VERSION,
     tick: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> FileReport[ExportedFile]:
-    """Write what was said in sessions into a folder, a file for each model, and return what became of each.
+    """Write sessions into a folder, a file for each model, note the files for `forget`, and return the outcome of each.
 
-    A file that has exchanges which the sessions have not stays as it is, and fails, unless `replaces`: it is then kept
-    under another name. So is one that is damaged. Nothing is written with `dry_run`. `version` "1.0" writes one file
-    of that version for all models. `tick` is called with how many sessions are read, and of how many.
+    A file with exchanges that the sessions lack stays unchanged and fails, unless `replaces`: it is then kept under
+    another name. So is a damaged file. Nothing is written with `dry_run`. `version` "1.0" writes one file of that
+    version for all models. `tick` gets the number of sessions read, and of all.
 
     Raises:
         DamagedStoreError: a message can't be read.
         StoreError: the store failed.
     """
-    files, left = _model_files(transcripts, codecs, list(sessions), tick)
-    if version != workspaceai.VERSION:
-        return FileReport((_write_old(Path(folder), files, dry_run=dry_run),), left)
-    kept = ModelFiles(folder, owner_of)
-    return FileReport(tuple(_write(kept, file, replaces=replaces, dry_run=dry_run) for file in files), left)
+    names = tuple(sessions)
+    files, left = _model_files(wired.store, wired.codecs, names, tick)
+    if version == workspaceai.VERSION:
+        kept = ModelFiles(folder, owner_of)
+        done = tuple(_write(kept, file, replaces=replaces, dry_run=dry_run) for file in files)
+    else:
+        done = (_write_old(Path(folder), files, dry_run=dry_run),)
+    paths = [] if dry_run else [str(Path(one.path).absolute()) for one in done if one.became != "failed"]
+    note_written(wired.written, *(WrittenFile(path, "workspaceai", names) for path in paths))
+    return FileReport(done, left)
 
 
 def _model_files(
     transcripts: TranscriptStore,
     codecs: Mapping[str, Codec],
-    sessions: list[str],
+    sessions: Sequence[str],
     tick: Callable[[int, int], None],
 ) -> tuple[list[ModelFile], Omissions]:
     """Return a file for each model, oldest first, and what none holds.
@@ -300,8 +304,10 @@ def _write(kept: ModelFiles, file: ModelFile, *, replaces: bool, dry_run: bool) 
         text = workspaceai.write(file)
         became, aside = _compared(path, file, text)
         if aside == "replaced" and not replaces:
-            what = "it has exchanges that the store has not, of another program, or forgotten"
-            reason = f"{what}: squidbot import {path} takes them over, --replace keeps it aside"
+            what = "the file has exchanges that the store lacks"
+            reason = (
+                f"{what}; import it first (squidbot import {path}), or overwrite it with --replace (which keeps a copy)"
+            )
             return result._replace(reason=reason)
         if dry_run or became == "unchanged":
             return result._replace(became=became, aside=aside and f"{path}.{aside}")
@@ -348,7 +354,7 @@ def _write_old(folder: Path, files: list[ModelFile], *, dry_run: bool) -> Export
             old.append({**texts, **when, "metadata": {"model": file.model}})
     result = ExportedFile(str(path), "", "new", len(old))
     if path.exists():
-        reason = f"{path}: exists; a file of version 1.0 is not written over, name another folder"
+        reason = f"{path}: already exists; choose another folder"
         return result._replace(became="failed", reason=reason)
     try:
         if not dry_run:
@@ -426,13 +432,13 @@ def files_at(path: str | os.PathLike[str]) -> list[Path]:
     try:
         if not place.is_dir():
             if not place.exists():
-                raise TranscriptError(str(path), None, "there is no such file or folder; check the path")
+                raise TranscriptError(str(path), None, "no such file or folder")
             return [place]
         files = sorted(one for one in place.glob("*.json") if one.is_file() and not one.name.startswith("."))
     except OSError as error:
-        raise TranscriptError(str(path), None, f"can't be read: {error.strerror or error}") from error
+        raise TranscriptError(str(path), None, f"cannot read it: {error.strerror or error}") from error
     if not files:
-        raise TranscriptError(str(path), None, "no *.json file is in this folder; name another, or a file")
+        raise TranscriptError(str(path), None, "no *.json files in this folder")
     return files
 
 
@@ -472,7 +478,7 @@ def _parcels(path: Path, left: Omissions, options: ImportOptions) -> list[_Parce
         version = options.version or workspaceai.version_of(value)
         files = workspaceai.files_of(value, omitted, version)
     except OSError as error:
-        return [_Parcel(ImportedFile(str(path), "failed", reason=f"can't be read: {error.strerror or error}"))]
+        return [_Parcel(ImportedFile(str(path), "failed", reason=f"cannot read it: {error.strerror or error}"))]
     except ValueError as error:
         where = f"line {error.line}: " if isinstance(error, jsontext.JsonTextError) and error.line else ""
         return [_Parcel(ImportedFile(str(path), "failed", reason=f"{where}{error}", damaged=True))]
@@ -557,7 +563,9 @@ def _place(wired: Wired, session: str, parcels: list[_Parcel]) -> tuple[str, lis
         if stored.is_empty or held & wanted or not wanted:
             last = wired.store.last_record(name, BROUGHT.name)
             return name, _runs(pieces, held), last.number + 1 if last else 0
-    raise StoreError(f"{MOST_NAMES} sessions called {session!r:.80} have other conversations; name one by --session")
+    raise StoreError(
+        f"{MOST_NAMES} sessions called {session!r:.80} hold other conversations; choose a name with --session"
+    )
 
 
 def _merged(parcels: list[_Parcel]) -> list[tuple[int, Piece]]:
@@ -655,7 +663,7 @@ def _migrated(wired: Wired, path: Path, options: ImportOptions) -> FileReport[Im
     try:
         backup = str(backed_up(path))
     except OSError as error:
-        reason = f"{error.filename or path}: can't be copied: {error.strerror or error}; nothing of it was taken"
+        reason = f"{error.filename or path}: cannot copy it: {error.strerror or error}; nothing was imported"
         return FileReport((report.files[0]._replace(became="failed", new=0, reason=reason),), Counter())
     report = imported(wired, [path], options)
     return FileReport(tuple(file._replace(backup=backup) for file in report.files), report.left)
@@ -767,7 +775,7 @@ def write_notes(memories: Memories, journal: Journal, folder: str | Path) -> Not
     places = {name: Path(folder) / name for name in texts}
     for place in places.values():
         if os.path.lexists(place):
-            raise SquidbotError(f"{place}: exists; nothing is overwritten, name another folder")
+            raise SquidbotError(f"{place}: already exists; choose another folder")
     try:
         make_folder(folder)
         for name, place in places.items():
@@ -790,7 +798,7 @@ def read_notes(memories: Memories, journal: Journal, folder: str | Path, loaded:
     """
     places = Path(folder) / DECLARATIVE, Path(folder) / SUMMARY
     if not any(map(os.path.lexists, places)):
-        raise SquidbotError(f"{folder}: there is neither {DECLARATIVE} nor {SUMMARY}")
+        raise SquidbotError(f"{folder}: found neither {DECLARATIVE} nor {SUMMARY}")
     facts, summaries = (_notes(place) for place in places)
     now = time.time()
     count = sum(_is_new(memories, note, now) for note in facts)
@@ -810,7 +818,7 @@ def _notes(place: Path) -> list[Note]:
         if not os.path.lexists(place):
             return []
         if place.stat().st_size > MOST_BYTES:
-            raise StoreError(f"{place}: more than {MOST_BYTES:,} bytes; that is no file of notes")
+            raise StoreError(f"{place}: more than {MOST_BYTES:,} bytes; not a file of notes")
         text = place.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise StoreError(f"{place}: {error.strerror}; check the disk and the path") from error

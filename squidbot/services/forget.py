@@ -206,7 +206,7 @@ def forget_user(wired: Wired, user: str, sessions: Iterable[str], *, reason: str
         StoreError: what was begun is finished when the store is next opened; forget the user again for the rest.
     """
     if not user:  # "" is whoever nobody named: all sessions without a scope
-        raise NotFoundError("no user is named; nothing was forgotten")
+        raise NotFoundError("pass a user; nothing was forgotten")
     _droppable(wired)
     since = {session_id: SCOPE.state(wired.store, session_id) for session_id in sessions}
     theirs = {session_id: some for session_id, some in since.items() if any(one.scope.user == user for one in some)}
@@ -225,7 +225,7 @@ def forget_user(wired: Wired, user: str, sessions: Iterable[str], *, reason: str
     for scope in sorted(scopes):
         report = report.plus(ForgetReport(files=tuple(_journal_of(wired, scope))))
     if report == ForgetReport():
-        raise NotFoundError(f"nothing of a user {user!a:.80} is kept; nothing was forgotten")
+        raise NotFoundError(f"no data of user {user!a:.80}; nothing was forgotten")
     return report
 
 
@@ -251,7 +251,7 @@ def finish(wired: Wired) -> None:
         with _pending(wired, waits=False) as pending:
             _finish_all(wired, pending)
     except (SquidbotError, OSError) as error:
-        cause = f"what a process that died was to forget is not all forgotten yet: {error}"
+        cause = f"an interrupted forget is not finished yet: {error}"
         wired.relay.notify(Event(events.DEGRADED, "", cause))
 
 
@@ -261,7 +261,7 @@ def _finish_all(wired: Wired, pending: _PendingFile) -> None:
             _core(wired, task.session_id).forget(*task.seqs, reason=task.reason, now=time.time())
         _elsewhere(wired, task)
         # Where facts and entries that were gone before had been shown is not known any more.
-        wired.retract(task.ids, reason="a process died while it forgot what they were made of")
+        wired.retract(task.ids, reason="an interrupted forget removed their source")
         pending.end(task)
 
 
@@ -288,7 +288,7 @@ def _droppable(wired: Wired) -> SupportsDrop:
         StoreError: it can't.
     """
     if not isinstance(wired.store, SupportsDrop):
-        raise StoreError("this store can't remove whole sessions; it has no method `drop`: forget their messages")
+        raise StoreError("this store cannot remove whole sessions (it has no method `drop`); forget their messages")
     return wired.store
 
 
@@ -441,7 +441,7 @@ def _journals_without(wired: Wired, task: _PendingForget, gone: frozenset[int]) 
         _reindex(wired, scope)
         yield from files
     if changed:
-        wired.retract(changed, reason="entries of the journal went with the messages that they told of")
+        wired.retract(changed, reason="removed journal entries about forgotten messages")
 
 
 def _told_by(entry: JournalEntry) -> str:
@@ -476,7 +476,7 @@ def _reindex(wired: Wired, scope: Scope) -> None:
     if wired.remembering.kept() is None or not Path(wired.journals.place(scope)).exists():
         return
     if not wired.loaded.settings.memory.enabled:
-        cause = "memory is switched off: what it has indexed of the journal stays until it is on and indexes that anew"
+        cause = "memory is off, so indexed journal entries remain until you turn it on and reindex"
         wired.relay.notify(Event(events.DEGRADED, "", cause))
         return
     from squidbot.services.indexing import IndexPaths, reindex  # noqa: PLC0415  # most forget nothing that is indexed
@@ -522,7 +522,7 @@ def _journal_of(wired: Wired, scope: Scope) -> list[str]:
     files = journals.rewrite(scope, gone, lambda _: True)
     _reindex(wired, scope)
     if told:
-        wired.retract(told, reason="the journal went with its user")
+        wired.retract(told, reason="removed the user's journal")
     return files
 
 
@@ -613,7 +613,7 @@ def forget_named(wired: Wired, session_id: str, text: str, *, reason: str = "") 
     """
     gone = remove_goals(_shelf(wired, session_id), [text], reason, time.time()) if text.strip() else 0
     if not gone:
-        raise NotFoundError(f"no call has set {text!a:.80}; to remove a goal that a message marks, forget that message")
+        raise NotFoundError(f"no goal {text!a:.80} was set by call; to remove a marked line, forget its message")
     return gone
 
 

@@ -93,7 +93,7 @@ def walk(folder: Path, asked: Iterable[str], most_bytes: int, without: tuple[str
         if not paths and not os.path.lexists(whole):
             found.missing.append(each)
             if _MAGIC.isdisjoint(each):
-                found.skipped[named(folder, whole)] = "there is no such file or folder"
+                found.skipped[named(folder, whole)] = "no such file or folder"
         for path in sorted(paths):
             name = named(folder, path)
             if str(path).startswith(without) or name in found.files:
@@ -148,16 +148,16 @@ def _refused(path: Path, inside: str, most_bytes: int) -> tuple[str, os.stat_res
     try:
         state = path.stat()
     except FileNotFoundError:
-        return ("a link to nothing" if path.is_symlink() else "there is no such file or folder"), None
+        return ("a link to nothing" if path.is_symlink() else "no such file or folder"), None
     except OSError as error:
-        return f"can't be read: {error.strerror or error}", None
+        return f"cannot read it: {error.strerror or error}", None
     reason = ""
     if path.is_symlink() and os.path.commonpath([os.path.realpath(path), inside]) != inside:
-        reason = "a link that leads out of what is indexed"
+        reason = "a link that points outside the indexed folders"
     elif stat.S_ISDIR(state.st_mode):
         reason = "a link to a folder"
     elif not stat.S_ISREG(state.st_mode):
-        reason = "no file, but a device or a pipe"
+        reason = "not a regular file"
     elif state.st_size > most_bytes:
         reason = f"{state.st_size:,} bytes, more than memory.index_most_bytes = {most_bytes:,}"
     return reason, state
@@ -327,8 +327,7 @@ def reindex(
             written += run.written
             if left <= 0:
                 raise StoreError(
-                    f"other programs have indexed the same files for {PATIENCE_SECONDS:g} seconds, and still do; each "
-                    "file is as one of them left it: run it again when they are done"
+                    f"another program has been indexing these files for {PATIENCE_SECONDS:g} s; try again later"
                 ) from error
         else:
             # What was written before all was looked at again is unchanged now; of several changes the last counts.
@@ -374,7 +373,7 @@ class _Indexer:
         walked = self._walked(asked)
         for missing in walked.missing if paths.asked else ():
             if not any(self._is_below(paths.folder / name, missing) for name in cards):
-                raise NotFoundError(f"{missing}: there is no such file or folder, and none was indexed before")
+                raise NotFoundError(f"no such file or folder: {missing}")
         files = {} if paths.drops else walked.files
         self._skipped = {} if paths.drops else walked.skipped
         self._gone = {
@@ -430,14 +429,14 @@ class _Indexer:
                 return
             chunks = read(file.path, data, self._redacted)
             if _state_of(file.path.stat()) != _state_of(file.state):
-                self._skipped[file.name] = "it was written while it was read; run it again"
+                self._skipped[file.name] = "it changed while it was read; run it again"
                 return
         except UnreadableError as error:
             self._skipped[file.name] = str(error)
             if old:
                 self._gone[file.name] = old
         except OSError as error:
-            self._skipped[file.name] = f"can't be read: {error.strerror or error}"
+            self._skipped[file.name] = f"cannot read it: {error.strerror or error}"
         else:
             self._report.read += 1
             self._file(card, chunks, old)

@@ -58,7 +58,7 @@ class UnpromptedMemory:
             own = self._tried(lambda: self._head(limit_tokens), nothing)
             call = self._call
             place = SessionHooks(self._wired.hooks, call.session_id, call.scope, call.meter)
-            told, entry_id = self._tried(lambda: self._digest(limit_tokens), ("", ""), "the journal tells nothing")
+            told, entry_id = self._tried(lambda: self._digest(limit_tokens), ("", ""), "the journal is not shown")
             journal = (Section(JOURNAL_SECTION, told, (entry_id,)),) if told else ()
             self._sections = (*own, *sections_of(place, own, limit_tokens), *journal)
         return self._sections
@@ -69,7 +69,7 @@ class UnpromptedMemory:
 
     def resume(self, limit_tokens: int, head: Sequence[Section], noticed: Sequence[str]) -> str | None:
         """Return what the journal tells, between marks of ours; None for nothing, or what is in view already."""
-        told, entry_id = self._tried(lambda: self._digest(limit_tokens), ("", ""), "the journal tells nothing")
+        told, entry_id = self._tried(lambda: self._digest(limit_tokens), ("", ""), "the journal is not shown")
         if not told or any(one.text == told for one in head) or any(told in one for one in noticed):
             return None
         return fence(NOTED, f"the newest entry of the work's journal, from before this pause; {entry_id}", told)
@@ -126,8 +126,8 @@ class UnpromptedMemory:
         call = self._call
         return self._wired.remembering.memories(call.meter, call.scope, call.session_id, by_words=True)
 
-    def _tried(self, act: Callable[[], Value], otherwise: Value, failed: str = "memory says nothing unasked") -> Value:
-        """Return what is made; where that fails tell so, and go on without it (promise 10)."""
+    def _tried(self, act: Callable[[], Value], otherwise: Value, failed: str = "facts are not shown") -> Value:
+        """Return the result of `act`; a failure becomes an event, and `otherwise` is returned."""
         try:
             return act()
         except SquidbotError as error:
@@ -141,7 +141,7 @@ def is_searchable(tools: Iterable[Mapping[str, object]]) -> bool:
     return any("facts" in holds(name) for name in tool_names(tools))
 
 
-# What the journal tells where a session begins, and where it goes on after a pause (J-04, C18).
+# What the journal tells where a session begins, and where it goes on after a pause.
 
 # No line of an entry is longer.
 LINE_CHARS = 10_000

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from squidbot.core.plan import PlanRecord
     from squidbot.core.ports import Summarizer
     from squidbot.core.tokens.counters import Meter
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
     # The name of an extension, and a hook of it that takes its arguments by name.
     Implementation = tuple[str, Callable[[Mapping[str, object]], object]]
@@ -123,7 +123,7 @@ LAST_SECOND = 253_402_300_799
 
 def _plain(value: object) -> str:
     if not isinstance(value, str):
-        raise HookResultError(f"{type(value).__name__} is no text")
+        raise HookResultError(f"expected a string, got {type(value).__name__}")
     text = str.__str__(value)  # of no other class, whatever that does
     text.encode()
     return text
@@ -137,63 +137,63 @@ def text_of(value: object) -> str | None:
     """
     text = _plain(value)
     if "<squidbot " in text or "</squidbot " in text:
-        raise HookResultError("there are marks in it that only squidbot makes")
+        raise HookResultError("contains markers reserved for squidbot")
     return text if text.strip() else None
 
 
 def _truth(value: object) -> bool:
     if not isinstance(value, bool):
-        raise HookResultError(f"{type(value).__name__} is neither True nor False")
+        raise HookResultError(f"expected True or False, got {type(value).__name__}")
     return value
 
 
 def _names(value: object) -> list[str]:
     if not isinstance(value, list | tuple | set | frozenset):
-        raise HookResultError(f"{type(value).__name__} is no list of names")
+        raise HookResultError(f"expected a list of names, got {type(value).__name__}")
     if not all(isinstance(name, str) for name in value):
-        raise HookResultError("not all of it are names")
+        raise HookResultError("expected a list of names")
     return [_plain(name) for name in value]
 
 
 def _whole(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
-        raise HookResultError(f"{value!a:.40} is no number of tokens")
+        raise HookResultError(f"{value!a:.40} is not a number of tokens")
     return int(value)
 
 
 def _category(value: object) -> Category:
     category = Category(_plain(value))
     if category in OURS:
-        raise HookResultError(f"{category} is not an extension's to say")
+        raise HookResultError(f"an extension may not set {category}")
     return category
 
 
 def _time(value: object) -> float | None:
     """Return the time in index columns; None if they have none."""
     if not isinstance(value, Mapping) or set(value) - {"time"}:
-        raise HookResultError("it is no mapping of index columns; that is: time")
+        raise HookResultError('expected {"time": seconds}')
     seconds = value.get("time")
     if seconds is None:
         return None
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 <= seconds <= LAST_SECOND:
-        raise HookResultError(f"{seconds!a:.40} is no time in seconds since 1970")
+        raise HookResultError(f"{seconds!a:.40} is not a time in seconds since 1970")
     return float(seconds)
 
 
 def _sections(value: object) -> list[tuple[str, str]]:
     if not isinstance(value, Mapping):
-        raise HookResultError(f"{type(value).__name__} is no mapping of texts by their names")
+        raise HookResultError(f"expected a mapping of names to strings, got {type(value).__name__}")
     pairs = [(text_of(name), text_of(text)) for name, text in value.items()]
     named = [(name, text) for name, text in pairs if name and text]
     wrong = [name for name, _ in named if not NAME.fullmatch(name)]
     if wrong:
-        raise HookResultError(f"{wrong[0]!a:.80} is no name of a section")
+        raise HookResultError(f"{wrong[0]!a:.80} is not a name of a section")
     return named
 
 
 def _model(value: object) -> tuple[dict[str, object], ModelTable]:
     if not isinstance(value, Mapping):
-        raise HookResultError(f"{type(value).__name__} is no mapping of the keys of a model")
+        raise HookResultError(f"expected a mapping of the keys of a model, got {type(value).__name__}")
     keys = {str(key): setting for key, setting in value.items()}
     return keys, structured(keys, ModelTable, "models")
 
@@ -421,7 +421,7 @@ class Relay:
     def __init__(
         self,
         on_event: Sequence[tuple[str, Callable[[Event], object]]] = (),
-        assembled: Sequence[tuple[str, Callable[[Assembly], object]]] = (),
+        assembled: Sequence[tuple[str, Callable[[CoreAssembly], object]]] = (),
     ) -> None:
         self._on_event, self._on_assembled = tuple(on_event), tuple(assembled)
 
@@ -437,7 +437,7 @@ class Relay:
             except Exception as error:  # noqa: BLE001  # listeners never fail a turn; it is logged and reported
                 self._report(name, event, error)
 
-    def assembled(self, assembly: Assembly) -> None:
+    def assembled(self, assembly: CoreAssembly) -> None:
         """Pass a finished request to all listeners. Never raises an Exception."""
         for name, listen in self._on_assembled:
             try:
@@ -452,11 +452,11 @@ class Relay:
         self._report(failed, Event(hook, session_id, ""), error)
 
     def _report(self, failed: str, event: Event, error: Exception) -> None:
-        _LOG.warning("%s failed at %s; the turn goes on", failed, event.name, exc_info=error)
+        _LOG.warning("%s failed at %s; continuing without it", failed, event.name, exc_info=error)
         try:
             text = f"{error}"
         except Exception:  # noqa: BLE001  # its own class may fail, too
-            text = "it can't say why"
+            text = "no message"
         cause = f"{failed} failed at {event.name}: {type(error).__name__}: {text}"
         report = replace(event, name=events.DEGRADED, cause=cause, tokens_before=0, tokens_after=0, fraction=0.0)
         for name, listen in self._on_event:

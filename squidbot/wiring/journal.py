@@ -80,8 +80,8 @@ def timed_rules(loaded: Loaded, tell: Callable[[str], None]) -> JournalRules:
 
     def slow(pattern: str) -> None:
         tell(
-            f"pattern {pattern!a:.80} took over a second for one text and is switched off: it takes out no more "
-            f"secrets; simplify it @ {loaded.source}.journal.redact_patterns"
+            f"pattern {pattern!a:.80} took over a second and is now off, so it no longer removes secrets; simplify it "
+            f"@ {loaded.source}.journal.redact_patterns"
         )
 
     return replace(loaded.settings.journal.rules, clock=time.thread_time, slow=slow)

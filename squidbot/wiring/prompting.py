@@ -332,7 +332,7 @@ def _templates(folder: Path, place: str) -> dict[str, PromptTemplate]:
     """
     read = _read(folder, place)
     if OFF in read:
-        raise ConfigError(f"{OFF}{SUFFIX}: a mode can't have that name @ {place}")
+        raise ConfigError(f"{OFF} is not allowed as a mode name: rename {OFF}{SUFFIX} @ {place}")
     empty = [name for name, paragraphs in read.items() if not paragraphs and name not in FRONT]
     if empty:
         raise ConfigError(f"{empty[0]}{SUFFIX} is empty @ {place}")
@@ -346,9 +346,9 @@ def _read(folder: Path, place: str) -> dict[str, Paragraphs]:
     try:
         texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(folder.glob(f"*{SUFFIX}"))}
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"can't be read: {error} @ {place}") from error
+        raise ConfigError(f"cannot read it: {error} @ {place}") from error
     if not texts:
-        raise ConfigError(f"there is no *{SUFFIX} file in {folder} @ {place}")
+        raise ConfigError(f"no *{SUFFIX} files in {folder} @ {place}")
     return {name: tuple(filter(None, map(str.strip, text.split("\n\n")))) for name, text in texts.items()}
 
 

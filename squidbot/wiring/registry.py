@@ -128,7 +128,7 @@ ADAPTERS: dict[tuple[str, str], Callable[..., Any]] = {
     ),
     ("embedder", "onnxruntime"): _adapter(
         "onnxruntime:OnnxEmbedder",
-        _required("the embedder onnxruntime needs the folder of an exported model; write onnxruntime:FOLDER"),
+        _required('onnxruntime needs a model folder: set memory.embedder = "onnxruntime:FOLDER"'),
     ),
     ("embedder", "openai"): _adapter("openai:OpenAIEmbedder", _model_at_url),
     ("llm", "anthropic"): _adapter("anthropic:AnthropicModel", _model_at_url),
@@ -281,7 +281,7 @@ def check_offered(kind: str, offers: Collection[str], name: str, source: str) ->
         every = sorted(each for each in offers if not each.startswith("_"))
         known = ", ".join(every) or "none"
         raise ConfigError(
-            f"no {kind} {name!r}, known: {known}; others come with extensions{meant([name], every)} @ {source}"
+            f"unknown {kind} {name!r}, known: {known}; extensions may add others{meant([name], every)} @ {source}"
         )
 
 
@@ -299,7 +299,7 @@ def make(kind: str, offers: Mapping[str, Callable[[Given], Made]], name: str, re
     except ImportError as error:
         extra = extra_of(name)
         hint = f"; {missing(extra)}" if extra else ""
-        raise ConfigError(f"the {kind} {name!r} can't be imported: {error}{hint} @ {source}") from error
+        raise ConfigError(f"the {kind} {name!r} cannot be imported: {error}{hint} @ {source}") from error
 
 
 def _add(kind: str, offers: dict[str, Offer], name: str, offer: Offer) -> None:
@@ -347,7 +347,7 @@ def collected(loaded: Loaded, extensions: Iterable[object] = ()) -> tuple[pluggy
         try:
             plugins.register(extension, name if not plugins.has_plugin(name) else f"{name} {number}")
         except (ValueError, TypeError) as error:
-            raise ConfigError(f"extensions[{number - 1}], {name!a:.60}, can't be taken: {error}"[:300]) from error
+            raise ConfigError(f"cannot load extensions[{number - 1}] ({name!a:.60}): {error}"[:300]) from error
     _load_named(plugins, loaded)
     try:
         plugins.check_pending()
@@ -372,24 +372,19 @@ def _load_named(plugins: pluggy.PluginManager, loaded: Loaded) -> None:
     Raises:
         ConfigError: an extension is not installed, or can't be imported.
     """
-    settings, own = loaded.settings, Registry()
-    BuiltIn().register_adapters(own)
-    counters = {split_spec(spec)[0] for spec in counter_specs(loaded)} - set(own.counters)
-    llms = [llm for llm in (settings.summary.llm, settings.memory.llm) if llm and not settings.model(llm).adapter]
-    models = {split_spec(llm)[0] for llm in llms}
-    runtimes = {model.adapter for model in settings.models.values() if model.adapter} - set(own.runtimes)
-    probes = {settings.gpu.probe} - set(own.probes)
-    memories = {settings.memory.provider} - {"auto", *own.memories}
-    embedder = settings.memory.embedder
-    vectors = {settings.memory.index} - {"auto", *own.vector_indexes}
-    if not settings.model(embedder).adapter:
-        vectors |= {embedder.partition(":")[0]} - {"none", *own.embedders}
-    adapters = {store_name(loaded), *settings.observers} - {*own.stores, *own.observers}
-    for name in sorted({*counters, *adapters, *models, *runtimes, *probes, *memories, *vectors, *settings.extensions}):
+    settings = loaded.settings
+    memory = settings.memory
+    named = {store_name(loaded), settings.gpu.probe, memory.provider, memory.index, *settings.observers}
+    named |= {split_spec(spec)[0] for spec in counter_specs(loaded)}
+    named |= {model.adapter for model in settings.models.values() if model.adapter}
+    specs = (settings.summary.llm, memory.llm, memory.embedder)
+    named |= {spec.partition(":")[0] for spec in specs if spec and not settings.model(spec).adapter}
+    known = {"auto", "none", *(name for _, name in ADAPTERS)}
+    for name in sorted({*(named - known), *settings.extensions}):
         try:
             found = plugins.load_setuptools_entrypoints(PROJECT, name=name)
         except ImportError as error:
-            raise ConfigError(f"the extension {name} can't be imported: {error} @ {loaded.source}") from error
+            raise ConfigError(f"the extension {name} cannot be imported: {error} @ {loaded.source}") from error
         if not found and name in settings.extensions:
             raise ConfigError(f"no extension {name} is installed @ {loaded.source}.extensions")
 
@@ -499,7 +494,7 @@ class Counters:
             model, place = settings.model(alias), f"{self._loaded.source}.models[{alias!r}].tokenizer"
             if model.adapter is None or model.adapter not in PROVIDERS:
                 able = ", ".join(PROVIDERS)
-                raise ConfigError(f"no API counts tokens for this model; adapters whose API does: {able} @ {place}")
+                raise ConfigError(f'tokenizer = "provider" works with the adapter {able} only @ {place}')
             given = (model.model or alias, model.url or "", model.key_env or "")
             self._made[PROVIDER, alias] = self._kept(make("token counter", PROVIDERS, model.adapter, given, place))
         return self._made[PROVIDER, alias]
@@ -516,18 +511,18 @@ class Counters:
         if encoding:
             if self._own(alias).certificate == "exact":
                 return "the model's own vocabulary"
-            return f"its own vocabulary is not at hand; {how_to_get(encoding)}"
+            return f"its vocabulary is not on this machine; {how_to_get(encoding)}"
         if model.path or model.repo_id:
             exact = f'by its own vocabulary with models.{alias}.tokenizer = "llama_cpp:{model.path or "FILE.gguf"}"'
             return "by its own vocabulary once it is open" if model.adapter else exact
         if alias:
-            return "no vocabulary of it is known"
+            return "no known vocabulary"
         try:
             known = _load("tiktoken:cached")(NEWEST)
         except ImportError:
             known = None
         line = "a model of OpenAI's, where a host names it, by its own vocabulary"
-        return line if known else f"{line}, which is not at hand; {how_to_get(NEWEST)}"
+        return line if known else f"{line}, which is not on this machine; {how_to_get(NEWEST)}"
 
     def _named(self, alias: str) -> str:
         settings = self._loaded.settings

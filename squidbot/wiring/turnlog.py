@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import StoredMessage, Usage
     from squidbot.core.ports import Codec, Observer
     from squidbot.core.redaction import Redactor
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 
 # The part of a request's budget that each kind counts in; all others are history.
@@ -147,7 +147,7 @@ class TurnEntry:
         }
 
 
-def logged_request(assembly: Assembly, before: Sequence[str]) -> RequestEntry:
+def logged_request(assembly: CoreAssembly, before: Sequence[str]) -> RequestEntry:
     """Return a request as it is logged; `before` are the payloads of the request before."""
     payloads, codec, used = assembly.payloads, assembly.codecs[assembly.form], assembly.report.usage
     pairs = zip(payloads, before, strict=False)
@@ -179,7 +179,7 @@ def action_of(parameters: object) -> str | None:
     return action if isinstance(action, str) else None
 
 
-def _budget(assembly: Assembly) -> Iterator[tuple[str, int]]:
+def _budget(assembly: CoreAssembly) -> Iterator[tuple[str, int]]:
     """Yield the parts of a request with what each costs at most, between the window and what is left."""
     costs = dict.fromkeys(("system", "head", "notes", "history"), 0)
     for part in assembly.parts:
@@ -332,9 +332,9 @@ class TurnLog:
         """
         self.path = Path(path)
         if self.path.is_dir():
-            raise ConfigError(f"{path} is a folder; name a file for the log of turns @ {place}")
+            raise ConfigError(f"debug.turn_log must be a file, not the folder {path} @ {place}")
         if not self.path.parent.is_dir():
-            raise ConfigError(f"there is no folder {self.path.parent}; make it, or name another file @ {place}")
+            raise ConfigError(f"no such folder: {self.path.parent}; create it, or choose another file @ {place}")
         self.redactor = redactor
         self._observer = observer
         self._failed = False
@@ -349,7 +349,7 @@ class TurnLog:
             append(self.path, text.encode("utf-8", "backslashreplace"))
         except OSError as error:
             if self._observer is not None and not self._failed:
-                cause = f"the log of turns can't be written: {error}"
+                cause = f"cannot write the log of turns: {error}"
                 self._observer.notify(Event(events.DEGRADED, session_id, cause))
             self._failed = True
         else:
@@ -377,7 +377,7 @@ class TurnLog:
         except FileNotFoundError:
             return 0
         except OSError as error:
-            raise StoreError(f"{self.path}: {error.strerror}; it still tells what was forgotten") from error
+            raise StoreError(f"{self.path}: {error.strerror}; it still contains forgotten messages") from error
         return gone
 
 
@@ -394,7 +394,7 @@ class SessionLog:
         # The newest request, byte for byte: what follows is set beside it.
         self._before: tuple[str, ...] = ()
 
-    def asked(self, assembly: Assembly) -> None:
+    def asked(self, assembly: CoreAssembly) -> None:
         """Take a request; where it opens a turn, one that has not ended is written as far as it went."""
         incoming = assembly.incoming
         if incoming and incoming[0].turn == incoming[0].seq and self._turn.iterations:

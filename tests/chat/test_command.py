@@ -202,5 +202,5 @@ def test_debug_says_what_is_wrong_where_its_file_is_a_folder(
     (folder / "debug_turn.txt").mkdir()
     ran = run("-p", "hello", "--debug")
     assert ran.returncode == 2
-    assert "debug_turn.txt is a folder; name a file for the log of turns" in ran.stderr
+    assert "must be a file, not the folder debug_turn.txt" in ran.stderr
     assert ran.stdout == ""

@@ -60,7 +60,7 @@ def test_session_is_there_again_after_a_restart(terminal: Callable[..., Terminal
     store = SqliteStore(str(folder / "kept.db"), create=False)
     assert CUT.newest(store, "chat") == BrokenAnswer(3, BY_USER)
     store.close()
-    assert "squidbot chat --session chat goes on from here" in talk.end()
+    assert "squidbot chat --session chat continues from here" in talk.end()
 
     again = terminal(NO_COLOR="1")
     assert "The first thing you said was: my cat is called Ophelia" in again.say("first")
@@ -105,12 +105,12 @@ def test_commands_tell_of_the_session_and_a_wrong_one_is_named(terminal: Callabl
     talk.type("/explain")
     assert "in notes" in talk.wait("reliability 85 %")
     talk.type("/undo")
-    talk.wait("everything is sent as it was said")
+    talk.wait("everything is sent verbatim")
     assert "was: I live in Trieste" in talk.say("first")
     talk.type("/undo")
     talk.wait("! there is nothing to undo")
     talk.type("/quit")
-    talk.wait("goes on from here")
+    talk.wait("continues from here")
 
 
 @pytest.mark.parametrize("is_shown", [True, pytest.param(False, marks=pytest.mark.slow)])

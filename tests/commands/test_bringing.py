@@ -53,7 +53,7 @@ def test_migration_is_taken_back_when_that_is_confirmed(called: Callable[..., Re
     taken = called("store", "migrate", "memory.json", "--rollback", "--yes", "--json")
     assert [one["messages"] for one in json.loads(taken.output)["rolled_back"]] == [3]
     again = called("store", "migrate", "memory.json", "--rollback", "--yes")
-    assert (again.exit_code, "nothing was imported from there" in again.output) == (4, True)
+    assert (again.exit_code, "nothing was imported from this path" in again.output) == (4, True)
     assert "2 new" in called("store", "migrate", "memory.json").output
 
 
@@ -93,7 +93,7 @@ def test_files_that_are_all_damaged_make_no_store(called: Callable[..., Result])
 def test_path_that_is_none_makes_no_store(called: Callable[..., Result], command: list[str]) -> None:
     """C26: nor does an empty folder."""
     Path("empty").mkdir()
-    for path, says in (("none.json", "there is no such file or folder"), ("empty", "no *.json file is in this folder")):
+    for path, says in (("none.json", "no such file or folder"), ("empty", "no *.json files in this folder")):
         done = called(*command, path)
         assert (done.exit_code, says in done.output) == (4, True)
     assert not Path("s.db").exists()

@@ -24,7 +24,7 @@ def test_compact_and_undo_give_the_former_request_back(copied: Callable[..., Res
     before = request(copied)
     shortened = copied("session", "compact", "support/42")
     assert shortened.exit_code == 0
-    assert shortened.output.startswith("support/42: shortened; plan ")
+    assert shortened.output.startswith("support/42: compacted; plan ")
     assert request(copied) != before
     undone = copied("session", "undo", "support/42")
     assert undone.exit_code == 0
@@ -46,7 +46,7 @@ def test_compact_keeps_the_window_that_the_session_had(copied: Callable[..., Res
 def test_compact_where_nothing_can_be_shortened_is_no(copied: Callable[..., Result]) -> None:
     """Exit code 1; JSON has null."""
     result = copied("session", "compact", "对话")
-    assert (result.exit_code, result.output) == (1, "对话?[31m: there is nothing to shorten\n")
+    assert (result.exit_code, result.output) == (1, "对话?[31m: nothing to compact\n")
     again = copied("session", "compact", "对话", "--json")
     assert (again.exit_code, json.loads(again.output)["event"]) == (1, None)
 
@@ -63,7 +63,7 @@ def test_undo_that_does_not_fit_changes_nothing(copied: Callable[..., Result]) -
     results = [copied("session", "undo", "support/42") for _ in range(12)]
     refused = next(result for result in results if result.exit_code)
     assert refused.exit_code == 3
-    assert "what was sent before does not fit any more; nothing was changed" in refused.output
+    assert "the earlier request no longer fits; nothing was changed" in refused.output
     before = request(copied)
     assert copied("session", "undo", "support/42").exit_code == 3
     assert request(copied) == before

@@ -21,10 +21,10 @@ def test_documents_are_shown_loaded_and_dropped(copied: Callable[..., Result]) -
     assert "0 documents" in none.output
     wrong = copied("session", "context", "support/43", "load", "a.md")
     assert wrong.exit_code == 2
-    assert "set context.folder" in wrong.output
+    assert "set it to a folder" in wrong.output
     with Path("squidbot.toml").open("a", encoding="utf-8") as settings:
         settings.write('[context]\nfolder = "context"\n')
-    assert "there is no folder" in copied("session", "context", "support/43", "load", "a.md").output
+    assert "no such folder" in copied("session", "context", "support/43", "load", "a.md").output
     Path("context").mkdir()
     Path("context/a.md").write_text("The walrus.", encoding="utf-8")
     Path("context/b.md").write_text("The squid.", encoding="utf-8")
@@ -45,5 +45,5 @@ def test_documents_are_shown_loaded_and_dropped(copied: Callable[..., Result]) -
     Path("context/context_config.yml").write_text("core_files: [gone.md]", encoding="utf-8")
     shown = copied("session", "context", "support/43")
     assert "b.md  10 bytes" in shown.output
-    assert "there is no file 'gone.md'" in shown.output
+    assert "no such file: 'gone.md'" in shown.output
     assert copied("session", "context", "support/43", "load", "../x").exit_code == 2

@@ -16,7 +16,7 @@ def test_session_is_begun_with_the_context_of_another(copied: Callable[..., Resu
     copied("session", "goals", "support/43", "set", "Ship it")
     made = copied("session", "continue", "support/43", "support/44")
     assert made.exit_code == 0, made.output
-    assert made.output.startswith("support/44 goes on from support/43\n  goal: Ship it\n")
+    assert made.output.startswith("support/44 continues support/43\n  goal: Ship it\n")
     told = json.loads(copied("session", "continue", "support/43", "support/44", "--json").output)
     assert (told["session"], told["parent"], told["goal"]) == ("support/44", "support/43", "Ship it")
     listed = json.loads(copied("session", "list", "--json").output)["sessions"]
@@ -25,5 +25,5 @@ def test_session_is_begun_with_the_context_of_another(copied: Callable[..., Resu
     assert "(continued)" in copied("session", "list").output
     wrong = copied("session", "continue", "support/43", "support/42")
     assert wrong.exit_code == 2
-    assert "there is a session 'support/42' already" in wrong.output
+    assert "a session 'support/42' already exists" in wrong.output
     assert copied("session", "continue", "nobody", "x").exit_code == 1

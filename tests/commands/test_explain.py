@@ -137,7 +137,7 @@ def test_explain_says_that_the_next_request_brings_an_event(copied: Callable[...
     request = json.loads(copied("session", "show", "support/42", "--request", "--json").output)
     assert made["due"] == request["event"]
     assert made["due"]["cause"] in {"high-water", "overflow"}
-    assert "the next request will change this: plan " in copied("session", "explain", "support/42").output
+    assert "the next request will compact: plan " in copied("session", "explain", "support/42").output
     assert "it brings a plan change: plan " in copied("session", "show", "support/42", "--request").output
 
 
@@ -147,7 +147,7 @@ def test_explain_says_that_no_request_fits(copied: Callable[..., Result]) -> Non
         engine.session("support/42").record({"role": "user", "content": "word " * 9_000}, now=BEGAN + 300)
     result = copied("session", "explain", "support/42")
     assert result.exit_code == 0
-    assert "no request can be made now: " in result.output
+    assert "no request fits now: " in result.output
     assert "current turn" in json.loads(copied("session", "explain", "support/42", "--json").output)["unfit"]
     assert copied("session", "show", "support/42", "--request").exit_code == 3
 
@@ -166,7 +166,8 @@ def test_explain_tells_what_memory_says_unasked(copied: Callable[..., Result]) -
     assert list(told["remembered"]) == ["remembered_profile", "remembered_index", "first_words"]
     assert told["budget"]["head"] == told["remembered"]["remembered_profile"] + told["remembered"]["remembered_index"]
     assert (
-        "memory says unasked (head, and behind the first words): profile" in copied("session", "explain", "told").stdout
+        "acts shown automatically (in the head, and after the first message): profile"
+        in copied("session", "explain", "told").stdout
     )
     assert "memory says unasked" not in copied("session", "explain", "support/42").stdout
 

@@ -78,7 +78,7 @@ def test_export_to_openai_keeps_text_and_tool_pairs(run: Callable[..., Result], 
     assert made[1]["tool_calls"] == [call]
     assert json.loads(made[1]["tool_calls"][0]["function"]["arguments"]) == {"path": "a"}
     assert made[2] == {"role": "tool", "tool_call_id": "t1", "content": "1"}
-    assert "left out, as no other host can read it: 1 image, 1 thinking" in result.stderr
+    assert "left out: other hosts cannot read it: 1 image, 1 thinking" in result.stderr
 
 
 @pytest.mark.parametrize("form", ["openai", "anthropic"])
@@ -133,7 +133,7 @@ def test_export_overwrites_nothing(run: Callable[..., Result], tmp_path: Path) -
     there.write_text("mine")
     result = run("session", "export", "support/42", "-o", str(there))
     assert result.exit_code == 1
-    assert "exists; an export overwrites nothing" in result.output
+    assert "already exists; choose another file name" in result.output
     assert there.read_text() == "mine"
     assert run("session", "export", "support/42", "-o", str(tmp_path / "no" / "x")).exit_code == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["there.txt"]

@@ -110,7 +110,7 @@ def test_forgotten_message_takes_its_facts_along(tmp_path: Path, monkeypatch: py
 
     assert json.loads(run("session", "forget", "ann/1", "m2", "--yes", "--json").output)["facts"] == []
     result = run("session", "forget", "ann/1", "m0", "--yes")
-    assert "1 fact that nothing else said, forgotten too\n" in result.output
+    assert "removed 1 fact that had no other source\n" in result.output
     assert json.loads(run("memory", "list", "--past", "--user", "ann", "--json").output)["memories"] == []
     assert all(b"Lisbon" not in path.read_bytes() for path in Path().iterdir())
 
@@ -132,7 +132,7 @@ def test_whole_session_or_user_is_gone_from_the_list(tmp_path: Path, monkeypatch
     assert run("session", "forget", "ann/1", "--all").exit_code == 1
     result = run("session", "forget", "ann/1", "--all", "--yes")
     assert result.output.startswith("ann/1: forgotten, the whole session\n")
-    assert "copies that you or other programs have made are not known to squidbot, and stay" in result.output
+    assert "squidbot does not know copies made by you or other programs; they remain" in result.output
     assert all(b"Lisbon" not in path.read_bytes() for path in Path().iterdir())
     assert [one["session"] for one in json.loads(run("session", "list", "--json").output)["sessions"]] == [
         "bob/1",
@@ -154,8 +154,8 @@ def test_facts_and_logs_that_were_written_are_listed(tmp_path: Path, monkeypatch
     talks = next(Path("talks").glob("[!.]*"))
     told = unfolded(run("session", "forget", "ann/1", "m1", "--yes", "--files").output)
     for name in ("facts.jsonl", "notes/declarative_notes.yml", "notes/summary_notes.yml"):
-        assert unfolded(f"{tmp_path}/{name}: facts or entries of a journal, which may still have it: remove") in told
-    assert unfolded(f"{tmp_path}/{talks}: has several sessions, and may still have it: remove it") in told
+        assert unfolded(f"{tmp_path}/{name}: facts or journal entries that may still contain it: remove") in told
+    assert unfolded(f"{tmp_path}/{talks}: has several sessions and may still contain it: remove it") in told
 
 
 def unfolded(text: str) -> str:
@@ -179,8 +179,8 @@ def test_exports_are_listed_and_written_anew_when_asked_for(tmp_path: Path, monk
     Path("changed.md").write_text("My own words of Lisbon.")
     run("session", "export", "ann/1", "-o", "changed.md", "--format", "markdown")
     told = " ".join(run("session", "forget", "ann/1", "m1", "--yes").output.split())
-    assert f"{tmp_path}/mine.jsonl: an export, which may still have it: --files rewrites it" in told
-    assert f"{tmp_path}/copy.db: a backup, which may still have it: remove it" in told
+    assert f"{tmp_path}/mine.jsonl: an export that may still contain it: --files rewrites it" in told
+    assert f"{tmp_path}/copy.db: a backup that may still contain it: remove it" in told
     assert f"{tmp_path}/changed.md: written by squidbot, perhaps changed since" in told
     assert "other.jsonl" not in told
     told = " ".join(run("session", "forget", "ann/1", "m0", "--yes", "--files").output.split())

@@ -71,5 +71,5 @@ def test_goals_are_changed_from_the_command_line(copied: Callable[..., Result]) 
     assert "no decision of that name is locked" in wrong.output
     assert copied("session", "goals", "support/43", "set").exit_code == 2
     assert "is not one of" in copied("session", "goals", "support/43", "dance").output
-    assert "no call has set 'walrus'" in copied("session", "goals", "support/43", "forget", "walrus").output
+    assert "no goal 'walrus' was set by call" in copied("session", "goals", "support/43", "forget", "walrus").output
     assert copied("session", "goals", "nobody", "set", "x").exit_code == 1

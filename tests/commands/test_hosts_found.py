@@ -92,7 +92,7 @@ def test_a_host_that_code_brings_squidbot_into_shows_by_its_conversations() -> N
     assert one["pydantic-ai"]["reason"].startswith("1 conversation of it in ")
     assert not one["langchain"]["active"]
     assert 'middleware=[Squidbot("mem.db")]' in one["langchain"]["reason"]
-    assert "no store is named" in found()["langchain"]["reason"]
+    assert "no store to look" in found()["langchain"]["reason"]
     printed = " ".join(CliRunner().invoke(main, ["status", "--store", "mem.db"]).stdout.split())
     assert "LangChain: not active (langchain " in printed
     assert "pydantic-ai: active (pydantic-ai-slim " in printed

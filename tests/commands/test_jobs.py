@@ -103,7 +103,7 @@ def test_jobs_lists_what_is_due_those_first_that_save_most(run: Callable[..., Re
     assert head.split() == ["session", "messages", "level", "reason", "said", "room", "saves"]
     assert "support/42" in result.output
     assert "support/43" in result.output
-    assert "set summary.llm to one, NAME or NAME:REST" in " ".join(rows)
+    assert "set summary.llm to a model alias, or to NAME:MODEL" in " ".join(rows)
     found = json.loads(run("--json").output)
     assert found["total"] == len(found["jobs"]) >= 4
     assert (found["done"], found["model"]) == (None, False)
@@ -207,16 +207,13 @@ def test_jobs_without_a_model_can_not_run(run: Callable[..., Result], tmp_path: 
     """It says exactly what to put where: usage, exit code 2."""
     result = run("--run")
     assert result.exit_code == 2
-    assert "set summary.llm to one, NAME or NAME:REST" in result.output
+    assert "set summary.llm to a model alias, or to NAME:MODEL" in result.output
     settle(tmp_path, 'llm = "nobody"\n')
     result = run("--run")
     assert result.exit_code == 2
     told = " ".join(result.output.split())
-    assert "no language model 'nobody', known: " in told
-    assert (
-        "; a model's alias is one where the model has an adapter, others come with extensions @ "
-        "squidbot.toml.summary.llm" in told
-    )
+    assert "unknown language model 'nobody', known: " in told
+    assert "; use the alias of a model that has an adapter, or load an extension @ squidbot.toml.summary.llm" in told
 
 
 # -- facts ------------------------------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ def test_it_serves_where_it_is_told(served: list[tuple[str, str, int]], address:
     result = run("--store", "mem.db", "--http", address)
     assert result.exit_code == 0, result.output
     assert served == [("store: mem.db", host, port)]
-    assert ("nobody is asked" in result.stderr) is (host == "lan")
+    assert ("anyone who can connect" in result.stderr) is (host == "lan")
 
 
 def test_settings_say_which_store(served: list[tuple[str, str, int]], tmp_path: Path) -> None:
@@ -54,9 +54,9 @@ def test_settings_say_which_store(served: list[tuple[str, str, int]], tmp_path: 
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ([], "no store is named; say --store FILE.db"),
-        (["--store", "mem.db", "--http", "8000"], "'8000' is no address"),
-        (["--store", "mem.db", "--http", "here:99999"], "'here:99999' is no address"),
+        ([], "no store: pass --store FILE.db"),
+        (["--store", "mem.db", "--http", "8000"], "'8000' is not an address"),
+        (["--store", "mem.db", "--http", "here:99999"], "'here:99999' is not an address"),
         (["--store", "mem.db", "--config", "squidbot.toml"], "leave one out"),
     ],
 )

@@ -158,16 +158,16 @@ def test_import_refuses_what_is_no_export(line: str) -> None:
     with Path("out.jsonl").open("a", encoding="utf-8") as out:
         out.write(f"{line}\n")
     done = run("import", "out.jsonl", "--store", "other.db", code=4)
-    what = "line of an export, no JSON; nothing was added\n" if line == "nothing" else "fact of an export"
-    assert f"out.jsonl:2: this is no {what}" in done.stderr
+    what = "line of an export: invalid JSON; nothing was added\n" if line == "nothing" else "fact of an export"
+    assert f"out.jsonl:2: not a {what}" in done.stderr
     assert not Path("other.db").exists()
 
 
 def test_looking_makes_no_file() -> None:
     """A misspelt name is said; so is that there is no file at all."""
-    assert "none.db: there is no such file" in run("list", "--store", "none.db", code=1).stderr
+    assert "none.db: no such file" in run("list", "--store", "none.db", code=1).stderr
     assert not Path("none.db").exists()
-    assert "facts are kept in no file" in run("list", code=2).stderr
+    assert "facts are in memory only" in run("list", code=2).stderr
 
 
 def test_facts_of_the_settings_are_those_of_the_engine() -> None:
@@ -191,7 +191,7 @@ def test_tool_may_only_read_where_the_settings_say_so() -> None:
         assert engine.session("s").memory({"action": "add", "text": "Ann keeps bees."}).is_error
     with (
         squidbot.load({"memory": {"enabled": False}}) as engine,
-        pytest.raises(squidbot.ConfigError, match="switched off"),
+        pytest.raises(squidbot.ConfigError, match="memory is off"),
     ):
         engine.session("s").memory({"action": "search", "query": "bees"})
     with (
@@ -220,10 +220,10 @@ def test_facts_may_be_kept_in_a_file_of_lines(tmp_path: Path) -> None:
 
 def test_secrets_are_not_kept() -> None:
     """By their shape, by their names, by patterns of one's own."""
-    settings = {"memory": {"redact_patterns": ["bee-[0-9]+"], "redact_names": ["hive"]}}
+    settings = {"memory": {"redact_patterns": ["bee-[0-9]+"]}}
     with squidbot.load(settings) as engine:
         session = engine.session("s")
-        session.memory({"action": "add", "text": "Ann's bee-4711 lives in hive: oak77."})
+        session.memory({"action": "add", "text": "Ann's bee-4711 lives in password: oak77."})
         said = session.memory({"action": "list"}).text
         assert "4711" not in said
         assert "oak77" not in said
@@ -248,13 +248,13 @@ def test_export_overwrites_nothing_and_says_so() -> None:
     run("add", "Ann keeps bees.", "--store", STORE)
     run("export", "out.jsonl", "--store", STORE)
     assert (
-        "out.jsonl: exists; an export overwrites nothing" in run("export", "out.jsonl", "--store", STORE, code=1).output
+        "out.jsonl: already exists; choose another file name"
+        in run("export", "out.jsonl", "--store", STORE, code=1).output
     )
     assert found("list") == [json.loads(Path("out.jsonl").read_text(encoding="utf-8"))]
     Path("bad.jsonl").write_text("{}", encoding="utf-8")
     assert (
-        "bad.jsonl:1: this is no fact of an export, it lacks"
-        in run("import", "bad.jsonl", "--store", STORE, code=4).output
+        "bad.jsonl:1: not a fact of an export, it lacks" in run("import", "bad.jsonl", "--store", STORE, code=4).output
     )
 
 

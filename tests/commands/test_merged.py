@@ -48,7 +48,7 @@ def test_merge_says_what_it_would_do_and_does_it_when_it_is_told(ids: list[str])
     """The newer stays, the other one is history, and is brought back."""
     shown = run("merge")
     assert shown.exit_code == 0, shown.output
-    assert "1 fact would be kept as history; --yes does it" in shown.output
+    assert "1 fact would be replaced; run with --yes to do it" in shown.output
     assert held() == {*TEXTS}
     done = json.loads(run("merge", "--yes", "--json").output)
     (merge,) = done["merges"]
@@ -59,12 +59,12 @@ def test_merge_says_what_it_would_do_and_does_it_when_it_is_told(ids: list[str])
     )
     assert held() == {*TEXTS[1:]}
     assert held("--past") == {*TEXTS}
-    assert "no two facts say nearly the same" in run("merge", "--yes").output
+    assert "no facts say nearly the same" in run("merge", "--yes").output
     assert f"replaced by  {ids[1]}" in run("show", ids[0]).output
     back = run("restore", ids[0])
-    assert back.output == f"{ids[0]} holds again; {ids[1]}, which replaced it, holds, too\n"
+    assert back.output == f"restored {ids[0]}; {ids[1]}, which replaced it, stays valid too\n"
     assert held() == {*TEXTS}
-    assert run("restore", ids[2]).output == f"{ids[2]} holds already: nothing replaced it\n"
+    assert run("restore", ids[2]).output == f"{ids[2]} was not replaced: nothing to restore\n"
     assert json.loads(run("restore", ids[0], "--json").output) == {"restored": [ids[0]]}
 
 

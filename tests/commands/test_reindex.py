@@ -55,7 +55,7 @@ def test_who_waits_for_another_program_is_told_so_once(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(SqliteMemoryStore, "exchange", coming_late)
     done = run("reindex")
-    assert done.stderr == "another program indexes the same files: waiting for it, up to a minute\n"
+    assert done.stderr == "another program is indexing these files; waiting up to a minute\n"
     assert done.stdout.splitlines()[-1] == "files: 1 new, 1 skipped; 1 piece came, 0 went"
 
 
@@ -123,10 +123,7 @@ def test_path_that_is_not_there_is_an_error(path: str) -> None:
     """One line, and nothing is read; what was found before it went is another matter."""
     for more in ([], ["--drop"], ["notes"]):
         done = run("reindex", path, *more, "--store", STORE, code=1)
-        assert (
-            done.stderr
-            == f"squidbot: {path.rstrip('/')}: there is no such file or folder, and none was indexed before\n"
-        )
+        assert done.stderr == f"squidbot: no such file or folder: {path.rstrip('/')}\n"
         assert done.stdout == ""
     Path("gone.md").write_text("It is gone.", encoding="utf-8")
     run("reindex", "gone.md", "--store", STORE)

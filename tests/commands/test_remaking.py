@@ -56,7 +56,7 @@ def test_vectors_that_wait_are_made() -> None:
     assert made == {"words": 0, "model": "hashed", "vectors": 0, "waiting": 0}
     Path("empty").mkdir()
     assert run("reindex", "empty").stdout.splitlines() == [
-        "there is no file to read in empty",
+        "nothing to index in empty",
         "vectors: all were there, made by hashed",
     ]
 

@@ -65,7 +65,7 @@ def test_store_is_a_file_or_that_of_the_settings(run: Callable[..., Result], tmp
     assert run("session", "list", "--store", "kept.db").output == run("session", "list").output
     missing = run("session", "list", "--store", str(tmp_path / "none.db"))
     assert missing.exit_code == 1
-    assert "none.db: there is no such file; name a store with --store FILE.db" in missing.output
+    assert "none.db: no such file; pass --store FILE.db" in missing.output
     (tmp_path / "empty.db").touch()
     assert run("session", "list", "--store", str(tmp_path / "empty.db")).exit_code == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty.db"]
@@ -76,7 +76,7 @@ def test_no_store_is_wrong_usage(run: Callable[..., Result], tmp_path: Path, mon
     monkeypatch.chdir(tmp_path)
     result = run("session", "list")
     assert result.exit_code == 2
-    assert "no store is named; say --store FILE.db, or set store.path in ./squidbot.toml" in result.output
+    assert "no store: pass --store FILE.db, or set store.path in ./squidbot.toml" in result.output
 
 
 def test_session_is_named_by_its_beginning(run: Callable[..., Result]) -> None:

@@ -107,7 +107,7 @@ def test_show_request_is_what_assemble_returns(run: Callable[..., Result]) -> No
     assert [part["payload"] for part in made["parts"]] == list(sent.payloads)
     assert (made["request"], made["bound"]) == (None, sent.cost.bound)
     text = run("session", "show", "support/42", "--request").output
-    assert text.startswith("support/42: the next request, if nothing new were said: ")
+    assert text.startswith("support/42: the next request, without new messages: ")
     assert text.count("\n#") == len(made["parts"])
 
 

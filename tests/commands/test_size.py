@@ -166,7 +166,7 @@ def test_size_says_so_when_nothing_would_fit(model: Path, monkeypatch: pytest.Mo
     """Neither on the card nor beside it: what is left to do stands there."""
     monkeypatch.setattr("squidbot.adapters.gpus.main_memory", lambda *_: MainMemory(4 * GIB, GIB))
     printed = " ".join(sized(model, "--vram", "1GB", code=1).stdout.split())
-    assert "would make it fit: free memory, or take a smaller model" in printed
+    assert "makes it fit: free some memory or choose a smaller model" in printed
     assert "does not fit: 2,048 tokens take 5,221.5 MiB of device 0 (weights 4,651.0 MiB)" in printed
 
 
@@ -226,10 +226,18 @@ def test_unknown_layout_is_refused_by_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("gone.gguf",), 2, "gone.gguf: there is no such file"),
-        (("llama-8b.gguf", "--vram", "much"), 2, "'much' is no number of bytes; write 16000000000, 16GB or 15500MiB"),
-        (("llama-8b.gguf", "--vram", "8GB,"), 2, "'' is no number of bytes"),
-        (("llama-8b.gguf", "--gpu-layers", "most"), 2, "'most' is no number of layers; write 0 or more, all, or auto"),
+        (("gone.gguf",), 2, "gone.gguf: no such file"),
+        (
+            ("llama-8b.gguf", "--vram", "much"),
+            2,
+            "'much' is not a number of bytes; write 16000000000, 16GB or 15500MiB",
+        ),
+        (("llama-8b.gguf", "--vram", "8GB,"), 2, "'' is not a number of bytes"),
+        (
+            ("llama-8b.gguf", "--gpu-layers", "most"),
+            2,
+            "'most' is not a number of layers; write 0 or more, all, or auto",
+        ),
         (("llama-8b.gguf", "--vram", "8GB", "--kv", "q8_0", "--no-flash-attn"), 2, "flash_attn must be true"),
         (("cut.gguf",), 4, "cut.gguf"),
     ],

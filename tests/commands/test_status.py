@@ -70,7 +70,7 @@ def test_status_shows_every_window_with_its_source() -> None:
         "api": (200000, "model-definition", "Ultra"),
     }
     tiny = found["models"][1]
-    assert "bound by what the model was trained with" in tiny["detail"]
+    assert "bound by the length the model was trained for" in tiny["detail"]
     assert (tiny["loading"]["n_ctx"], tiny["problem"]) == (2048, None)
     printed = shown().stdout
     assert "tiny: window 2,048 tokens (auto-ram, tier Minimal), 512 of them for the answer" in printed
@@ -102,7 +102,7 @@ def test_status_says_what_would_install_what_is_missing() -> None:
 
 def test_status_looks_into_the_store_and_makes_none(here: Path) -> None:
     """Not there yet; then whole; then damaged, which is a problem to mend."""
-    assert "there is no file yet" in answer()["store"]["health"]
+    assert "no file yet" in answer()["store"]["health"]
     assert not (here / "sessions.db").exists()
     with squidbot.load() as engine:
         engine.session("s").record("Hello", "Hi")
@@ -132,7 +132,7 @@ def test_status_names_a_store_that_nobody_offers(here: Path) -> None:
     """As a command that opens it does, and the answer is no."""
     (here / "squidbot.toml").write_text("[store]\nadapter = 'sqlite'\n", encoding="utf-8")
     (problem,) = answer(code=1)["problems"]
-    assert problem.startswith("store: no store 'sqlite', known: sqlite3, stdlib; ")
+    assert problem.startswith("store: unknown store 'sqlite', known: sqlite3, stdlib; ")
     assert problem.endswith("did you mean sqlite3? @ squidbot.toml.store.adapter")
 
 
@@ -140,7 +140,7 @@ def test_status_shows_where_durable_facts_are(here: Path) -> None:
     """What "auto" chose, and that they may be off."""
     assert answer()["memory"]["kept"] == f"sqlite3: {here / 'sessions.db'}"
     assert f"durable facts: sqlite3: {here}" in " ".join(shown().stdout.split())
-    for table, said in (("enabled = false", "switched off"), ('provider = "stdlib"\n', "stdlib, gone with")):
+    for table, said in (("enabled = false", "off"), ('provider = "stdlib"\n', "stdlib, gone with")):
         (here / "squidbot.toml").write_text(f"[memory]\n{table}\n{SETTINGS}", encoding="utf-8")
         assert answer()["memory"]["kept"].startswith(said)
 
@@ -158,7 +158,7 @@ def facts_of(here: Path, count: int, embedder: str) -> dict[str, Any]:
 def test_status_says_who_makes_vectors_and_how_many_facts_wait(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is written by looking: neither vectors, nor an index, nor tables."""
     monkeypatch.setitem(registry.ADAPTERS, ("embedder", "onnxruntime"), lambda rest: HashedWords(8, f"hashed{rest}"))
-    assert facts_of(here, 3, "none")["vectors"] == "none: facts are found by their words (memory.embedder)"
+    assert facts_of(here, 3, "none")["vectors"] == "none; searches use words (memory.embedder)"
     found = facts_of(here, 3, "onnxruntime")
     assert found["kept"] == f"sqlite3: {here / 'facts.db'}: 3 kept"
     assert found["vectors"] == "onnxruntime: hashed, 8 dimensions; 3 of 3 wait for a vector"
@@ -193,7 +193,7 @@ def test_status_names_an_index_that_can_not_be_read_and_what_becomes_of_it(
 def test_status_says_what_is_wrong_with_an_embedder(here: Path) -> None:
     """In one line, and with an exit code."""
     (here / "squidbot.toml").write_text('[memory]\nembedder = "nobody"\n', encoding="utf-8")
-    assert "no embedder 'nobody'" in shown(code=1).stdout
+    assert "unknown embedder 'nobody'" in shown(code=1).stdout
 
 
 def test_status_needs_no_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -206,7 +206,7 @@ def test_status_needs_no_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize(
     ("embedder", "said"),
-    [("tiny", "a model of the settings; it is not loaded"), ("openai:m@http://127.0.0.1:9/v1", "it is not asked")],
+    [("tiny", "configured; not loaded"), ("openai:m@http://127.0.0.1:9/v1", "not asked")],
 )
 def test_status_asks_no_server_what_makes_vectors(here: Path, embedder: str, said: str) -> None:
     """Who makes them, and what would find the nearest, and why."""

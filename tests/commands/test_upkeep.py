@@ -49,7 +49,7 @@ def test_doctor_names_what_is_lost_and_saves_the_rest(copied: Callable[..., Resu
     result = copied("store", "doctor")
     assert result.exit_code == 4
     assert "DAMAGED" in result.output
-    assert "squidbot store doctor --repair TARGET saves" in result.output
+    assert "squidbot store doctor --repair TARGET recovers" in result.output
     repaired = copied("store", "doctor", "--repair", "saved.db")
     assert "saved: " in repaired.output
     assert Path("kept.db").read_bytes() == before
@@ -116,4 +116,4 @@ def test_damage_is_named_and_the_rest_still_shown(copied: Callable[..., Result])
     for result in results:
         assert "Traceback" not in result.output
         if result.exit_code == 4:
-            assert "can't be read; squidbot store doctor tells more" in result.output
+            assert "cannot be read; run squidbot store doctor" in result.output

@@ -64,10 +64,18 @@ def test_a_wrong_value_is_named_with_what_would_be_right(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("settings", "start", "end"),
     [
-        ("[budget]\ncounter = 'clases'\n", "no token counter 'clases', ", "classes? @ squidbot.toml.budget.counter"),
-        ("[models.a]\ntokenizer = 'x'\n", "no token counter 'x', ", "extensions @ squidbot.toml.models['a'].tokenizer"),
-        ("observers = ['structlg']\n", "no observer 'structlg', ", "structlog? @ squidbot.toml.observers"),
-        ("[gpu]\nprobe = 'nvlm'\n", "no GPU probe 'nvlm', ", "nvml? @ squidbot.toml.gpu.probe"),
+        (
+            "[budget]\ncounter = 'clases'\n",
+            "unknown token counter 'clases', ",
+            "classes? @ squidbot.toml.budget.counter",
+        ),
+        (
+            "[models.a]\ntokenizer = 'x'\n",
+            "unknown token counter 'x', ",
+            "others @ squidbot.toml.models['a'].tokenizer",
+        ),
+        ("observers = ['structlg']\n", "unknown observer 'structlg', ", "structlog? @ squidbot.toml.observers"),
+        ("[gpu]\nprobe = 'nvlm'\n", "unknown GPU probe 'nvlm', ", "nvml? @ squidbot.toml.gpu.probe"),
         ("extensions = ['nobody']\n", "no extension nobody is installed", " @ squidbot.toml.extensions"),
     ],
 )
@@ -84,13 +92,13 @@ def test_an_unknown_adapter_is_named_with_its_key(folder: Path, settings: str, s
         (
             "[store]\nadapter = 'sqlite'\n",
             "session list",
-            "no store 'sqlite', ",
+            "unknown store 'sqlite', ",
             "sqlite3? @ squidbot.toml.store.adapter",
         ),
         (
             "[memory]\nprovider = 'fil'\n",
             "memory list",
-            "no memory provider 'fil'",
+            "unknown memory provider 'fil'",
             "file? @ squidbot.toml.memory.provider",
         ),
     ],
@@ -119,7 +127,7 @@ def test_a_missing_package_is_named_with_how_to_get_it(folder: Path, monkeypatch
         "--reason",
         "request",
     )
-    assert said.startswith("squidbot: the language model 'anthropic' can't be imported: ")
+    assert said.startswith("squidbot: the language model 'anthropic' cannot be imported: ")
     assert said.endswith("; in your clone: pip install '.[anthropic]' @ squidbot.toml.summary.llm")
 
 
@@ -145,7 +153,11 @@ def test_a_missing_key_is_named_with_where_it_is_looked_for(folder: Path, monkey
     ("settings", "says", "where"),
     [
         ("adaptor = 'anthropic'", "unknown key adaptor; did you mean adapter?", " (line 2)"),
-        ("adapter = 'antropic'", "no runtime 'antropic', known: anthropic, llama_cpp, ollama, openai, ", ".adapter"),
+        (
+            "adapter = 'antropic'",
+            "unknown runtime 'antropic', known: anthropic, llama_cpp, ollama, openai, ",
+            ".adapter",
+        ),
         (
             "adapter = 'openai'\nurl = 'http://127.0.0.1:9/v1?x=1'",
             "url 'http://127.0.0.1:9/v1?x=1' is no address; ",
@@ -178,7 +190,7 @@ def test_chat_names_the_package_of_its_model_that_is_missing(folder: Path, monke
     for module in [name for name in sys.modules if name.startswith("squidbot.adapters.openai")]:
         monkeypatch.delitem(sys.modules, module)
     said = line(folder, "[models.a]\nadapter = 'openai'\n", "chat", "--print", "hi")
-    assert said.startswith("squidbot: the runtime 'openai' can't be imported: ")
+    assert said.startswith("squidbot: the runtime 'openai' cannot be imported: ")
     assert said.endswith("; in your clone: pip install '.[openai]' @ squidbot.toml.models['a']")
 
 
@@ -190,7 +202,7 @@ def test_status_names_an_adapter_that_nobody_offers(folder: Path) -> None:
     )
     done = CliRunner().invoke(main, ["status"])
     assert done.exit_code == 1
-    assert "! model a: no runtime 'antropic', known: " in done.stdout
+    assert "! model a: unknown runtime 'antropic', known: " in done.stdout
     assert "n_ctx" not in done.stdout
 
 

@@ -36,7 +36,7 @@ def test_path_below_the_folder_has_one_name(path: str, name: str) -> None:
 )
 def test_path_that_leads_elsewhere_is_no_name(path: str) -> None:
     """Nor is one that would end the line that names it."""
-    with pytest.raises(ConfigError, match=r"is not a path|name a document"):
+    with pytest.raises(ConfigError, match=r"is not a path|document name"):
         named(path)
 
 
@@ -63,9 +63,9 @@ def test_link_out_of_the_folder_is_refused_and_one_inside_is_followed(tmp_path: 
     (folder / "loop").symlink_to(folder / "loop")
     assert text_of(below(folder, "in.md"), "in.md") == "api"
     for name in ("out.md", "up/secret.md"):
-        with pytest.raises(ConfigError, match="leads out of"):
+        with pytest.raises(ConfigError, match="is outside of"):
             below(folder, name)
-    with pytest.raises(NotFoundError, match="no file 'loop'"):
+    with pytest.raises(NotFoundError, match="no such file: 'loop'"):
         below(folder, "loop")
     assert [name for name, _ in files_of(folder)] == ["docs/api.md", "in.md"]
 
@@ -82,7 +82,7 @@ def test_what_is_no_text_is_refused_with_its_reason(tmp_path: Path) -> None:
             text_of(tmp_path / name, name)
     for name, said in (
         ("pipe", "is not a file"),
-        ("gone", "there is no file 'gone'"),
+        ("gone", "no such file: 'gone'"),
         (".", "is a folder|is not a file"),
     ):
         with pytest.raises(NotFoundError, match=said):

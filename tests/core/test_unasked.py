@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from squidbot.core.plan import Section
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 TELLS = Inputs(unprompted=Remembering(("Likes tea.", "Lives in Oslo.", "Has a boat.")))
 FACTS = "<squidbot memories: "
@@ -44,7 +44,7 @@ class Begins:
         return frozenset(()) & frozenset(memory_ids)
 
 
-def told(assembly: Assembly) -> list[int]:
+def told(assembly: CoreAssembly) -> list[int]:
     """Return the messages behind which facts stand."""
     return [part.first_seq for part in assembly.parts if FACTS in (part.notice or "")]
 

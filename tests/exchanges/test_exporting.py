@@ -104,9 +104,7 @@ def test_dry_run_writes_nothing(tmp_path: Path) -> None:
         say(engine, QWEN, "one")
         wired = engine.wired
         for version in ("3.0", "1.0"):
-            done = exported(
-                wired.store, wired.codecs, [session_named(QWEN)], tmp_path / "out", dry_run=True, version=version
-            )
+            done = exported(wired, [session_named(QWEN)], tmp_path / "out", dry_run=True, version=version)
             assert became(done) == ["new"]
     assert not (tmp_path / "out").exists()
 
@@ -118,7 +116,7 @@ def test_first_version_is_one_file_for_all_models_and_never_written_over(tmp_pat
         say(engine, LLAMA, "two", now=2000.0)
         wired, sessions = engine.wired, [session_named(QWEN), session_named(LLAMA)]
         for expected in ("new", "failed"):
-            done = exported(wired.store, wired.codecs, sessions, tmp_path / "out", version="1.0")
+            done = exported(wired, sessions, tmp_path / "out", version="1.0")
             assert became(done) == [expected]
     value = json.loads((tmp_path / "out" / "memory.json").read_text("utf-8"))
     assert value["current_conversation"] == [

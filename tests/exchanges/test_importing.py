@@ -243,9 +243,9 @@ def test_damaged_file_leaves_the_others_and_is_left(tmp_path: Path) -> None:
 def test_what_is_not_there_is_named(tmp_path: Path) -> None:
     """C26: a path with a slip, an empty folder."""
     with engine_at(tmp_path / "s.db") as engine:
-        with pytest.raises(TranscriptError, match="there is no such file or folder"):
+        with pytest.raises(TranscriptError, match="no such file or folder"):
             engine.import_models(tmp_path / "none")
-        with pytest.raises(TranscriptError, match=r"no \*\.json file is in this folder"):
+        with pytest.raises(TranscriptError, match=r"no \*\.json files in this folder"):
             engine.import_models(tmp_path)
 
 

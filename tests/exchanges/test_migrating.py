@@ -95,7 +95,7 @@ def test_file_that_fails_leaves_the_rest(tmp_path: Path, old: Path, monkeypatch:
         done = migrated(engine.wired, [bad, gone, old])
         stored = sum(messages for _, messages in engine.wired.store.sessions())  # type: ignore[attr-defined]
     assert [one.became for one in done.files] == ["failed", "failed", "imported", "imported"]
-    assert "can't be copied: Permission denied; nothing of it was taken" in done.files[1].reason
+    assert "cannot copy it: Permission denied; nothing was imported" in done.files[1].reason
     assert stored == 5
     assert bad.read_text("utf-8") == "{"
     assert not (tmp_path / "bad.json.backup").exists()

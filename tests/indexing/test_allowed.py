@@ -68,7 +68,7 @@ def test_settings_that_cant_be_read_deny(tmp_path: Path) -> None:
 def test_first_index_that_is_installed_is_taken(tmp_path: Path) -> None:
     """P-11: in the order that is named; a name that nobody offers is refused, wherever it stands."""
     settings = {"store": {"path": f"{tmp_path}/s.db"}, "memory": {"index": "nobody, stdlib"}}
-    with squidbot.load(settings) as engine, pytest.raises(ConfigError, match=r"no index of vectors 'nobody'"):
+    with squidbot.load(settings) as engine, pytest.raises(ConfigError, match=r"unknown index of vectors 'nobody'"):
         engine.wired.vector_index("", "m", 3)
     settings["memory"] = {"index": "lancedb, stdlib"}
     with squidbot.load(settings) as engine:

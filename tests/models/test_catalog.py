@@ -136,7 +136,7 @@ def test_session_gets_the_window_that_fits_before_anything_is_opened(path: str) 
     with engine_of(machine, path) as engine:
         window = engine.session("s", model="tiny").window
         assert (window.window_tokens, window.source) == (2048, "auto-vram")
-        assert window.detail.startswith("2,048 tokens fit, bound by what the model was trained with")
+        assert window.detail.startswith("2,048 tokens fit, bound by the length the model was trained for")
         machine.free_bytes = 0
         assert engine.session("t", model="tiny").window == window
         assert (machine.looks, machine.asked) == (1, [])
@@ -359,8 +359,8 @@ def test_what_was_set_up_is_compared_with_what_was_predicted(path: str) -> None:
     ("changes", "message"),
     [
         ({"adapter": "xllamacpp", "path": None}, "xllamacpp opens files; set path, or repo_id and filename"),
-        ({"adapter": None}, "no adapter opens it; set adapter to one of"),
-        ({"adapter": "nobody"}, "no runtime 'nobody', known: "),
+        ({"adapter": None}, "no adapter is set for it; set adapter to one of"),
+        ({"adapter": "nobody"}, "unknown runtime 'nobody', known: "),
         ({"flash_attn": False, "kv_type": "q8_0"}, "flash_attn must be true"),
     ],
 )
@@ -421,7 +421,10 @@ def test_model_is_checked_before_it_is_opened_when_it_was_not_sized(path: str) -
 def test_unknown_probe_is_refused_by_name(path: str) -> None:
     """With those there are."""
     settings = {"gpu": {"probe": "crystal-ball"}, "models": {"tiny": {"path": path}}}
-    with squidbot.load(settings) as engine, pytest.raises(ConfigError, match="no GPU probe 'crystal-ball', known: "):
+    with (
+        squidbot.load(settings) as engine,
+        pytest.raises(ConfigError, match="unknown GPU probe 'crystal-ball', known: "),
+    ):
         engine.session("s", model="tiny")
 
 

@@ -19,7 +19,6 @@ LOADING_KEYS: dict[str, tuple[object, dict[str, object]]] = {
     "n_batch": (99, {"n_batch": 99}),
     "n_ubatch": (33, {"n_ubatch": 33}),
     "kv_type": ("q8_0", {"type_k": "q8_0", "type_v": "q8_0"}),
-    "kv_type_v": ("q4_0", {"type_v": "q4_0"}),
     "flash_attn": (False, {"flash_attn": False}),
     "tensor_split": ([3, 1], {"tensor_split": (3.0, 1.0)}),
 }

@@ -56,7 +56,7 @@ def test_smallest_window_that_any_session_has_learned_holds() -> None:
     for _ in range(3):
         found = windows.within(FOUND, "a@ 32768")
     assert (found.window_tokens, found.source) == (6000, "overflow")
-    assert found.steps == (*FOUND.steps, "cut to 6,000: the provider refused more before")
+    assert found.steps == (*FOUND.steps, "limited to 6,000: the provider refused more before")
     assert windows.within(FOUND, "b@ 32768") == FOUND
     assert store.looks == 2
     windows.await_kept("a@ 32768", 5000)

@@ -45,7 +45,7 @@ def test_long_texts_are_counted_by_the_provider_once_and_short_ones_here(
 
 
 def test_a_failure_is_no_count(providers: Providers, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The estimate stands for the text, from then on; for a while nobody is asked."""
+    """The estimate stands for the text, from then on; for a while anyone who can connect."""
     monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
     plain, counter = builtin_counter("classes"), AnthropicCounter("tiny", providers.url)
     providers.fail(1, 500)

@@ -243,7 +243,7 @@ def test_key_comes_from_the_environment_alone(monkeypatch: pytest.MonkeyPatch) -
 )
 def test_what_is_no_address_is_refused(url: str) -> None:
     """One line, with what one looks like."""
-    with pytest.raises(ConfigError, match="is no address"):
+    with pytest.raises(ConfigError, match="is not an address"):
         OpenAIEmbedder("m", url)
 
 

@@ -141,7 +141,7 @@ def test_a_new_user_goes_on_with_another_provider(server: Providers, terminal: C
     server.faults = [Fault(cut_after=8)]
     one.say("count", "what you said is kept, and what came of the answer")
     one.say("/compact", "/undo takes it back")
-    one.say("/undo", "everything is sent as it was said")
+    one.say("/undo", "everything is sent verbatim")
     one.end()
 
     again = terminal("--model", "gpt")

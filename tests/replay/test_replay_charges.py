@@ -185,4 +185,4 @@ def test_comparison_marks_the_front_in_text_and_in_json() -> None:
     marked = {line.split("  ")[0].rsplit(" ", 1)[0] for line in text.splitlines() if line.split("  ")[0].endswith("+")}
     assert marked == {one["policy"] for one in found["compare"] if one["front"]} != set()
     assert any(one["front"] and one["squidbot"] for one in found["compare"])
-    assert "+ on the front: of those that fit with whole pairs" in text
+    assert "+ best trade-off: no policy that fits" in text

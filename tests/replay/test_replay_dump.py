@@ -18,7 +18,7 @@ from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.transcripts import Conversation, read_transcripts
 from squidbot.core.errors import ConfigError
 from squidbot.replay.dump import block_json, dump_line, file_name, open_dump
-from squidbot.replay.recording import CODECS, Reader, TextBlock, recording_of
+from squidbot.replay.recording import CODECS, Reader, RequestBlock, recording_of
 
 CALLED = {
     "role": "assistant",
@@ -37,7 +37,7 @@ def conversation(folder: Path, *messages: object) -> Conversation:
     return read_transcripts(path)[0]
 
 
-SAID = (TextBlock("user", "message", "hi", (0,)),)
+SAID = (RequestBlock("user", "message", "hi", (0,)),)
 
 
 # -- blocks ---------------------------------------------------------------------------------------------------------
@@ -55,11 +55,11 @@ def test_recording_has_a_block_for_each_message_with_its_text_calls_and_result(t
     )
     said = recording_of(talk, Reader(talk, CODECS)).messages
     assert [blocks[0] for blocks in said] == [
-        TextBlock("system", "system", "be brief", (0,)),
-        TextBlock("user", "message", "look here", (1,)),
-        TextBlock("assistant", "message", 'let me look\nread {"path": "x.py"}\nstat {}', (2,), ("a", "b")),
-        TextBlock("tool", "message", "text of x", (3,), (), "a"),
-        TextBlock("tool", "message", "size", (4,), (), "b"),
+        RequestBlock("system", "system", "be brief", (0,)),
+        RequestBlock("user", "message", "look here", (1,)),
+        RequestBlock("assistant", "message", 'let me look\nread {"path": "x.py"}\nstat {}', (2,), ("a", "b")),
+        RequestBlock("tool", "message", "text of x", (3,), (), "a"),
+        RequestBlock("tool", "message", "size", (4,), (), "b"),
     ]
     assert [len(blocks) for blocks in said] == [1] * 5
 
@@ -126,7 +126,7 @@ def test_block_of_a_verbatim_message_is_what_the_message_rendered(
 
 def test_dump_line_has_exactly_the_keys_that_the_scorer_reads() -> None:
     """`call`, `reported_tokens`, `jobs`, `blocks`, and of a block its six."""
-    block = TextBlock("tool", "slimmed", "text", (3, 4), (), "c1")
+    block = RequestBlock("tool", "slimmed", "text", (3, 4), (), "c1")
     assert json.loads(dump_line(7, 17, [block_json(block)])) == {
         "call": 7,
         "reported_tokens": 17,
@@ -148,7 +148,7 @@ def test_dump_line_has_exactly_the_keys_that_the_scorer_reads() -> None:
 @given(st.text(alphabet=st.characters(codec=None), max_size=30), st.text(max_size=5))
 def test_dump_line_is_one_line_of_ascii_whatever_the_text(text: str, name: str) -> None:
     """Readers that split at every kind of line break, and those that refuse lone surrogates, get along with it."""
-    block = TextBlock("user", "message", text, (0,), (name,))
+    block = RequestBlock("user", "message", text, (0,), (name,))
     line = dump_line(0, 17, [block_json(block)], name)
     assert line.isascii()
     assert len(line.splitlines()) == 1
@@ -241,7 +241,7 @@ def test_dump_names_the_option_where_the_place_can_not_be_written(tmp_path: Path
     (tmp_path / "file").write_text("")
     target = tmp_path / "file" / "below"
     with (
-        pytest.raises(ConfigError, match=r"--dump .*below can't be written"),
+        pytest.raises(ConfigError, match=r"--dump: cannot write .*below"),
         open_dump(f"{target}/" if folder else str(target), several=False),
     ):
         pytest.fail("a file is no folder")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from squidbot.core.messages import Usage
 from squidbot.replay.metrics import AGES_TOKENS, Ruler, Scorer, Tally, literals_in, price_of_everything
-from squidbot.replay.recording import Recording, TextBlock
+from squidbot.replay.recording import Recording, RequestBlock
 from squidbot.replay.rivals import SendEverything, score_rival
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ class Words:
         return 2 * len(text.split())
 
 
-def block(role: str, text: str, calls: tuple[str, ...] = (), result: str | None = None) -> TextBlock:
+def block(role: str, text: str, calls: tuple[str, ...] = (), result: str | None = None) -> RequestBlock:
     """Return a block said verbatim."""
-    return TextBlock(role, "message", text, (), calls, result)
+    return RequestBlock(role, "message", text, (), calls, result)
 
 
-def recording(*blocks: TextBlock, times: list[float] | None = None) -> Recording:
+def recording(*blocks: RequestBlock, times: list[float] | None = None) -> Recording:
     """Return a recording of one block a message, 8 seconds apart unless times are given."""
     assumed = [8.0 * at for at in range(len(blocks))]
     return Recording(tuple((one,) for one in blocks), tuple(times or assumed))
@@ -55,7 +55,7 @@ TALK = recording(
 )
 
 
-def scored(talk: Recording, requests: list[list[TextBlock]], limit_tokens: int = NO_LIMIT) -> Tally:
+def scored(talk: Recording, requests: list[list[RequestBlock]], limit_tokens: int = NO_LIMIT) -> Tally:
     """Return the tally of the requests for the calls of a recording, in order."""
     scorer = Scorer(talk, Ruler(Words()), limit_tokens)
     for index, request in zip(talk.calls, requests, strict=True):
@@ -63,7 +63,7 @@ def scored(talk: Recording, requests: list[list[TextBlock]], limit_tokens: int =
     return scorer.tally
 
 
-def said(talk: Recording, end: int) -> list[TextBlock]:
+def said(talk: Recording, end: int) -> list[RequestBlock]:
     """Return the first messages of a recording as a request."""
     return [one for blocks in talk.messages[:end] for one in blocks]
 
@@ -253,7 +253,7 @@ def test_scorer_counts_the_users_earlier_messages_that_stand_word_for_word() -> 
         ([], 0),
     ],
 )
-def test_scorer_counts_requests_with_a_broken_pair_once(request_blocks: list[TextBlock], broken: int) -> None:
+def test_scorer_counts_requests_with_a_broken_pair_once(request_blocks: list[RequestBlock], broken: int) -> None:
     """A result needs its call before it, a call its result; only the newest block may still wait for one."""
     talk = recording(block("user", "q"), block("assistant", "a"))
     assert scored(talk, [request_blocks]).pairs_broken == broken

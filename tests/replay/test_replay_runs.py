@@ -29,7 +29,7 @@ from squidbot.replay.terms import Terms, open_counter, terms_for
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 Message = dict[str, object]
 BENCH = Path(__file__).parents[3] / "shared" / "bench" / "score.py"
@@ -225,7 +225,7 @@ def test_failed_attempt_leaves_no_plan_behind(tmp_path: Path, monkeypatch: pytes
     """A request that fails after its event was chosen changes nothing: the next call makes the event."""
     failed: list[str] = []
 
-    def fails_once(*given: object) -> Assembly:
+    def fails_once(*given: object) -> CoreAssembly:
         event = given[-1]
         if isinstance(event, PlanRecord) and not failed:
             failed.append(event.cause)
@@ -245,7 +245,7 @@ def test_break_without_an_event_is_told(tmp_path: Path, monkeypatch: pytest.Monk
     """Were the engine to change a request without saying so, the outcome would name the calls."""
     assemble = session.CoreSession.assemble
 
-    def silent(self: session.CoreSession, *given: object) -> Assembly:
+    def silent(self: session.CoreSession, *given: object) -> CoreAssembly:
         return replace(assemble(self, *given), event=None)  # type: ignore[arg-type]  # passed on as they came
 
     monkeypatch.setattr(session.CoreSession, "assemble", silent)
@@ -352,7 +352,7 @@ def test_store_keeps_the_sessions_and_takes_each_only_once(tmp_path: Path) -> No
         assert store.head("talk")[0] == 25
         assert store.records("talk", "plan")
     (tmp_path / "d.jsonl").write_text("kept")
-    with pytest.raises(ConfigError, match=r"has a session 'talk' already.*another file"):
+    with pytest.raises(ConfigError, match=r"already has a session 'talk'"):
         results(places, terms(3_000, 500))
     assert (tmp_path / "d.jsonl").read_text() == "kept"
     results(replace(places, transcripts=(written(tmp_path / "other.jsonl", talk(1)),)), terms(3_000, 500))
@@ -364,9 +364,9 @@ def test_run_refuses_to_write_over_what_it_reads(tmp_path: Path, option: str) ->
     path = written(tmp_path / "talk.jsonl", talk(1))
     around = str(tmp_path / "." / "talk.jsonl")
     places = Places((path,), **{option.removeprefix("--"): around})
-    with pytest.raises(ConfigError, match=f"{option} .* is a transcript"):
+    with pytest.raises(ConfigError, match=f"{option} .* is an input transcript"):
         conversations_of(places)
-    with pytest.raises(ConfigError, match="name one file"):
+    with pytest.raises(ConfigError, match="are the same file"):
         conversations_of(Places((path,), store="x.db", dump="./x.db"))
 
 

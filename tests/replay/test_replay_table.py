@@ -96,7 +96,7 @@ def test_text_says_what_was_replayed_sent_paid_and_kept() -> None:
         "0 requests over the window, 0 with a broken tool pair",
         "3,000 input tokens' worth a call: 15 % of sending everything (20,000)",
         "95 % of the input was cached",
-        "14 requests broke the cached prefix, each at an event",
+        "14 requests broke the cached prefix, each at a compaction",
         "99.5 % of the user's messages, word for word",
         "98 % of the names and numbers that the agent used next",
         "90 % after 2,000, 40 % after 8,000",
@@ -152,7 +152,7 @@ def test_every_column_is_explained() -> None:
         "users",
     ):
         assert any(line.startswith(f"{column}  ") for line in lines), column
-    assert "cost    input tokens' worth a call: cached 0.1, new 1.25; summaries in 1, out 5" in lines
+    assert "cost    in input tokens per call: cached 0.1, new 1.25; summaries in 1, out 5" in lines
     assert any(line.startswith("squidbot balanced *") for line in lines)
     assert not any(line.startswith("send everything *") for line in lines)
 
@@ -163,7 +163,7 @@ def test_many_conversations_show_totals_and_those_that_lost_most() -> None:
     forgetful = outcome("forgetful", tally=Tally(calls=9, needed=Counter({0: 10}), held=Counter({0: 1})))
     text = shown(*(outcome(f"fine-{at}") for at in range(9)), forgetful, worst)
     assert "11 conversations: 4,521 messages, 2,200 model calls" in text
-    assert "no request for 1 call\n" in text
+    assert "1 call had no request that fits\n" in text
     names = [line.split()[0] for line in text.splitlines() if re.match(r"(worst|forgetful|fine-\d) ", line)]
     assert names[:2] == ["worst", "forgetful"]
     assert len(names) == 8
@@ -172,14 +172,14 @@ def test_many_conversations_show_totals_and_those_that_lost_most() -> None:
 
 def test_breaks_without_an_event_are_not_hidden() -> None:
     """That would be a fault of the engine."""
-    assert "14 requests broke the cached prefix, 2 WITHOUT AN EVENT" in shown(outcome(unexplained=[3, 4]))
+    assert "14 requests broke the cached prefix, 2 WITHOUT A COMPACTION" in shown(outcome(unexplained=[3, 4]))
     assert "every request extends the one before it" in shown(outcome(tally=Tally(calls=3)))
 
 
 def test_nothing_to_show_is_said_in_words() -> None:
     """No call, no literal, no user: no division, no empty line of figures."""
     text = shown(outcome(tally=Tally(), calls=0, seconds=[], events=[], everything_billed=0.0))
-    assert "the agent used no name or number again" in text
+    assert "the agent reused no name or number" in text
     assert "0 model calls" in text
     assert "no call" in text
 

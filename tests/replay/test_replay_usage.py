@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from squidbot.codecs.transcripts import Conversation
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 
 def recorded(folder: Path, *, billed: bool = True, turns: int = 60) -> Conversation:
@@ -41,7 +41,7 @@ def recorded(folder: Path, *, billed: bool = True, turns: int = 60) -> Conversat
     return read_transcripts(str(path))[0]
 
 
-def sent(conversation: Conversation, how: str, window: int) -> list[tuple[Assembly, int]]:
+def sent(conversation: Conversation, how: str, window: int) -> list[tuple[CoreAssembly, int]]:
     """Return each request and what it cost by the recording."""
     terms = terms_for(window, None, "balanced", builtin_counter("classes"), "tokens")
     reader, store, made = Reader(conversation, CODECS), InMemoryStore(), []
@@ -82,7 +82,7 @@ def test_more_fits_when_the_bill_is_known(tmp_path: Path) -> None:
 def test_recording_without_usage_bills_nobody(tmp_path: Path) -> None:
     """One line: it does not say what was asked for."""
     conversation = recorded(tmp_path, billed=False)
-    with pytest.raises(ConfigError, match=r"^--usage recorded: .*talk.jsonl does not say"):
+    with pytest.raises(ConfigError, match=r"^--usage recorded: .*talk.jsonl reports no usage"):
         sent(conversation, "recorded", 8192)
 
 

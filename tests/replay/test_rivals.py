@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from squidbot.core.tokens.counters import builtin_counter
 from squidbot.replay.metrics import Ruler
-from squidbot.replay.recording import Recording, TextBlock
+from squidbot.replay.recording import Recording, RequestBlock
 from squidbot.replay.rivals import (
     RIVALS,
     LastMessages,
@@ -19,22 +19,22 @@ from squidbot.replay.rivals import (
     score_rival,
 )
 
-Said = tuple[TextBlock, ...]
-LEAD: Said = (TextBlock("system", "system", "You are terse."),)
+Said = tuple[RequestBlock, ...]
+LEAD: Said = (RequestBlock("system", "system", "You are terse."),)
 
 
 def talk(turns: int, size: int = 60) -> list[Said]:
     """Return turns of a user's question, a tool call, its result and an answer; results of `size` words."""
     said: list[Said] = [LEAD]
     for turn in range(turns):
-        said.append((TextBlock("user", "message", f"question {turn} on file_{turn}.txt"),))
-        said.append((TextBlock("assistant", "message", f"read file_{turn}.txt", (), (f"c{turn}",)),))
-        said.append((TextBlock("tool", "message", f"line_{turn} " * size, (), (), f"c{turn}"),))
-        said.append((TextBlock("assistant", "message", f"answer {turn} about line_{turn}"),))
+        said.append((RequestBlock("user", "message", f"question {turn} on file_{turn}.txt"),))
+        said.append((RequestBlock("assistant", "message", f"read file_{turn}.txt", (), (f"c{turn}",)),))
+        said.append((RequestBlock("tool", "message", f"line_{turn} " * size, (), (), f"c{turn}"),))
+        said.append((RequestBlock("assistant", "message", f"answer {turn} about line_{turn}"),))
     return said
 
 
-def requests(rival: Rival, said: list[Said]) -> list[list[TextBlock]]:
+def requests(rival: Rival, said: list[Said]) -> list[list[RequestBlock]]:
     """Return the requests before each of the assistant's messages."""
     made = []
     for one in said:
@@ -67,7 +67,7 @@ def test_everything_sends_everything() -> None:
 def test_last_messages_sends_forty_and_does_not_look_at_pairs() -> None:
     """A window that slides by one leaves results whose call is gone."""
     said = talk(30)
-    said.insert(61, (TextBlock("user", "message", "one message more than usual"),))
+    said.insert(61, (RequestBlock("user", "message", "one message more than usual"),))
     made = requests(fresh(LastMessages, 10), said)
     assert max(len(request) for request in made) == 41
     assert any(request[1].role == "tool" for request in made)
@@ -102,7 +102,7 @@ def test_summarizing_waits_for_the_threshold_and_pays_for_each_summary() -> None
     """Below 80 % nothing happens; a summary frees room for a while, and its job names what was read."""
     ruler = Ruler(builtin_counter("bytes"))
     rival = RollingSummary(4000, ruler)
-    jobs, before, extends = 0, list[TextBlock](), 0
+    jobs, before, extends = 0, list[RequestBlock](), 0
     for one in talk(30):
         if one[0].role == "assistant":
             request = rival.request()
@@ -143,7 +143,7 @@ def test_summarizing_leaves_a_step_that_is_too_large_alone() -> None:
 
 def test_summaries_order_names_that_come_equally_often_by_themselves() -> None:
     """Sets of names have no order of their own: it would differ from process to process."""
-    said = [(TextBlock("user", "message", f"see file_{turn}.txt"),) for turn in range(40)]
+    said = [(RequestBlock("user", "message", f"see file_{turn}.txt"),) for turn in range(40)]
     summary = RollingSummary(10_000, Ruler(builtin_counter("bytes")))._summary(said, 4_000)
     names = summary.rpartition("Names: ")[2].split()
     assert names == sorted(f"file_{turn}" for turn in range(40))

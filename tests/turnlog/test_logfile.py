@@ -120,12 +120,12 @@ def test_turn_goes_on_when_its_log_cannot_be_written(tmp_path: Path) -> None:
         session.record(session.assemble("Hello").incoming, "Hi.")
     causes = [event.cause for event in told if event.name == events.DEGRADED]
     assert len(causes) == 1
-    assert causes[0].startswith("the log of turns can't be written: ")
+    assert causes[0].startswith("cannot write the log of turns: ")
 
 
 def test_place_that_cannot_hold_a_log_is_a_wrong_setting(tmp_path: Path) -> None:
     """A folder, or a file in none: said when the engine is made."""
-    with pytest.raises(ConfigError, match=r" is a folder; name a file for the log of turns @ argument\.debug"):
+    with pytest.raises(ConfigError, match=r"debug.turn_log must be a file, not the folder .* @ argument\.debug"):
         squidbot.load({"debug": {"turn_log": str(tmp_path)}})
-    with pytest.raises(ConfigError, match=r"^there is no folder .*; make it, or name another file @ argument\."):
+    with pytest.raises(ConfigError, match=r"^no such folder: .*; create it, or choose another file @ argument\."):
         squidbot.load({"debug": {"turn_log": str(tmp_path / "none" / "turns.txt")}})

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Certificate
     from squidbot.core.settings import HistorySettings
     from squidbot.core.tokens.calibration import UsageCalibration
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 
 # Of a limit for which a change came out too large more than once, one part in so many is taken each time beside that.
@@ -84,7 +84,7 @@ def limits_by_bills(
     return Limits(Cost(added, extends), Cost(min(added, anew), changes))
 
 
-def added_by(assembly: Assembly, before: LastRequest, digests: tuple[str, str], outside: Cost) -> RequestGrowth:
+def added_by(assembly: CoreAssembly, before: LastRequest, digests: tuple[str, str], outside: Cost) -> RequestGrowth:
     """Return what a request has behind the one before it, which `before` is of.
 
     `digests` are of its system text and tools, which with the head cost `outside`.
@@ -103,7 +103,7 @@ def _is_answer(part: Part) -> bool:
     return part.role == "assistant" and part.payload is not None
 
 
-def _is_behind(assembly: Assembly, before: LastRequest, digests: tuple[str, str]) -> bool:
+def _is_behind(assembly: CoreAssembly, before: LastRequest, digests: tuple[str, str]) -> bool:
     plan_id = assembly.plan.plan_id if assembly.plan else -1
     same = (before.window_id, before.plan_id, before.system, before.tools)
     if not before.known or assembly.event is not None or same != (assembly.window.window_id, plan_id, *digests):
@@ -161,7 +161,7 @@ def _most_of(part: Part) -> int:
     return max(part.cost.bound, sum(utf8_bytes(text) for text in said if text))
 
 
-def certified(assembly: Assembly, before: LastRequest, added: RequestGrowth, own: Certificate) -> Certified:
+def certified(assembly: CoreAssembly, before: LastRequest, added: RequestGrowth, own: Certificate) -> Certified:
     """Return the smallest bound of a request that holds; `own` is the certificate of the counter.
 
     `before` is what the request before it left, `added` what it has behind that one.
@@ -181,7 +181,7 @@ def _answers(parts: Iterable[Part]) -> int:
     return sum(part.cost.bound for part in parts if _is_answer(part))
 
 
-def _by_runs(assembly: Assembly, bills: UsageCalibration, added: RequestGrowth) -> int:
+def _by_runs(assembly: CoreAssembly, bills: UsageCalibration, added: RequestGrowth) -> int:
     """Return the bound of a request whose tail was billed before, as far as it was."""
     run = _billed(assembly.standing.tail.parts, bills)
     system = [part for part in assembly.parts if part.kind is Kind.SYSTEM and part.payload is None]

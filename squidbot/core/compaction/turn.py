@@ -44,7 +44,7 @@ from squidbot.core.messages import Category, Cost, Kind, Part
 from squidbot.core.plan import JOURNAL_SECTION
 from squidbot.core.tokens.calibration import MOST_FACTOR, UsageCalibration
 from squidbot.core.transcript.removals import RETRACTION
-from squidbot.core.view.assembly import Assembly
+from squidbot.core.view.assembly import CoreAssembly
 from squidbot.core.view.current import load, released
 from squidbot.core.view.marks import tells_memories
 from squidbot.core.view.renderer import spent
@@ -208,7 +208,7 @@ class Decision(NamedTuple):
             with this, and the request before did not.
     """
 
-    assembly: Assembly
+    assembly: CoreAssembly
     change: NewPlan | None
     renewed: tuple[Record, ...]
     leaves: LastRequest
@@ -779,7 +779,7 @@ class Planner:
 
     # -- the request --------------------------------------------------------------------------------------------------
 
-    def _built(self, draft: Draft, attempt: Attempt, change: NewPlan | None) -> tuple[Assembly, NewPlan | None]:
+    def _built(self, draft: Draft, attempt: Attempt, change: NewPlan | None) -> tuple[CoreAssembly, NewPlan | None]:
         """Return the request, checked, and the plan it is made under: a new one where it would break the prefix."""
         if change is None:
             assembly = build(self, draft, draft.view, None)
@@ -792,7 +792,7 @@ class Planner:
         changing = Draft(self, draft.rows, draft.view, self._changing(draft.context, attempt))
         return build(self, changing, change.standing, change.record), change
 
-    def _breaks(self, assembly: Assembly) -> bool:
+    def _breaks(self, assembly: CoreAssembly) -> bool:
         """Return whether a request breaks the prefix of the one before."""
         parts, plan_id = assembly.parts, assembly.plan.plan_id if assembly.plan else -1
         if self.system or not self.digests[0]:
@@ -801,7 +801,7 @@ class Planner:
         # does not reach it.
         return self.last_request.parts > SEALED_PARTS and self.last_request.broken_by((parts[0], *parts), plan_id)
 
-    def _leaving(self, assembly: Assembly, before: LastRequest) -> tuple[LastRequest, Assembly]:
+    def _leaving(self, assembly: CoreAssembly, before: LastRequest) -> tuple[LastRequest, CoreAssembly]:
         """Return what a request leaves behind once it is recorded, and the request with what it costs at most."""
         remembered, last = remembered_of(assembly.plan), self.last_request
         outside = self._outside_with((*self.head, *remembered)) if remembered else self.outside
@@ -945,7 +945,7 @@ def arrival(
     return ArrivalTruncation.within(renderer, settings, room, stored)
 
 
-def build(planner: Planner, draft: Draft, view: CurrentView, event: PlanRecord | None) -> Assembly:
+def build(planner: Planner, draft: Draft, view: CurrentView, event: PlanRecord | None) -> CoreAssembly:
     """Return the request of what stands, checked against the window and the providers' rules.
 
     Raises:
@@ -960,7 +960,7 @@ def build(planner: Planner, draft: Draft, view: CurrentView, event: PlanRecord |
     if cost.bound > context.limit.bound or cost.estimate > context.limit.estimate:
         raise too_much(view, context, cost)
     check_request(parts)
-    return Assembly(
+    return CoreAssembly(
         session_id=planner.context.session_id,
         window=planner.window,
         parts=parts,

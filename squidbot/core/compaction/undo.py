@@ -14,7 +14,7 @@ from squidbot.core.plan import PlanRecord, Representation, price_of
 from squidbot.core.transcript.pins import Pins
 from squidbot.core.transcript.removals import forgotten_since, retracted_since
 from squidbot.core.transcript.windows import WINDOW
-from squidbot.core.view.assembly import Assembly
+from squidbot.core.view.assembly import CoreAssembly
 from squidbot.core.view.current import bare, marked, under
 from squidbot.core.view.renderer import spent
 from squidbot.core.view.steps import open_step
@@ -163,7 +163,7 @@ def _stale(back: Return, before: CurrentView) -> tuple[int, tuple[tuple[int, int
 # A request that was sent, made once more from its plan and the transcript.
 
 
-def request_again(shelf: SessionContext, window: ContextWindow, number: int | None, given: Inputs) -> Assembly:
+def request_again(shelf: SessionContext, window: ContextWindow, number: int | None, given: Inputs) -> CoreAssembly:
     """Return the recorded request of a number, from 0; None is the newest one.
 
     Its messages are those that were sent, byte for byte. System text and tools are the host's and are not stored: the
@@ -196,7 +196,7 @@ def request_again(shelf: SessionContext, window: ContextWindow, number: int | No
     parts = stood.parts(given.system_parts(shelf.renderer.meter), shelf.renderer)
     if given.system_digest == last_request.system:
         _check_same(parts, last_request)
-    return Assembly(
+    return CoreAssembly(
         session_id=shelf.session_id,
         window=window,
         parts=parts,

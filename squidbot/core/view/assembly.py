@@ -69,7 +69,7 @@ class Report(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Assembly:
+class CoreAssembly:
     """What to send for one model call.
 
     Attributes:

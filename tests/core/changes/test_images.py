@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from squidbot.core.messages import Message
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 PICTURE = {"type": "image_url", "image_url": {"url": "https://example.org/p.png", "detail": "low"}}
 SETUP = changed(Setup(8192), min_saving_fraction=0.0, low_fraction=0.5)
@@ -32,7 +32,7 @@ def said(role: str, text: str, pictures: int = 0) -> Message:
     return CODEC.to_message({"role": role, "content": [{"type": "text", "text": text}, *[PICTURE] * pictures]})
 
 
-def shown(made: Assembly) -> list[str]:
+def shown(made: CoreAssembly) -> list[str]:
     """Return what a request shows in the order of its pictures: "picture", or the text in the place of one."""
     found = []
     for payload in made.payloads:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Message, Part
     from squidbot.core.session import CoreSession
     from squidbot.core.tokens.counters import Meter
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 SETUP = changed(Setup(8192), assistant_fraction=0.15, min_saving_fraction=0.0, low_fraction=0.5, patience=0.0)
 # What a message costs beside its text, in tokens.
@@ -47,7 +47,7 @@ def ran(*said: Message, setup: Setup = SETUP) -> tuple[Host, CoreSession]:
     return host, host.session
 
 
-def part_of(one: Assembly, seq: int) -> Part:
+def part_of(one: CoreAssembly, seq: int) -> Part:
     """Return what is sent of a message."""
     return next(part for part in one.parts if part.first_seq == part.last_seq == seq)
 
@@ -181,7 +181,7 @@ def test_requests_grow_behind_what_is_left_of_long_answers(
             check_share(one, share)
 
 
-def check_share(one: Assembly, share: float) -> None:
+def check_share(one: CoreAssembly, share: float) -> None:
     """Check that each text of the model's before the newest step has its share at most, or as little as is left."""
     most = max(LEAST_TOKENS, share * one.limit.bound)
     newest = one.standing.tail.steps[-1].first_seq

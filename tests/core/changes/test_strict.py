@@ -16,13 +16,13 @@ from squidbot.core.settings import HistorySettings
 from ..promises.driver import BY_MARKS, Setup, assistant, opened, user
 
 if TYPE_CHECKING:
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 STRICT = Setup(2048, 256, replace(BY_MARKS, user_messages="strict"))
 GRACEFUL = Setup(2048, 256, BY_MARKS)
 
 
-def verbatim(assembly: Assembly) -> str:
+def verbatim(assembly: CoreAssembly) -> str:
     """Return what a request says, message by message."""
     return "\n".join(part.text or assembly.payloads[place] for place, part in enumerate(assembly.parts))
 

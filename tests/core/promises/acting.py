@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from squidbot.core.messages import Message
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
     from .driver import Call
 
@@ -74,7 +74,7 @@ class Acting(Host):
     said: list[Message] = field(default_factory=list)
     done: list[Done] = field(default_factory=list)
     tried: list[str] = field(default_factory=list)
-    sent: list[Assembly] = field(default_factory=list)
+    sent: list[CoreAssembly] = field(default_factory=list)
     notes: dict[int, tuple[str, ...]] = field(default_factory=dict)
     pins: dict[str, Pins] = field(default_factory=dict)
     crashes: bool = False
@@ -193,7 +193,7 @@ class Acting(Host):
         """What the notes are where nothing has been noted."""
         return (LEDGER.record(0, Ledger()).body,)
 
-    def former(self, plan_id: int) -> Assembly | None:
+    def former(self, plan_id: int) -> CoreAssembly | None:
         """Return the newest recorded request that was made under a plan; None where there is none."""
         made = [one for one in self.sent if (one.plan.plan_id if one.plan else RAW) == plan_id]
         return made[-1] if made else None

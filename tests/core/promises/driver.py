@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.events import Event
     from squidbot.core.messages import ContextWindow, Cost, Message, Record, StoredMessage, Usage
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 CODEC = OpenAIChat()
 
@@ -120,13 +120,13 @@ class Call:
 
     given: Inputs
     incoming: tuple[Message, ...]
-    assembly: Assembly | None
+    assembly: CoreAssembly | None
     error: BudgetError | InvalidRequestError | None
     before: Held
     after: Held
 
     @property
-    def request(self) -> Assembly:
+    def request(self) -> CoreAssembly:
         """The request, for a call that gave one."""
         assert self.assembly is not None
         return self.assembly
@@ -181,7 +181,7 @@ class Host:
     store: InMemoryStore
     setup: Setup
     inputs: Callable[[int], Inputs] = lambda _number: NOTHING_GIVEN
-    usage: Callable[[Assembly], Usage | None] = lambda _assembly: None
+    usage: Callable[[CoreAssembly], Usage | None] = lambda _assembly: None
     restarts: frozenset[int] = frozenset()
     session_id: str = "s"
     observer: Heard = field(default_factory=Heard)
@@ -208,7 +208,7 @@ class Host:
             self.session = opened(self.store, self.setup, self.session_id, self.observer)
         given = self.inputs(self.replies)
         before = self._held()
-        assembly: Assembly | None = None
+        assembly: CoreAssembly | None = None
         error: BudgetError | InvalidRequestError | None = None
         try:
             assembly = self.session.assemble(self.pending, given)
@@ -236,7 +236,7 @@ class Host:
         return held(self.store, self.session_id) if self.watch else Held((), {}, ())
 
 
-def requests(calls: Sequence[Call]) -> list[Assembly]:
+def requests(calls: Sequence[Call]) -> list[CoreAssembly]:
     """Return the requests that were made, in order."""
     return [call.assembly for call in calls if call.assembly is not None]
 

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from squidbot.core.messages import Part, StoredMessage
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
     from .driver import Call
 
 
-def sent(assembly: Assembly) -> list[dict[str, object]]:
+def sent(assembly: CoreAssembly) -> list[dict[str, object]]:
     """Return the messages of a request as a provider reads them."""
     return [json.loads(payload) for payload in assembly.payloads]
 
@@ -54,7 +54,7 @@ def transcript_of(call: Call) -> tuple[StoredMessage, ...]:
     return (*call.before.messages, *call.request.incoming)
 
 
-def breaks_at(old: Assembly, new: Assembly) -> int | None:
+def breaks_at(old: CoreAssembly, new: CoreAssembly) -> int | None:
     """Return the place of the first message that differs from the request before, or None where that is a prefix."""
     if new.payloads[: len(old.payloads)] == old.payloads and new.parts[: len(old.parts)] == old.parts:
         return None

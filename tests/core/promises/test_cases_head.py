@@ -19,12 +19,12 @@ from .rules import rendered, sent
 
 if TYPE_CHECKING:
     from squidbot.core.messages import Message
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 SMALL = Setup(4096)
 
 
-def rendered_whole(assembly: Assembly) -> str:
+def rendered_whole(assembly: CoreAssembly) -> str:
     """Return all that a model reads of a request."""
     return "\n".join(map(rendered, sent(assembly)))
 

@@ -21,7 +21,7 @@ from .driver import BY_MARKS, Heard, Host, Setup, assistant, causes, changed, op
 from .histories import effort, tame
 
 if TYPE_CHECKING:
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 RUNGS = ["warn", "journal", "critical", "emergency"]
 # No mark fires an event before history is full.
@@ -33,12 +33,12 @@ def told(observer: Heard, name: str = events.CONTEXT_PRESSURE) -> list[str]:
     return [event.cause for event in observer.events if event.name == name]
 
 
-def fullness(one: Assembly) -> float:
+def fullness(one: CoreAssembly) -> float:
     """Return how full the room of a request is beside its notes."""
     return pressure_of(one.standing.history, one.standing.summaries, one.limit.less(one.standing.fixed))
 
 
-def warned(one: Assembly) -> list[str]:
+def warned(one: CoreAssembly) -> list[str]:
     """Return the notices of a request that tell of the room."""
     return [part.notice for part in one.parts if part.notice and "% full" in part.notice]
 

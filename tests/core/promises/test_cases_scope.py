@@ -16,17 +16,17 @@ from .histories import tame
 from .rules import rendered, sent
 
 if TYPE_CHECKING:
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 MARKS = Setup(8192, None, BY_MARKS)
 
 
-def kinds(one: Assembly) -> set[Kind]:
+def kinds(one: CoreAssembly) -> set[Kind]:
     """Return the kinds of the parts of a request."""
     return {part.kind for part in one.parts}
 
 
-def said(one: Assembly) -> list[int]:
+def said(one: CoreAssembly) -> list[int]:
     """Return the messages that stand as they were said."""
     return [part.first_seq for part in one.parts if part.payload is not None]
 

@@ -24,7 +24,7 @@ from .histories import WORDS, effort, histories, setups
 from .rules import breaks_at, pairs_broken, sent, transcript_of
 
 if TYPE_CHECKING:
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 # What requests say of an id: behind `recall`, up to what ends it there.
 SHOWN = re.compile(r"recall (m\d+(?:-m\d+)?|s\d+-\d+\.[0-9a-f]+)(?=[\] ])")
@@ -34,7 +34,7 @@ TOO_FULL = frozenset({"overflow", "rollover"})
 AMPLE = Setup(200_000)
 
 
-def ids_shown(request: Assembly) -> dict[str, tuple[int, int]]:
+def ids_shown(request: CoreAssembly) -> dict[str, tuple[int, int]]:
     """Return the ids that squidbot's own words in a request show, with the messages that they have to stand for."""
     found: dict[str, tuple[int, int]] = {}
     for part in request.parts:

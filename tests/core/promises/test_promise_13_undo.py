@@ -25,7 +25,7 @@ from .test_promise_6_same_bytes import outcome
 
 if TYPE_CHECKING:
     from squidbot.core.messages import Message
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 
 def talks() -> st.SearchStrategy[list[Message]]:
@@ -125,7 +125,7 @@ def test_request_extends_the_former_one_behind_an_undo(
             assert breaks_at(former, again) is None
 
 
-def settled(former: Assembly) -> bool:
+def settled(former: CoreAssembly) -> bool:
     """Return whether nothing that comes later is shown inside a request: an open step, a notice at its end."""
     steps = former.standing.tail.steps
     return former.parts[-1].kind is not Kind.NOTICE and (not steps or steps[-1].whole)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.engine import Inputs
     from squidbot.core.messages import Message, Part
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 EASY = "It is what we said before, and we say it again. " * 12
 DENSE = (
@@ -48,12 +48,12 @@ class Tokenizer:
         said = f"{one.payload}{one.text}{one.arguments}{one.notice}".encode("utf-8", "surrogatepass")
         return max(1, one.cost.bound * self.percents[crc32(said) % len(self.percents)] // 100)
 
-    def __call__(self, assembly: Assembly) -> int:
+    def __call__(self, assembly: CoreAssembly) -> int:
         """Return the tokens of a request; its tools cost half their bound."""
         tools = assembly.cost.bound - sum(one.cost.bound for one in assembly.parts)
         return self.hidden + tools // 2 + sum(map(self.part, assembly.parts))
 
-    def usage(self, assembly: Assembly) -> Usage:
+    def usage(self, assembly: CoreAssembly) -> Usage:
         """Return what is reported for a request."""
         return Usage(self(assembly), 10 + self.thought)
 

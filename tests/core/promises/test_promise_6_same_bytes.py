@@ -17,7 +17,7 @@ from .driver import Call, Host, Setup, assistant, result, user
 from .histories import WORDS, Remembering, effort, histories, schedules, setups
 
 if TYPE_CHECKING:
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 
 def outcome(call: Call) -> tuple[tuple[str, ...], object, str]:
@@ -61,7 +61,7 @@ def test_restarted_process_gives_the_same_bytes_when_usage_is_reported(
 ) -> None:
     """What reported usage has taught outlives the process."""
 
-    def usage(assembly: Assembly) -> Usage:
+    def usage(assembly: CoreAssembly) -> Usage:
         return Usage(assembly.cost.bound * percent[len(assembly.parts) % len(percent)] // 100)
 
     calls = Host(InMemoryStore(), setup, usage=usage, watch=False).run(history)

@@ -21,7 +21,7 @@ from .rules import is_said
 
 if TYPE_CHECKING:
     from squidbot.core.messages import Message
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 # None is a window that the session ran under: that window would go on, its plan with it, where the other starts anew.
 WINDOWS = (2056, 2508, 3008, 4104, 5008, 8200, 16_392)
@@ -34,7 +34,7 @@ def window_pairs(draw: st.DrawFn) -> tuple[int, int]:
     return small, large
 
 
-def asked(store: InMemoryStore, setup: Setup, given: Inputs) -> Assembly | None:
+def asked(store: InMemoryStore, setup: Setup, given: Inputs) -> CoreAssembly | None:
     """Return the request for one more question over a copy of the store, or None where no request fits."""
     try:
         return opened(copied(store), setup).assemble([user("and now?")], given)

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from squidbot.core.messages import Message, StoredMessage
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 PAUSES = st.lists(st.sampled_from([0.0, 10.0, 299.0, 301.0, 4000.0]), min_size=1, max_size=5)
 
 
-def raw_pressure(setup: Setup, given: Inputs, assembly: Assembly, rows: Sequence[StoredMessage]) -> float:
+def raw_pressure(setup: Setup, given: Inputs, assembly: CoreAssembly, rows: Sequence[StoredMessage]) -> float:
     """Return what all rows, sent as they were born, would take of history's room in the unit that binds."""
     renderer = Renderer(setup.meter, {CODEC.tag: CODEC})
     counted = [renderer.counted(row) for row in rows]

@@ -19,7 +19,7 @@ from .histories import WORDS, effort, histories, tame
 
 if TYPE_CHECKING:
     from squidbot.core.messages import Message
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 LADDER, WHOLE = True, False
 
@@ -36,12 +36,12 @@ def talk(sizes: list[int]) -> Talk:
     return Talk(user(text) if place % 2 == 0 else assistant(text) for place, text in enumerate(texts))
 
 
-def raw(one: Assembly) -> list[int]:
+def raw(one: CoreAssembly) -> list[int]:
     """Return the messages before the question that a request sends, whole or cut."""
     return [part.first_seq for part in one.parts if part.kind in {Kind.MESSAGE, Kind.SLIMMED}][:-1]
 
 
-def words(one: Assembly) -> int:
+def words(one: CoreAssembly) -> int:
     """Return the words of a request but for those of its question."""
     return one.cost.estimate - one.standing.in_flight.estimate
 

@@ -23,18 +23,18 @@ from .test_promise_8_larger_window import larger_loses, window_pairs
 
 if TYPE_CHECKING:
     from squidbot.core.messages import Message
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 MARKS = Setup(8192, None, BY_MARKS)
 HALF = Setup(4096, None, BY_MARKS)
 
 
-def raw(one: Assembly) -> set[int]:
+def raw(one: CoreAssembly) -> set[int]:
     """Return the messages that a request sends behind its notes."""
     return {row.seq for step in one.standing.tail.steps for row in step.messages}
 
 
-def turns_before(one: Assembly, count: int) -> int:
+def turns_before(one: CoreAssembly, count: int) -> int:
     """Return where the newest complete turns of a plain conversation of four messages a turn begin."""
     return max(0, one.standing.turn - 4 * count)
 

@@ -23,13 +23,13 @@ from .test_promise_13_undo import acting, talks
 if TYPE_CHECKING:
     from squidbot.core.engine import Inputs
     from squidbot.core.messages import Message
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 LABELS = Labels("telegram", "4711", frozenset({"4711"}))
 SPEAKERS = {"user": "[telegram / owner]\n", "assistant": "[telegram / assistant]\n"}
 
 
-def counted(one: Assembly, setup: Setup) -> None:
+def counted(one: CoreAssembly, setup: Setup) -> None:
     """Check that a request costs what is sent, labels included, and fits."""
     assert one.cost.bound <= one.limit.bound
     for part, payload in zip(one.parts, one.payloads, strict=True):

@@ -19,7 +19,7 @@ from .rules import breaks_at, pairs_broken, sent
 if TYPE_CHECKING:
     from squidbot.core.budget import Layout
     from squidbot.core.messages import Message
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 # What rounding of notes to their lines may add.
 ROUNDING_TOKENS = 1
@@ -40,7 +40,7 @@ def layout_of(setup: Setup) -> Layout:
     return setup.settings.layout
 
 
-def told(one: Assembly) -> dict[str, list[int]]:
+def told(one: CoreAssembly) -> dict[str, list[int]]:
     """Return what notes cost, by level, of a request."""
     costs: dict[str, list[int]] = {}
     for block in one.standing.blocks:
@@ -49,7 +49,7 @@ def told(one: Assembly) -> dict[str, list[int]]:
     return costs
 
 
-def check_levels(setup: Setup, one: Assembly) -> None:
+def check_levels(setup: Setup, one: CoreAssembly) -> None:
     """Check that notes of each level, singly and together, keep to what the layout gives them."""
     layout, costs = layout_of(setup), told(one)
     for level in LAYOUT_LEVELS:

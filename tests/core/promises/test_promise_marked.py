@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from squidbot.core.messages import Message
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 LASTING = {"GOAL", "DECISION"}
 TIGHT = Setup(2048)
 
 
-def words_of(assembly: Assembly) -> str:
+def words_of(assembly: CoreAssembly) -> str:
     """Return all that a model reads of a request."""
     return "\n".join(map(rendered, sent(assembly)))
 

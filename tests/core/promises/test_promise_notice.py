@@ -17,12 +17,12 @@ from .rules import breaks_at
 
 if TYPE_CHECKING:
     from squidbot.core.messages import Message
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 CLOCKS = ("it is 12:00, 40 % used", "it is 13:37, 71 % used", "it is 23:59, 99 % used")
 
 
-def told(assembly: Assembly) -> list[str | None]:
+def told(assembly: CoreAssembly) -> list[str | None]:
     """Return the notice of each part of a request."""
     return [part.notice for part in assembly.parts]
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from squidbot.core.engine import CoreSession
     from squidbot.core.messages import Message
     from squidbot.core.summaries import SummaryQueue
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 TIMES = int(os.environ.get("PROMISE_EFFORT", "1"))
 A_TURN = 10
@@ -51,7 +51,7 @@ class Decided:
         """A fresh engine over the store, as a restarted process makes it."""
         return ContextEngine(self.store, self.store, {CODEC.tag: CODEC})
 
-    def turn(self, number: int) -> Assembly:
+    def turn(self, number: int) -> CoreAssembly:
         """Ask, decide five things in one way or another, and return the last request."""
         if self.session is None or number % 7 == 0:
             self.session = self.opened()
@@ -87,7 +87,7 @@ class Decided:
         """The desk of the session."""
         return self.engine.summary_queue("s", self.setup.window, self.setup.meter, self.setup.settings)
 
-    def asked(self, message: Message) -> Assembly:
+    def asked(self, message: Message) -> CoreAssembly:
         """Return the request that answers a message, which is stored with what comes next."""
         assert self.session is not None
         made = self.session.assemble([message])

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from squidbot.core.engine import CoreSession
-    from squidbot.core.view.assembly import Assembly
+    from squidbot.core.view.assembly import CoreAssembly
 
 SETUP = Setup(4096, 256)
 
@@ -138,7 +138,7 @@ def test_requests_only_grow_between_events_fit_and_are_the_same_in_a_new_process
     """Whatever is kept, dropped, said and compacted, in any order."""
     store = InMemoryStore()
     session = opened(store, SETUP)
-    last: Assembly | None = None
+    last: CoreAssembly | None = None
     for act, name, size in steps:
         with suppress(BudgetError, NotFoundError):
             if act == "keep":
