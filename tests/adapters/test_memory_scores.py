@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.exact import Index
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
 from squidbot.core.memories import passage_of
-from squidbot.core.memory.search import Index
 from squidbot.testing import made_memory
 from squidbot.testing.memories import ANN, SEEN
 
