@@ -8,10 +8,10 @@ import sqlite3
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from benchmarks.exact import Index
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core.memory.injection import MessageSearch
-from squidbot.core.memory.search import Index
 from squidbot.core.messages import Category, Cost, StoredMessage
 
 if TYPE_CHECKING:

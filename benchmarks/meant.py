@@ -8,10 +8,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from benchmarks.exact import Index
 from benchmarks.finders import Form, FullText, fused
 from benchmarks.minilm import is_installed, write_minilm
 from benchmarks.stored import Stored
-from squidbot.core.memory.search import Index, Similarity
+from squidbot.core.memory.search import Similarity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

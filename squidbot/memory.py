@@ -9,7 +9,6 @@ import threading
 import time
 from functools import cached_property
 from hashlib import blake2b
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from squidbot.adapters.common.embeddings import known_even
@@ -153,7 +152,7 @@ def provider_of(loaded: Loaded) -> tuple[str, str]:
     """Return the provider of durable facts, and its file, absolute, or "".
 
     "auto" is SQLite in `memory.path`, otherwise beside the sessions in `store.path`; without either, memory. "file" is
-    a file of JSON lines, which holds no sessions.
+    SQLite in `memory.path` alone.
     """
     memory, store = loaded.settings.memory, loaded.settings.store
     sessions = store.path if store.adapter in {None, "sqlite3"} else ""
@@ -164,7 +163,7 @@ def provider_of(loaded: Loaded) -> tuple[str, str]:
     if name == "stdlib":
         return name, ""
     if name == "file":
-        path = memory.path
+        name, path = "sqlite3" if memory.path else name, memory.path
     return name, loaded.absolute(path) if path else ""
 
 
@@ -321,7 +320,7 @@ class MemoryService:
             from squidbot.adapters.sqlite3.memory.rows import may_have  # noqa: PLC0415  # only where it is used
 
             return may_have(path, "memories", "forgotten_memories")
-        return Path(path).exists() if name == "file" and path else name != "stdlib"
+        return name != "stdlib"
 
     @property
     def meaning(self) -> SemanticStore | None:

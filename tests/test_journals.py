@@ -13,7 +13,6 @@ from squidbot.core import events
 from squidbot.core.errors import JournalFullError
 from squidbot.core.journal import JournalEntry
 from squidbot.services.background import BackgroundWorker, JournalTrigger, JournalWork, WorkOrder
-from squidbot.testing import check_journal
 from squidbot.wiring.journal import ReportingJournal
 
 if TYPE_CHECKING:
@@ -90,12 +89,6 @@ def test_damaged_line_is_told_once(tmp_path: Path) -> None:
     journal.append(JournalEntry(EVENING, "two"))
     assert [name for name, _, _ in host.told] == ["degraded", "journal-entry-created"]
     assert ":2: not a journal entry" in host.told[0][2]
-
-
-def test_journal_that_tells_is_one(tmp_path: Path) -> None:
-    """It keeps all that a journal promises."""
-    numbers = count()
-    check_journal(lambda: ReportingJournal(Daybook(tmp_path / str(next(numbers))), Host()))
 
 
 def test_what_is_held_of_journals_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from squidbot.testing.ggufs import offline_chat_model, write_gguf
     from squidbot.testing.hosts.points import HOST_CHECKS, check_host_plugin
-    from squidbot.testing.journals import check_journal
     from squidbot.testing.memories import check_memory_store, made_memory
     from squidbot.testing.models import (
         HashedWords,
@@ -36,7 +35,6 @@ __all__ = [
     "check_finds",
     "check_gpu_probe",
     "check_host_plugin",
-    "check_journal",
     "check_llm",
     "check_loaded_model",
     "check_memory_store",
@@ -55,7 +53,6 @@ __all__ = [
 _HOMES = {
     "ggufs": ["offline_chat_model", "write_gguf"],
     "hosts.points": ["HOST_CHECKS", "check_host_plugin"],
-    "journals": ["check_journal"],
     "memories": ["check_memory_store", "made_memory"],
     "models": ["HashedWords", "check_chat", "check_embedder", "check_llm", "check_loaded_model", "check_token_counter"],
     "probes": ["check_gpu_probe"],

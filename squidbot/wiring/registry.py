@@ -118,13 +118,14 @@ TIMERS: Mapping[str, Callable[[str], Timer]] = {"apscheduler": _adapter("apsched
 ADAPTERS: dict[tuple[str, str], Callable[..., Any]] = {
     ("store", "stdlib"): _adapter("stdlib:InMemoryStore", _nothing),
     ("store", "sqlite3"): _adapter("sqlite3:SqliteStore", _required("the store sqlite3 needs a file; set store.path")),
-    ("memory", "stdlib"): _adapter("stdlib:InMemoryMemoryStore", _nothing),
+    ("memory", "stdlib"): _adapter("sqlite3.memory.store:InMemoryMemoryStore", _nothing),
     ("memory", "sqlite3"): _adapter(
         "sqlite3.memory.store:SqliteMemoryStore",
         _required("the memory provider sqlite3 needs a file; set memory.path, or store.path"),
     ),
     ("memory", "file"): _adapter(
-        "stdlib:FileMemoryStore", _required("the memory provider file needs a file of its own; set memory.path")
+        "sqlite3.memory.store:SqliteMemoryStore",
+        _required("the memory provider file needs a file of its own; set memory.path"),
     ),
     ("embedder", "onnxruntime"): _adapter(
         "onnxruntime:OnnxEmbedder",

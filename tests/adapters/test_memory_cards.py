@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
+from squidbot.adapters.sqlite3.memory import InMemoryMemoryStore, SqliteMemoryStore
 from squidbot.adapters.sqlite3.memory.rows import CARDS_INDEX
 from squidbot.adapters.sqlite3.memory.store import memory_counts
-from squidbot.adapters.stdlib import ExactIndex, FileMemoryStore, InMemoryMemoryStore
+from squidbot.adapters.stdlib import ExactIndex
 from squidbot.core.memories import CARDS, Scope, View
 from squidbot.core.memory.chunks import FILES
 from squidbot.core.memory.semantic import SemanticStore
@@ -44,7 +44,7 @@ ALSO = (
 )
 
 
-@pytest.fixture(params=[InMemoryMemoryStore, SqliteMemoryStore, FileMemoryStore])
+@pytest.fixture(params=[InMemoryMemoryStore, SqliteMemoryStore])
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> VectorStore:
     """Return a store of each kind."""
     made: VectorStore = request.param() if request.param is InMemoryMemoryStore else request.param(tmp_path / "facts")

@@ -20,7 +20,7 @@ from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
 from squidbot.adapters.sqlite3.memory import store as searching
 from squidbot.adapters.sqlite3.memory.index import candidates
 from squidbot.adapters.sqlite3.memory.store import remove_beside
-from squidbot.adapters.stdlib import ExactIndex, FileMemoryStore
+from squidbot.adapters.stdlib import ExactIndex
 from squidbot.core.memories import Scope, View
 from squidbot.core.memory import semantic as meaning
 from squidbot.core.memory.semantic import SemanticStore
@@ -45,13 +45,13 @@ def by_meaning(path: Path) -> SemanticStore:
     )
 
 
-def in_lines(path: Path) -> SemanticStore:
-    """Return a store in a file of JSON lines, with vectors that live in memory."""
-    return SemanticStore(FileMemoryStore(path), lambda: HashedWords(256), ExactIndex)
+def exactly(path: Path) -> SemanticStore:
+    """Return a store in SQLite that compares with every vector."""
+    return SemanticStore(SqliteMemoryStore(path), lambda: HashedWords(256), ExactIndex)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [by_meaning, in_lines])
+@pytest.mark.parametrize("make", [by_meaning, exactly])
 def test_store_passes_the_check_with_vectors(make: Callable[[Path], SemanticStore], tmp_path: Path) -> None:
     """The promises are those of a store without any."""
     paths: dict[MemoryStore, Path] = {}

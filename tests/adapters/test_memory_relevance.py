@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.exact import Index
 from squidbot.core.memories import Passage
 from squidbot.core.memory.chunks import JOINT, prose
-from squidbot.core.memory.search import MIN_RELEVANCE, Index, Similarity
+from squidbot.core.memory.search import MIN_RELEVANCE, Similarity
 from squidbot.core.vectors import dot
 
 pytest.importorskip("onnxruntime", reason="the extra onnxruntime")

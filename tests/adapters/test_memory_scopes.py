@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
-from squidbot.adapters.stdlib import InMemoryMemoryStore
+from squidbot.adapters.sqlite3.memory import InMemoryMemoryStore, SqliteMemoryStore
 from squidbot.core.memories import Memory, Scope, View
 from squidbot.testing import made_memory
 from squidbot.testing.memories import ISOLATIONS
@@ -35,7 +34,8 @@ ACTS = st.lists(st.tuples(SCOPES, st.sampled_from(("add", "supersede", "forget")
 @contextmanager
 def in_memory() -> Iterator[MemoryStore]:
     """Open a store in memory."""
-    yield InMemoryMemoryStore()
+    with InMemoryMemoryStore() as store:
+        yield store
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.adapters.stdlib import InMemoryMemoryStore
+from squidbot.adapters.sqlite3.memory import InMemoryMemoryStore
 from squidbot.core.memories import MemoryHit, View
 from squidbot.testing import check_memory_store
 

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.adapters.stdlib import ExactIndex, InMemoryVectors
-from squidbot.core.errors import StoreError
-from squidbot.core.memories import Scope, View
+from squidbot.adapters.stdlib import ExactIndex
 from squidbot.core.vectors import IndexHit, VectorStamp
-from squidbot.testing import check_vector_index, made_memory
+from squidbot.testing import check_vector_index
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -121,36 +119,3 @@ def test_check_of_vector_indexes_fails_when_a_promise_is_broken(index: type[Exac
     """The text names the promise."""
     with pytest.raises(AssertionError, match=promise):
         check_vector_index(index)
-
-
-def test_vectors_in_memory_replace_that_of_a_memory_and_keep_their_stamp() -> None:
-    """A new vector has a new place; what is gone is in no answer; the stamp is that of what is there."""
-    truth = InMemoryVectors("m", 3)
-    memory, other = made_memory("Ann likes tea."), made_memory("Bob's", Scope(user="bob"))
-    assert truth.put(memory, (3, 0, 4)) == 1
-    before = truth.stamp()
-    truth.put(other, (0, 1, 0))
-    assert truth.put(memory, (1, 0, 0)) == 3
-    assert [entry.place for entry in truth.behind(0, 10)] == [*truth.places()] == [2, 3]
-    assert [entry.place for entry in truth.behind(2, 10)] == [3]
-    assert truth.picked([1, 3]) == truth.behind(2, 1)
-    assert truth.remove([memory.memory_id, "nobody"]) == 1
-    assert truth.remove([other.memory_id]) == 1
-    assert truth.stamp() == VectorStamp("m", 3) != before
-
-
-@pytest.mark.parametrize("vector", [(1.0, 0.0), (0.0, 0.0, 0.0), (float("nan"), 1.0, 1.0), (float("inf"), 1.0, 1.0)])
-def test_vectors_in_memory_refuse_what_has_no_direction(vector: tuple[float, ...]) -> None:
-    """Nothing is kept."""
-    truth = InMemoryVectors("m", 3)
-    with pytest.raises(StoreError, match=r"kept|where there are 3"):
-        truth.put(made_memory("Ann likes tea."), vector)
-    assert truth.stamp() == VectorStamp("m", 3)
-
-
-def test_vectors_in_memory_know_views_by_their_key() -> None:
-    """Scopes that see each other under a policy have one number there, others another."""
-    truth = InMemoryVectors("m", 3)
-    one, other = Scope(user="ann", bot="a"), Scope(user="ann", bot="b")
-    assert truth.view(View(one, "global")) == truth.view(View(other, "global"))
-    assert truth.view(View(one)) != truth.view(View(other))

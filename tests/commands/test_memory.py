@@ -201,13 +201,13 @@ def test_tool_may_only_read_where_the_settings_say_so() -> None:
         engine.memories()
 
 
-def test_facts_may_be_kept_in_a_file_of_lines(tmp_path: Path) -> None:
+def test_facts_may_be_kept_in_a_file_of_their_own(tmp_path: Path) -> None:
     """Named by the settings, from Python and from the command line; sessions are never in it."""
-    path = tmp_path / "facts.jsonl"
+    path = tmp_path / "facts.db"
     ann = squidbot.Scope(user="ann", bot="b")
     with squidbot.load({"memory": {"provider": "file", "path": str(path)}}) as engine:
         engine.session("s", scope=ann).memory({"action": "add", "text": "Ann keeps bees."})
-    assert "Ann keeps bees." in path.read_text(encoding="utf-8")
+    assert path.exists()
     Path("squidbot.toml").write_text(f'[memory]\nprovider = "file"\npath = "{path}"\n', encoding="utf-8")
     (fact,) = json.loads(run("list", "--user", "ann", "--bot", "b", "--json").stdout)["memories"]
     assert fact["text"] == "Ann keeps bees."

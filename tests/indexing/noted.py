@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from squidbot.adapters.stdlib import InMemoryMemoryStore
+from squidbot.adapters.sqlite3.memory import InMemoryMemoryStore
 from squidbot.core.memories import Memory, Scope, View
 from squidbot.core.memory.chunks import FILES
 from squidbot.core.memory.view import Memories

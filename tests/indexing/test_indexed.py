@@ -11,9 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
-from squidbot.adapters.stdlib import InMemoryMemoryStore
-from squidbot.adapters.stdlib.memories import FileMemoryStore
+from squidbot.adapters.sqlite3.memory import InMemoryMemoryStore, SqliteMemoryStore
 from squidbot.core.errors import StoreError
 from squidbot.core.memories import Memory, Scope, View
 from squidbot.core.memory.chunks import FILES
@@ -62,7 +60,7 @@ def found_in(store: MemoryStore) -> list[set[tuple[str, float]]]:
     return [{(hit.key, hit.score) for hit in store.search(query, view, limit=1000, now=NOW)} for query in QUERIES]
 
 
-@pytest.fixture(params=[InMemoryMemoryStore, SqliteMemoryStore, FileMemoryStore])
+@pytest.fixture(params=[InMemoryMemoryStore, SqliteMemoryStore])
 def notes(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Notes]:
     """Return an empty folder with a store of each kind."""
     made = request.param() if request.param is InMemoryMemoryStore else request.param(tmp_path / "facts")

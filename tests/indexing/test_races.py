@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
-from squidbot.adapters.stdlib import InMemoryMemoryStore
+from squidbot.adapters.sqlite3.memory import InMemoryMemoryStore, SqliteMemoryStore
 from squidbot.core.errors import StoreError
 from squidbot.services import indexing
 from squidbot.services.indexing import IndexPaths, reindex

@@ -148,6 +148,9 @@ FROM messages JOIN sessions ON sessions.no = messages.key >> 32""",
     f"PRAGMA user_version = {VERSION}",
 )
 
+# A store that is gone with the process.
+MEMORY = ":memory:"
+
 # Closing a file drops the locks that its process has on it through SQLite: nobody connects to one that is being made.
 _MAKING = threading.Lock()
 
@@ -201,6 +204,14 @@ def open_file(path: str, busy_seconds: float, *, may_create: bool = True) -> sql
             raise
     except (*FOREIGN, OSError) as error:
         raise store_error(path, error, "; nothing was changed") from error
+    return connection
+
+
+def open_memory() -> sqlite3.Connection:
+    """Return a connection to a new store in memory."""
+    connection = connect(MEMORY, 0.0)
+    for statement in (*SCHEMA, *SETTINGS):
+        connection.execute(statement)
     return connection
 
 
@@ -676,12 +687,14 @@ class StoreFile:
         read_only: bool = False,
     ) -> None:
         """Open the file; `index_kind`: what its search goes by; the others, and exceptions, are those of the stores."""
-        self._path = str(Path(path).absolute())
+        self._path = MEMORY if path == MEMORY else str(Path(path).absolute())
         self._index = index_kind
         self._busy_seconds = busy_seconds
         self._pid = os.getpid()
         self._lock = threading.Lock()
-        if read_only:
+        if self._path == MEMORY:
+            self._connection = open_memory()
+        elif read_only:
             self._connection = open_only_reading(self._path, busy_seconds)
         else:
             self._connection = open_file(self._path, busy_seconds, may_create=create)
@@ -753,7 +766,7 @@ class StoreFile:
     def is_scrubbed(self) -> bool:
         """Say whether the bytes of all that was forgotten are overwritten."""
         with self._reading as connection:
-            return not is_unscrubbed(connection)
+            return self._path == MEMORY or not is_unscrubbed(connection)
 
     def scrub(self) -> None:
         """Overwrite the bytes of what was forgotten, in the file and in its log. Nothing to do is done at once.
@@ -766,7 +779,7 @@ class StoreFile:
         """
         with self._writing as connection:  # where another program scrubs, wait for it
             needed = is_unscrubbed(connection)
-        if needed:
+        if needed and self._path != MEMORY:
             scrub(self._path, self._busy_seconds)
 
     def _scrub_left(self) -> None:

@@ -1,8 +1,7 @@
-"""What needs no package: stores that live in memory, for tests and for hosts that keep nothing."""
+"""What needs no package: sessions in memory, exact vector search, the journal's files."""
 
 from squidbot.adapters.stdlib.daybook import Daybook
-from squidbot.adapters.stdlib.memories import FileMemoryStore, InMemoryMemoryStore
 from squidbot.adapters.stdlib.sessions import InMemoryStore
-from squidbot.adapters.stdlib.vectors import ExactIndex, InMemoryVectors
+from squidbot.adapters.stdlib.vectors import ExactIndex
 
-__all__ = ["Daybook", "ExactIndex", "FileMemoryStore", "InMemoryMemoryStore", "InMemoryStore", "InMemoryVectors"]
+__all__ = ["Daybook", "ExactIndex", "InMemoryStore"]

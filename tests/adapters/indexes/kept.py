@@ -5,11 +5,14 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from squidbot.adapters.stdlib import InMemoryVectors
+from squidbot.adapters.sqlite3.memory import InMemoryMemoryStore
+from squidbot.adapters.sqlite3.memory.vectors import SqliteVectors
 from squidbot.core.memories import Scope, View
 from squidbot.testing import made_memory
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from squidbot.core.memories import Memory
     from squidbot.core.vectors import VectorSearch
 
@@ -30,11 +33,30 @@ def memory_of(number: int, scope: Scope = ANN) -> Memory:
     return made_memory(f"number {number}", scope)
 
 
-def truth_of(count: int, scope: Scope = ANN) -> InMemoryVectors:
+class StoredVectors(SqliteVectors):
+    """The vectors of a store in memory."""
+
+    def __init__(self) -> None:
+        self.store = InMemoryMemoryStore()
+        super().__init__(lambda: self.store._reading, "m", DIMENSIONS)
+
+    def put(self, memory: Memory, vector: Sequence[float]) -> None:
+        """Add a memory and its vector."""
+        self.store.add([memory])
+        self.store.put_vectors("m", DIMENSIONS, {memory.memory_id: vector})
+
+    def remove(self, memory_ids: Sequence[str]) -> None:
+        """Forget memories."""
+        self.store.forget(memory_ids)
+
+
+def truth_of(count: int, scope: Scope = ANN) -> StoredVectors:
     """Return the vectors of so many memories."""
-    truth = InMemoryVectors("m", DIMENSIONS)
-    for number in range(count):
-        truth.put(memory_of(number, scope), vector_of(number))
+    truth = StoredVectors()
+    memories = [memory_of(number, scope) for number in range(count)]
+    truth.store.add(memories)
+    vectors = {memory.memory_id: vector_of(number) for number, memory in enumerate(memories)}
+    truth.store.put_vectors("m", DIMENSIONS, vectors)
     return truth
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from squidbot.adapters.stdlib import InMemoryMemoryStore
+from squidbot.adapters.sqlite3.memory import InMemoryMemoryStore
 from squidbot.core.memories import FactCategory, Memory, Scope, Trust, memory_id_of
 from squidbot.core.tokens.counters import Meter, builtin_counter
 
@@ -21,7 +21,9 @@ class SessionContext(InMemoryMemoryStore):
     @property
     def memories(self) -> dict[str, Memory]:
         """All that there is, of whatever scope, by id."""
-        return dict(self._memories)
+        with self._reading as connection:
+            names = [name.decode() for (name,) in connection.execute("SELECT id FROM memories ORDER BY key")]
+        return {memory.memory_id: memory for memory in self.get(names)}
 
 
 def named(memory: Memory) -> Memory:

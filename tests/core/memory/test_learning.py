@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.adapters.stdlib import InMemoryMemoryStore, InMemoryStore
+from squidbot.adapters.sqlite3.memory import InMemoryMemoryStore
+from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core import events
 from squidbot.core.errors import ConfigError, LLMError, StoreError
@@ -85,6 +86,11 @@ class Chat:
             FactReader(self.session_id, self.transcripts, CODECS, self.memories, observer=self.heard),
             **more,  # type: ignore[arg-type]  # fields of it
         )
+
+    def unmark(self) -> None:
+        """Have nobody know how far it was read."""
+        with self.memories._writing as connection:
+            connection.execute("DELETE FROM memory_marks")
 
     def learn(self, **more: object) -> list[str]:
         """Have it read by rules, and return the facts that this gave."""
@@ -206,7 +212,7 @@ def test_facts_are_the_same_however_messages_are_read(
     again = Chat()
     again.transcripts, again.memories = whole.transcripts, whole.memories
     before = again.every()
-    again.memories._marks.clear()  # as a copy by `doctor` has none
+    again.unmark()  # as a copy by `doctor` has none
     assert again.learn() == []
     assert again.every() == before
 
@@ -333,7 +339,7 @@ def test_forgotten_message_takes_the_facts_along_that_only_it_says() -> None:
     chat.say("I now prefer spaces, and I like tea")
     chat.learn()
     assert len(chat.memories.forget_messages("s", [0])) == 1
-    chat.memories._marks.clear()  # all is read once more
+    chat.unmark()  # all is read once more
     assert chat.learn() == []
     assert chat.held(past=True) == ["The user prefers spaces.", "The user likes tea."]
     assert chat.memories.forget_messages("s", [0, 7]) == chat.memories.forget_messages("t", [1]) == []
@@ -350,7 +356,7 @@ def test_fact_stays_while_a_message_says_it() -> None:
     (fact,) = chat.every()
     assert fact.sources == tuple(Source("s", seq, seq) for seq in range(3))
     assert chat.memories.forget_messages("s", [0, 2]) == []
-    chat.memories._marks.clear()
+    chat.unmark()
     chat.forget(0)
     chat.forget(2)
     assert chat.learn() == []
@@ -388,7 +394,7 @@ def test_fact_that_is_forgotten_does_not_come_back() -> None:
     chat.say("I live in Oslo.", whose=ANN)
     chat.learn()
     chat.memories.forget([chat.every()[0].memory_id], "asked for")
-    chat.memories._marks.clear()  # all is read once more
+    chat.unmark()  # all is read once more
     (done,) = chat.study().by_rules(NOW)
     assert [one.why for one in done.passed] == ["forgotten"]
     assert chat.every() == []

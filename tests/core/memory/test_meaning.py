@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.adapters.stdlib import ExactIndex, InMemoryMemoryStore
+from squidbot.adapters.sqlite3.memory import InMemoryMemoryStore
+from squidbot.adapters.stdlib import ExactIndex
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, StoreError
 from squidbot.core.memories import Scope, View
 from squidbot.core.memory.semantic import BATCH_MEMORIES, SEARCH_MEMORIES, SemanticStore

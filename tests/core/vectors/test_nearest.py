@@ -3,28 +3,130 @@
 from __future__ import annotations
 
 import random
+import threading
 from dataclasses import replace
+from hashlib import blake2b
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from squidbot.adapters.stdlib import ExactIndex, InMemoryVectors
-from squidbot.core.errors import ConfigError, DamagedStoreError
+from squidbot.adapters.stdlib import ExactIndex
+from squidbot.core.errors import ConfigError, DamagedStoreError, StoreError
 from squidbot.core.memories import Scope, View, memory_id_of
-from squidbot.core.vectors import IndexHit, VectorEntry, VectorSearch, VectorStamp, dot, packed, unit, unpacked
+from squidbot.core.vectors import IndexHit, VectorEntry, VectorSearch, VectorStamp, dot, mark_of, packed, unit, unpacked
 from squidbot.testing import made_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from squidbot.core.memories import Isolation
+    from squidbot.core.memories import Isolation, Memory
 
 ANN = Scope(user="ann", bot="a")
 USERS = ("ann", "bob")
 BOTS = ("a", "b")
 DIMENSIONS = 4
+
+
+class InMemoryVectors:
+    """Vectors that are gone with the process; threads may share one."""
+
+    def __init__(self, model: str, dimensions: int) -> None:
+        """Open an empty one for the vectors of a model."""
+        self._stamp = VectorStamp(model, dimensions)
+        self._entries: dict[int, VectorEntry] = {}  # in the order of their places
+        self._place: dict[str, int] = {}
+        self._lock = threading.Lock()
+        self._next = 1
+
+    def put(self, memory: Memory, vector: Sequence[float]) -> int:
+        """Keep the vector of a memory in place of any that it has, and return its place.
+
+        Raises:
+            StoreError: nothing was kept: the vector has another number of dimensions, or no direction.
+        """
+        if len(vector) != self._stamp.dimensions:
+            raise StoreError(f"a vector of {len(vector)} numbers, where there are {self._stamp.dimensions}")
+        try:
+            data = packed(vector)
+        except ValueError as error:
+            raise StoreError(f"{error}; nothing was kept") from error
+        digest = _text_digest(memory)
+        views = tuple(_digest(View(memory.scope, policy)) for policy in ("bot", "model", "global", "agent"))
+        if (there := self.of([memory.memory_id])) and there[0].vector == data:
+            return there[0].place
+        self.remove([memory.memory_id])
+        with self._lock:
+            place, self._next = self._next, self._next + 1
+            mark = mark_of(place, memory.memory_id, digest)
+            entry = VectorEntry(place, mark, memory.memory_id, views, data, holds=not memory.superseded_by)
+            self._entries[place] = entry
+            self._place[memory.memory_id] = place
+            self._stamp = self._stamp.plus([mark])
+        return place
+
+    def renew(self, memory: Memory) -> None:
+        """Take over whether a memory holds; a vector of another text than it has is removed."""
+        with self._lock:
+            place = self._place.get(memory.memory_id, 0)
+            entry = self._entries.get(place)
+            if entry is None:
+                return
+            if entry.mark == mark_of(place, memory.memory_id, _text_digest(memory)):
+                self._entries[place] = entry._replace(holds=not memory.superseded_by)
+                return
+        self.remove([memory.memory_id])
+
+    def of(self, memory_ids: Iterable[str]) -> list[VectorEntry]:
+        """Return the entries of these memories; where there is none, nothing comes."""
+        with self._lock:
+            return [self._entries[self._place[name]] for name in memory_ids if name in self._place]
+
+    def remove(self, memory_ids: Sequence[str]) -> int:
+        """Remove the vectors of memories, and return how many were there."""
+        with self._lock:
+            places = [self._place.pop(name) for name in dict.fromkeys(memory_ids) if name in self._place]
+            self._stamp = self._stamp.minus(self._entries.pop(place).mark for place in places)
+            return len(places)
+
+    def stamp(self) -> VectorStamp:
+        """Return what there is now."""
+        return self._stamp
+
+    def view(self, view: View) -> int:
+        """Return the number that stands for a view in `VectorEntry.views`."""
+        return _digest(view)
+
+    def behind(self, place: int, limit: int) -> list[VectorEntry]:
+        """Return the entries behind a place, in order of their places, at most `limit`."""
+        with self._lock:
+            found = (entry for entry in self._entries.values() if entry.place > place)
+            return list(islice(found, max(limit, 0)))
+
+    def places(self) -> Sequence[int]:
+        """Return the places of all entries, ascending."""
+        with self._lock:
+            return list(self._entries)
+
+    def picked(self, places: Sequence[int]) -> list[VectorEntry]:
+        """Return the entries at these places."""
+        with self._lock:
+            return [self._entries[place] for place in dict.fromkeys(places) if place in self._entries]
+
+    def holding(self, places: Sequence[int]) -> list[int]:
+        """Return those of these places whose memories hold, in the same order."""
+        return [each.place for each in self.picked(places) if each.holds]
+
+
+def _text_digest(memory: Memory) -> bytes:
+    return blake2b(memory.text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _digest(view: View) -> int:
+    data = repr(tuple(view.key)).encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(data, digest_size=8).digest(), "big") >> 1
 
 
 def _vector(number: int) -> tuple[float, ...]:

@@ -1,5 +1,5 @@
-"""MemoryStore in a file of stores: memories beside the sessions, or in a file of their own."""
+"""MemoryStore in SQLite: memories beside the sessions, in a file of their own, or in memory."""
 
-from squidbot.adapters.sqlite3.memory.store import SqliteMemoryStore
+from squidbot.adapters.sqlite3.memory.store import InMemoryMemoryStore, SqliteMemoryStore
 
-__all__ = ["SqliteMemoryStore"]
+__all__ = ["InMemoryMemoryStore", "SqliteMemoryStore"]

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.exact import Index, lookups
 from squidbot.core.memories import Passage
-from squidbot.core.memory.search import MIN_RELEVANCE, Index, ParsedQuery, PreparedPassage, features_of, lookups, score
+from squidbot.core.memory.search import MIN_RELEVANCE, ParsedQuery, PreparedPassage, features_of, score
 
 from .talk import NOW, at, passages
 
@@ -193,7 +194,7 @@ def test_any_text_is_searched_with_scores_from_0_to_1_in_order(
 
 def test_what_tells_least_is_not_looked_for_where_there_is_too_much_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rare word is found among all, and a common one by itself is, too."""
-    monkeypatch.setattr("squidbot.core.memory.search.MOST_POSTINGS", 4)
+    monkeypatch.setattr("benchmarks.exact.MOST_POSTINGS", 4)
     index = Index([Passage(str(each), "oats and barley", time=float(each)) for each in range(9)])
     index.add([Passage("rare", "oats for the barge", time=0.0)])
     assert [hit.key for hit in index.search("Which barge has oats?", 1)] == ["rare"]

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.exact import Index
 from squidbot.core.memories import Passage
 from squidbot.core.memory.search import (
     MIN_RELEVANCE,
     TURN_TERMS,
-    Index,
     Likeness,
     PreparedPassage,
     Similarity,

@@ -1,20 +1,23 @@
-"""What a Journal promises, as a check."""
+"""What a journal promises: the files of days, and the journal of an engine in front of them."""
 
 from __future__ import annotations
 
 import threading
 from typing import TYPE_CHECKING
 
+import pytest
+
+from squidbot.adapters.stdlib import Daybook
 from squidbot.core.errors import JournalFullError, NotFoundError
 from squidbot.core.journal import JournalEntry
-from squidbot.testing.values import ODD_TEXTS, closed_after, refuses
+from squidbot.testing.values import ODD_TEXTS, refuses
+from squidbot.wiring.journal import ReportingJournal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from pathlib import Path
 
+    from squidbot.core.events import Event
     from squidbot.core.journal import Journal
-
-__all__ = ["check_journal"]
 
 # The last second of 2026-11-22 in UTC, in seconds since 1970.
 LAST_SECOND = 1_795_391_999
@@ -24,22 +27,18 @@ MOST = 200
 SECRETS = ("sk-" + "a1B2" * 6, "AKIA" + "Q7" * 8, "hunter2-hunter2")
 
 
-def check_journal(factory: Callable[[], Journal]) -> None:
-    """Check the promises of `ports.Journal`; the factory's journals take 200 entries a day.
+class Deaf:
+    """An observer that hears nothing."""
 
-    Promised: an entry comes back equal in every field, whatever is in its texts; it lies under the day of its own
-    time in UTC; the newest come first, across days; the 201st of a day is refused, and leaves nothing; no secret is
-    kept; of what many append at once nothing is lost.
+    def notify(self, event: Event) -> None:
+        """Do nothing."""
 
-    Raises:
-        AssertionError: a promise is broken; the text says which.
-    """
-    for check in (
-        _checks_there_and_back, _checks_texts, _checks_midnight, _checks_latest, _checks_most_of_a_day,
-        _checks_secrets, _checks_refusals, _checks_many_at_once,
-    ):  # fmt: skip
-        with closed_after(factory()) as journal:
-            check(journal)
+
+@pytest.fixture(params=["files", "reporting"])
+def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Journal:
+    """Return a journal of each kind, which takes 200 entries a day."""
+    book = Daybook(tmp_path / "days")
+    return book if request.param == "files" else ReportingJournal(book, Deaf())
 
 
 def _entry(summary: str, time: int = LAST_SECOND, *tags: str, agent_id: str = "default") -> JournalEntry:
@@ -50,7 +49,8 @@ def _summaries(journal: Journal, day: str) -> list[str]:
     return [one.summary for one in journal.of_day(day).entries]
 
 
-def _checks_there_and_back(journal: Journal) -> None:
+def test_entry_comes_back_as_it_was(journal: Journal) -> None:
+    """It comes back equal in every field, under its number."""
     entry = JournalEntry(
         LAST_SECOND, "Chose SQLite.", "ann", "run 7", "s 1", ("SQLite",), ("made a table", "moved it"), ("when?",),
         ("a.py", "b/c.py"), ("one test failed",), ("store", "choice"), 12_345,
@@ -63,7 +63,8 @@ def _checks_there_and_back(journal: Journal) -> None:
     assert got == ((entry, plain), ()), f"an entry comes back equal in every field: got {got!a}"
 
 
-def _checks_texts(journal: Journal) -> None:
+def test_texts_are_kept_character_by_character(journal: Journal) -> None:
+    """Whatever is in its texts."""
     texts = [f"before{text}behind" for text in (*ODD_TEXTS, "\n---\n", "\n\n", '"}\n{"', "# x\n## y", "'''", "\t")]
     kept = [
         journal.append(
@@ -79,7 +80,8 @@ def _checks_texts(journal: Journal) -> None:
     assert got == (tuple(one.entry for one in kept), ()), f"all of them come back, none is cut: got {got!a}"
 
 
-def _checks_midnight(journal: Journal) -> None:
+def test_days_begin_at_midnight_in_utc(journal: Journal) -> None:
+    """By the day of its own time in UTC."""
     for summary, time in (("evening", LAST_SECOND), ("morning", LAST_SECOND + 1), ("late", LAST_SECOND - 1)):
         journal.append(_entry(summary, time))
     assert _summaries(journal, DAY) == ["evening", "late"], f"a day has its own entries: {_summaries(journal, DAY)}"
@@ -88,7 +90,8 @@ def _checks_midnight(journal: Journal) -> None:
     assert journal.of_day("2026-01-01") == ((), ()), "a day without entries has none"
 
 
-def _checks_latest(journal: Journal) -> None:
+def test_newest_entries_come_first(journal: Journal) -> None:
+    """Across days, by tag and agent."""
     assert journal.latest() == ((), ()), "a fresh journal has no newest entry"
     assert list(journal.days()) == [], "nor days"
     for number in range(6):
@@ -102,7 +105,8 @@ def _checks_latest(journal: Journal) -> None:
         assert got == due, f"latest({limit}, {tag!r}, {agent!r}) is newest first, across days: due {due}, got {got}"
 
 
-def _checks_most_of_a_day(journal: Journal) -> None:
+def test_day_has_as_many_entries_as_it_may(journal: Journal) -> None:
+    """The 201st is refused, and leaves nothing (V21)."""
     for number in range(MOST):
         told = journal.append(_entry(str(number)))
         assert told.number == number + 1, f"entries are numbered: due {number + 1}, got {told.number}"
@@ -116,7 +120,8 @@ def _checks_most_of_a_day(journal: Journal) -> None:
     assert journal.append(_entry("another day", LAST_SECOND + 1)).number == 1, "the next day has room of its own"
 
 
-def _checks_secrets(journal: Journal) -> None:
+def test_secrets_are_not_kept(journal: Journal) -> None:
+    """Whatever field they were in."""
     shape, key, word = SECRETS
     said = f"used {shape} and {key}, password: {word}"
     lists = ((said,), (said,), (said,), (said,), (said,), (said,))
@@ -127,7 +132,8 @@ def _checks_secrets(journal: Journal) -> None:
     assert "used" in journal.latest().entries[0].summary, "what stands around a secret stays"
 
 
-def _checks_refusals(journal: Journal) -> None:
+def test_what_is_no_entry_and_no_day_is_refused(journal: Journal) -> None:
+    """An empty entry, an endless id, and what is no day."""
     refuses("an entry that says nothing", journal.append, _entry(" \n"))
     refuses("an id without end", journal.append, _entry("x", agent_id="x" * 1_025))
     for day in ("", "today", "2026-02-30", "2026-1-1", "../2026-11-22", "2026-11-22\n"):
@@ -139,7 +145,8 @@ def _checks_refusals(journal: Journal) -> None:
     assert list(journal.days()) == [], "what is refused makes no day"
 
 
-def _checks_many_at_once(journal: Journal) -> None:
+def test_threads_that_append_at_once_lose_nothing(journal: Journal) -> None:
+    """Each thread has its own numbers, in its own order."""
     numbers: list[int] = []
 
     def write(name: str) -> None:
