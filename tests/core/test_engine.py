@@ -9,7 +9,7 @@ import pytest
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core import events
 from squidbot.core.engine import Inputs
-from squidbot.core.errors import BudgetError, BusyError, DamagedStoreError, InvalidRequestError, StoreError
+from squidbot.core.errors import BudgetError, BusyError, DamagedStoreError, StoreError
 from squidbot.core.last_request import LastRequest
 from squidbot.core.messages import Record, StoredMessage, Usage
 from squidbot.core.tokens.counters import REQUEST_TOKENS
@@ -125,12 +125,6 @@ def test_recording_nothing_writes_nothing() -> None:
     session.assemble([user("hello")])
     assert session.record() == ()
     assert store.head("s") == (0, 0)
-
-
-def test_nothing_to_answer_is_refused() -> None:
-    """R5, with what to do."""
-    with pytest.raises(InvalidRequestError, match=r"^nothing has been said; give the user's message"):
-        opened(InMemoryStore(), SMALL).assemble()
 
 
 def test_compaction_by_hand_finds_nothing_in_a_short_session() -> None:

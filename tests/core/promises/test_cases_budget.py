@@ -45,7 +45,8 @@ def test_budget_error_is_in_the_unit_that_binds() -> None:
         with pytest.raises(BudgetError) as raised:
             opened(InMemoryStore(), setup).assemble([user(text)], Inputs(system=system))
         assert (raised.value.unit, raised.value.budget) == ("words", 100)
-        assert raised.value.cost > 100
+        assert raised.value.cost == 200
+        assert raised.value.key.startswith("window.safety_fraction")
 
 
 def test_budget_error_names_pins_when_pins_take_the_room() -> None:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
-from squidbot.core.errors import DamagedStoreError
 from squidbot.core.messages import Record
 from squidbot.core.plan import Section
 from squidbot.core.transcript.pins import PIN, Pins
@@ -36,10 +33,3 @@ def test_texts_stand_in_the_order_in_which_they_were_first_set() -> None:
     made = pins({"name": "goal", "text": "a"}, {"name": "plan", "text": "b"}, {"name": "goal", "text": "c"})
     assert made.texts == (Section("pin goal", "c"), Section("pin plan", "b"))
     assert pins({"name": "goal", "text": "a"}, {"name": "goal", "text": ""}).texts == ()
-
-
-@pytest.mark.parametrize("body", ["no JSON", "{}", '{"seq": "x", "on": true}', '{"name": "goal"}', "[]", "1"])
-def test_record_that_is_no_pin_is_damage(body: str) -> None:
-    """Named by its number."""
-    with pytest.raises(DamagedStoreError, match=r"^pin 4 can't be read: "):
-        PIN.read(Record(PIN.name, 4, body))

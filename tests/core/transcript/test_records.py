@@ -12,6 +12,8 @@ from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.errors import BusyError, DamagedStoreError, StoreError
 from squidbot.core.messages import Record
+from squidbot.core.transcript.documents import Document, SessionDocuments
+from squidbot.core.transcript.goals import GoalBook
 from squidbot.core.transcript.records import (
     FIRST_SECONDS,
     LONGEST_SECONDS,
@@ -25,7 +27,10 @@ from squidbot.core.transcript.records import (
 )
 from squidbot.wiring.streams import wait
 
+from ..promises.driver import Meddled
+
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
 
@@ -158,6 +163,45 @@ def test_append_decides_anew_where_another_writer_came_between() -> None:
     assert append(store, "s", NOTED, decide, "nothing") is None
     assert decided == [(), (Noted("a"),)]
     assert NOTED.all(store, "s") == [Noted("a")]
+
+
+WRITERS: list[tuple[Callable[[InMemoryStore, str], object], Callable[[InMemoryStore], set[str]], str]] = [
+    (
+        lambda store, text: GoalBook(store, "s", 65_536, len).change("block", text),
+        lambda store: {one.text for one in GoalBook(store, "s", 65_536, len).goals().blockers},
+        "no goal was changed",
+    ),
+    (
+        lambda store, text: SessionDocuments(store, "s", 65_536, len).keep(Document(text, "x")),
+        lambda store: {one.name for one in SessionDocuments(store, "s", 65_536, len).all()},
+        "no document was changed",
+    ),
+]
+
+
+@pytest.mark.parametrize(("write", "held", "undone"), WRITERS, ids=["goals", "documents"])
+def test_goals_and_documents_make_way_for_other_writers_and_give_up(
+    write: Callable[[InMemoryStore, str], object], held: Callable[[InMemoryStore], set[str]], undone: str
+) -> None:
+    """What all have written is there; who is never let in gives up after a while, and a disk that fails is told."""
+
+    class Raced(Meddled):
+        def before(self, session_id: str, records: Sequence[Record]) -> None:
+            if self.others < 0:
+                raise StoreError(f"the disk is full: {session_id}, {len(records)}")
+            if self.others:
+                self.others -= 1
+                write(scratch := InMemoryStore(), f"other {self.others}")
+                (other,) = scratch.records(session_id, records[0].kind)
+                InMemoryStore.append(self, session_id, 0, (), [Record(other.kind, records[0].number, other.body)])
+
+    store = Raced(others=2)
+    write(store, "mine")
+    assert held(store) == {"mine", "other 0", "other 1"}
+    with pytest.raises(BusyError, match=f"; {undone}, try"):
+        write(Raced(others=10**9), "mine")
+    with pytest.raises(StoreError, match="the disk is full"):
+        write(Raced(others=-1), "mine")
 
 
 def test_those_who_append_at_once_all_come_in(tmp_path: Path) -> None:
