@@ -179,3 +179,10 @@ def test_slack_is_the_largest_excess_of_any_run() -> None:
     over = [real - bound for real, bound in steps]
     largest = max(max(accumulate(over[first:])) for first in range(len(over)))
     assert found.slacks[GRID.index(100)] == largest == 90
+
+
+@pytest.mark.parametrize("stored", [None, 3, [[1]], [[1], [2], [3]], [[-1], []], [["x"], []], [[0] * 18, []], [1, 2]])
+def test_excess_out_of_range_is_refused(stored: object) -> None:
+    """It would loosen the window."""
+    with pytest.raises(ValueError, match=r"excess|unpack"):
+        Excess.of(stored)
