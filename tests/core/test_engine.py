@@ -141,7 +141,6 @@ def test_compaction_by_hand_makes_the_next_request_smaller() -> None:
     """Its plan says by how much, and is in force (O-08)."""
     host = Host(InMemoryStore(), Setup(16_384), watch=False)
     host.run([*tame(10, 60), user("?")])
-    assert host.session is not None
     plan = host.session.compact()
     assert plan is not None
     assert plan.cause == "manual"

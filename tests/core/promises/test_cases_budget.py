@@ -53,7 +53,6 @@ def test_budget_error_names_pins_when_pins_take_the_room() -> None:
     """Pinned messages are summed up, and the whole is more than the budget."""
     host = Host(InMemoryStore(), SMALL)
     host.run(tame(10, 60))
-    assert host.session is not None
     for seq in range(40):
         host.session.pin(seq)
     host.run([user("more " * 1800)])

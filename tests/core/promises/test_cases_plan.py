@@ -56,7 +56,6 @@ def test_manual_compaction_is_the_only_event_of_its_change() -> None:
     """The request after `compact` needs no repair."""
     host = Host(InMemoryStore(), Setup(16_000))
     host.run(tame(20, 120))
-    assert host.session is not None
     assert host.session.compact() is not None
     host.pending[:] = [user("next")]
     assert host.call().request.event is None
@@ -67,11 +66,10 @@ def test_repair_has_its_event_after_a_restart() -> None:
     for restarts in (False, True):
         host = Host(InMemoryStore(), SMALL)
         host.run([user("look"), assistant("", ("a", "f", "{}"), ("b", "f", "{}")), result("a", "data")])
-        assert host.session is not None
         before = host.calls[-1].request
         host.session.record(*before.incoming)
         if restarts:
-            host.session = None
+            host.restart()
         host.pending[:] = [result("b", "data")]
         after = host.call().request
         assert breaks_at(before, after) is not None

@@ -59,7 +59,6 @@ def test_announcement_is_sent_again_when_the_call_is_tried_again() -> None:
     """Nothing counts as told before its request is recorded."""
     host = Host(InMemoryStore(), SMALL)
     host.run(tame(2, 4))
-    assert host.session is not None
     host.session.pin_text("goal", "win")
     host.pending[:] = [user("next")]
     first, second = host.call().request, host.call().request
@@ -108,7 +107,6 @@ def test_assistant_behind_a_pinned_one_has_its_notice_after_a_reload() -> None:
     for pinned in range(1, 16):
         host = Host(InMemoryStore(), SMALL, watch=False)
         host.run([user("start"), *(assistant(f"step {n} " + FILLER) for n in range(4))])
-        assert host.session is not None
         host.session.pin(pinned)
         for number in range(4, 20):
             host.reply(assistant(f"step {number} " + FILLER))

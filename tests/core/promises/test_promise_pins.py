@@ -60,8 +60,6 @@ def test_pinned_message_is_sent_from_the_next_event_on(
                 assert parts[seq].payload is None or parts[seq].text == rows[seq].sent_text
             seen = set(sent)
         for seq in pins.get(host.replies, ()):
-            if host.session is None:
-                host.session = opened(host.store, setup, "s", host.observer)
             host.session.pin(seq)
             pinned.add(seq)
 
@@ -95,7 +93,6 @@ def test_pinned_text_stands_in_the_head_from_the_next_event_on(
             assert all(text in part for text, part in zip(frozen, head, strict=True))
         if host.replies in texts:
             name, text = texts[host.replies]
-            assert host.session is not None
             host.session.pin_text(name, text)
             now[name] = text
 
@@ -104,7 +101,6 @@ def test_text_that_is_pinned_again_replaces_the_one_of_its_name() -> None:
     """The newest text wins in its first place; an empty one takes it away."""
     host = Host(InMemoryStore(), Setup(4096), watch=False)
     host.run(tame(2, 4))
-    assert host.session is not None
     for name, text in (("goal", "first"), ("plan", "steps"), ("goal", "second")):
         host.session.pin_text(name, text)
     host.run(tame(8, 150, start=2))
@@ -118,7 +114,6 @@ def test_pin_of_a_result_keeps_its_call_and_the_other_results() -> None:
     """An step is kept whole."""
     host = Host(InMemoryStore(), Setup(4096), watch=False)
     host.run(tame(1, 20))
-    assert host.session is not None
     host.session.pin(2)
     host.run(tame(12, 150, start=1))
     last = requests(host.calls)[-1]

@@ -96,7 +96,6 @@ def test_new_process_loads_what_the_old_one_held(turns: int) -> None:
     """With and without a plan."""
     host = Host(InMemoryStore(), SMALL, watch=False)
     host.run([message("system", "Be brief."), *tame(turns, 120), user("?")])
-    assert host.session is not None
     host.session.record(*host.calls[-1].request.incoming)
     made, request = loaded(host.store), opened(host.store, SMALL).assemble()
     assert made.parts((), RENDERER) == host.calls[-1].request.parts == request.parts
