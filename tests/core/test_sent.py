@@ -72,9 +72,8 @@ def test_request_whose_messages_the_host_recorded_itself_is_made_again() -> None
     assert session.request(0).payloads == made.payloads
 
 
-def test_two_processes_that_ask_at_once_both_record_their_requests() -> None:
+def test_two_processes_that_ask_at_once_both_record_their_requests(store: InMemoryStore) -> None:
     """The second one's question stands behind the first one's answer: its request can't be made again, and says so."""
-    store = InMemoryStore()
     one, two = (opened(store, SMALL) for _ in range(2))
     made = one.assemble([user("from one")])
     other = two.assemble([user("from two")])

@@ -95,9 +95,8 @@ def test_first_message_is_sent_when_the_scope_is_none() -> None:
     assert made.event is None
 
 
-def test_larger_and_smaller_lease_show_one_transcript_each_in_its_way() -> None:
+def test_larger_and_smaller_lease_show_one_transcript_each_in_its_way(store: InMemoryStore) -> None:
     """B-10, V23: 128K all raw, 8K swapped, the transcript unchanged."""
-    store = InMemoryStore()
     opened(store, Setup(131_072)).record(*tame(60, 60))
     rows = held(store).messages
     large = opened(store, Setup(131_072)).assemble([user("?")])

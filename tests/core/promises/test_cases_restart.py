@@ -262,9 +262,8 @@ def test_announcement_is_sent_again_when_the_call_is_tried_again() -> None:
     assert second.event is None
 
 
-def test_nothing_is_written_when_there_is_nothing_to_answer() -> None:
+def test_nothing_is_written_when_there_is_nothing_to_answer(store: InMemoryStore) -> None:
     """No plan stays behind an error."""
-    store = InMemoryStore()
     with pytest.raises(InvalidRequestError, match=r"^nothing has been said; give the user's message"):
         opened(store, SMALL).assemble([], Inputs(sections=(Section("memory", "x"),)))
     assert store.head("s") == (0, 0)

@@ -196,9 +196,8 @@ def test_same_snapshots_are_made_by_one_process_and_by_many() -> None:
     assert made[0]
 
 
-def test_no_snapshot_is_made_unasked_where_that_is_switched_off() -> None:
+def test_no_snapshot_is_made_unasked_where_that_is_switched_off(store: InMemoryStore) -> None:
     """`auto_fraction` 0."""
-    store = InMemoryStore()
     engine = ContextEngine(store, store, {CODEC.tag: CODEC}, None, Retention(auto_fraction=0.0))
     session = engine.session("s", SETUP.window, SETUP.meter, SETUP.settings)
     for number in range(40):

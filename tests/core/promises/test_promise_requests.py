@@ -629,9 +629,8 @@ def test_session_gives_the_same_bytes_whoever_else_is_in_its_store(
         assert list(map(outcome, host.calls)) == list(map(outcome, alone.calls))
 
 
-def test_words_of_one_session_are_in_no_request_of_another() -> None:
+def test_words_of_one_session_are_in_no_request_of_another(store: InMemoryStore) -> None:
     """Names, numbers and paths that notes like, with equal ids and equal seqs in both."""
-    store = InMemoryStore()
     hosts = [Host(store, Setup(4096), session_id=name, watch=False) for name in ("alpha", "beta")]
     for number in range(20):
         for host in hosts:
@@ -649,9 +648,8 @@ def test_words_of_one_session_are_in_no_request_of_another() -> None:
         assert any(call.assembly.standing.blocks for call in host.calls if call.assembly)
 
 
-def test_summaries_of_a_session_are_found_under_its_own_id_only() -> None:
+def test_summaries_of_a_session_are_found_under_its_own_id_only(store: InMemoryStore) -> None:
     """Two sessions that said the same have the same summary ids, each its own (B-12)."""
-    store = InMemoryStore()
     host = Host(store, Setup(4096), session_id="a", watch=False)
     host.run(tame(20, 60))
     ids = [one.summary_id for one in store.for_range("a", 0, 10_000)]

@@ -58,9 +58,8 @@ def sent(session: CoreSession) -> str:
     return "\n".join(part.text or "" for part in session.preview().parts)
 
 
-def test_goal_stands_in_the_head_from_the_next_event_and_leaves_at_the_next_one() -> None:
+def test_goal_stands_in_the_head_from_the_next_event_and_leaves_at_the_next_one(store: InMemoryStore) -> None:
     """Never shortened while it is active; nothing that is sent changes before (O-07)."""
-    store = InMemoryStore()
     session = talked(store)
     book(store).change("set", "Ship the parser")
     book(store).change("lock", "No threads")
@@ -76,9 +75,8 @@ def test_goal_stands_in_the_head_from_the_next_event_and_leaves_at_the_next_one(
     assert "- decision (locked): No threads" in sent(session)
 
 
-def test_goals_stand_beside_pins_whatever_is_pinned_and_restored() -> None:
+def test_goals_stand_beside_pins_whatever_is_pinned_and_restored(store: InMemoryStore) -> None:
     """Pins go back to a snapshot's; goals are what was set last."""
-    store = InMemoryStore()
     session = talked(store)
     session.compact()
     session.snapshot("before")
@@ -91,9 +89,8 @@ def test_goals_stand_beside_pins_whatever_is_pinned_and_restored() -> None:
     assert book(store).goals().active is not None
 
 
-def test_goal_of_a_marked_line_leaves_the_notes_where_a_call_closes_it() -> None:
+def test_goal_of_a_marked_line_leaves_the_notes_where_a_call_closes_it(store: InMemoryStore) -> None:
     """As with a checkpoint, at the event that puts both into one note; set again by call it is active (O-18)."""
-    store = InMemoryStore()
     session = opened(store, SETUP)
     session.record(user("[GOAL] Ship the parser\n[DECISION] No threads"), assistant("Fine."))
     talked(store)
@@ -165,9 +162,8 @@ def test_restart_gives_the_same_request_where_a_marked_line_closes_the_goal(agai
     assert "Goal: Ship the parser" not in sent(seen)
 
 
-def test_goals_that_do_not_fit_are_refused_with_the_share_and_the_key() -> None:
+def test_goals_that_do_not_fit_are_refused_with_the_share_and_the_key(store: InMemoryStore) -> None:
     """5 % of the window in the smallest tier (O-05); nothing is written, and closing is never refused."""
-    store = InMemoryStore()
     assert goals_most_tokens(4096) == 204
     book(store).change("set", "Ship it")
     for number in range(5):
@@ -178,9 +174,8 @@ def test_goals_that_do_not_fit_are_refused_with_the_share_and_the_key() -> None:
     assert book(store, 1024).change("close").active is None
 
 
-def test_milestone_and_close_need_a_goal() -> None:
+def test_milestone_and_close_need_a_goal(store: InMemoryStore) -> None:
     """The text says what to do, or which goal is active."""
-    store = InMemoryStore()
     with pytest.raises(NotFoundError, match="no active goal for a milestone; set one first"):
         book(store).change("milestone", "Parser")
     with pytest.raises(NotFoundError, match="no goal is active"):
@@ -191,9 +186,8 @@ def test_milestone_and_close_need_a_goal() -> None:
     assert store.head("s") == (0, 1)
 
 
-def test_same_change_is_written_once_on_one_line() -> None:
+def test_same_change_is_written_once_on_one_line(store: InMemoryStore) -> None:
     """White space and control characters are made single spaces; nothing else is no text."""
-    store = InMemoryStore()
     with pytest.raises(ValueError, match="set needs a text"):
         book(store).change("set", "  ")
     book(store).change("set", "Ship\n\x1b it")
@@ -201,9 +195,8 @@ def test_same_change_is_written_once_on_one_line() -> None:
     assert store.head("s") == (0, 1)
 
 
-def test_no_pinned_text_takes_the_place_of_goals() -> None:
+def test_no_pinned_text_takes_the_place_of_goals(store: InMemoryStore) -> None:
     """A text that is pinned under the name "goals" stands beside them."""
-    store = InMemoryStore()
     session = talked(store)
     book(store).change("set", "Ship the parser")
     session.pin_text("goals", "Be kind.")
@@ -212,9 +205,8 @@ def test_no_pinned_text_takes_the_place_of_goals() -> None:
     assert "Be kind." in sent(session)
 
 
-def test_architecture_and_locks_stand_in_the_head_and_leave_it_again() -> None:
+def test_architecture_and_locks_stand_in_the_head_and_leave_it_again(store: InMemoryStore) -> None:
     """Each in its section, from the next event on (O-07)."""
-    store = InMemoryStore()
     session = talked(store)
     book(store).change("architecture", "One store, two ports")
     book(store).change("lock", "No threads")
@@ -232,9 +224,8 @@ def test_architecture_and_locks_stand_in_the_head_and_leave_it_again() -> None:
     assert "two ports" not in sent(session)
 
 
-def test_only_a_lock_that_is_there_can_be_taken_away() -> None:
+def test_only_a_lock_that_is_there_can_be_taken_away(store: InMemoryStore) -> None:
     """The text names those there are; nothing is written."""
-    store = InMemoryStore()
     book(store).change("lock", "No threads")
     with pytest.raises(NotFoundError, match="no decision of that name is locked; locked: No threads"):
         book(store).change("unlock", "Threads")

@@ -122,9 +122,8 @@ def test_a_store_that_fails_is_not_tried_again() -> None:
     assert not clock.asked
 
 
-def test_giving_up_says_how_long_and_what() -> None:
+def test_giving_up_says_how_long_and_what(store: InMemoryStore) -> None:
     """And is an error of its own."""
-    store = InMemoryStore()
 
     def act(head: tuple[int, int]) -> None:
         store.append("s", 0, (), [Record("pin", head[1], "{}")])
@@ -178,9 +177,8 @@ def test_field_of_another_type_is_damage(body: str) -> None:
         NOTED.read(Record("noted", 3, body))
 
 
-def test_append_decides_anew_where_another_writer_came_between() -> None:
+def test_append_decides_anew_where_another_writer_came_between(store: InMemoryStore) -> None:
     """Also between what it reads and what it writes: each name is noted once."""
-    store = InMemoryStore()
     decided: list[tuple[Noted, ...]] = []
 
     def decide() -> Noted | None:
@@ -325,9 +323,8 @@ def test_a_key_is_stored_without_its_words() -> None:
         assert engine.wired.store.head("s")[0] == 1
 
 
-def test_a_damaged_record_of_a_key_is_named() -> None:
+def test_a_damaged_record_of_a_key_is_named(store: InMemoryStore) -> None:
     """Nothing is recorded twice instead."""
-    store = InMemoryStore()
     store.append("s", 0, [], [Record(KEY.name, 0, "[1]")])
     with pytest.raises(DamagedStoreError, match="key 0 can't be read"):
         Keys(store, "s").find("a")
@@ -343,9 +340,8 @@ def goes_on(store: InMemoryStore, parent_id: str, child_id: str) -> None:
         append(store, session_id, LINEAGE, lambda one=one: one, "nothing")  # type: ignore[misc]
 
 
-def test_sessions_are_found_from_each_other() -> None:
+def test_sessions_are_found_from_each_other(store: InMemoryStore) -> None:
     """All that came before, the nearest first; all that came of one."""
-    store = InMemoryStore()
     goes_on(store, "a", "b")
     goes_on(store, "b", "c")
     goes_on(store, "a", "d")
@@ -357,9 +353,8 @@ def test_sessions_are_found_from_each_other() -> None:
     assert (found.other, found.way, found.messages, found.at) == ("b", "continued", 7, 1.0)
 
 
-def test_circle_of_sessions_ends() -> None:
+def test_circle_of_sessions_ends(store: InMemoryStore) -> None:
     """Nobody makes one; a store may have been written to by hand."""
-    store = InMemoryStore()
     goes_on(store, "a", "b")
     goes_on(store, "b", "a")
     assert list(ancestors(store, "a")) == ["b"]
@@ -375,9 +370,8 @@ def test_id_is_told_on_one_line() -> None:
 # -- how far the entries of a journal tell of a session ---------------------------------------------------------------
 
 
-def test_session_knows_how_far_it_was_told() -> None:
+def test_session_knows_how_far_it_was_told(store: InMemoryStore) -> None:
     """Durably, in its order."""
-    store = InMemoryStore()
     assert JOURNALED.state(store, "s") == JournalProgress()
     note_journaled(store, "s", 4, 10.0)
     note_journaled(store, "s", 9, 20.0)
@@ -432,9 +426,8 @@ def test_command_that_adds_to_a_session_leaves_it_to_whom_it_was() -> None:
         '{"first_seq": 0, "boat": "red"}',
     ],
 )
-def test_damaged_record_is_named(body: str) -> None:
+def test_damaged_record_is_named(body: str, store: InMemoryStore) -> None:
     """Nothing is learned for somebody else."""
-    store = InMemoryStore()
     store.append("s", 0, [], [Record(SCOPE.name, 0, body)])
     with pytest.raises(DamagedStoreError, match="scope 0 can't be read"):
         SCOPE.state(store, "s")
@@ -540,9 +533,8 @@ def test_any_other_name_will_do(name: str) -> None:
 # -- the windows of a session as records ------------------------------------------------------------------------------
 
 
-def test_first_write_under_a_lease_records_it() -> None:
+def test_first_write_under_a_lease_records_it(store: InMemoryStore) -> None:
     """Once for each change of window, with a message, a pin or an event; other calls write none."""
-    store = InMemoryStore()
     heard = Heard()
     small, large = Setup(4096), Setup(8192)
     session = opened(store, small, observer=heard)
@@ -561,9 +553,8 @@ def test_first_write_under_a_lease_records_it() -> None:
     assert heard.names() == ["lease-opened"]
 
 
-def test_any_process_goes_on_under_the_lease_there_was() -> None:
+def test_any_process_goes_on_under_the_lease_there_was(store: InMemoryStore) -> None:
     """The engine tells it; none for a session that nobody wrote to."""
-    store = InMemoryStore()
     engine = ContextEngine(store, store, {CODEC.tag: CODEC})
     assert engine.window("s") is None
     opened(store, Setup(4096)).record(user("one"))
@@ -571,9 +562,8 @@ def test_any_process_goes_on_under_the_lease_there_was() -> None:
     assert engine.window("t") is None
 
 
-def test_window_is_stored_once_for_each_change() -> None:
+def test_window_is_stored_once_for_each_change(store: InMemoryStore) -> None:
     """The window of a session that was opened before is not written again."""
-    store = InMemoryStore()
     for window_tokens in (4096, 8192):
         opened(store, Setup(window_tokens)).record(user("x"))
     assert WINDOW.all(store, "s") == [Setup(4096).window, Setup(8192).window]

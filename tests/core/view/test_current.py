@@ -113,9 +113,8 @@ def test_plan_of_another_lease_is_not_in_force() -> None:
     assert loaded(host.store).blocks
 
 
-def test_messages_too_old_to_be_read_are_absent_with_a_pointer() -> None:
+def test_messages_too_old_to_be_read_are_absent_with_a_pointer(store: InMemoryStore) -> None:
     """Four windows back; the question in flight and the pinned step are read all the same (B-45)."""
-    store = InMemoryStore()
     session = opened(store, Setup(131_072))
     session.record(user("THE TASK"), *(assistant("step " * 200) for _ in range(150)))
     session.pin(3)
@@ -127,9 +126,8 @@ def test_messages_too_old_to_be_read_are_absent_with_a_pointer() -> None:
     assert 4 * 2048 <= made.tail.cost.bound < 5 * 2048
 
 
-def test_steps_are_found_around_any_of_their_messages() -> None:
+def test_steps_are_found_around_any_of_their_messages(store: InMemoryStore) -> None:
     """Each message once, in order; unknown ones are left out."""
-    store = InMemoryStore()
     opened(store, SMALL).record(*tame(3, 8))
     shelf = SessionContext("s", store, store, RENDERER)
     assert [one.seq for one in shelf.steps_with([6, 1, 2, 999])] == [1, 2, 5, 6]
