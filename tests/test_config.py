@@ -96,7 +96,7 @@ OTHER_KEYS = {
     "debug.turn_log",
     # Tested in test_continuing.py.
     "session.max_messages",
-    # Tested in commands/test_show.py.
+    # Tested in commands/test_session_views.py.
     "ui.show_context_messages",
     # Tested in test_tool_context.py.
     "context.folder",

@@ -193,14 +193,3 @@ def test_debug_writes_each_turn_to_a_file(run: Callable[..., subprocess.Complete
     run("-p", "hello", "--debug")
     assert "hello" in (folder / "mine.txt").read_text(encoding="utf-8")
     assert (folder / "debug_turn.txt").read_text(encoding="utf-8") == text
-
-
-def test_debug_says_what_is_wrong_where_its_file_is_a_folder(
-    run: Callable[..., subprocess.CompletedProcess[str]], folder: Path
-) -> None:
-    """Before anything is said (B-50)."""
-    (folder / "debug_turn.txt").mkdir()
-    ran = run("-p", "hello", "--debug")
-    assert ran.returncode == 2
-    assert "must be a file, not the folder debug_turn.txt" in ran.stderr
-    assert ran.stdout == ""

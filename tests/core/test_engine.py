@@ -9,7 +9,7 @@ import pytest
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core import events
 from squidbot.core.engine import Inputs
-from squidbot.core.errors import BudgetError, BusyError, DamagedStoreError, InvalidRequestError, StoreError
+from squidbot.core.errors import BudgetError, BusyError, DamagedStoreError, StoreError
 from squidbot.core.last_request import LastRequest
 from squidbot.core.messages import Record, StoredMessage, Usage
 from squidbot.core.tokens.counters import REQUEST_TOKENS
@@ -51,9 +51,8 @@ def _at(row: StoredMessage, seq: int) -> StoredMessage:
     return StoredMessage(**{**fields, "seq": seq, "turn": seq})
 
 
-def test_session_reads_and_writes_nothing_when_it_is_opened() -> None:
+def test_session_reads_and_writes_nothing_when_it_is_opened(store: InMemoryStore) -> None:
     """An id is just a name until something is said."""
-    store = InMemoryStore()
     session = opened(store, SMALL, "somebody")
     assert session.session_id == "somebody"
     assert store.head("somebody") == (0, 0)
@@ -118,24 +117,16 @@ def test_failing_store_is_told_and_the_session_goes_on() -> None:
     assert session.record(user("?"))[0].seq == 120
 
 
-def test_recording_nothing_writes_nothing() -> None:
+def test_recording_nothing_writes_nothing(store: InMemoryStore) -> None:
     """Not even the request that was assembled."""
-    store = InMemoryStore()
     session = opened(store, SMALL)
     session.assemble([user("hello")])
     assert session.record() == ()
     assert store.head("s") == (0, 0)
 
 
-def test_nothing_to_answer_is_refused() -> None:
-    """R5, with what to do."""
-    with pytest.raises(InvalidRequestError, match=r"^nothing has been said; give the user's message"):
-        opened(InMemoryStore(), SMALL).assemble()
-
-
-def test_compaction_by_hand_finds_nothing_in_a_short_session() -> None:
+def test_compaction_by_hand_finds_nothing_in_a_short_session(store: InMemoryStore) -> None:
     """None, and nothing is written."""
-    store = InMemoryStore()
     session = opened(store, SMALL)
     assert session.compact() is None
     session.record(user("hello"))
@@ -147,7 +138,6 @@ def test_compaction_by_hand_makes_the_next_request_smaller() -> None:
     """Its plan says by how much, and is in force (O-08)."""
     host = Host(InMemoryStore(), Setup(16_384), watch=False)
     host.run([*tame(10, 60), user("?")])
-    assert host.session is not None
     plan = host.session.compact()
     assert plan is not None
     assert plan.cause == "manual"
@@ -239,9 +229,8 @@ def test_message_of_no_known_time_takes_the_time_of_its_recording() -> None:
 
 
 @pytest.mark.parametrize("kind", ["plan", "request", "pin"])
-def test_damaged_record_is_told_and_not_sent(kind: str) -> None:
+def test_damaged_record_is_told_and_not_sent(kind: str, store: InMemoryStore) -> None:
     """A typed error, whatever record it is."""
-    store = InMemoryStore()
     opened(store, SMALL).record(user("hello"))
     store.append("s", 1, [], [Record(kind, 0, "{")])
     with pytest.raises(DamagedStoreError):
@@ -328,9 +317,8 @@ def test_what_leaves_room_is_obeyed() -> None:
     assert events.USAGE_DROPPED not in heard.names()
 
 
-def test_answer_that_is_reported_as_endless_teaches_of_a_window_at_most() -> None:
+def test_answer_that_is_reported_as_endless_teaches_of_a_window_at_most(store: InMemoryStore) -> None:
     """No answer that comes back is larger than the window that it comes back in."""
-    store = InMemoryStore()
     session = opened(store, SMALL)
     made = session.assemble([user("question")])
     session.record(*made.incoming, assistant("ok"), usage=Usage(made.cost.bound, 10**12))

@@ -58,13 +58,6 @@ def test_record_names_only_what_is_not_as_usual() -> None:
     assert sorted(json.loads(record.body)) == ["cost", "limit", "parts", "seal"]
 
 
-@pytest.mark.parametrize("body", ["", "{}", "[]", '{"cost": 1}'])
-def test_record_that_is_no_request_is_damage(body: str) -> None:
-    """Named by its number."""
-    with pytest.raises(DamagedStoreError, match=r"^request 4 can't be read: "):
-        LastRequest.of(Record("request", 4, body))
-
-
 @pytest.mark.parametrize("place", [2, 6, 8, 9, 11, 13])
 @pytest.mark.parametrize("value", [None, -3, [-1], [[1]], "x"])
 def test_bills_out_of_range_are_damage(place: int, value: object) -> None:

@@ -12,8 +12,7 @@ from squidbot.core.plan import Section
 from squidbot.core.tokens.counters import REQUEST_TOKENS
 from squidbot.core.transcript.pins import Pins
 
-from .promises.driver import CLASSES, Setup, changed, opened, user
-from .promises.histories import WORDS
+from .promises.driver import CLASSES, Setup, opened, user
 
 
 def test_nothing_given_costs_what_primes_the_answer() -> None:
@@ -71,11 +70,3 @@ def test_request_that_can_not_fit_names_what_takes_the_room(given: Inputs, culpr
     assert raised.value.cost > raised.value.budget
     assert raised.value.unit == "tokens"
     assert raised.value.key.startswith("window.default")
-
-
-def test_policy_of_words_is_named_in_words() -> None:
-    """There the window has room and the policy has none."""
-    setup = changed(Setup(32_768, meter=WORDS), policy_limit=50)
-    with pytest.raises(BudgetError) as raised:
-        opened(InMemoryStore(), setup).assemble([user("word " * 51)])
-    assert (raised.value.cost, raised.value.budget, raised.value.unit) == (51, 50, "words")

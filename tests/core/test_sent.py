@@ -47,7 +47,6 @@ def test_newest_request_is_made_again_where_no_number_is_given() -> None:
 def test_number_that_was_never_recorded_is_not_found() -> None:
     """Below 0, behind the newest, in an unknown session."""
     session = run().session
-    assert session is not None
     for number in (-1, 41, 10**9):
         with pytest.raises(NotFoundError, match=rf"^no request {number} of 's' is recorded$"):
             session.request(number)
@@ -73,9 +72,8 @@ def test_request_whose_messages_the_host_recorded_itself_is_made_again() -> None
     assert session.request(0).payloads == made.payloads
 
 
-def test_two_processes_that_ask_at_once_both_record_their_requests() -> None:
+def test_two_processes_that_ask_at_once_both_record_their_requests(store: InMemoryStore) -> None:
     """The second one's question stands behind the first one's answer: its request can't be made again, and says so."""
-    store = InMemoryStore()
     one, two = (opened(store, SMALL) for _ in range(2))
     made = one.assemble([user("from one")])
     other = two.assemble([user("from two")])
@@ -197,7 +195,6 @@ def test_preview_between_a_request_and_its_reply_changes_neither() -> None:
     host = run(Setup(8192))
     host.pending.append(user("and now?"))
     made = host.call().request
-    assert host.session is not None
     host.session.preview()
     host.session.record(*made.incoming, assistant("this"))
     assert host.session.request().payloads == made.payloads
@@ -225,7 +222,7 @@ def test_compaction_by_hand_counts_what_the_host_sends_beside_it() -> None:
     assert plan is not None
     assert plan.created_at == 8.0
     assert plan.tokens_before > full.tools_cost(host.setup.meter).bound + 300
-    host.session = None
+    host.restart()
     host.pending.append(user("and now?"))
     made = host.call().request
     assert made.event is None

@@ -67,9 +67,8 @@ def sent(session: CoreSession) -> str:
     return "\n".join(f"{part.text or ''}\n{part.notice or ''}" for part in session.preview().parts)
 
 
-def test_goal_goes_with_the_message_that_set_it() -> None:
+def test_goal_goes_with_the_message_that_set_it(store: InMemoryStore) -> None:
     """Out of records, old plans and the next request, in this process and in a new one; others stay (O-07)."""
-    store = InMemoryStore()
     session = talked(store)
     book(store).change("lock", "No threads")
     session.pin_text("style", "Be kind.")
@@ -85,9 +84,8 @@ def test_goal_goes_with_the_message_that_set_it() -> None:
     assert sent(opened(store, SETUP)) == sent(session)
 
 
-def test_request_that_told_it_is_not_made_again() -> None:
+def test_request_that_told_it_is_not_made_again(store: InMemoryStore) -> None:
     """It would be another one than was sent."""
-    store = InMemoryStore()
     session = talked(store)
     session.compact()
     made = session.assemble([user("Go on.")])
@@ -100,9 +98,8 @@ def test_request_that_told_it_is_not_made_again() -> None:
         opened(store, SETUP).request()
 
 
-def test_line_that_a_call_wrote_goes_with_the_line_that_it_ended() -> None:
+def test_line_that_a_call_wrote_goes_with_the_line_that_it_ended(store: InMemoryStore) -> None:
     """A marked goal that a call closed left its name in another record."""
-    store = InMemoryStore()
     session = opened(store, SETUP)
     session.record(user("[GOAL] Find the walrus"), assistant("Hi"))
     book(store).change("close")
@@ -134,9 +131,8 @@ def test_writer_that_is_never_let_in_gives_up() -> None:
 
 
 @pytest.mark.parametrize("arguments", ["{", "[]", '{"text": 3}', '{"action": "show"}'])
-def test_call_that_names_nothing_takes_nothing_out(arguments: str) -> None:
+def test_call_that_names_nothing_takes_nothing_out(arguments: str, store: InMemoryStore) -> None:
     """Whatever a model has written as its arguments."""
-    store = InMemoryStore()
     session = opened(store, SETUP)
     function = {"name": "goal", "arguments": arguments}
     calls = [{"id": "c", "type": "function", "function": function}]
@@ -146,9 +142,8 @@ def test_call_that_names_nothing_takes_nothing_out(arguments: str) -> None:
     assert book(store).goals().active is not None
 
 
-def test_nothing_is_taken_out_where_a_message_is_not_there() -> None:
+def test_nothing_is_taken_out_where_a_message_is_not_there(store: InMemoryStore) -> None:
     """As with messages."""
-    store = InMemoryStore()
     session = talked(store)
     with pytest.raises(NotFoundError, match="m900"):
         session.forget(1, 900)
@@ -176,9 +171,8 @@ def test_what_is_taken_out_is_nowhere_and_all_else_stays(every: list[tuple[str, 
     assert all(one in everything(store) for one in named)
 
 
-def test_what_was_announced_goes_too() -> None:
+def test_what_was_announced_goes_too(store: InMemoryStore) -> None:
     """Behind a message that is still sent, of goals and of documents; what was announced beside it stays."""
-    store = InMemoryStore()
     session = talked(store)
     book(store).change("lock", "No threads")
     book(store).change("lock", "Mind the walrus")
@@ -201,9 +195,8 @@ def test_what_was_announced_goes_too() -> None:
     assert "walrus" not in sent(session)
 
 
-def test_document_in_the_head_goes_with_all_its_texts() -> None:
+def test_document_in_the_head_goes_with_all_its_texts(store: InMemoryStore) -> None:
     """Out of old plans as well; others stay."""
-    store = InMemoryStore()
     session = talked(store)
     documents = SessionDocuments(store, "s", 4096, lambda text: len(text.split()))
     documents.keep(Document("a.md", "The walrus."))

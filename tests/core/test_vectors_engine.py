@@ -21,7 +21,6 @@ def test_dialogue_of_60k_in_100k_is_sent_whole() -> None:
     """V11: nothing trimmed."""
     host = Host(InMemoryStore(), Setup(100_000), watch=False)
     for number in range(60):
-        host.session = host.session or opened(host.store, host.setup)
         host.session.record(user(f"{number} " + "word " * 490), assistant("because " * 490))
     host.run([user("and?")])
     made = host.calls[-1].request
@@ -96,9 +95,8 @@ def test_first_message_is_sent_when_the_scope_is_none() -> None:
     assert made.event is None
 
 
-def test_larger_and_smaller_lease_show_one_transcript_each_in_its_way() -> None:
+def test_larger_and_smaller_lease_show_one_transcript_each_in_its_way(store: InMemoryStore) -> None:
     """B-10, V23: 128K all raw, 8K swapped, the transcript unchanged."""
-    store = InMemoryStore()
     opened(store, Setup(131_072)).record(*tame(60, 60))
     rows = held(store).messages
     large = opened(store, Setup(131_072)).assemble([user("?")])
@@ -155,7 +153,7 @@ def test_undo_of_an_event_gives_the_former_bytes_and_what_came_since() -> None:
     event = next(place for place, call in enumerate(host.calls) if call.request.event)
     former, undone = host.calls[event - 1].request, host.store.head("s")[0]
     opened(host.store, host.setup).undo()
-    host.session = None
+    host.restart()
     host.run([user("and now?")])
     made = host.calls[-1].request
     assert breaks_at(former, made) is None
@@ -170,7 +168,6 @@ def test_changed_volatile_text_moves_only_the_tail_of_the_newest_turn(changed_te
     for notice in ("it is 12:00", changed_text):
         host = Host(InMemoryStore(), Setup(8192), watch=False)
         host.run(tame(3, 20))
-        assert host.session is not None
         sent.append(host.session.assemble([user("and now?")], Inputs(notice=notice)))
     first, second = sent
     assert breaks_at(first, second) == len(first.parts) - 1 == len(second.parts) - 1

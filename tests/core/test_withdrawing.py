@@ -115,9 +115,8 @@ def test_next_request_is_an_event_and_only_that_one() -> None:
     assert opened(store, SETUP).assemble([user("So?")], given).event is None
 
 
-def test_nothing_is_written_where_nothing_was_told() -> None:
+def test_nothing_is_written_where_nothing_was_told(store: InMemoryStore) -> None:
     """Neither to a session that was told nothing, nor to one that was told something else."""
-    store = InMemoryStore()
     opened(store, SETUP).record(user("Hello."))
     assert engine_over(store).remove_facts("s", CLASSES, BOAT) is None
     talked(other := InMemoryStore(), Tells())
@@ -148,9 +147,8 @@ def test_another_writer_comes_first_and_it_is_tried_again() -> None:
         engine_over(broken).remove_facts("s", CLASSES, BOAT)
 
 
-def test_damaged_records_are_said_to_be() -> None:
+def test_damaged_records_are_said_to_be(store: InMemoryStore) -> None:
     """And nothing is taken out by guess."""
-    store = InMemoryStore()
     store.append("s", 0, [], [Record("told", 0, "no JSON")])
     with pytest.raises(DamagedStoreError, match="record of what was told 0 can't be read"):
         engine_over(store).remove_facts("s", CLASSES, BOAT)

@@ -68,7 +68,6 @@ def test_oldest_pictures_give_way_alone_when_that_is_enough() -> None:
     """Five are left, one by one: of a message with three the first goes; what was said stays word for word (P-10)."""
     host = run([3, 3, 3, 3, 0])
     session = host.session
-    assert session is not None
     before = requests(host.calls)[-1]
     assert shown(before) == ["picture"] * 12
     plan = session.compact()
@@ -93,7 +92,6 @@ def test_newest_step_and_pins_keep_their_pictures() -> None:
     """Whatever their number; the others go by the number that the settings say."""
     host = run([2, 2, 2], changed(SETUP, most_images=0))
     session = host.session
-    assert session is not None
     session.pin(0)
     plan = session.compact()
     assert plan is not None
@@ -104,7 +102,6 @@ def test_picture_is_a_fact_of_the_transcript_whatever_is_sent() -> None:
     """What is stored is as it was said; undo sends it again, byte for byte."""
     host = run([4, 4, 0])
     session = host.session
-    assert session is not None
     former = requests(host.calls)[-1].payloads
     assert session.compact() is not None
     assert "[image 1 of 4" in "".join(session.preview().payloads)
@@ -137,7 +134,6 @@ def test_another_process_sends_the_same_after_pictures_have_gone() -> None:
     """And goes on behind it."""
     host = run([3, 3, 3, 1])
     session = host.session
-    assert session is not None
     assert session.compact() is not None
     session.record(said("user", "and now?"))
     assert session.preview().payloads == opened(host.store, SETUP).preview().payloads

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from itertools import accumulate
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.tokens.calibration import RequestGrowth, UsageCalibration, UsageReport, inputs_kept
+from squidbot.core.tokens.calibration import GRID, Excess, RequestGrowth, UsageCalibration, UsageReport, inputs_kept
 
 # Steps of a conversation: (bound, real tokens) each, real ones at most the bound, or beyond it.
 WITHIN = st.integers(1, 900).flatmap(lambda bound: st.tuples(st.just(bound), st.integers(0, bound)))
@@ -164,5 +165,24 @@ def test_gaps_are_forgotten_with_all_before_them_when_there_are_too_many() -> No
 def test_bills_survive_storing(steps: list[tuple[int, int]]) -> None:
     """What JSON gives back is the same value; nothing is stored where nothing was reported."""
     bills = learned(steps, output=7)
+    assert all(not values or values[-1] for values in bills.texts.stored), "the zeros at the end take no room"
     assert UsageCalibration.from_json(json.loads(json.dumps(bills.to_json()))) == bills
     assert UsageCalibration("m").unreported().to_json() == []
+
+
+def test_slack_is_the_largest_excess_of_any_run() -> None:
+    """Kadane's maximum against all runs, one by one, at the bound itself."""
+    found = Excess()
+    steps = [(130, 100), (60, 100), (150, 100), (140, 100), (20, 100)]
+    for real, bound in steps:
+        found = found.grown(real, bound)
+    over = [real - bound for real, bound in steps]
+    largest = max(max(accumulate(over[first:])) for first in range(len(over)))
+    assert found.slacks[GRID.index(100)] == largest == 90
+
+
+@pytest.mark.parametrize("stored", [None, 3, [[1]], [[1], [2], [3]], [[-1], []], [["x"], []], [[0] * 18, []], [1, 2]])
+def test_excess_out_of_range_is_refused(stored: object) -> None:
+    """It would loosen the window."""
+    with pytest.raises(ValueError, match=r"excess|unpack"):
+        Excess.of(stored)

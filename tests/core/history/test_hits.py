@@ -83,9 +83,8 @@ def test_search_finds_what_stands_beside_a_call_of_history() -> None:
     assert found(one, "pemba") == [1]
 
 
-def test_search_tells_what_the_next_request_shows() -> None:
+def test_search_tells_what_the_next_request_shows(store: InMemoryStore) -> None:
     """Whole, cut, or not at all."""
-    store = InMemoryStore()
     one = opened(store, Setup(4096))
     one.session.record(*tame(60, 30), user("look"), assistant("", ("r", "read", "{}")))
     one.session.record(result("r", "part_59 " * 4000), assistant("question 59 answered"))

@@ -85,9 +85,8 @@ def test_single_message_goes_on_as_itself() -> None:
     assert cut.next_id == "m0"
 
 
-def test_copy_inside_a_run_is_named_and_not_repeated() -> None:
+def test_copy_inside_a_run_is_named_and_not_repeated(store: InMemoryStore) -> None:
     """Else each recall of a recall would double; asked for alone it is shown."""
-    store = InMemoryStore()
     place = SessionContext("s", store, store, RENDERER)
     session = opened(store, Setup(10**6))
     session.record(user("the original"))

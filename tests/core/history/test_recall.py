@@ -221,9 +221,8 @@ def test_notes_take_nothing_from_what_was_recalled() -> None:
     assert not there.reading.shown.get("src/secret_plan.py")
 
 
-def test_no_room_is_said_before_anything_is_written() -> None:
+def test_no_room_is_said_before_anything_is_written(store: InMemoryStore) -> None:
     """With what to do: compact first."""
-    store = InMemoryStore()
     one = opened(store, Setup(2048, 256))
     one.session.record(user("first " * 3000), assistant("yes"))
     stood = store.head("s")
@@ -293,9 +292,8 @@ def test_recorded_page_is_the_text_that_is_sent() -> None:
     assert [piece.seq for piece, _ in shown(said.text)] == [4, 5, 6]
 
 
-def test_history_without_listener_or_plan_works() -> None:
+def test_history_without_listener_or_plan_works(store: InMemoryStore) -> None:
     """A session of two messages."""
-    store = InMemoryStore()
     one = opened(store, LARGE)
     one.session.record(user("one"), assistant("two"))
     assert [piece.seq for piece in one.history.expand("m0-m1").pieces] == [0, 1]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import squidbot
 from squidbot.codecs.openai_chat import OpenAIChat
-from squidbot.core.errors import ConfigError, StoreError
+from squidbot.core.errors import StoreError
 from squidbot.core.memories import CATEGORIES, View
 from squidbot.core.memory.facts import utterances
 from squidbot.core.memory.view import Memories
@@ -58,18 +58,6 @@ def called(
     return answer(tool, context, arguments)
 
 
-def test_definition_has_the_forms_of_both_providers() -> None:
-    """One schema, one description, two envelopes."""
-    openai, anthropic = memory_tool(write=True), memory_tool("anthropic.messages", write=True)
-    function = openai["function"]
-    assert isinstance(function, dict)
-    assert function["name"] == anthropic["name"] == "memory"
-    assert function["parameters"] == anthropic["input_schema"]
-    assert function["description"] == anthropic["description"]
-    with pytest.raises(ConfigError, match="unknown form of tools 'x'"):
-        memory_tool("x")
-
-
 def test_definition_without_write_only_searches_and_is_small() -> None:
     """B-30: every bot that requires memory may look; what may be written is said only where it may be."""
     read, write = json.dumps(memory_tool()), json.dumps(memory_tool(write=True))
@@ -79,11 +67,6 @@ def test_definition_without_write_only_searches_and_is_small() -> None:
     counter = builtin_counter("classes")
     assert counter.upper_bound(write) <= MOST_TOKENS
     assert counter.upper_bound(read) <= MOST_READ_TOKENS
-
-
-def test_definition_is_the_same_every_time() -> None:
-    """A changing definition breaks the prefix."""
-    assert json.dumps(memory_tool(write=True)) == json.dumps(memory_tool(write=True))
 
 
 def test_model_adds_finds_corrects_and_forgets() -> None:

@@ -65,9 +65,8 @@ def test_words_of_one_subject_are_found() -> None:
     assert 10 in seqs(turns, "which instrument, or sky")
 
 
-def test_days_are_told_from_when_it_is_asked() -> None:
+def test_days_are_told_from_when_it_is_asked(store: InMemoryStore) -> None:
     """Of two that say the same, the one of that day is first."""
-    store = InMemoryStore()
     times = (NOW - 40 * DAY, NOW - 1 * DAY, NOW - 20 * DAY)
     said = [replace(made_message(seq, "we mended the red gate"), time=time) for seq, time in enumerate(times)]
     store.append("s", 0, said)
@@ -87,9 +86,8 @@ def test_who_is_named_is_who_speaks() -> None:
     assert seqs(MessageSearch(store, "s", lambda _: CODEC), "did Ada sell the boat")[0] == 0
 
 
-def test_what_is_gone_stands_beside_nothing() -> None:
+def test_what_is_gone_stands_beside_nothing(store: InMemoryStore) -> None:
     """Neither tombstones nor copies are found, though what is beside them is."""
-    store = InMemoryStore()
     turns = told(["red gate?", "the secret word", "grey", "red gate?", "green"], store)
     grave = replace(made_message(1, "forgotten"), category=Category.FORGOTTEN)
     store.forget("s", Erasure((5, 0), (grave,)))
@@ -159,9 +157,8 @@ class Plain:
         return CODEC.decode(json.dumps({"role": "user", "content": payload}))
 
 
-def test_messages_of_a_form_that_is_no_json_are_found() -> None:
+def test_messages_of_a_form_that_is_no_json_are_found(store: InMemoryStore) -> None:
     """Though they have what looks like a name; `named` is what a host's own form has."""
-    store = InMemoryStore()
     said = [
         replace(made_message(seq), payload=text) for seq, text in enumerate(("the harbour", 'the "name" of the heron'))
     ]

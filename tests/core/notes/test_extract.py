@@ -353,10 +353,3 @@ def test_extract_takes_time_in_proportion_to_the_messages() -> None:
 
     seconds(20)
     assert seconds(200) < 40 * max(0.004, seconds(20))
-
-
-def test_names_in_a_list_are_parted_by_spaces_and_values_with_spaces_by_commas() -> None:
-    """A comma costs as much as a third of a name: without them more names have room. What has spaces keeps them."""
-    text = notes(CODING, 1000).text
-    assert "defines ShopCart cartTotal;" in text
-    assert "wrote sumOf, roundCents, `\\troundCents(sumOf(items) * taxRate)`;" in text

@@ -44,25 +44,6 @@ def test_shown_gives_no_weight_to_one_value_of_many_under_a_key() -> None:
     assert one[0].weight > 0
 
 
-def test_shown_sorts_the_names_of_code_by_place() -> None:
-    """Defined, imported, used: what a file holds, in three words."""
-    code = "from shop.tax_rates import get_rate\n\ndef cart_total(items):\n    return sum_up(items)\n"
-    assert labelled(list(shown(code, of_file=True))) == {
-        "imports": ["shop.tax_rates", "get_rate"]
-        if "shop.tax_rates" in literals_of(code)
-        else ["tax_rates", "get_rate"],
-        "defines": ["cart_total"],
-        "uses": ["sum_up"],
-    }
-
-
-def test_shown_says_what_a_short_result_said() -> None:
-    """A result of few words is the outcome of the call."""
-    assert labelled(list(shown("Switched to a new branch 'tax'\n", of_file=False))) == {
-        "gave": ["Switched to a new branch 'tax'"]
-    }
-
-
 @pytest.mark.parametrize("text", ["", "ok", "(no output)", "None\n", "done.", "Error: no such booking"])
 def test_shown_says_nothing_of_a_result_without_news(text: str) -> None:
     """Silence, a bare yes, and a failure (which the line's head tells) are no outcome worth words."""

@@ -84,7 +84,8 @@ class Acting(Host):
         made = super().call()
         self._keep_notes()
         if self.crashes:
-            self.session, self.crashes = None, False
+            self.crashes = False
+            self.restart()
             again = super().call()
             assert str(again.error) == str(made.error)
             assert again.assembly is None or again.request.payloads == made.request.payloads
@@ -104,10 +105,10 @@ class Acting(Host):
             self.sent.append(made)
         for act in self.acts.get(self.replies, ()):
             if self.restless:
-                self.session = None
+                self.restart()
             self._do(act)
         if self.restless:
-            self.session = None
+            self.restart()
 
     def _waiting_aside(self) -> None:
         """Do what another process may do between a request and its record: look, and write nothing."""
@@ -118,8 +119,6 @@ class Acting(Host):
         assert self.store.head(self.session_id) == before
 
     def _do(self, act: Act) -> None:
-        if self.session is None:
-            self.session = opened(self.store, self.setup, self.session_id, self.observer)
         before = self.store.head(self.session_id)
         try:
             self._did(act)
@@ -129,7 +128,6 @@ class Acting(Host):
         self._keep_notes()
 
     def _did(self, act: Act) -> None:
-        assert self.session is not None
         name = NAMES[act.number % len(NAMES)]
         if act.what == "undo":
             plan = self.session.undo()
@@ -152,13 +150,12 @@ class Acting(Host):
             self.crashes = True
         elif act.what == "lease":
             self.setup = replace(self.setup, window_tokens=self.windows[act.number])
-            self.session = None
+            self.restart()
         else:
             self.session.pin(act.number, on=act.what == "pin")
 
     def _recall(self, seq: int) -> None:
         """Bring a message back: a record of it is said behind the others."""
-        assert self.session is not None
         page = History(self.session, self.session._state.shelf, None, lambda *_: iter(())).recall(f"m{seq}")
         (row,) = self.store.pick(self.session_id, [page.recorded or 0])
         self.said.append(CODEC.decode(row.payload))

@@ -188,8 +188,19 @@ class Host:
     watch: bool = True
     calls: list[Call] = field(default_factory=list)
     pending: list[Message] = field(default_factory=list)
-    session: CoreSession | None = None
     replies: int = 0
+    _open: CoreSession | None = None
+
+    @property
+    def session(self) -> CoreSession:
+        """The session as the process holds it that runs now."""
+        if self._open is None:
+            self._open = opened(self.store, self.setup, self.session_id, self.observer)
+        return self._open
+
+    def restart(self, session: CoreSession | None = None) -> None:
+        """End the process; the next one opens the session anew, or holds the one that is given."""
+        self._open = session
 
     def run(self, history: Sequence[Message]) -> list[Call]:
         """Take every message of a history in turn, call the model for what is pending at its end, return all calls."""
@@ -204,8 +215,6 @@ class Host:
 
     def call(self) -> Call:
         """Ask for the request that answers what is pending."""
-        if self.session is None:
-            self.session = opened(self.store, self.setup, self.session_id, self.observer)
         given = self.inputs(self.replies)
         before = self._held()
         assembly: CoreAssembly | None = None
@@ -220,14 +229,13 @@ class Host:
     def reply(self, message: Message) -> None:
         """Call the model, then record what was pending and its reply."""
         call = self.call()
-        assert self.session is not None
         said = call.assembly.incoming if call.assembly else call.incoming
         usage = self.usage(call.assembly) if call.assembly else None
         rows = self.session.record(*said, message, usage=usage, now=call.given.now)
         self.pending.clear()
         self.replies += 1
         if self.replies in self.restarts:
-            self.session = None
+            self.restart()
         if self.watch:
             first = len(call.after.messages)
             assert self.store.read(self.session_id, first, first + len(rows)) == list(rows)

@@ -33,7 +33,6 @@ def test_pinned_message_is_sent_when_it_is_older_than_what_is_read_back() -> Non
     """Under another window, four windows back and more."""
     host = Host(InMemoryStore(), Setup(131_072))
     host.run(tame(1, 4))
-    assert host.session is not None
     host.session.pin(0)
     for turn in range(1, 60):
         host.session.record(*tame(1, 80, start=turn))
@@ -58,7 +57,6 @@ def test_message_that_is_pinned_after_it_was_summarized_comes_back_at_the_next_e
     """It is taken from the transcript, not from the view."""
     host = Host(InMemoryStore(), SMALL)
     host.run(tame(12, 60))
-    assert host.session is not None
     assert 1 not in {part.first_seq for part in host.calls[-1].request.parts if part.payload}
     host.session.pin(3)
     host.session.compact()
@@ -70,7 +68,6 @@ def test_unpinned_message_gives_way_at_the_next_fold() -> None:
     """A step that was pinned once is history like any other."""
     host = Host(InMemoryStore(), changed(SMALL, notes_fraction=0.1))
     host.run(tame(1, 30))
-    assert host.session is not None
     host.session.pin(3)
     host.run(tame(15, 120, start=1))
     assert 3 in {part.first_seq for part in host.calls[-1].request.parts if part.payload}
@@ -83,7 +80,6 @@ def test_pinned_result_without_its_call_survives_a_fold() -> None:
     """It is sent as text, since it has no pair, and stays so."""
     host = Host(InMemoryStore(), changed(SMALL, notes_fraction=0.1))
     host.run([user("look"), result("x", "PINNED DATA"), assistant("ok")])
-    assert host.session is not None
     host.session.pin(1)
     host.run(tame(15, 120))
     assert sum(cause is not None for cause in causes(host)) > 2
@@ -138,7 +134,6 @@ def test_announcement_waits_for_the_next_user_message() -> None:
     """Inside a tool loop there is no place for it."""
     host = Host(InMemoryStore(), SMALL)
     host.run([user("go"), assistant("", ("a", "f", "{}"))])
-    assert host.session is not None
     host.session.pin_text("goal", "win")
     host.pending[:] = [result("a", "r")]
     host.reply(assistant("done"))

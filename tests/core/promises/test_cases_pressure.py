@@ -224,7 +224,7 @@ def test_reliability_is_reported_and_told_where_it_is_poor(billion: float | None
     """When notes first stand for messages, and not again; the report has it with every request."""
     host = Host(InMemoryStore(), Setup(4096), watch=False)
     window = replace(host.setup.window, parameters_billion=billion)
-    host.session = opened(host.store, host.setup, observer=host.observer)
+    host.restart()
     host.session.window = window
     host.session._state.window = window  # a window of a model whose size is known
     calls = requests(host.run(tame(20, 80)))

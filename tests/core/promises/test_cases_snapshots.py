@@ -37,7 +37,6 @@ def test_restored_plan_and_pins_are_those_of_the_snapshot() -> None:
     """Everything raw, one pin and one text; after an event and other pins the former bytes come back."""
     host = talked()
     session = host.session
-    assert session is not None
     session.pin(2)
     session.pin_text("goal", "win")
     session.pin_text("plan", "first steps")
@@ -66,7 +65,6 @@ def test_state_before_a_restore_is_kept_as_a_snapshot() -> None:
     """So a restore can be taken back: by its own snapshot with the pins, by an undo without them."""
     host = talked()
     session = host.session
-    assert session is not None
     session.snapshot("before")
     session.pin(4)
     compacted = session.compact()
@@ -87,7 +85,6 @@ def test_observers_are_told_of_snapshots() -> None:
     """Made, made unasked, restored."""
     host = talked()
     session = host.session
-    assert session is not None
     host.observer.events.clear()
     session.snapshot("before")
     session.compact()
@@ -108,7 +105,6 @@ def test_unknown_snapshot_is_not_found_and_nothing_is_written() -> None:
     """The text lists those there are."""
     host = talked()
     session = host.session
-    assert session is not None
     session.snapshot("one")
     before = host.store.head("s")
     with pytest.raises(NotFoundError, match=r"^no snapshot 'two'; there are: one$"):
@@ -121,7 +117,6 @@ def test_unknown_snapshot_is_not_found_and_nothing_is_written() -> None:
 def test_snapshot_that_does_not_fit_is_not_restored() -> None:
     """Neither plan nor pins are changed, and no snapshot is made."""
     host = talked(Setup(65_536), turns=40)
-    assert host.session is not None
     host.session.snapshot("all")
     small = opened(host.store, Setup(4096))
     small.pin(3)
@@ -136,7 +131,6 @@ def test_snapshot_that_does_not_fit_is_not_restored() -> None:
 def test_snapshot_is_restored_by_another_process_under_another_lease() -> None:
     """What fits a larger window comes back there."""
     host = talked()
-    assert host.session is not None
     host.session.snapshot("all")
     host.session.compact()
     opened(host.store, Setup(4096)).assemble([user("?")])
@@ -186,7 +180,6 @@ def test_mark_that_an_event_answers_leaves_a_snapshot_of_what_stood_before() -> 
     host.reply(assistant("this"))
     assert SNAPSHOT.state(host.store, "s").kept == (saved,)
     host.pending.append(user("and now?"))
-    assert host.session is not None
     host.session.restore(saved.name)
     assert breaks_at(former, host.call().request) is None
 
@@ -203,9 +196,8 @@ def test_same_snapshots_are_made_by_one_process_and_by_many() -> None:
     assert made[0]
 
 
-def test_no_snapshot_is_made_unasked_where_that_is_switched_off() -> None:
+def test_no_snapshot_is_made_unasked_where_that_is_switched_off(store: InMemoryStore) -> None:
     """`auto_fraction` 0."""
-    store = InMemoryStore()
     engine = ContextEngine(store, store, {CODEC.tag: CODEC}, None, Retention(auto_fraction=0.0))
     session = engine.session("s", SETUP.window, SETUP.meter, SETUP.settings)
     for number in range(40):
@@ -255,7 +247,6 @@ def test_pinned_message_that_the_snapshot_has_pinned_is_verbatim_at_the_next_eve
     """Pins come back as pins: an event made later keeps them."""
     host = talked()
     session = host.session
-    assert session is not None
     session.pin(2)
     session.snapshot("pinned")
     session.pin(2, on=False)

@@ -42,7 +42,6 @@ def formers(host: Host) -> list[int]:
 def test_undo_brings_the_former_request_back_with_what_came_since_behind_it() -> None:
     """V29, and its plan says why, where the prefix broke, and what it costs."""
     host = evented()
-    assert host.session is not None
     former = requests(host.calls)[formers(host)[-1]]
     event = host.calls[-2].request.event
     assert event is not None
@@ -77,7 +76,6 @@ def test_undo_brings_the_former_request_back_with_what_came_since_behind_it() ->
 def test_undo_in_another_process_is_the_same() -> None:
     """The first one goes on with what the second has done."""
     one, two = evented(), evented()
-    assert one.session is not None
     one.session.undo()
     opened(two.store, SETUP).undo()
     for host in (one, two):
@@ -89,7 +87,6 @@ def test_undo_in_another_process_is_the_same() -> None:
 def test_undoing_again_goes_further_back_until_nothing_has_been_shortened() -> None:
     """Two events by hand, two undos, and no third."""
     host = evented(Setup(16_384))
-    assert host.session is not None
     first = host.calls[-2].request.event
     assert first is not None
     host.run(tame(3, 60, start=60))
@@ -123,7 +120,6 @@ def test_undo_that_does_not_fit_changes_nothing() -> None:
     """The error says what is too large; the next request is what it would have been."""
     host = evented(Setup(4096))
     host.run(tame(6, 140, start=30))
-    assert host.session is not None
     before = host.store.head("s")
     with pytest.raises(BudgetError) as raised:
         host.session.undo()
@@ -156,7 +152,6 @@ def test_transcript_of_many_windows_is_not_read_to_see_that_it_does_not_fit() ->
 def test_what_was_brought_back_is_held_at_new_turns_and_on_a_cold_cache() -> None:
     """Above the high-water mark, and idle for an hour: no event."""
     host = evented()
-    assert host.session is not None
     host.session.undo()
     host.inputs = lambda step: Inputs(now=1_000_000.0 * step)
     host.pending.append(user("and now?"))
@@ -171,7 +166,6 @@ def test_what_was_brought_back_is_held_at_new_turns_and_on_a_cold_cache() -> Non
 def test_what_was_brought_back_gives_way_when_it_does_not_fit() -> None:
     """An overflow is an overflow; what comes of it is not held any more."""
     host = evented()
-    assert host.session is not None
     host.session.undo()
     causes = []
     for number in range(12):
@@ -185,7 +179,6 @@ def test_what_was_brought_back_gives_way_when_it_does_not_fit() -> None:
 def test_what_was_brought_back_gives_way_by_hand_and_under_another_lease() -> None:
     """`compact`, and a smaller window."""
     host = evented()
-    assert host.session is not None
     host.session.undo()
     by_hand = opened(host.store, SETUP).compact()
     assert by_hand is not None
@@ -199,7 +192,6 @@ def test_what_was_brought_back_gives_way_by_hand_and_under_another_lease() -> No
 def test_tools_that_change_leave_it_held() -> None:
     """The prefix breaks, so reasoning goes; what is shown of the past stays."""
     host = evented()
-    assert host.session is not None
     host.session.undo()
     host.inputs = lambda _step: Inputs(tools='[{"name": "read"}]')
     host.run([user("and now?"), assistant("this"), user("and then?")])
@@ -218,7 +210,6 @@ def test_scope_none_does_not_roll_over_what_was_brought_back() -> None:
     assert host.calls[-1].request.event is not None
     former = next(one for one in reversed(requests(host.calls)) if one.plan is not host.calls[-1].request.plan)
     host.reply(assistant("yes"))
-    assert host.session is not None
     host.session.undo()
     host.pending.append(user("fourth"))
     made = host.call().request
@@ -228,7 +219,6 @@ def test_scope_none_does_not_roll_over_what_was_brought_back() -> None:
 
 def reasoning(host: Host, seqs: range) -> list[bool]:
     """Return, for the steps among these messages, whether the next request has their reasoning."""
-    assert host.session is not None
     made = host.session.preview()
     return [not part.drop_thinking for part in made.parts if part.role == "assistant" and part.first_seq in seqs]
 
@@ -240,7 +230,6 @@ def test_steps_said_under_the_plan_that_is_undone_lose_their_reasoning() -> None
     assert event is not None
     under = event.made_at_seq
     host.run([user("a"), assistant("b")])
-    assert host.session is not None
     assert reasoning(host, range(under))[-3:] == [False] * 3
     host.session.undo()
     undone = host.store.head("s")[0]
@@ -256,7 +245,6 @@ def test_step_whose_loop_is_open_keeps_its_reasoning() -> None:
     host = evented()
     host.run([user("go"), assistant("", ("z", "f", "{}"))])
     host.pending.append(result("z", "found"))
-    assert host.session is not None
     plan = host.session.undo()
     assert plan.thinking_dropped[-1][1] == host.store.head("s")[0] - 1
     loop = host.call().request
@@ -268,7 +256,6 @@ def test_all_reasoning_goes_where_system_text_or_tools_have_changed_since() -> N
     host = evented()
     host.inputs = lambda _step: Inputs(system="Be brief.")
     host.run([user("a"), assistant("b")])
-    assert host.session is not None
     assert [PlanRecord.from_json(one.body).outside_changed for one in held(host.store).records["plan"]] == [False, True]
     host.session.undo()
     plan = host.session.undo()
@@ -283,7 +270,6 @@ def test_head_that_comes_back_is_told_to_be_old() -> None:
     host = Host(InMemoryStore(), SETUP, inputs=lambda step: new if step > 3 else old)
     host.run([*tame(2, 8), user("a"), assistant("b")])
     assert host.calls[-1].request.event is not None
-    assert host.session is not None
     plan = host.session.undo()
     assert plan.sections == old.sections
     host.pending.append(user("and now?"))
@@ -299,10 +285,8 @@ def test_head_that_comes_back_is_told_to_be_old() -> None:
 def test_notes_after_an_undo_tell_each_block_once() -> None:
     """Undone and made again: the same notes as if nothing had been undone."""
     plain, undone = evented(), evented()
-    assert undone.session is not None
     undone.session.undo()
     for host in (plain, undone):
-        assert host.session is not None
         host.session.compact()
         host.run([*tame(8, 140, start=40), user("and now?")])
     told = [

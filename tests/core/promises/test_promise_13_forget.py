@@ -88,9 +88,8 @@ def test_forgotten_message_is_nowhere_while_it_stands_raw() -> None:
     assert "forgotten" in heard.names()
 
 
-def test_request_to_forget_is_kept_without_a_word_of_it() -> None:
+def test_request_to_forget_is_kept_without_a_word_of_it(store: InMemoryStore) -> None:
     """Who reads the records sees which messages went, when and why."""
-    store = InMemoryStore()
     session = going(store, ROOMY, talk(2))
     session.forget(0, reason="asked by the customer", now=99.0)
     (record,) = store.records("s", "forgotten")
@@ -98,9 +97,8 @@ def test_request_to_forget_is_kept_without_a_word_of_it() -> None:
     assert (body["asked"], body["reason"], body["at"], body["copies"]) == ([0], "asked by the customer", 99.0, [])
 
 
-def test_forgotten_message_is_nowhere_once_it_was_summarized() -> None:
+def test_forgotten_message_is_nowhere_once_it_was_summarized(store: InMemoryStore) -> None:
     """Notes that told of it go, and are made anew from the other messages."""
-    store = InMemoryStore()
     session = going(store, TIGHT, talk(14))
     plan = PlanRecord.from_json(store.records("s", "plan")[-1].body)
     assert plan.segments
@@ -114,9 +112,8 @@ def test_forgotten_message_is_nowhere_once_it_was_summarized() -> None:
     assert f"zq{52}x" in left
 
 
-def test_notes_go_on_telling_of_what_was_not_forgotten() -> None:
+def test_notes_go_on_telling_of_what_was_not_forgotten(store: InMemoryStore) -> None:
     """A file that another message of the same block names."""
-    store = InMemoryStore()
     session = going(store, Setup(6_000), talk(14, words=60))
     plan = PlanRecord.from_json(store.records("s", "plan")[-1].body)
     first, last = plan.segments[0].first_seq, plan.segments[0].last_seq
@@ -128,9 +125,8 @@ def test_notes_go_on_telling_of_what_was_not_forgotten() -> None:
     assert told
 
 
-def test_copies_that_history_brought_back_go_with_it() -> None:
+def test_copies_that_history_brought_back_go_with_it(store: InMemoryStore) -> None:
     """The record of a recall, and a copy of that copy."""
-    store = InMemoryStore()
     session = going(store, ROOMY, talk(4))
     shelf = session._state.shelf
     history = History(session, shelf, None, lambda *_: iter(()))
@@ -147,9 +143,8 @@ def test_copies_that_history_brought_back_go_with_it() -> None:
     assert held(store).messages[other.recorded or 0].category is Category.RECALLED
 
 
-def test_past_request_that_showed_it_can_not_be_made_again() -> None:
+def test_past_request_that_showed_it_can_not_be_made_again(store: InMemoryStore) -> None:
     """A typed error and no other bytes; requests made since can."""
-    store = InMemoryStore()
     session = going(store, ROOMY, talk(4))
     session.forget(4)
     with pytest.raises(NotFoundError, match="m4 was forgotten since"):
@@ -159,9 +154,8 @@ def test_past_request_that_showed_it_can_not_be_made_again() -> None:
     assert session.request().payloads == made.payloads
 
 
-def test_undo_does_not_bring_it_back() -> None:
+def test_undo_does_not_bring_it_back(store: InMemoryStore) -> None:
     """A plan whose summaries told of it can't stand again."""
-    store = InMemoryStore()
     session = going(store, TIGHT, talk(14))
     session.forget(0)
     with pytest.raises((NotFoundError, BudgetError)):
@@ -180,9 +174,8 @@ def test_unknown_message_is_refused_and_nothing_is_forgotten(seqs: tuple[int, ..
     assert held(store) == before
 
 
-def test_session_without_a_request_forgets_without_a_plan() -> None:
+def test_session_without_a_request_forgets_without_a_plan(store: InMemoryStore) -> None:
     """An import that was never assembled."""
-    store = InMemoryStore()
     session = opened(store, ROOMY)
     session.record(*talk(2))
     assert session.forget(2).plan is None
@@ -253,9 +246,8 @@ def try_undo(session: CoreSession) -> None:
         return
 
 
-def test_engine_of_another_process_sees_the_same() -> None:
+def test_engine_of_another_process_sees_the_same(store: InMemoryStore) -> None:
     """What is forgotten in one is not sent by another that held the session."""
-    store = InMemoryStore()
     session = going(store, ROOMY, talk(3))
     other = ContextEngine(store, store, {CODEC.tag: CODEC}).session("s", ROOMY.window, ROOMY.meter, ROOMY.settings)
     other.assemble([user("hello?")])

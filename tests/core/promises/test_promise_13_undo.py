@@ -20,8 +20,8 @@ from .acting import Act, Acting, acts
 from .driver import Setup, assistant, message, opened, result
 from .histories import VARIANTS, effort, histories, tame
 from .rules import breaks_at, transcript_of
-from .test_promise_2_partition import check
 from .test_promise_6_same_bytes import outcome
+from .test_promise_requests import check
 
 if TYPE_CHECKING:
     from squidbot.core.messages import Message

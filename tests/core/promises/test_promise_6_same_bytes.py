@@ -132,7 +132,7 @@ def test_second_try_cuts_outputs_as_the_first_did_although_its_event_took_the_fi
         host.reply(assistant("", (f"t{number}", "read", "{}")))
         host.pending.append(result(f"t{number}", "word data " * 400))
         first = host.call()
-        host.session = None
+        host.restart()
         second = host.call()
         assert second.request.event is None
         assert second.request.payloads == first.request.payloads

@@ -44,7 +44,11 @@ class Decided:
     store: InMemoryStore = field(default_factory=InMemoryStore)
     decided: set[str] = field(default_factory=set)
     causes: list[str] = field(default_factory=list)
-    session: CoreSession | None = None
+    session: CoreSession = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Open the session."""
+        self.session = self.opened()
 
     @property
     def engine(self) -> ContextEngine:
@@ -53,7 +57,7 @@ class Decided:
 
     def turn(self, number: int) -> CoreAssembly:
         """Ask, decide five things in one way or another, and return the last request."""
-        if self.session is None or number % 7 == 0:
+        if number % 7 == 0:
             self.session = self.opened()
         said = [f"[DECISION] number {number}.{place}: part_{number}.py stays" for place in range(A_TURN * TIMES)]
         call, content = f"t{number}", f"content of part_{number}:\n" + f"value {number}\n" * 200 * TIMES
@@ -70,7 +74,6 @@ class Decided:
 
     def pinned(self, number: int, messages: Sequence[str], texts: Sequence[str]) -> None:
         """Pin what is said in messages of their own, and texts by name."""
-        assert self.session is not None
         for line in messages:
             self.session.pin(self.replied(assistant(line)))
             self.session.record(user("And?"))
@@ -89,7 +92,6 @@ class Decided:
 
     def asked(self, message: Message) -> CoreAssembly:
         """Return the request that answers a message, which is stored with what comes next."""
-        assert self.session is not None
         made = self.session.assemble([message])
         self.session.record(*made.incoming)
         self.causes += [made.event.cause] if made.event else []
@@ -99,13 +101,11 @@ class Decided:
 
     def event(self) -> None:
         """Shorten what is sent."""
-        assert self.session is not None
         plan = self.session.compact()
         self.causes += [plan.cause] if plan else []
 
     def replied(self, message: Message) -> int:
         """Record a reply, and return its seq."""
-        assert self.session is not None
         return self.session.record(message)[-1].seq
 
 
@@ -141,7 +141,7 @@ def test_marked_decisions_stand_in_a_small_room_through_a_hundred_events() -> No
     host = Decided(setup)
     number = 0
     while len(host.causes) < 100:
-        host.session = host.opened() if host.session is None or number % 7 == 0 else host.session
+        host.session = host.opened() if number % 7 == 0 else host.session
         host.asked(user(f"- [DECISION] part {number} stays" if number < 30 else f"Question {number}?"))
         host.decided.update([f"- [DECISION] part {number} stays"] if number < 30 else [])
         host.replied(assistant("", (f"t{number}", "read", f'{{"path": "src/part_{number}.py"}}')))

@@ -1,6 +1,5 @@
 """The bytes of keys, values and recurrent state, by device and by token."""
 
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -12,7 +11,6 @@ from squidbot.core.sizing.header import (
     Card,
     Header,
     Loading,
-    cache_type,
     layers_of,
     row_bytes,
 )
@@ -138,13 +136,6 @@ def test_caches_are_padded_on_cuda() -> None:
 def test_nothing_is_kept_by_an_encoder() -> None:
     """No keys, no values, no state."""
     assert caches_of(stub("bert"), Loading(), CARDS) == ({}, {})
-
-
-def test_unknown_type_is_refused_by_key() -> None:
-    """With the names there are."""
-    with pytest.raises(ConfigError, match=r"type_v must be one of f16, bf16, q8_0, .*, not 'q9'"):
-        context_tensors(stub("llama"), Loading(type_v="q9"))
-    assert cache_type("q8_0") == CACHE_TYPES["q8_0"] == 8
 
 
 @given(

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from squidbot.core.errors import ConfigError
 from squidbot.core.sizing.header import Layer, Loading
-from squidbot.core.sizing.memory import ContextShape, cells, context_of, pad, uses_flash
+from squidbot.core.sizing.memory import ContextShape, cells, context_of, pad
 
 from .stubs import stub, with_keys
 
@@ -17,11 +17,6 @@ SLIDING = Layer(0, 4, 2, 64, 64, window=1024)
 def test_context_is_as_asked_when_all_is_even() -> None:
     """A window in whole steps stays, a batch has its defaults."""
     assert context_of(Loading(n_ctx=8192), LLAMA) == ContextShape(8192, 2048, 512, 8192, 1, 512, 512)
-
-
-def test_window_is_the_trained_one_when_none_is_asked_for() -> None:
-    """`n_ctx` = 0, as in llama.cpp."""
-    assert context_of(Loading(), LLAMA).n_seq == 131_072
 
 
 @pytest.mark.parametrize(("asked", "given_"), [(1, 256), (256, 256), (257, 512), (5000, 5120)])
@@ -84,13 +79,6 @@ def test_other_layers_hold_all_of_the_window() -> None:
     """Of one sequence."""
     loading = Loading(n_ctx=8192, n_seq_max=2)
     assert cells(SLIDING._replace(window=0), context_of(loading, LLAMA), loading) == 4096
-
-
-def test_flash_attention_is_off_for_an_architecture_that_has_none() -> None:
-    """llama.cpp turns it off for grok, with a warning."""
-    assert uses_flash(LLAMA, Loading())
-    assert not uses_flash(LLAMA, Loading(flash_attn=False))
-    assert not uses_flash(stub("grok"), Loading())
 
 
 @given(

@@ -27,47 +27,12 @@ from squidbot.core.sizing.memory import (
 from .models import MODELS, header_of
 from .stubs import stub, with_keys
 
-# As llama.cpp 0c1e57098 has them on one GPU with all layers, in whole MiB; and f16 bytes of a token in layers that see
-# everything.
-WEIGHTS = {
-    "Llama-3.1-8B": (4651, 131_072),
-    "Llama-3.3-70B": (42_332, 327_680),
-    "Qwen2.5-7B": (4408, 57_344),
-    "Qwen2.5-32B": (19_663, 262_144),
-    "Qwen3-30B-A3B": (16_343, 98_304),
-    "Gemma-3-27B": (16_770, 81_920),
-    "Mistral-Small-24B": (14_153, 163_840),
-    "Phi-4": (8618, 204_800),
-    "gpt-oss-20b": (10_949, 24_576),
-    "DeepSeek-V3": (361_225, 70_272),
-    "Mixtral-8x7B": (25_053, 131_072),
-    "SmolLM2-1.7B": (1734, 196_608),
-}
 GPU = Card("cuda", 24_000 * MIB, "GPU 0")
 
 
 def named(name: str) -> ModelLayout:
     """Return one of the twelve."""
     return model_of(header_of(MODELS[name]))
-
-
-@pytest.mark.parametrize("name", WEIGHTS)
-def test_weights_and_cache_are_those_of_llama_cpp(name: str) -> None:
-    """Weights to the MiB, and what the cache takes of a token to the byte: f16, and 17 and 9 parts of 32 of it."""
-    weights, token = WEIGHTS[name]
-    model = named(name)
-    for cache, parts in (("f16", 32), ("q8_0", 17), ("q4_0", 9)):
-        sizing = measure(model, Loading(n_ctx=8192, type_k=cache, type_v=cache), [GPU])
-        assert round(sizing.devices[0].weights_bytes / MIB) == weights
-        assert sizing.kv_bytes_per_token == token * parts // 32
-
-
-@pytest.mark.parametrize(("name", "fixed"), [("Gemma-3-27B", 624), ("gpt-oss-20b", 18), ("Llama-3.1-8B", 0)])
-def test_sliding_layers_take_the_same_with_any_window(name: str, fixed: int) -> None:
-    """What does not grow is what they keep, in MiB; the rest is so many bytes a token."""
-    for tokens in (8192, 131_072):
-        sizing = measure(named(name), Loading(n_ctx=tokens), [GPU])
-        assert sizing.kv_bytes == fixed * MIB + tokens * sizing.kv_bytes_per_token
 
 
 def test_sizing_adds_up_to_the_published_example() -> None:

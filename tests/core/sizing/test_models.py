@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from squidbot.core.sizing.header import Card, Loading
-from squidbot.core.sizing.memory import weights_bytes
+from squidbot.core.sizing.memory import measure, model_of
 
 from .caches import caches_of, fixed_bytes, kv_bytes_per_token
 from .models import MODELS, header_of
@@ -63,7 +63,10 @@ def test_caches_are_fixed_bytes_and_those_of_each_token(name: str, n_ctx: int) -
 @pytest.mark.parametrize("name", KNOWN)
 def test_weights_take_as_many_mib_as_in_llama_cpp(name: str) -> None:
     """On one card with all layers; the token embedding beside it is in main memory."""
-    assert round(weights_bytes(header_of(MODELS[name]), Loading(), CARD)[0] / MIB) == KNOWN[name][1]
+    assert (
+        round(measure(model_of(header_of(MODELS[name])), Loading(), CARD).devices[0].weights_bytes / MIB)
+        == KNOWN[name][1]
+    )
 
 
 # 12 of 48 layers attend.

@@ -10,15 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.errors import BudgetError, BusyError, NotFoundError, StoreError
-from squidbot.core.messages import Record
+from squidbot.core.errors import BudgetError, NotFoundError
 from squidbot.core.transcript.documents import DOCUMENT, Document, DocumentChange, SessionDocuments, sections
 
-from ..promises.driver import Meddled, Setup, assistant, opened, user
+from ..promises.driver import Setup, assistant, opened, user
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from squidbot.core.engine import CoreSession
     from squidbot.core.view.assembly import CoreAssembly
 
@@ -74,48 +71,6 @@ def test_documents_have_a_quarter_of_the_window_together() -> None:
     told = {one.name: one.text for one in sections(documents(store).all(), 2_048, words)}
     assert told["context a"] == "[left out: it has 1,000 tokens, and documents may take 512 in this window]"
     assert words(told["context b"]) == 24
-
-
-def test_document_that_is_not_there_can_not_be_dropped() -> None:
-    """The text lists those there are."""
-    store = InMemoryStore()
-    with pytest.raises(NotFoundError, match="this session has no document 'a'; it has: none"):
-        documents(store).drop("a")
-    assert store.head("s") == (0, 0)
-
-
-def test_other_writers_are_made_way_for() -> None:
-    """Both documents are there; where the disk fails, the error is told."""
-
-    class Busy(Meddled):
-        def before(self, session_id: str, records: Sequence[Record]) -> None:
-            if self.others and records and session_id == "s":
-                self.others -= 1
-                documents(self).keep(Document(f"other {self.others}", "x"))
-
-    store = Busy(others=2)
-    documents(store).keep(Document("mine", "x"))
-    assert {one.name for one in documents(store).all()} == {"mine", "other 0", "other 1"}
-
-    class Broken(Meddled):
-        def before(self, session_id: str, records: Sequence[Record]) -> None:
-            raise StoreError(f"the disk is full: {session_id}, {len(records)}")
-
-    with pytest.raises(StoreError, match="the disk is full"):
-        documents(Broken()).keep(Document("mine", "x"))
-
-
-def test_writer_that_is_never_let_in_gives_up() -> None:
-    """After a while."""
-
-    class Hurried(Meddled):
-        def before(self, session_id: str, records: Sequence[Record]) -> None:
-            number = len(self.records(session_id, records[0].kind))
-            other = {"kind": records[0].kind, "number": number, "body": '{"name":"other","text":null}'}
-            InMemoryStore.append(self, session_id, 0, (), [Record(**other)])  # type: ignore[arg-type]
-
-    with pytest.raises(BusyError, match="; no document was changed, try"):
-        documents(Hurried()).keep(Document("mine", "x"))
 
 
 def test_record_holds_a_document() -> None:

@@ -50,31 +50,29 @@ def test_other_text_is_no_answer(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "ours"),
+    ("name", "own", "ours", "asks"),
     [
-        ("history", True),
-        ("squidbot__history", True),
-        ("mcp__squid-bot__history", True),
-        ("server.history", True),
-        ("prehistory", False),
-        ("history_of_rome", False),
-        ("History", False),
-        ("", False),
+        ("history", "history", True, True),
+        ("squidbot__history", "history", True, True),
+        ("mcp__squid-bot__history", "history", True, True),
+        ("server.history", "history", True, True),
+        ("mcp__squidbot__history_recall", "history_recall", True, True),
+        ("memory", "memory", True, False),
+        ("squidbot__memory", "memory", True, False),
+        ("memory_search", "memory_search", True, True),
+        ("squid__memory_search", "memory_search", True, True),
+        ("memory_add", "memory_add", True, False),
+        ("mcp__squidbot__memory_list", "memory_list", True, False),
+        ("goal", "goal", False, False),
+        *[(name, "", False, False) for name in ("prehistory", "history_of_rome", "memory_of_rome", "History", "")],
+        *[(name, "", False, False) for name in ("my_search", "memory_searches")],
     ],
 )
-def test_tool_is_known_by_its_name(name: str, ours: bool) -> None:  # noqa: FBT001  # a parameter of a table
-    """With the name of a server in front."""
-    assert (own_tool(name) == "history") is ours
-
-
-@pytest.mark.parametrize(
-    ("name", "ours"),
-    [("memory", True), ("squidbot__memory", True), ("history", True), ("memory_of_rome", False), ("", False)],
-)
-def test_both_tools_are_ours(name: str, ours: bool) -> None:  # noqa: FBT001  # a parameter of a table
-    """But only `history` is history."""
+def test_tool_is_known_by_its_name(name: str, own: str, *, ours: bool, asks: bool) -> None:
+    """With a server's name in front, and as hosts show each action; what only asks answers no search of the past."""
+    assert own_tool(name) == own
     assert copies(name) is ours
-    assert own_tool("memory") == "memory"
+    assert ("said" in holds(name)) is asks
 
 
 def test_recalled_part_of_a_text_becomes_a_line() -> None:
@@ -88,24 +86,3 @@ def test_recalled_part_of_a_text_becomes_a_line() -> None:
 def test_any_words_between_the_marks_go(text: str) -> None:
     """Whatever was said."""
     assert without_recalled(fence("recalled m1", "", text)).startswith("[m1 recalled]")
-
-
-@pytest.mark.parametrize(
-    ("name", "ours", "asks"),
-    [
-        ("history", True, True),
-        ("memory_search", True, True),
-        ("squid__memory_search", True, True),
-        ("memory_add", True, False),
-        ("mcp__squidbot__memory_list", True, False),
-        ("mcp__squidbot__history_recall", True, True),
-        ("goal", False, False),
-        ("memory", True, False),
-        ("my_search", False, False),
-        ("memory_searches", False, False),
-    ],
-)
-def test_tools_that_hosts_show_as_functions_are_known(name: str, *, ours: bool, asks: bool) -> None:
-    """What only asks for the past answers no search, though it has all the words of one."""
-    assert copies(name) is ours
-    assert ("said" in holds(name)) is asks

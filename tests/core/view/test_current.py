@@ -1,4 +1,4 @@
-"""How a message enters the transcript."""
+"""What a session sends right now, how it grows, and how a message enters the transcript."""
 
 from __future__ import annotations
 
@@ -6,20 +6,217 @@ import json
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from squidbot.core.messages import Category
+from squidbot.adapters.stdlib import InMemoryStore
+from squidbot.core.messages import Category, Cost, Kind, StoredMessage
 from squidbot.core.settings import HistorySettings
-from squidbot.core.view.current import CurrentView, Pieces, Tail, standing
+from squidbot.core.transcript.pins import Pins
+from squidbot.core.view.current import CurrentView, Pieces, SessionContext, Tail, load, standing
 from squidbot.core.view.marks import fence
+from squidbot.core.view.renderer import spent
+from squidbot.core.view.steps import steps_of
 from squidbot.core.view.truncation import ArrivalLimits, ArrivalTruncation, FrozenText, MessagePlace
 
-from ..promises.driver import CLASSES, CODEC, assistant, message, result, user
+from ..promises.driver import CLASSES, CODEC, Host, Setup, assistant, message, opened, result, user
+from ..promises.histories import tame
 from ..rows import RENDERER, row
+
+# -- what a session sends right now, whoever loads it -----------------------------------------------------------------
+
+EMPTY = standing(None, Pieces((), (), (), Tail()))
+SMALL = Setup(4096)
+
+
+def loaded(store: InMemoryStore, setup: Setup = SMALL) -> CurrentView:
+    """Return what a new process loads."""
+    return load(SessionContext("s", store, store, RENDERER), setup.window_tokens, setup.window.window_id)
+
+
+def test_unknown_session_stands_for_nothing() -> None:
+    """No plan, no part, no turn."""
+    made = loaded(InMemoryStore())
+    assert made == EMPTY
+    assert (made.sent, made.at_turn, made.in_flight, made.pins) == ((), False, Cost(0, 0), Pins())
+
+
+def test_system_text_that_opens_the_transcript_is_its_lead() -> None:
+    """In front of everything, fixed; later system text is history."""
+    made = EMPTY.extended([row(0, "system"), row(1, "system"), row(2), row(3, "system")], RENDERER)
+    assert made.lead_count == 2
+    assert (made.fixed, made.history) == (Cost(20, 20), Cost(20, 20))
+    assert [part.kind for part in made.sent] == [Kind.SYSTEM, Kind.SYSTEM, Kind.MESSAGE, Kind.SYSTEM]
+
+
+def test_more_system_text_is_lead_while_nobody_has_spoken() -> None:
+    """It came with the next call."""
+    made = EMPTY.extended([row(0, "system")], RENDERER).extended([row(1, "system"), row(2)], RENDERER)
+    assert made.lead_count == 2
+    assert made.messages == 3
+
+
+def test_standing_grows_with_its_counts() -> None:
+    """Turn, time, number and cost are those of the newest message."""
+    made = EMPTY.extended([row(0, time=1.0), row(1, "assistant", time=2.0, turn=0)], RENDERER)
+    assert (made.messages, made.turn, made.newest_time, made.history) == (2, 0, 2.0, Cost(20, 20))
+    assert made.extended([], RENDERER) is made
+    assert not made.at_turn
+    assert made.extended([row(2, turn=2)], RENDERER).at_turn
+
+
+def test_message_in_flight_is_the_one_that_opened_the_turn() -> None:
+    """Wherever it stands."""
+    made = EMPTY.extended([row(0, tokens=33), row(1, "assistant"), row(2, "assistant")], RENDERER)
+    assert made.in_flight == Cost(33, 33)
+    assert EMPTY.extended([row(0, "assistant")], RENDERER).in_flight == Cost(10, 10)
+
+
+@pytest.mark.parametrize(
+    ("roles", "needed"),
+    [
+        ([], (True, False)),
+        (["user"], (False, False)),
+        (["assistant"], (True, True)),
+        (["user", "assistant"], (False, True)),
+        (["system"], (True, False)),
+        (["system", "user"], (False, False)),
+    ],
+)
+def test_notices_are_needed_where_nobody_could_speak(roles: list[str], needed: tuple[bool, bool]) -> None:
+    """And a request has exactly these."""
+    made = EMPTY.extended([row(seq, role) for seq, role in enumerate(roles)], RENDERER)  # type: ignore[arg-type]
+    assert made.needs_notices == needed
+    notices = [part for part in made.parts((), RENDERER) if part.kind is Kind.NOTICE]
+    assert len(notices) == sum(needed)
+
+
+@pytest.mark.parametrize("turns", [2, 20])
+def test_new_process_loads_what_the_old_one_held(turns: int) -> None:
+    """With and without a plan."""
+    host = Host(InMemoryStore(), SMALL, watch=False)
+    host.run([message("system", "Be brief."), *tame(turns, 120), user("?")])
+    host.session.record(*host.calls[-1].request.incoming)
+    made, request = loaded(host.store), opened(host.store, SMALL).assemble()
+    assert made.parts((), RENDERER) == host.calls[-1].request.parts == request.parts
+    assert (made.plan is None) is (turns == 2)
+    assert made.messages == 4 * turns + 2
+
+
+def test_plan_of_another_lease_is_not_in_force() -> None:
+    """Its segments are gone, its number goes on."""
+    host = Host(InMemoryStore(), SMALL, watch=False)
+    host.run(tame(20, 120))
+    made = loaded(host.store, Setup(131_072))
+    assert (made.blocks, made.opened) == ((), True)
+    assert made.plan is not None
+    assert loaded(host.store).blocks
+
+
+def test_messages_too_old_to_be_read_are_absent_with_a_pointer(store: InMemoryStore) -> None:
+    """Four windows back; the question in flight and the pinned step are read all the same (B-45)."""
+    session = opened(store, Setup(131_072))
+    session.record(user("THE TASK"), *(assistant("step " * 200) for _ in range(150)))
+    session.pin(3)
+    made = loaded(store, Setup(2048))
+    (block,) = made.blocks
+    assert (block.segment.first_seq, block.segment.verbatim) == (0, (0, 3))
+    assert block.segment.last_seq + 1 == made.tail.steps[0].first_seq
+    assert made.opened
+    assert 4 * 2048 <= made.tail.cost.bound < 5 * 2048
+
+
+def test_steps_are_found_around_any_of_their_messages(store: InMemoryStore) -> None:
+    """Each message once, in order; unknown ones are left out."""
+    opened(store, SMALL).record(*tame(3, 8))
+    shelf = SessionContext("s", store, store, RENDERER)
+    assert [one.seq for one in shelf.steps_with([6, 1, 2, 999])] == [1, 2, 5, 6]
+
+
+def test_counts_are_those_of_another_standing() -> None:
+    """Turn, time, records and pins are taken over."""
+    counts = EMPTY._replace(messages=7, records=3, turn=5, newest_time=2.5, opened=True, pins=Pins(frozenset({1})))
+    made = standing(None, Pieces((), (), (), Tail()), counts)
+    assert made == counts
+
+
+# -- the raw end of a request grows without being rebuilt -------------------------------------------------------------
+
+
+def rows(kinds: list[str]) -> list[StoredMessage]:
+    """Return messages of these kinds: roles, "call" (calls a and b), "a" or "b" (a result)."""
+    made = []
+    for seq, kind in enumerate(kinds):
+        if kind in {"a", "b"}:
+            made.append(row(seq, answers=kind))
+        elif kind == "call":
+            made.append(row(seq, "assistant", calls=("a", "b")))
+        else:
+            made.append(row(seq, kind))  # type: ignore[arg-type]  # a role
+    return made
+
+
+def test_tail_without_new_messages_is_itself() -> None:
+    """Empty or not."""
+    tail = Tail().extended(rows(["user"]), RENDERER, 0)
+    assert tail.extended([], RENDERER, 0) is tail
+    assert (tail.cost.bound, tail.last_parts) == (10, 1)
+
+
+def test_result_completes_the_newest_step() -> None:
+    """Told as text while it is open, with its ids once it is whole; the parts before it are the same objects."""
+    said = rows(["user", "call", "a", "b"])
+    open_tail = Tail().extended(said[:2], RENDERER, 0)
+    assert open_tail.parts[1].kind is Kind.SLIMMED
+    whole = open_tail.extended(said[2:], RENDERER, 0)
+    assert [part.kind for part in whole.parts] == [Kind.MESSAGE] * 4
+    assert whole.parts[0] is open_tail.parts[0]
+    assert (whole.cost.bound, whole.last_parts) == (40, 3)
+
+
+def test_first_step_has_a_notice_where_nobody_can_answer_what_stands_before_the_tail() -> None:
+    """A segment that ends with the assistant."""
+    assert Tail(after_assistant=True).extended(rows(["assistant"]), RENDERER, 0).parts[0].kind is Kind.NOTICE
+    assert Tail().extended(rows(["assistant"]), RENDERER, 0).parts[0].kind is Kind.MESSAGE
+
+
+def test_reasoning_of_steps_before_a_seq_is_left_out() -> None:
+    """And of no later one."""
+    tail = Tail().extended(rows(["user", "assistant", "user", "assistant"]), RENDERER, 3)
+    assert [part.drop_thinking for part in tail.parts] == [False, True, False, False]
+
+
+def test_reasoning_of_steps_in_a_run_is_left_out() -> None:
+    """The first seq of the run is in it, the last is behind it; a step belongs where it begins."""
+    said = rows(["assistant", "user", "assistant", "call", "a", "b", "assistant"])
+    tail = Tail().extended(said, RENDERER, 1, [(2, 3), (4, 6)])
+    steps = [part.drop_thinking for part in tail.parts if part.role == "assistant"]
+    assert steps == [True, True, False, False]
+
+
+@given(
+    kinds=st.lists(st.sampled_from(["user", "assistant", "call", "a", "b", "system"]), max_size=16),
+    cuts=st.lists(st.integers(0, 16), max_size=4),
+    after=st.booleans(),
+)
+def test_tail_is_the_same_however_it_grew(kinds: list[str], cuts: list[int], after: bool) -> None:  # noqa: FBT001  # drawn
+    """In any pieces, it is what is rendered of all at once."""
+    said = rows(kinds)
+    tail, start = Tail(after_assistant=after), 0
+    for cut in [*sorted(cuts), len(said)]:
+        tail = tail.extended(said[start : max(start, cut)], RENDERER, 4)
+        start = max(start, cut)
+    whole = Tail(after_assistant=after).extended(said, RENDERER, 4)
+    assert tail == whole
+    assert tail.steps == tuple(steps_of(said))
+    assert tail.cost == spent(tail.parts)
+
+
+# -- how a message enters the transcript ------------------------------------------------------------------------------
 
 BIRTH = ArrivalLimits(CLASSES, {CODEC.tag: CODEC}, output_tokens=100, step_tokens=300)
 # What the marker of a cut costs by itself, template included.
 MARKER_TOKENS = 60
-EMPTY = standing(None, Pieces((), (), (), Tail()))
 
 
 def behind(*rows_: object) -> CurrentView:
