@@ -294,23 +294,18 @@ ITEM = tagged(
     },
     default="message",
 )
-_COUNTED_ITEMS = {
-    "conversation": anything,
-    "input": optional(text_or(items(ITEM))),
-    "instructions": optional(string),
-    "model": string,
-    "parallel_tool_calls": optional(boolean),
-    "previous_response_id": optional(string),
-    "reasoning": optional(mapping),
-    "text": mapping,
-    "tool_choice": anything,
-    "tools": items(fields({"type": string}, open_=True)),
-    "truncation": optional(literal("auto", "disabled")),
-}
 RESPONSE_REQUEST = fields(
     {"model": string, "input": text_or(items(ITEM))},
     {
-        **_COUNTED_ITEMS,
+        "conversation": anything,
+        "instructions": optional(string),
+        "parallel_tool_calls": optional(boolean),
+        "previous_response_id": optional(string),
+        "reasoning": optional(mapping),
+        "text": mapping,
+        "tool_choice": anything,
+        "tools": items(fields({"type": string}, open_=True)),
+        "truncation": optional(literal("auto", "disabled")),
         "background": optional(boolean),
         "context_management": optional(array),
         "include": optional(items(string)),
@@ -332,4 +327,3 @@ RESPONSE_REQUEST = fields(
         "user": string,
     },
 )
-RESPONSE_COUNT = fields({}, _COUNTED_ITEMS)
