@@ -1,6 +1,7 @@
 """The stores in memory, and that the public checks notice a store or counter that breaks a promise."""
 
 # the arguments of any method
+# ruff: noqa: ANN401  # the arguments of any method
 from __future__ import annotations
 
 import random
@@ -208,7 +209,7 @@ FINE = Completion("Blue.", 9, 2)
     [
         lambda: Talking(FINE, name=""),
         lambda: Talking(FINE, name="two\nlines"),
-        lambda: Talking(FINE, name=str(random.random())),  # another name each time
+        lambda: Talking(FINE, name=str(random.random())),  # noqa: S311  # another name each time
         lambda: Talking("Blue."),
         lambda: Talking(Completion(" \n", 9, 0)),
         lambda: Talking(Completion("Blue.", -1, 2)),
