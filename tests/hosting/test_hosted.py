@@ -171,24 +171,6 @@ def test_a_file_of_settings_and_a_store_are_refused(tmp_path: Path) -> None:
         HostRuntime(tmp_path / "a.db", host="a test", form="openai.chat", settings=str(tmp_path / "squidbot.toml"))
 
 
-def test_a_turn_is_recorded_before_and_behind_the_call(tmp_path: Path) -> None:
-    """And once, however often the host shows it."""
-    one = hosted(tmp_path / "mem.db")
-    talk = one.conversation("a")
-    assert talk.before([USER], system="Be short.") == [USER]
-    assert talk.session.wired.store.head("a")[0] == 1
-    assert talk.before([USER], system="Be short.") == [USER], "asked again: the host has tried once more"
-    talk.after(REPLY)
-    talk.after(REPLY)
-    more = {"role": "user", "content": "Since when?"}
-    assert talk.before([USER, REPLY, more], system="Be short.") == [USER, REPLY, more]
-    assert talk.session.wired.store.head("a")[0] == 3
-    one.close()
-    other = hosted(tmp_path / "mem.db")
-    assert other.conversation("a").before([USER, REPLY, more]) == [USER, REPLY, more]
-    other.close()
-
-
 def test_a_host_that_reads_payloads_itself_reads_each_once(tmp_path: Path) -> None:
     """From one request to the next few are new; what stands behind its system text is not its own payload."""
     read: list[str] = []
@@ -251,26 +233,6 @@ def test_a_call_that_was_broken_off_is_answered(tmp_path: Path) -> None:
     assert {str(each.get("tool_call_id")) for each in sent[2:4]} == {"c1", "c2"}
     assert "cancelled" in str(sent[2:4])
     assert sent[-1] == more
-    one.close()
-
-
-@pytest.mark.parametrize("in_another_process", [False, True])
-def test_calls_that_were_broken_off_are_all_answered(tmp_path: Path, *, in_another_process: bool) -> None:
-    """In a form that has a message for each result."""
-    one = hosted(tmp_path / "mem.db")
-    talk = one.conversation("a")
-    talk.before([USER])
-    made = [{"id": key, "type": "function", "function": {"name": "look", "arguments": "{}"}} for key in ("c1", "c2")]
-    talk.after({"role": "assistant", "content": None, "tool_calls": made})
-    if in_another_process:
-        one.close()
-        one = hosted(tmp_path / "mem.db")
-        talk = one.conversation("a")
-    more = {"role": "user", "content": "Never mind."}
-    sent = talk.before([more])
-    assert [each.get("tool_call_id") for each in sent[2:4]] == ["c1", "c2"]
-    assert talk.before([more, REPLY, more])[2:4] == sent[2:4]
-    assert talk.session.wired.store.head("a")[0] == 7
     one.close()
 
 
