@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from llm import Attachment, Message
 from llm.parts import AttachmentPart, ReasoningPart, TextPart, ToolCallPart, ToolResultPart
@@ -75,6 +75,7 @@ def test_nothing_but_names_is_left_of_what_is_forgotten(message: Message, text: 
 
 
 @given(MESSAGES, TEXTS)
+@example(Message("assistant", [ToolCallPart("look", {"at": 1}, "c1")]), "short")
 def test_what_is_cut_or_added_can_be_read_by_the_package(message: Message, text: str) -> None:
     """A digest in the place of the words, shorter arguments, no thinking, a notice behind it."""
     check_cut(CODEC, payload(message), text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from squidbot.codecs.openai_responses import KEPT_KEYS, OpenAIResponses
@@ -133,6 +133,7 @@ def test_encode_keeps_calls_and_results_when_a_message_is_slimmed(obj: dict[str,
 
 
 @given(PAYLOADS, st.text(max_size=20))
+@example({"type": "function_call_output", "call_id": "c1", "output": "seen"}, "gone")
 def test_tombstone_keeps_who_spoke_and_what_was_called(obj: dict[str, object], text: str) -> None:
     """And not a word of it; a second one changes nothing."""
     left = check_tombstone(CODEC, CODEC.to_message(obj).payload, text)

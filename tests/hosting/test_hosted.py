@@ -171,6 +171,24 @@ def test_a_file_of_settings_and_a_store_are_refused(tmp_path: Path) -> None:
         HostRuntime(tmp_path / "a.db", host="a test", form="openai.chat", settings=str(tmp_path / "squidbot.toml"))
 
 
+def test_a_turn_is_recorded_before_and_behind_the_call(tmp_path: Path) -> None:
+    """And once, however often the host shows it."""
+    one = hosted(tmp_path / "mem.db")
+    talk = one.conversation("a")
+    assert talk.before([USER], system="Be short.") == [USER]
+    assert talk.session.wired.store.head("a")[0] == 1
+    assert talk.before([USER], system="Be short.") == [USER], "asked again: the host has tried once more"
+    talk.after(REPLY)
+    talk.after(REPLY)
+    more = {"role": "user", "content": "Since when?"}
+    assert talk.before([USER, REPLY, more], system="Be short.") == [USER, REPLY, more]
+    assert talk.session.wired.store.head("a")[0] == 3
+    one.close()
+    other = hosted(tmp_path / "mem.db")
+    assert other.conversation("a").before([USER, REPLY, more]) == [USER, REPLY, more]
+    other.close()
+
+
 def test_a_host_that_reads_payloads_itself_reads_each_once(tmp_path: Path) -> None:
     """From one request to the next few are new; what stands behind its system text is not its own payload."""
     read: list[str] = []
