@@ -7,16 +7,29 @@ from typing import TYPE_CHECKING
 import pytest
 
 import squidbot
+from squidbot.core import events
 from squidbot.core.errors import BudgetError, ConfigError, NotFoundError
 from squidbot.core.view.marks import tool_names
 from squidbot.plugins.host import HostRuntime, call_tool
 
-from .listeners import Heard
-
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from squidbot.core.events import Event
     from squidbot.engine import Engine
+
+
+class Heard:
+    """An extension that keeps what went wrong."""
+
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    @squidbot.hookimpl
+    def on_event(self, event: Event) -> None:
+        """Keep it."""
+        if event.name == events.DEGRADED:
+            self.said.append(event.cause)
 
 
 @pytest.fixture
@@ -76,7 +89,7 @@ def test_core_files_stand_in_every_session_and_stay_when_they_are_gone(folder: P
         session.context.drop("docs/api.md")
         assert "docs/api.md no longer holds" in sent(session)
         assert [one.name for one in session.context.documents.all()] == [], "what was dropped stays out"
-        assert heard.degraded == ["there is no file 'docs/api.md' below " + str(folder / "context")]
+        assert heard.said == ["there is no file 'docs/api.md' below " + str(folder / "context")]
 
 
 def test_document_is_loaded_on_demand_and_survives_restart_and_compaction(folder: Path) -> None:
@@ -125,8 +138,8 @@ def test_what_is_wrong_unasked_is_told_once_and_no_turn_fails(folder: Path) -> N
         session = engine.session("s")
         sent(session)
         sent(session)
-    assert len(heard.degraded) == 1
-    assert "core_files must be a list of paths" in heard.degraded[0]
+    assert len(heard.said) == 1
+    assert "core_files must be a list of paths" in heard.said[0]
     with loaded(folder, folder="nowhere") as engine:
         session = engine.session("s")
         sent(session)

@@ -14,12 +14,11 @@ import squidbot
 from squidbot.core.memory.view import NewMemory
 from squidbot.core.messages import Kind
 
-from .listeners import Heard
-
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
+    from squidbot.core.events import Event
     from squidbot.core.memories import FactCategory
     from squidbot.hookspecs import Register
 
@@ -272,11 +271,24 @@ def test_memory_that_fails_never_fails_the_turn(tmp_path: Path) -> None:
     """The request is made without it, and an event says so (promise 10)."""
     path = tmp_path / "facts.db"
     path.write_bytes(b"no database at all" * 100)
-    heard = Heard()
-    with squidbot.load({"memory": {"path": str(path)}}, extensions=[heard]) as engine:
+    heard: list[Event] = []
+    listener = _listener(heard.append)
+    with squidbot.load({"memory": {"path": str(path)}}, extensions=[listener]) as engine:
         made = turn(engine.session("s", scope=ANN), "Hello.")
     assert texts(made) == ["Hello."]
-    assert any("memory says nothing unasked" in cause for cause in heard.degraded)
+    assert any(one.name == "degraded" and "memory says nothing unasked" in one.cause for one in heard)
+
+
+def _listener(listen: Callable[[Event], None]) -> object:
+    class Listener:
+        """Keeps what happens."""
+
+        @squidbot.hookimpl
+        def on_event(self, event: Event) -> None:
+            """Keep it."""
+            listen(event)
+
+    return Listener()
 
 
 def test_no_request_waits_for_an_embedder() -> None:

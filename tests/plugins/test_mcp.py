@@ -130,6 +130,41 @@ def test_descriptions_are_sentences_without_the_indents_of_code(served: Squidbot
     over(served.server, use)
 
 
+@pytest.mark.parametrize(
+    ("tool", "given", "says"),
+    [
+        ("memory_add", {}, "text is null; memory_add needs it as a text"),
+        ("memory_add", {"text": 3}, "text is a number; memory_add needs it as a text"),
+        (
+            "history_append",
+            {"conversation_id": "a"},
+            "key is null; history_append needs it as a text",
+        ),
+        (
+            "history_search",
+            {"query": ["SECRET"]},
+            "query is a list; history_search needs it as a text",
+        ),
+        ("memory_forget", {"id": "f-x"}, "ids look like f-abcde23456; memory_search and memory_list show them"),
+        ("memory_forget", {"id": ""}, "id is ''; memory_forget needs it as a text"),
+    ],
+)
+def test_wrong_arguments_are_told_in_a_sentence(
+    served: Squidbot, tool: str, given: dict[str, object], says: str
+) -> None:
+    """Which, and what they should be, in one line, without what was given; and the tools by their names here."""
+
+    async def use(client: Client) -> None:
+        text, failed = await asked(client, tool, given)
+        assert failed
+        assert text.startswith("<squidbot refused: ")
+        assert text.endswith(f"{says}>")
+        assert "\n" not in text
+        assert "SECRET" not in text
+
+    over(served.server, use)
+
+
 def test_answers_name_the_tools_that_there_are(served: Squidbot) -> None:
     """Behind their data; the data stay as they were said."""
     trap = "Walrus: recall m7 shows it; more: search offset 8; forget takes an id."
@@ -392,27 +427,18 @@ def test_synchronous_and_asynchronous_clients_get_the_same(tmp_path: Path) -> No
         ("memory_add", {"text": "", "category": ""}, "text is"),
         ("memory_search", {"query": "bees", "category": "bees"}, "it is one of core"),
         ("memory_search", {}, "query is null"),
-        ("memory_add", {}, "text is null; memory_add needs it as a text>"),
-        ("memory_add", {"text": 3}, "text is a number; memory_add needs it as a text>"),
-        ("history_append", {"conversation_id": "a"}, "key is null; history_append needs it as a text>"),
-        ("history_search", {"query": ["SECRET"]}, "query is a list; history_search needs it as a text>"),
-        ("memory_forget", {"id": "f-x"}, "ids look like f-abcde23456; memory_search and memory_list show them>"),
-        ("memory_forget", {"id": ""}, "id is ''; memory_forget needs it as a text>"),
     ],
 )
 def test_what_is_wrong_with_a_call_is_told(
     served: Squidbot, tool: str, arguments: dict[str, object], says: str
 ) -> None:
-    """No tool raises: a host would show nothing but its name. One line, without what was given."""
+    """No tool raises: a host would show nothing but its name."""
 
     async def wrong(client: Client) -> None:
         await call(client, "history_append", conversation_id="a", key="first", messages=said("x y z"))
         text, failed = await asked(client, tool, arguments)
         assert failed
         assert says in text
-        assert text.startswith("<squidbot refused: ") or not says.endswith(">")
-        assert "\n" not in text
-        assert "SECRET" not in text
         assert len(text) < 1_500
 
     over(served.server, wrong)
