@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -207,23 +206,6 @@ def test_rank_file_is_looked_for_beside_the_settings(tmp_path: Path) -> None:
         assert str(tmp_path / "cl100k_none.tiktoken") in str(caught.value)
 
 
-BARE = """
-import sys
-import squidbot
-engine = squidbot.load()
-session = engine.session("s")
-session.record(session.assemble("Hello").incoming, "Hi.")
-foreign = {"sqlite3", "tiktoken", "structlog", "rich", "click", "squidbot.cli", "squidbot.replay"}
-print(sorted(foreign & set(sys.modules)))
-"""
-
-
-def test_load_imports_only_what_the_settings_name() -> None:
-    """A whole turn with the defaults needs no adapter's package, no command line, no replay (Q-09)."""
-    done = subprocess.run([sys.executable, "-c", BARE], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
-
-
 # -- extensions -----------------------------------------------------------------------------------------------------
 
 
@@ -262,18 +244,6 @@ def test_load_refuses_two_extensions_when_they_offer_the_same_name() -> None:
     """Which one would be used is not left to chance."""
     with pytest.raises(ConfigError, match=r"^two extensions offer the store mine; load one of them$"):
         squidbot.load(extensions=[Adapters(), Adapters()])
-
-
-def test_load_refuses_a_hook_when_it_is_misspelt() -> None:
-    """It would never be called; the known ones are named."""
-
-    class Misspelt:
-        @squidbot.hookimpl
-        def on_events(self, event: Event) -> None:
-            """Never called."""
-
-    with pytest.raises(ConfigError, match=r"known hooks: .*assembled, .*, summarize$"):
-        squidbot.load(extensions=[Misspelt()])
 
 
 @pytest.fixture
@@ -331,22 +301,6 @@ def test_hooks_are_told_when_a_request_is_made() -> None:
     assert heard.names == TURN
     assert [event.session_id for event in heard.events] == ["", "s", "s"]
     assert heard.requests == [assembly.core]
-
-
-def test_hooks_are_called_in_the_order_of_their_names() -> None:
-    """Not in the order of loading, so that two machines agree."""
-    order: list[str] = []
-
-    def named(name: str) -> object:
-        """Return an extension of that name that says when it is called."""
-
-        def on_event(_: object, event: Event) -> None:
-            order.append(f"{name} {event.name}")
-
-        return type(name, (), {"on_event": squidbot.hookimpl(on_event)})()
-
-    turn(squidbot.load(extensions=[named("zeta"), named("alpha"), named("midway")]))
-    assert order == [f"{name} {event}" for event in TURN for name in ("alpha", "midway", "zeta")]
 
 
 def test_turn_goes_on_when_a_hook_raises(caplog: pytest.LogCaptureFixture) -> None:

@@ -14,25 +14,14 @@ from squidbot.core.errors import ConfigError, NotFoundError
 from squidbot.core.memories import Scope
 from squidbot.core.transcript.lineage import children_of, parent_of
 
+from .listeners import Heard
+
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from squidbot.core.events import Event
     from squidbot.engine import Engine
 
 ANN = Scope(user="ann")
-
-
-class Heard:
-    """An extension that keeps the events it is told."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    @squidbot.hookimpl
-    def on_event(self, event: Event) -> None:
-        """Keep it."""
-        self.events.append(event)
 
 
 def engine_of(path: Path, *extensions: object, **tables: dict[str, object]) -> Engine:

@@ -9,22 +9,10 @@ import pytest
 import squidbot
 from squidbot.core import events
 
+from .listeners import Heard
+
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from squidbot.core.events import Event
-
-
-class Heard:
-    """An extension that keeps the events it is told."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    @squidbot.hookimpl
-    def on_event(self, event: Event) -> None:
-        """Keep it."""
-        self.events.append(event)
 
 
 def head(budget: dict[str, object], memory: str = "", summary: str = "") -> list[str]:

@@ -11,26 +11,10 @@ import pytest
 import squidbot
 from squidbot.core import events
 
+from .listeners import Heard
+
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from squidbot.core.events import Event
-
-
-class Heard:
-    """An extension that keeps what it is told."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    @squidbot.hookimpl
-    def on_event(self, event: Event) -> None:
-        """Keep it."""
-        self.events.append(event)
-
-    def of(self, *names: str) -> list[Event]:
-        """Return the events of these names, in order."""
-        return [event for event in self.events if event.name in names]
 
 
 @pytest.fixture

@@ -19,10 +19,11 @@ from squidbot.core.messages import Category, Message
 from squidbot.testing.models import ScriptedLLM
 from squidbot.wiring.extensions import text_of
 
+from .listeners import Heard
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from squidbot.core.events import Event
     from squidbot.core.memories import Memory
     from squidbot.core.messages import Summary
     from squidbot.core.plan import PlanRecord
@@ -30,21 +31,6 @@ if TYPE_CHECKING:
 YES = True
 SMALL: dict[str, object] = {"window": {"default": 2048}, "budget": {"counter": "bytes", "reserved_output_tokens": 64}}
 WORDS = "The squid in tank {turn} ate {turn} shrimps and wrote it into logbook-{turn}.txt at noon."
-
-
-class Heard:
-    """Keeps the failures that it is told of."""
-
-    def __init__(self) -> None:
-        self.degraded: list[str] = []
-        self.names: list[str] = []
-
-    @squidbot.hookimpl
-    def on_event(self, event: Event) -> None:
-        """Keep it."""
-        self.names.append(event.name)
-        if event.name == events.DEGRADED:
-            self.degraded.append(event.cause)
 
 
 def extension(_name: str = "acme", /, **hooks: Callable[..., object]) -> SimpleNamespace:

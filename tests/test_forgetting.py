@@ -17,8 +17,9 @@ from squidbot.core.journal import JournalEntry
 from squidbot.core.memories import Scope
 from squidbot.testing import HashedWords
 
+from .listeners import Heard
+
 if TYPE_CHECKING:
-    from squidbot.core.events import Event
     from squidbot.hookspecs import Register
 
 # What is said in the message that is forgotten, and nowhere else; no number that a time or a digest may have, too.
@@ -28,21 +29,13 @@ KEPT = "Walrus"
 ANN, BOB = Scope(user="ann"), Scope(user="bob")
 
 
-class Offering:
+class Offering(Heard):
     """An extension that offers an embedder without a model, and hears what is told."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
 
     @squidbot.hookimpl
     def register_adapters(self, register: Register) -> None:
         """Offer it."""
         register.embedder("mine", lambda _: HashedWords())
-
-    @squidbot.hookimpl
-    def on_event(self, event: Event) -> None:
-        """Keep it."""
-        self.events.append(event)
 
 
 def engine_in(folder: Path, *extensions: object) -> squidbot.Engine:

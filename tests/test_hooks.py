@@ -12,29 +12,13 @@ from squidbot import hookspecs
 from squidbot.core import events
 from squidbot.core.errors import ConfigError
 
+from .listeners import Heard
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from squidbot.core.events import Event
 
 Extension = SimpleNamespace
-
-
-class Heard:
-    """Keeps what is told."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    @squidbot.hookimpl
-    def on_event(self, event: Event) -> None:
-        """Keep it."""
-        self.events.append(event)
-
-    @property
-    def degraded(self) -> list[str]:
-        """What was told of failures."""
-        return [event.cause for event in self.events if event.name == events.DEGRADED]
 
 
 def extension(name: str, priority: int = 0, **hooks: Callable[..., object]) -> Extension:

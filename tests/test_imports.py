@@ -47,19 +47,10 @@ def test_the_packages_that_are_looked_for_are_those_of_the_adapters() -> None:
     assert {"anthropic", "openai", "tiktoken", "onnxruntime", "faiss", "lancedb", "llama_cpp", "sqlite3"} <= PACKAGES
 
 
-def test_importing_squidbot_loads_no_sdk_and_no_adapter() -> None:
-    """As `python -X importtime` tells it."""
-    command = [sys.executable, "-X", "importtime", "-c", "import squidbot"]
-    told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stderr
-    modules = {line.rpartition("|")[2].strip() for line in told.splitlines()}
-    assert "squidbot" in modules
-    assert {name.partition(".")[0] for name in modules} & PACKAGES == set()
-    assert rooms_in(modules) == set()
-
-
 def test_a_turn_with_the_defaults_loads_no_sdk_and_no_adapter_but_the_standard_library_s() -> None:
-    """Nor the command line, and what it prints with."""
+    """Nor the command line, what it prints with, and the replay (Q-09)."""
     modules = loaded(TURN)
+    assert {"squidbot.cli", "squidbot.replay", "sqlite3"} & modules == set()
     assert {name.partition(".")[0] for name in modules} & PACKAGES == set()
     assert rooms_in(modules) == {"common", "stdlib"}  # common: what several adapters share
 

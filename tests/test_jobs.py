@@ -17,8 +17,9 @@ from squidbot.core.errors import ConfigError, LLMError, StoreError
 from squidbot.core.ports import SupportsClaims
 from squidbot.testing.models import ScriptedLLM
 
+from .listeners import Heard, until
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from squidbot.core.events import Event
@@ -29,22 +30,6 @@ if TYPE_CHECKING:
 GOOD = "<summary>Each question got its answer, after a look at it.</summary>"
 
 
-class Heard:
-    """An extension that keeps every event."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    @squidbot.hookimpl
-    def on_event(self, event: Event) -> None:
-        """Keep it."""
-        self.events.append(event)
-
-    def named(self, name: str) -> list[Event]:
-        """Return the events of a name."""
-        return [one for one in self.events if one.name == name]
-
-
 def talk(session: squidbot.Session, turns: int, start: int = 0) -> set[str]:
     """Have a conversation, and return the ids of the summaries that its requests show."""
     shown: set[str] = set()
@@ -53,14 +38,6 @@ def talk(session: squidbot.Session, turns: int, start: int = 0) -> set[str]:
         session.record(assembly.incoming, f"answer {turn}: " + "because of this and that " * 80, now=float(turn))
         shown.update(part.summary_id for part in assembly.core.parts if part.summary_id)
     return shown
-
-
-def until(happened: Callable[[], bool]) -> bool:
-    """Wait until something has happened, a few seconds at most."""
-    ends = time.monotonic() + 10.0
-    while not happened() and time.monotonic() < ends:
-        time.sleep(0.01)
-    return happened()
 
 
 def by_model(session: squidbot.Session) -> list[str]:
@@ -108,7 +85,7 @@ def test_foreign_failure_is_an_event_and_the_turn_goes_on() -> None:
         (done,) = squidbot.SummaryWorker(Broken()).run(session, limit=1)
         assert done.summary is None
         assert done.why == "unreachable: RuntimeError: the socket is gone"
-        (told,) = heard.named(events.COMPRESSION_ERROR)
+        (told,) = heard.of(events.COMPRESSION_ERROR)
         assert told.cause.endswith(done.why)
         assert talk(session, 20, 50)
         assert by_model(session) == []
@@ -191,9 +168,9 @@ def test_thread_lives_on_where_a_store_fails() -> None:
         jobs.watch(good)
         jobs.start()
         jobs.poke()
-        assert until(lambda: bool(by_model(good)) and bool(heard.named(events.DEGRADED)))
+        assert until(lambda: bool(by_model(good)) and bool(heard.of(events.DEGRADED)))
         assert jobs.stop()
-    assert heard.named(events.DEGRADED)[0].session_id == "bad"
+    assert heard.of(events.DEGRADED)[0].session_id == "bad"
 
 
 class Brings:
@@ -292,7 +269,7 @@ def test_turns_go_on_and_the_engine_closes_while_a_model_hangs(scheduler: str, f
     assert time.monotonic() - before < 5.0
     never.set()
     assert until(lambda: "squidbot-jobs" not in {thread.name for thread in threading.enumerate()})
-    assert heard.named(events.DEGRADED) == []
+    assert heard.of(events.DEGRADED) == []
 
 
 def test_nothing_is_begun_behind_a_close() -> None:
@@ -356,9 +333,9 @@ def test_no_bad_answer_reaches_a_request_and_turns_go_on(
         for turn, same in enumerate(plain):
             assert said(session, turn) == same
             if turn == 25:
-                assert until(lambda: bool(heard.named(events.COMPRESSION_ERROR)))
+                assert until(lambda: bool(heard.of(events.COMPRESSION_ERROR)))
         assert by_model(session) == []
-    assert why in heard.named(events.COMPRESSION_ERROR)[0].cause
+    assert why in heard.of(events.COMPRESSION_ERROR)[0].cause
 
 
 class Generous:

@@ -19,10 +19,11 @@ from squidbot.core.errors import ConfigError, LLMError
 from squidbot.core.memories import Scope, View
 from squidbot.testing.models import ScriptedLLM
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+from .listeners import Heard, until
 
-    from squidbot.core.events import Event
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from squidbot.core.ports import LLM, MemoryStore
     from squidbot.hookspecs import Register
 
@@ -35,17 +36,12 @@ scheduler = "none"
 """
 
 
-class Host:
+class Host(Heard):
     """An extension that keeps events, and offers a language model "mine"."""
 
     def __init__(self, llm: LLM | None = None) -> None:
+        super().__init__()
         self._llm = llm
-        self.events: list[Event] = []
-
-    @squidbot.hookimpl
-    def on_event(self, event: Event) -> None:
-        """Keep it."""
-        self.events.append(event)
 
     @squidbot.hookimpl
     def register_adapters(self, register: Register) -> None:
@@ -53,10 +49,6 @@ class Host:
         llm = self._llm
         if llm is not None:
             register.llm("mine", lambda _: llm)
-
-    def causes(self, name: str) -> list[str]:
-        """Return why events of a name came."""
-        return [one.cause for one in self.events if one.name == name]
 
 
 def user(text: str) -> dict[str, object]:
@@ -67,14 +59,6 @@ def user(text: str) -> dict[str, object]:
 def held(engine: squidbot.Engine, scope: Scope = ANN) -> list[str]:
     """Return the facts of somebody, oldest first."""
     return [one.text for one in reversed(engine.wired.remembering.store.listed(View(scope)))]
-
-
-def until(happened: Callable[[], bool]) -> bool:
-    """Wait until something has happened, a few seconds at most."""
-    ends = time.monotonic() + 10.0
-    while not happened() and time.monotonic() < ends:
-        time.sleep(0.01)
-    return happened()
 
 
 def test_changed_preference_is_found_with_the_old_one_as_history(tmp_path: Path) -> None:

@@ -18,11 +18,12 @@ from squidbot.core.prompts import MANDATES, MODES, SANITY, TEMPLATES
 from squidbot.core.tokens.counters import builtin_counter
 from squidbot.wiring.prompting import has_host_tools
 
+from .listeners import Heard
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from squidbot.core.events import Event
 
 TOOLS = [{"type": "function", "function": {"name": "run", "parameters": {"type": "object"}}}]
 OWN = [
@@ -39,18 +40,6 @@ CALLING = {
 RESULT = {"role": "tool", "tool_call_id": "c1", "content": "ok"}
 COMPLEX = "Analyze this code file, explain the architecture, identify issues, and suggest detailed improvements"
 DEVELOPER = "\n\n".join((*MANDATES, *SANITY, *TEMPLATES["developer"]))
-
-
-class Heard:
-    """An extension that keeps the events."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    @squidbot.hookimpl
-    def on_event(self, event: Event) -> None:
-        """Keep it."""
-        self.events.append(event)
 
 
 def session(window: int = 32_768, heard: Heard | None = None, **given: Any) -> squidbot.Session:  # noqa: ANN401

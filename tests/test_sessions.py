@@ -45,13 +45,6 @@ def test_assemble_takes_whatever_form_a_message_has(said: squidbot.session.Said)
     assert session().assemble(said).messages == [{"role": "user", "content": "Hello"}]
 
 
-def test_assemble_takes_nothing_when_all_is_recorded() -> None:
-    """A tool loop records results as they come, and asks for the next request."""
-    one = session()
-    one.record(one.assemble("Read a.py").incoming, ASKING, RESULT)
-    assert one.assemble().messages == [{"role": "user", "content": "Read a.py"}, ASKING, RESULT]
-
-
 def test_assemble_raises_when_there_is_nothing_to_answer() -> None:
     """An empty request is never made."""
     with pytest.raises(InvalidRequestError):
@@ -297,12 +290,6 @@ def test_two_engines_share_a_session_when_they_share_a_file(tmp_path: Path) -> N
             "Yes.",
             "Good.",
         ]
-
-
-def test_record_raises_when_the_session_id_is_refused() -> None:
-    """Ids are 1 to 1,024 characters long."""
-    with pytest.raises(squidbot.SquidbotError, match="1 to 1,024 characters"):
-        squidbot.load().session("").record("Hello")
 
 
 # -- undo, snapshots, requests ---------------------------------------------------------------------------------------

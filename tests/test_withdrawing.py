@@ -22,6 +22,8 @@ from squidbot.memory import retract
 from squidbot.testing import made_message
 from squidbot.wiring.extensions import Relay
 
+from .listeners import Heard
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -257,17 +259,8 @@ def _by_hand(session: squidbot.Session, act: str) -> None:
 
 def test_store_that_fails_leaves_the_rest_for_the_next_request(tmp_path: Path) -> None:
     """The fact is forgotten all the same, and an event says what is left."""
-    heard: list[str] = []
-
-    class Listener:
-        """Keeps what happens."""
-
-        @squidbot.hookimpl
-        def on_event(self, event: squidbot.Event) -> None:
-            """Keep it."""
-            heard.append(f"{event.name} {event.cause}")
-
-    with squidbot.load({"store": {"path": str(tmp_path / "s.db")}}, extensions=[Listener()]) as engine:
+    heard = Heard()
+    with squidbot.load({"store": {"path": str(tmp_path / "s.db")}}, extensions=[heard]) as engine:
         boat = learned(engine, "The boat is called Dorothea.")
         session = engine.session("s", scope=ANN)
         turn(session, "What is the boat called?")
@@ -275,10 +268,10 @@ def test_store_that_fails_leaves_the_rest_for_the_next_request(tmp_path: Path) -
         engine.wired.engine.remove_facts = _fails  # type: ignore[method-assign]
         engine.memories(ANN).forget(boat)
         engine.wired.engine.remove_facts = working  # type: ignore[method-assign]
-        assert any("not yet retracted from this session: disk full" in one for one in heard)
+        assert any("not yet retracted from this session: disk full" in cause for cause in heard.degraded)
         assert "Dorothea" not in said_in(turn(session, "And now?"))
         assert b"Dorothea" not in bytes_of(tmp_path)
-        assert any(one.startswith("forgotten a fact in the requests was forgotten") for one in heard)
+        assert any(cause.startswith("a fact in the requests was forgotten") for cause in heard.causes("forgotten"))
 
 
 def _fails(*_: object, **__: object) -> None:

@@ -15,18 +15,10 @@ pytest.importorskip("apscheduler", reason="the extra apscheduler is not installe
 
 from squidbot.adapters.apscheduler import ApschedulerTimer
 
+from ..listeners import until
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from squidbot.hookspecs import Register
-
-
-def until(happened: Callable[[], bool]) -> bool:
-    """Wait until something has happened, a few seconds at most."""
-    ends = time.monotonic() + 10.0
-    while not happened() and time.monotonic() < ends:
-        time.sleep(0.01)
-    return happened()
 
 
 def others() -> set[int | None]:

@@ -21,7 +21,14 @@ from squidbot.adapters.sqlite3 import SqliteStore, rows
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.errors import StoreError
 from squidbot.core.messages import Category, Cost, Record, StoredMessage
-from squidbot.testing import check_summary_store, check_transcript_store, made_message, made_summary
+from squidbot.testing import (
+    check_claims,
+    check_finds,
+    check_summary_store,
+    check_transcript_store,
+    made_message,
+    made_summary,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,14 +40,10 @@ def stores_in(folder: Path) -> Callable[[], SqliteStore]:
     return lambda: SqliteStore(folder / f"{next(numbers)}.db")
 
 
-def test_sqlite_store_keeps_the_promises_of_transcripts(tmp_path: Path) -> None:
-    """The public check of the port passes."""
-    check_transcript_store(stores_in(tmp_path))
-
-
-def test_sqlite_store_keeps_the_promises_of_summaries(tmp_path: Path) -> None:
-    """The public check of the port passes."""
-    check_summary_store(stores_in(tmp_path))
+@pytest.mark.parametrize("check", [check_transcript_store, check_summary_store, check_claims, check_finds])
+def test_sqlite_store_keeps_the_promises_of_its_ports(check: Callable[..., None], tmp_path: Path) -> None:
+    """The public checks of the ports pass."""
+    check(stores_in(tmp_path))
 
 
 # Any text, lone surrogates included: that is what a host may hand over.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
-from itertools import count
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,24 +13,12 @@ from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.adapters.sqlite3.doctor import check, repair
 from squidbot.core.errors import StoreError
 from squidbot.core.messages import Category, Erasure
-from squidbot.testing import check_claims, check_finds, made_message
+from squidbot.testing import made_message
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 NOW = 1_800_000_000.0
-
-
-def test_sqlite_store_keeps_the_promises_of_claims(tmp_path: Path) -> None:
-    """The public check of the port passes."""
-    numbers = count()
-    check_claims(lambda: SqliteStore(tmp_path / f"{next(numbers)}.db"))
-
-
-def test_sqlite_store_finds_sessions_by_their_records(tmp_path: Path) -> None:
-    """The public check of the port passes."""
-    numbers = count()
-    check_finds(lambda: SqliteStore(tmp_path / f"{next(numbers)}.db"))
 
 
 ASKER = """

@@ -300,17 +300,6 @@ def test_vectors_come_back_by_model_when_they_were_kept(tmp_path: Path) -> None:
         assert mini.behind(0, 9) == []
 
 
-def test_damaged_vector_is_told_when_a_byte_was_changed(tmp_path: Path) -> None:
-    """A wrong vector would be a wrong hit."""
-    path, memory = tmp_path / "s.db", made_memory("Ann keeps bees.")
-    with SqliteMemoryStore(path) as store:
-        store.add([memory])
-        store.put_vectors("mini", 2, {memory.memory_id: (0.5, 1.0)})
-    changed(path, "UPDATE memory_vectors SET vector = x'0000000000000000'")
-    with SqliteMemoryStore(path) as store, pytest.raises(DamagedStoreError, match="the vector of memory"):
-        store.vectors_of("mini", 2).behind(0, 9)
-
-
 @pytest.mark.parametrize("wrong", [(float("nan"), 1.0), (0.0, 0.0), (float("inf"), 1.0)])
 def test_vector_without_a_direction_is_refused_with_all_that_came_with_it(
     wrong: tuple[float, float], tmp_path: Path

@@ -1,10 +1,12 @@
 """The stores in memory, and that the public checks notice a store or counter that breaks a promise."""
 
+# the arguments of any method
+# ruff: noqa: ANN401  # the arguments of any method
 from __future__ import annotations
 
 import random
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -23,38 +25,32 @@ from squidbot.testing import (
 )
 from squidbot.testing.models import ScriptedLLM
 
+from .mutants import mutant
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable
 
     from squidbot.core.messages import SearchMatch, StoredMessage, Summary
     from squidbot.core.ports import Certificate
 
 
-def test_in_memory_store_keeps_the_promises_of_transcripts() -> None:
-    """The public check of the port passes."""
-    check_transcript_store(InMemoryStore)
-
-
-def test_in_memory_store_keeps_the_promises_of_summaries() -> None:
-    """The public check of the port passes."""
-    check_summary_store(InMemoryStore)
-
-
-def test_in_memory_store_keeps_the_promises_of_claims() -> None:
-    """The public check of the port passes."""
-    check_claims(InMemoryStore)
+@pytest.mark.parametrize("check", [check_transcript_store, check_summary_store, check_claims])
+def test_in_memory_store_keeps_the_promises_of_its_ports(check: Callable[..., None]) -> None:
+    """The public checks of the ports pass."""
+    check(InMemoryStore)
 
 
 def test_in_memory_store_finds_sessions_by_their_records() -> None:
     """The public check of the port passes, and notices a store that passes the kind over."""
     check_finds(InMemoryStore)
 
-    class Careless(InMemoryStore):
-        def sessions_with(self, kind: str, words: Sequence[str]) -> list[str]:
-            return sorted({*super().sessions_with(kind, words), *super().sessions_with("plan", words)})
-
+    careless = mutant(
+        InMemoryStore,
+        "sessions_with",
+        lambda _, true, kind, words: sorted({*true(kind, words), *true("plan", words)}),
+    )
     with pytest.raises(AssertionError, match=r"oldest first|another kind"):
-        check_finds(Careless)
+        check_finds(careless)
 
 
 def test_in_memory_store_keeps_its_own_when_an_answer_is_changed() -> None:
@@ -76,245 +72,112 @@ def test_in_memory_store_says_what_to_do_when_another_writer_came_first() -> Non
         store.append("s", 0, [made_message(0)])
 
 
-class Unordered(InMemoryStore):
-    """Sorts by text."""
-
-    def read(self, session_id: str, first_seq: int, last_seq: int) -> list[StoredMessage]:
-        """Sort."""
-        return sorted(super().read(session_id, first_seq, last_seq), key=lambda message: message.payload)
-
-
-class Exclusive(InMemoryStore):
-    """Leaves the last one of a range out."""
-
-    def read(self, session_id: str, first_seq: int, last_seq: int) -> list[StoredMessage]:
-        """Stop too early."""
-        return super().read(session_id, first_seq, last_seq - 1)
+def _numbered_anew(store: InMemoryStore, true: Callable[..., None], session: str, seq: int, *more: Any) -> None:
+    """Append wherever the caller thinks the end is."""
+    said, *records = more
+    end = max(store.head(session)[0], min(seq, 0))
+    true(session, end, [replace(message, seq=at) for at, message in enumerate(said, end)], *records)
 
 
-class Repeating(InMemoryStore):
-    """Returns what is picked twice twice."""
-
-    def pick(self, session_id: str, seqs: Iterable[int]) -> list[StoredMessage]:
-        """Pick one by one."""
-        return [message for seq in seqs for message in super(Repeating, self).pick(session_id, [seq])]
+def _in_two_steps(_: InMemoryStore, true: Callable[..., None], session: str, seq: int, *more: Any) -> None:
+    """Store messages before the records are looked at."""
+    true(session, seq, more[0])
+    true(session, seq + len(more[0]), [], *more[1:])
 
 
-class Thrifty(InMemoryStore):
-    """Stops before the message that passes the budget."""
-
-    def newest(self, session_id: str, budget_tokens: int) -> list[StoredMessage]:
-        """Leave the first out unless all fits."""
-        found = super().newest(session_id, budget_tokens)
-        return found if sum(message.cost.bound for message in found) <= budget_tokens else found[1:]
+def _in_question_marks(_: InMemoryStore, true: Callable[..., None], session: str, seq: int, *more: Any) -> None:
+    """Replace what UTF-8 can't hold."""
+    held = [replace(each, payload=each.payload.encode("utf-8", "replace").decode()) for each in more[0]]
+    true(session, seq, held, *more[1:])
 
 
-class Torn(InMemoryStore):
-    """Stores messages before it looks at the records."""
-
-    def append(
-        self, session_id: str, expected_seq: int, messages: Sequence[StoredMessage], records: Sequence[Record] = ()
-    ) -> None:
-        """Append in two steps."""
-        super().append(session_id, expected_seq, messages)
-        super().append(session_id, expected_seq + len(messages), [], records)
+def _one_by_one(store: InMemoryStore, true: Callable[..., None], session: str, erasure: Erasure) -> None:
+    """Forget one message after the other, up to where it fails."""
+    for tombstone in erasure.tombstones:
+        true(session, Erasure(store.head(session), (tombstone,)))
+    true(session, replace(erasure, tombstones=()))
 
 
-class Forgiving(InMemoryStore):
-    """Appends wherever the caller thinks the end is."""
-
-    def append(
-        self, session_id: str, expected_seq: int, messages: Sequence[StoredMessage], records: Sequence[Record] = ()
-    ) -> None:
-        """Number the messages anew."""
-        end = max(self.head(session_id)[0], min(expected_seq, 0))
-        moved = [replace(message, seq=seq) for seq, message in enumerate(messages, end)]
-        super().append(session_id, end, moved, records)
+def _still_indexed(store: InMemoryStore, true: Callable[..., None], session: str, erasure: Erasure) -> None:
+    """Search what was indexed, whatever became of it."""
+    terms = store._find(session).terms
+    true(session, erasure)
+    if session in store._sessions:
+        store._sessions[session] = store._find(session)._replace(terms=terms)
 
 
-class Trimming(InMemoryStore):
-    """Takes ids that differ in spaces for one."""
-
-    def _find(self, session_id: str) -> object:  # type: ignore[override]
-        return super()._find(session_id.strip())
-
-
-class Lossy(InMemoryStore):
-    """Replaces what UTF-8 can't hold."""
-
-    def append(
-        self, session_id: str, expected_seq: int, messages: Sequence[StoredMessage], records: Sequence[Record] = ()
-    ) -> None:
-        """Write question marks."""
-        held = [replace(each, payload=each.payload.encode("utf-8", "replace").decode()) for each in messages]
-        super().append(session_id, expected_seq, held, records)
+def _thrifty(_: InMemoryStore, true: Callable[..., list[StoredMessage]], *asked: Any) -> list[StoredMessage]:
+    """Stop before the message that passes the budget."""
+    found = true(*asked)
+    return found if sum(message.cost.bound for message in found) <= asked[1] else found[1:]
 
 
-class Unpaged(InMemoryStore):
-    """Gives the first page whenever it is asked."""
-
-    def search(self, session_id: str, query: str, limit: int, after: SearchMatch | None = None) -> list[SearchMatch]:
-        """Forget what came before, unless all of it did."""
-        first = super().search(session_id, query, limit)
-        return first if super().search(session_id, query, limit, after) else []
+def _overwriting(store: InMemoryStore, true: Callable[..., None], summary: Summary) -> None:
+    """Keep the last summary under an id."""
+    store._find(summary.session_id).summaries.pop(summary.summary_id, None)
+    true(summary)
 
 
-class Capped(InMemoryStore):
-    """Finds no more than a page."""
-
-    def search(self, session_id: str, query: str, limit: int, after: SearchMatch | None = None) -> list[SearchMatch]:
-        """Find ten."""
-        return super().search(session_id, query, min(limit, 10), after)
+def _everywhere(store: InMemoryStore, true: Callable[..., list[SearchMatch]], name: str, *asked: Any) -> object:
+    """Search the other sessions where there is nothing in this one."""
+    names = [name, *(other for other, _ in store.sessions())]
+    return next(filter(None, (true(each, *asked) for each in names)), [])
 
 
-class Strict(InMemoryStore):
-    """Wants every word."""
-
-    def search(self, session_id: str, query: str, limit: int, after: SearchMatch | None = None) -> list[SearchMatch]:
-        """Take one word after the other as a phrase."""
-        return super().search(session_id, " ".join(f'"{word}"' for word in query.split()), limit, after)
+def _first_page(_: InMemoryStore, true: Callable[..., list[SearchMatch]], *asked: Any) -> object:
+    """Give the first page whenever there is another."""
+    return true(*asked[:3]) if true(*asked) else []
 
 
-class Late(InMemoryStore):
-    """Finds what was said before the newest message."""
-
-    def search(self, session_id: str, query: str, limit: int, after: SearchMatch | None = None) -> list[SearchMatch]:
-        """Leave the newest out."""
-        newest = self.head(session_id)[0] - 1
-        return [found for found in super().search(session_id, query, limit, after) if found.seq != newest]
+def _before_newest(store: InMemoryStore, true: Callable[..., list[SearchMatch]], name: str, *asked: Any) -> object:
+    """Leave the newest message out."""
+    return [found for found in true(name, *asked) if found.seq != store.head(name)[0] - 1]
 
 
-class Shared(InMemoryStore):
-    """Searches every session at once."""
-
-    def search(self, session_id: str, query: str, limit: int, after: SearchMatch | None = None) -> list[SearchMatch]:
-        """Look at the others where there is nothing."""
-        names = [session_id, *(name for name, _ in self.sessions())]
-        found = (super(Shared, self).search(name, query, limit, after) for name in names)
-        return next(filter(None, found), [])
-
-
-class Halfway(InMemoryStore):
-    """Forgets one message after the other."""
-
-    def forget(self, session_id: str, erasure: Erasure) -> None:
-        """Stop where it fails."""
-        for tombstone in erasure.tombstones:
-            super().forget(session_id, Erasure(self.head(session_id), (tombstone,)))
-        super().forget(session_id, replace(erasure, tombstones=()))
-
-
-class Unchecked(InMemoryStore):
-    """Forgets whatever came in between."""
-
-    def forget(self, session_id: str, erasure: Erasure) -> None:
-        """Expect what is there."""
-        super().forget(session_id, replace(erasure, expected=self.head(session_id)))
-
-
-class Remembering(InMemoryStore):
-    """Searches what it indexed, whatever became of it."""
-
-    def forget(self, session_id: str, erasure: Erasure) -> None:
-        """Keep the index."""
-        terms = self._find(session_id).terms
-        super().forget(session_id, erasure)
-        if session_id in self._sessions:
-            self._sessions[session_id] = self._find(session_id)._replace(terms=terms)
+# By the public check that has to notice it: a method, and what stands in its place.
+FAULTS: list[tuple[Callable[..., None], str, Callable[..., object]]] = [
+    (check_transcript_store, "read", lambda _, true, *asked: sorted(true(*asked), key=lambda each: each.payload)),
+    (check_transcript_store, "read", lambda _, true, name, first, last: true(name, first, last - 1)),
+    (check_transcript_store, "pick", lambda _, true, name, seqs: [one for seq in seqs for one in true(name, [seq])]),
+    (check_transcript_store, "newest", _thrifty),
+    (check_transcript_store, "append", _in_two_steps),
+    (check_transcript_store, "append", _numbered_anew),
+    (check_transcript_store, "append", _in_question_marks),
+    (check_transcript_store, "_find", lambda _, true, name: true(name.strip())),
+    (check_transcript_store, "search", _first_page),
+    (check_transcript_store, "search", lambda _, true, name, text, most, *on: true(name, text, min(most, 10), *on)),
+    (
+        check_transcript_store,
+        "search",
+        lambda _, true, name, text, *on: true(name, " ".join(f'"{word}"' for word in text.split()), *on),
+    ),
+    (check_transcript_store, "search", _before_newest),
+    (check_transcript_store, "search", _everywhere),
+    (check_transcript_store, "forget", _one_by_one),
+    (check_transcript_store, "forget", lambda it, true, name, each: true(name, replace(each, expected=it.head(name)))),
+    (check_transcript_store, "forget", _still_indexed),
+    (check_summary_store, "put", _overwriting),
+    (
+        check_summary_store,
+        "for_range",
+        lambda _, true, name, first, last: [each for each in true(name, first, 10**9) if each.first_seq <= last],
+    ),
+    (check_summary_store, "by_id", lambda _, true, name, ids: true(name, sorted(ids))),
+    (check_summary_store, "remove", lambda _, true, name, ids: true(name, ids[:1])),
+    (check_claims, "claim", lambda _, true, *asked: true(*asked[:2], "everybody", *asked[3:]) or bool(asked[2])),
+    (check_claims, "claim", lambda _, true, *asked: true(*asked[:4], asked[4] + 1e9)),
+    (check_claims, "claim", lambda _, true, name, kind, *asked: true(name, kind and "any", *asked)),
+    (check_claims, "release", lambda _, true, *asked: [true(*asked[:2], holder) for holder in ("a", asked[2])]),
+]
 
 
-@pytest.mark.parametrize(
-    "broken",
-    [
-        *(Unordered, Exclusive, Repeating, Thrifty, Torn, Forgiving, Trimming, Lossy),
-        *(Unpaged, Capped, Strict, Late, Shared),
-        *(Halfway, Unchecked, Remembering),
-    ],
-)
-def test_check_transcript_store_notices_when_a_promise_is_broken(broken: type[InMemoryStore]) -> None:
+@pytest.mark.parametrize(("check", "name", "act"), FAULTS)
+def test_check_notices_a_store_that_breaks_a_promise(
+    check: Callable[..., None], name: str, act: Callable[..., object]
+) -> None:
     """Each of these stores breaks one promise; the check says which."""
     with pytest.raises(AssertionError, match=r"\w+ \w+ \w+"):
-        check_transcript_store(broken)
-
-
-class Overwriting(InMemoryStore):
-    """Keeps the last summary under an id."""
-
-    def put(self, summary: Summary) -> None:
-        """Forget the former one."""
-        self._find(summary.session_id).summaries.pop(summary.summary_id, None)
-        super().put(summary)
-
-
-class Overlapping(InMemoryStore):
-    """Returns summaries that reach out of the range."""
-
-    def for_range(self, session_id: str, first_seq: int, last_seq: int) -> list[Summary]:
-        """Look at the start only."""
-        return [each for each in super().for_range(session_id, first_seq, 10**9) if each.first_seq <= last_seq]
-
-
-class Sorting(InMemoryStore):
-    """Answers in an order of its own."""
-
-    def by_id(self, session_id: str, summary_ids: Sequence[str]) -> list[Summary]:
-        """Sort by id."""
-        return super().by_id(session_id, sorted(summary_ids))
-
-
-class Hoarding(InMemoryStore):
-    """Removes the first of several."""
-
-    def remove(self, session_id: str, summary_ids: Sequence[str]) -> None:
-        """Take one."""
-        super().remove(session_id, summary_ids[:1])
-
-
-@pytest.mark.parametrize("broken", [Overwriting, Overlapping, Sorting, Hoarding])
-def test_check_summary_store_notices_when_a_promise_is_broken(broken: type[InMemoryStore]) -> None:
-    """Each of these stores breaks one promise; the check says which."""
-    with pytest.raises(AssertionError, match=r"\w+ \w+ \w+"):
-        check_summary_store(broken)
-
-
-class Generous(InMemoryStore):
-    """Gives a claim to everybody."""
-
-    def claim(self, session_id: str, kind: str, holder: str, now: float, ttl_seconds: float) -> bool:
-        """Give it."""
-        return super().claim(session_id, kind, "everybody", now, ttl_seconds) or bool(holder)
-
-
-class Eternal(InMemoryStore):
-    """Never takes a claim from the dead."""
-
-    def claim(self, session_id: str, kind: str, holder: str, now: float, ttl_seconds: float) -> bool:
-        """Keep it for ever."""
-        return super().claim(session_id, kind, holder, now, ttl_seconds + 1e9)
-
-
-class Meddling(InMemoryStore):
-    """Lets anybody end a claim."""
-
-    def release(self, session_id: str, kind: str, holder: str) -> None:
-        """End it, whoever has it."""
-        for one in ("a", holder):
-            super().release(session_id, kind, one)
-
-
-class Narrow(InMemoryStore):
-    """Has one claim for all kinds of work."""
-
-    def claim(self, session_id: str, kind: str, holder: str, now: float, ttl_seconds: float) -> bool:
-        """Pass the kind over."""
-        return super().claim(session_id, kind and "any", holder, now, ttl_seconds)
-
-
-@pytest.mark.parametrize("broken", [Generous, Eternal, Meddling, Narrow])
-def test_check_claims_notices_when_a_promise_is_broken(broken: type[InMemoryStore]) -> None:
-    """Each of these stores breaks one promise; the check says which."""
-    with pytest.raises(AssertionError, match=r"\w+ \w+ \w+"):
-        check_claims(broken)
+        check(mutant(InMemoryStore, name, act))
 
 
 def test_scripted_llm_keeps_the_promises_of_language_models() -> None:
@@ -383,40 +246,25 @@ class Letters:
         return len(text)
 
 
-class Encoding(Letters):
-    """Raises on lone surrogates."""
-
-    def count(self, text: str) -> int:
-        """Encode."""
-        return len(text.encode())
-
-
-class Crossed(Letters):
-    """Has a bound below its estimate."""
-
-    def upper_bound(self, text: str) -> int:
-        """Return less."""
-        return len(text) // 2
-
-
-class Nameless(Letters):
-    """Has a certificate of its own."""
-
-    certificate = "sure"  # type: ignore[assignment]
-
-
 def test_check_token_counter_passes_when_the_promises_are_kept() -> None:
     """The smallest counter there is."""
     check_token_counter(Letters())
 
 
 @pytest.mark.parametrize(
-    ("broken", "error"), [(Encoding, UnicodeEncodeError), (Crossed, AssertionError), (Nameless, AssertionError)]
+    ("changed", "error"),
+    [
+        ({"count": lambda _, text: len(text.encode())}, UnicodeEncodeError),
+        ({"upper_bound": lambda _, text: len(text) // 2}, AssertionError),
+        ({"certificate": "sure"}, AssertionError),
+    ],
 )
-def test_check_token_counter_notices_when_a_promise_is_broken(broken: type[Letters], error: type[Exception]) -> None:
-    """A bound below the count, a raise on odd text, an unknown certificate."""
+def test_check_token_counter_notices_when_a_promise_is_broken(
+    changed: dict[str, object], error: type[Exception]
+) -> None:
+    """A raise on odd text, a bound below the count, an unknown certificate."""
     with pytest.raises(error):
-        check_token_counter(broken())
+        check_token_counter(type("Broken", (Letters,), changed)())
 
 
 def test_made_message_and_summary_say_what_is_asked_of_them() -> None:

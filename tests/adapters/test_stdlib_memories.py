@@ -1,8 +1,9 @@
 """The memory store in memory, and that the public check notices one that breaks a promise."""
 
+# ruff: noqa: ANN401  # the arguments of any method
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -10,10 +11,12 @@ from squidbot.adapters.sqlite3.memory import InMemoryMemoryStore
 from squidbot.core.memories import MemoryHit, View
 from squidbot.testing import check_memory_store
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+from .mutants import mutant
 
-    from squidbot.core.memories import FactCategory, Mark, Memory, NewSources
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from squidbot.core.memories import Memory
 
 
 def test_in_memory_memory_store_keeps_the_promises_of_memories() -> None:
@@ -21,186 +24,95 @@ def test_in_memory_memory_store_keeps_the_promises_of_memories() -> None:
     check_memory_store(InMemoryMemoryStore)
 
 
-class Distances(InMemoryMemoryStore):
-    """Lower is closer."""
-
-    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[MemoryHit]:  # type: ignore[override]  # has no vectors
-        """Return distances as scores."""
-        found = super().search(query, view, limit=limit, now=now, past=past)
-        return [MemoryHit(hit.key, 1 - hit.score) for hit in found]
+def _one_policy(_: InMemoryMemoryStore, true: Callable[..., object], query: str, view: View, **more: Any) -> object:
+    """Let every user see what all do under one policy."""
+    return true(query, View(view.scope, "global"), **more)
 
 
-class Leaky(InMemoryMemoryStore):
-    """Every user sees what all do under one policy."""
-
-    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[MemoryHit]:  # type: ignore[override]  # has no vectors
-        """Pass over the bot."""
-        return super().search(query, View(view.scope, "global"), limit=limit, now=now, past=past)
-
-
-class Oldest(InMemoryMemoryStore):
-    """Ties are oldest first."""
-
-    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[MemoryHit]:  # type: ignore[override]  # has no vectors
-        """Turn ties around."""
-        found = super().search(query, view, limit=1000, now=now, past=past)
-        found.reverse()
-        return sorted(found, key=lambda hit: -hit.score)[:limit]
+def _oldest(_: InMemoryMemoryStore, true: Callable[..., list[MemoryHit]], *asked: Any, **more: Any) -> list[MemoryHit]:
+    """Turn ties around."""
+    found = true(*asked, **{**more, "limit": 1000})
+    found.reverse()
+    return sorted(found, key=lambda hit: -hit.score)[: more.get("limit", 20)]
 
 
-class Nostalgic(InMemoryMemoryStore):
-    """History is found like what holds."""
-
-    def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[MemoryHit]:  # type: ignore[override]  # noqa: ARG002  # that is the fault
-        """Find history, too."""
-        return super().search(query, view, limit=limit, now=now, past=True)
+def _last_stays(store: InMemoryMemoryStore, true: Callable[..., None], memories: list[Memory], *more: Any) -> None:
+    """Make room for the last memory under an id."""
+    store.forget([memory.memory_id for memory in memories])
+    true(memories, *more)
 
 
-class Amnesic(InMemoryMemoryStore):
-    """Nobody knows that anything was forgotten."""
-
-    def forgotten(self, memory_ids: Sequence[str]) -> dict[str, str]:  # noqa: ARG002  # that is the fault
-        """Know nothing."""
-        return {}
-
-
-class Overwriting(InMemoryMemoryStore):
-    """The last memory under an id stays."""
-
-    def add(
-        self,
-        memories: Sequence[Memory],
-        mark: Mark | None = None,
-        was: Mark | None = None,
-        said: NewSources | None = None,
-        places: Mapping[str, str] | None = None,
-    ) -> None:
-        """Make room first."""
-        self.forget([memory.memory_id for memory in memories])
-        super().add(memories, mark, was, said, places)
+def _up_to_the_fault(_: InMemoryMemoryStore, true: Callable[..., None], memories: list[Memory], *more: Any) -> None:
+    """Store what comes before what is refused."""
+    for memory in memories:
+        true([memory])
+    true([], *more)
 
 
-class Partial(InMemoryMemoryStore):
-    """What comes before what is refused is stored."""
-
-    def add(
-        self,
-        memories: Sequence[Memory],
-        mark: Mark | None = None,
-        was: Mark | None = None,
-        said: NewSources | None = None,
-        places: Mapping[str, str] | None = None,
-    ) -> None:
-        """Store one by one."""
-        for memory in memories:
-            super().add([memory])
-        super().add([], mark, was, said, places)
+def _any_mark(store: InMemoryMemoryStore, true: Callable[..., None], memories: list[Memory], *more: Any) -> None:
+    """Store again what another one has read."""
+    mark, _, *rest = (*more, None, None)[: max(2, len(more))]
+    true(memories, mark, store.mark(*mark[:2]) if mark else None, *rest)
 
 
-class Careless(InMemoryMemoryStore):
-    """Whoever has read what another one has read stores it again."""
-
-    def add(
-        self,
-        memories: Sequence[Memory],
-        mark: Mark | None = None,
-        was: Mark | None = None,  # noqa: ARG002  # that is the fault
-        said: NewSources | None = None,
-        places: Mapping[str, str] | None = None,
-    ) -> None:
-        """Look at no mark."""
-        super().add(memories, mark, self.mark(*mark[:2]) if mark else None, said, places)
+def _one_by_one(_: InMemoryMemoryStore, true: Callable[..., None], places: Mapping[str, str]) -> None:
+    """Supersede what comes before what can't be."""
+    for memory_id, taker in places.items():
+        true({memory_id: taker})
 
 
-class Piecemeal(InMemoryMemoryStore):
-    """What comes before what can't be superseded is."""
-
-    def supersede(self, places: Mapping[str, str]) -> None:
-        """Take one place after the other."""
-        for memory_id, taker in places.items():
-            super().supersede({memory_id: taker})
-
-
-class Present(InMemoryMemoryStore):
-    """What is history was said nowhere."""
-
-    def from_session(self, session_id: str) -> list[Memory]:
-        """Leave history out."""
-        return [memory for memory in super().from_session(session_id) if not memory.superseded_by]
+def _rash(store: InMemoryMemoryStore, true: Callable[..., list[str]], session: str, seqs: Any, *more: str) -> list[str]:
+    """Forget what other messages say, too."""
+    gone = true(session, seqs, *more) if seqs else []
+    left = [each.memory_id for each in store.from_session("t")] if gone else []
+    store.forget(left, *more)
+    return [*gone, *left]
 
 
-class Deaf(InMemoryMemoryStore):
-    """What is said again is not heard."""
-
-    def add(
-        self,
-        memories: Sequence[Memory],
-        mark: Mark | None = None,
-        was: Mark | None = None,
-        said: NewSources | None = None,  # noqa: ARG002  # that is the fault
-        places: Mapping[str, str] | None = None,
-    ) -> None:
-        """Pass sources over."""
-        super().add(memories, mark, was, None, places)
+def _doubling(store: InMemoryMemoryStore, true: Callable[..., list[Memory]], *asked: Any, **more: Any) -> list[Memory]:
+    """Give the last one of the page before again."""
+    found, after = true(*asked, **more), more.get("after")
+    return [*store.get([after]), *found][: more.get("limit", 100)] if after else found
 
 
-class Crowded(InMemoryMemoryStore):
-    """What comes takes one place, and no more."""
-
-    def add(
-        self,
-        memories: Sequence[Memory],
-        mark: Mark | None = None,
-        was: Mark | None = None,
-        said: NewSources | None = None,
-        places: Mapping[str, str] | None = None,  # noqa: ARG002  # that is the fault
-    ) -> None:
-        """Leave the others where they are."""
-        super().add(memories, mark, was, said)
-
-
-class Rash(InMemoryMemoryStore):
-    """One message takes along whatever it says."""
-
-    def forget_messages(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
-        """Forget what others say, too."""
-        gone = super().forget_messages(session_id, seqs, reason) if seqs else []
-        left = [each.memory_id for each in self.from_session("t")] if gone else []
-        self.forget(left, reason)
-        return [*gone, *left]
-
-
-class Doubling(InMemoryMemoryStore):
-    """Pages overlap."""
-
-    def listed(
-        self, view: View, category: FactCategory | None = None, *, limit: int = 100, after: str = "", past: bool = False
-    ) -> list[Memory]:
-        """Give the last one of the page before again."""
-        found = super().listed(view, category, limit=limit, after=after, past=past)
-        return [*self.get([after]), *found][:limit] if after else found
-
-
-FAULTS = {
-    Distances: "scores fall|any of the words|all words go before",
-    Leaky: "finds its own memories, and no others",
-    Oldest: "ties newest first",
-    Nostalgic: "superseded is not found",
-    Amnesic: "and why, is kept",
-    Overwriting: "another memory under a stored id",
-    Partial: "with one that is refused, nothing is stored",
-    Doubling: "pages of 17",
-    Crowded: "unknown memory's place",
-    Deaf: "sources come behind its own",
-    Rash: "what nothing else says goes",
-    Careless: "a mark in the place of",
-    Piecemeal: "with a chain within one call",
-    Present: "what was said in a session is known",
+# A method, what stands in its place, and how the check words the promise that it breaks.
+FAULTS: dict[str, tuple[str, Callable[..., object], str]] = {
+    "lower is closer": (
+        "search",
+        lambda _, true, *asked, **more: [MemoryHit(hit.key, 1 - hit.score) for hit in true(*asked, **more)],
+        "scores fall|any of the words|all words go before",
+    ),
+    "one policy for all": ("search", _one_policy, "finds its own memories, and no others"),
+    "ties are oldest first": ("search", _oldest, "ties newest first"),
+    "history is found": (
+        "search",
+        lambda _, true, *asked, **more: true(*asked, **{**more, "past": True}),
+        "superseded is not found",
+    ),
+    "nothing was forgotten": ("forgotten", lambda *_: {}, "and why, is kept"),
+    "the last one stays": ("add", _last_stays, "another memory under a stored id"),
+    "stored up to the fault": ("add", _up_to_the_fault, "with one that is refused, nothing is stored"),
+    "pages overlap": ("listed", _doubling, "pages of 17"),
+    "one place is taken": ("add", lambda _, true, *given: true(*given[:4]), "unknown memory's place"),
+    "sources are passed over": (
+        "add",
+        lambda _, true, *given: true(*given[:3], None, *given[4:]),
+        "sources come behind its own",
+    ),
+    "one message takes all": ("forget_messages", _rash, "what nothing else says goes"),
+    "marks are passed over": ("add", _any_mark, "a mark in the place of"),
+    "one after the other": ("supersede", _one_by_one, "with a chain within one call"),
+    "history was said nowhere": (
+        "from_session",
+        lambda _, true, name: [memory for memory in true(name) if not memory.superseded_by],
+        "what was said in a session is known",
+    ),
 }
 
 
-@pytest.mark.parametrize("broken", FAULTS, ids=lambda broken: str(broken.__name__))
-def test_check_of_memory_stores_notices_when_a_promise_is_broken(broken: type[InMemoryMemoryStore]) -> None:
+@pytest.mark.parametrize("fault", FAULTS)
+def test_check_of_memory_stores_notices_when_a_promise_is_broken(fault: str) -> None:
     """Each fault is told by the promise that it breaks."""
-    with pytest.raises(AssertionError, match=FAULTS[broken]):
-        check_memory_store(broken)
+    name, act, promise = FAULTS[fault]
+    with pytest.raises(AssertionError, match=promise):
+        check_memory_store(mutant(InMemoryMemoryStore, name, act))

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.codecs.anthropic_messages import AnthropicMessages
-from squidbot.core.messages import Category, Cost, Kind, Message, Part, ToolCall
+from squidbot.core.messages import Category, Kind, Part, ToolCall
+
+from .checks import COST, check_refused, check_stored, slimmed, verbatim
 
 CODEC = AnthropicMessages()
-COST = Cost(1, 1)
 
 ANY_TEXT = st.text(st.characters(), max_size=40)
 NAMES = st.text(min_size=1, max_size=12)
@@ -56,25 +57,10 @@ def sent(part: Part) -> dict[str, object]:
     return value
 
 
-def verbatim(message: Message, notice: str | None = None, *, stale: bool = False) -> Part:
-    """Return the part of a request that is one message as it was said."""
-    return Part(
-        Kind.MESSAGE, message.role, COST, 0, 0, message.payload, message.codec, notice=notice, drop_thinking=stale
-    )
-
-
-def slimmed(message: Message, text: str | None, arguments: tuple[str, ...] | None = None) -> Part:
-    """Return the part of a request that is one message cut down."""
-    return Part(Kind.SLIMMED, message.role, COST, 0, 0, message.payload, message.codec, text, arguments)
-
-
 @given(MESSAGES)
 def test_decode_gives_the_same_message_when_it_reads_a_stored_payload(obj: dict[str, object]) -> None:
     """Text, calls and results can be made again from what is stored."""
-    message = CODEC.to_message(obj)
-    assert CODEC.decode(message.payload) == message
-    assert CODEC.text(message.payload) == message.text
-    assert message.payload.encode()
+    check_stored(CODEC, CODEC.to_message(obj))
 
 
 @given(MESSAGES)
@@ -257,5 +243,4 @@ def test_encode_says_its_text_in_its_role_when_squidbot_made_the_part() -> None:
 )
 def test_decode_says_which_field_is_wrong_when_it_refuses(obj: object, says: str) -> None:
     """The text names the field, what it is, and what it should be."""
-    with pytest.raises(ValueError, match=says):
-        CODEC.decode(json.dumps(obj))
+    check_refused(CODEC, json.dumps(obj), says)

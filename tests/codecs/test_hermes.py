@@ -12,9 +12,10 @@ from squidbot.codecs.hermes import KEPT_KEYS, Hermes
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core.messages import Category, Cost, Kind, Part
 
+from .checks import MARK, check_refused, verbatim
+
 CODEC = Hermes()
 CHAT = OpenAIChat()
-MARK = "WALRUS"
 
 TEXTS = st.text(st.characters(), max_size=30)
 NAMES = st.from_regex(r"[a-z]{1,9}", fullmatch=True)
@@ -40,12 +41,6 @@ BESIDE = st.dictionaries(
 )
 
 
-def part(payload: str) -> Part:
-    """Return a message as a part of a request, as it was said."""
-    said = CODEC.decode(payload)
-    return Part(Kind.MESSAGE, said.role, Cost(1, 1), 0, 0, said.payload, said.codec)
-
-
 @given(SAID, BESIDE)
 def test_a_message_comes_back_as_it_was_and_costs_what_is_sent(
     said: dict[str, object], beside: dict[str, object]
@@ -53,7 +48,7 @@ def test_a_message_comes_back_as_it_was_and_costs_what_is_sent(
     """To the letter, with all that is kept beside it; text, calls and tokens are those of what is sent."""
     message = CODEC.to_message({**said, **beside})
     assert json.loads(message.payload) == {**said, **beside}
-    assert CODEC.encode(part(message.payload)) == message.payload
+    assert CODEC.encode(verbatim(message)) == message.payload
     plain = CHAT.to_message(said)
     assert CODEC.decode(message.payload) == message
     assert (message.text, message.calls, message.results) == (plain.text, plain.calls, plain.results)
@@ -67,7 +62,7 @@ def test_what_stands_beside_words_goes_where_they_are_cut_or_forgotten(
 ) -> None:
     """It says the same again."""
     payload = json.dumps({**said, **beside, "api_content": MARK})
-    whole, calls = part(payload), CODEC.decode(payload).calls
+    whole, calls = verbatim(CODEC.decode(payload)), CODEC.decode(payload).calls
     for sent in (
         CODEC.encode(whole._replace(text="Short.")),
         CODEC.encode(whole._replace(text="", arguments=("{}",) * len(calls))),
@@ -82,7 +77,7 @@ def test_the_words_that_hermes_sends_are_those_that_count() -> None:
     """What it has put before or behind what the user said is read, searched, and sent on to others."""
     payload = json.dumps({"role": "user", "content": "Hello.", "api_content": "Hello.\n\n<memory>It rains.</memory>"})
     assert CODEC.text(payload) == CODEC.decode(payload).text == "Hello.\n\n<memory>It rains.</memory>"
-    noticed = CODEC.decode(CODEC.encode(part(payload)._replace(notice="Late.")))
+    noticed = CODEC.decode(CODEC.encode(verbatim(CODEC.decode(payload))._replace(notice="Late.")))
     assert noticed.text.startswith("Hello.\n\n<memory>It rains.</memory>\n\n<notice>")
     assert CODEC.text('{"role": "user", "content": "Hello.", "api_content": ""}') == "Hello."
 
@@ -92,8 +87,8 @@ def test_reasoning_that_providers_want_back_stays_until_it_is_dropped() -> None:
     said = {"role": "assistant", "content": "Yes.", "reasoning": "Hm.", "reasoning_details": [{"text": "Hm."}]}
     payload = json.dumps(said)
     assert CODEC.extra_tokens(payload) == CHAT.extra_tokens(json.dumps({**said, "reasoning": None})) > 0
-    assert json.loads(CODEC.encode(part(payload))) == said
-    bare = json.loads(CODEC.encode(part(payload)._replace(drop_thinking=True)))
+    assert json.loads(CODEC.encode(verbatim(CODEC.decode(payload)))) == said
+    bare = json.loads(CODEC.encode(verbatim(CODEC.decode(payload))._replace(drop_thinking=True)))
     assert bare == {"role": "assistant", "content": "Yes."}
 
 
@@ -117,5 +112,4 @@ def test_what_squidbot_says_itself_is_a_chat_message() -> None:
 )
 def test_what_is_no_message_is_refused(wrong: str, why: str) -> None:
     """The text says what is wrong."""
-    with pytest.raises(ValueError, match=why):
-        CODEC.decode(wrong)
+    check_refused(CODEC, wrong, why)

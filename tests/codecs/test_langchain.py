@@ -18,11 +18,12 @@ from langchain_core.messages import (
 )
 
 from squidbot.codecs.langchain import LangChain
-from squidbot.core.messages import Category, Cost, Kind, Part, ToolCall
+from squidbot.core.messages import Category, ToolCall
 from squidbot.core.recall.search import payload_texts as searched
 
+from .checks import MARK, check_cut, check_refused, check_tombstone, verbatim
+
 CODEC = LangChain()
-MARK = "WALRUS"
 TEXTS = st.text(st.characters(codec="utf-8"), max_size=20).map(lambda text: text + MARK)
 NAMES = st.from_regex(r"[a-z]{1,9}", fullmatch=True)
 DETAILS = st.dictionaries(TEXTS, TEXTS | st.integers(-9, 9) | st.none(), max_size=2)
@@ -52,43 +53,27 @@ def native(sent: str) -> BaseMessage:
     return message
 
 
-def part(message: BaseMessage) -> Part:
-    """Return a message as a part of a request, as it was said."""
-    said = CODEC.decode(payload(message))
-    return Part(Kind.MESSAGE, said.role, Cost(1, 1), 0, 0, said.payload, said.codec)
-
-
 @given(MESSAGES)
 def test_what_the_package_writes_comes_back_as_it_was(message: BaseMessage) -> None:
     """To the letter, and as the value that it was."""
     written = payload(message)
-    assert CODEC.encode(part(message)) == written
+    assert CODEC.encode(verbatim(CODEC.decode(written))) == written
     assert native(written) == message
 
 
 @given(MESSAGES, TEXTS)
 def test_nothing_but_names_is_left_of_what_is_forgotten(message: BaseMessage, text: str) -> None:
     """Whose it was, which tools were called and answered, and what is said instead."""
-    said = CODEC.decode(payload(message))
-    plain = text.replace(MARK, "")
-    left = CODEC.decode(CODEC.tombstone(said.payload, plain))
-    assert MARK not in left.payload
-    assert (left.role, left.results, left.text) == (said.role, said.results, plain)
-    assert left.category == said.category
-    assert [(call.id, call.name, call.arguments) for call in left.calls] == [(c.id, c.name, "{}") for c in said.calls]
-    assert CODEC.extra_tokens(left.payload) == 0
+    left = check_tombstone(CODEC, payload(message), text.replace(MARK, ""))
     assert type(native(left.payload)) is type(message)
-    assert CODEC.tombstone(left.payload, plain) == left.payload
 
 
 @given(MESSAGES, TEXTS)
 def test_what_is_cut_or_added_can_be_read_by_the_package(message: BaseMessage, text: str) -> None:
     """A digest in the place of the words, shorter arguments, no thinking, a notice behind it."""
-    whole, said = part(message), CODEC.decode(payload(message))
-    slimmed = CODEC.decode(CODEC.encode(whole._replace(text=text)))
-    assert (slimmed.text, slimmed.calls, slimmed.results) == (text, said.calls, said.results)
-    short = CODEC.decode(CODEC.encode(whole._replace(arguments=('{"a":1}',) * len(said.calls))))
-    assert [json.loads(call.arguments) for call in short.calls] == [{"a": 1}] * len(said.calls)
+    check_cut(CODEC, payload(message), text)
+    said = CODEC.decode(payload(message))
+    whole = verbatim(said)
     bare = CODEC.encode(whole._replace(drop_thinking=True))
     assert "signature" not in bare
     assert type(native(bare)) is type(message)
@@ -133,7 +118,6 @@ def test_what_was_said_is_searched_and_nothing_else() -> None:
 )
 def test_what_is_no_message_is_refused(wrong: str, why: str) -> None:
     """The text says what is wrong."""
-    with pytest.raises(ValueError, match=why):
-        CODEC.decode(wrong)
+    check_refused(CODEC, wrong, why)
     with pytest.raises(ValueError, match="unknown role 'poet'"):
         CODEC.to_message({"role": "poet", "content": "O!"})

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from squidbot.codecs.fields import fenced
 from squidbot.codecs.openai_chat import OpenAIChat
-from squidbot.core.messages import Category, Cost, Kind, Message, Part, ToolCall
+from squidbot.core.messages import Category, Kind, Part, ToolCall
+
+from .checks import COST, check_refused, check_stored, slimmed, verbatim
 
 CODEC = OpenAIChat()
-COST = Cost(1, 1)
 
 ANY_TEXT = st.text(st.characters(), max_size=60)
 NAMES = st.text(st.characters(), min_size=1, max_size=20)
@@ -64,16 +65,6 @@ def sent(part: Part) -> dict[str, object]:
     return value
 
 
-def verbatim(message: Message, notice: str | None = None) -> Part:
-    """Return the part of a request that is one message as it was said."""
-    return Part(Kind.MESSAGE, message.role, COST, 0, 0, message.payload, message.codec, notice=notice)
-
-
-def slimmed(message: Message, text: str | None, arguments: tuple[str, ...] | None = None) -> Part:
-    """Return the part of a request that is one message cut down."""
-    return Part(Kind.SLIMMED, message.role, COST, 0, 0, message.payload, message.codec, text, arguments)
-
-
 @given(MESSAGES)
 def test_to_message_reads_text_calls_and_results_when_they_hold_any_text(obj: dict[str, object]) -> None:
     """The index says what the message says, lone surrogates and NUL included."""
@@ -87,11 +78,8 @@ def test_to_message_reads_text_calls_and_results_when_they_hold_any_text(obj: di
 
 @given(MESSAGES)
 def test_decode_gives_the_same_message_when_it_reads_a_stored_payload(obj: dict[str, object]) -> None:
-    """The index is no second truth: it can be made again from what is stored."""
-    message = CODEC.to_message(obj)
-    assert CODEC.decode(message.payload) == message
-    assert CODEC.text(message.payload) == message.text
-    assert message.payload.encode()
+    """Text, calls and results can be made again from what is stored."""
+    check_stored(CODEC, CODEC.to_message(obj))
 
 
 @given(MESSAGES)
@@ -291,8 +279,7 @@ def test_extra_tokens_counts_a_key_when_nobody_knows_it_and_it_says_something() 
 )
 def test_decode_says_which_field_is_wrong_when_it_refuses(obj: object, says: str) -> None:
     """The text names the field, what it is, and what it should be."""
-    with pytest.raises(ValueError, match=says):
-        CODEC.decode(json.dumps(obj))
+    check_refused(CODEC, json.dumps(obj), says)
 
 
 @given(st.text(max_size=40))

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from squidbot.codecs.openai_responses import KEPT_KEYS, OpenAIResponses
-from squidbot.core.messages import Category, Cost, Kind, Message, Part, ToolCall
+from squidbot.core.messages import Category, Kind, Part, ToolCall
+
+from .checks import COST, check_refused, check_stored, check_tombstone, slimmed, verbatim
 
 CODEC = OpenAIResponses()
-COST = Cost(1, 1)
 
 ANY_TEXT = st.text(st.characters(), max_size=40)
 NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
@@ -99,18 +100,6 @@ def sent(part: Part) -> list[dict[str, object]]:
     return value if isinstance(value, list) else [value]
 
 
-def verbatim(message: Message, notice: str | None = None, *, stale: bool = False) -> Part:
-    """Return the part of a request that is one message as it was said."""
-    return Part(
-        Kind.MESSAGE, message.role, COST, 0, 0, message.payload, message.codec, notice=notice, drop_thinking=stale
-    )
-
-
-def slimmed(message: Message, text: str | None, arguments: tuple[str, ...] | None = None) -> Part:
-    """Return the part of a request that is one message cut down."""
-    return Part(Kind.SLIMMED, message.role, COST, 0, 0, message.payload, message.codec, text, arguments)
-
-
 def items(obj: dict[str, object]) -> list[object]:
     """Return the items of an object as JSON gives them back."""
     held = obj.get("output") if "call_id" not in obj else None
@@ -130,10 +119,7 @@ def test_every_item_comes_back_byte_for_byte(obj: dict[str, object]) -> None:
 @given(PAYLOADS)
 def test_decode_gives_the_same_message_when_it_reads_a_stored_payload(obj: dict[str, object]) -> None:
     """Text, calls and results can be made again from what is stored."""
-    message = CODEC.to_message(obj)
-    assert CODEC.decode(message.payload) == message
-    assert CODEC.text(message.payload) == message.text
-    assert CODEC.extra_tokens(message.payload) >= 0
+    check_stored(CODEC, CODEC.to_message(obj))
 
 
 @given(PAYLOADS, st.text(min_size=1, max_size=20))
@@ -147,16 +133,11 @@ def test_encode_keeps_calls_and_results_when_a_message_is_slimmed(obj: dict[str,
 
 
 @given(PAYLOADS, st.text(max_size=20))
+@example({"type": "function_call_output", "call_id": "c1", "output": "seen"}, "gone")
 def test_tombstone_keeps_who_spoke_and_what_was_called(obj: dict[str, object], text: str) -> None:
     """And not a word of it; a second one changes nothing."""
-    said = CODEC.to_message(obj)
-    payload = CODEC.tombstone(said.payload, text)
-    left = CODEC.decode(payload)
-    assert (left.text, left.role, left.results, left.time) == (text, said.role, said.results, said.time)
-    assert [(call.id, call.name, call.arguments) for call in left.calls] == [(c.id, c.name, "{}") for c in said.calls]
-    assert CODEC.tombstone(payload, text) == payload
-    assert "encrypted_content" not in payload
-    assert CODEC.extra_tokens(payload) == 0
+    left = check_tombstone(CODEC, CODEC.to_message(obj).payload, text)
+    assert "encrypted_content" not in left.payload
 
 
 def test_to_message_reads_a_response_as_one_step() -> None:
@@ -271,8 +252,7 @@ def test_extra_tokens_counts_what_the_text_does_not_show(obj: dict[str, object],
 )
 def test_decode_says_which_field_is_wrong_when_it_refuses(obj: object, says: str) -> None:
     """The text names the field, what it is, and what it should be."""
-    with pytest.raises(ValueError, match=says):
-        CODEC.decode(json.dumps(obj))
+    check_refused(CODEC, json.dumps(obj), says)
 
 
 @given(st.text(max_size=40))

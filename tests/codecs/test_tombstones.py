@@ -12,15 +12,12 @@ from hypothesis import strategies as st
 from squidbot.codecs import jsontext
 from squidbot.codecs.anthropic_messages import AnthropicMessages
 from squidbot.codecs.openai_chat import OpenAIChat
-from squidbot.core.messages import Cost, Kind, Message, Part
+
+from .checks import MARK, check_tombstone, verbatim
 
 if TYPE_CHECKING:
-    from squidbot.core.ports import Codec
-
     Obj: TypeAlias = dict[str, object]
 
-# Stands wherever a payload can hold text, its keys included, and nowhere in what tombstones are made of.
-MARK = "WALRUS"
 OPENAI, ANTHROPIC = OpenAIChat(), AnthropicMessages()
 
 STAINED = st.text(max_size=8).map(lambda text: f"{text}{MARK}{text}")
@@ -117,31 +114,17 @@ ANTHROPIC_MESSAGES = st.builds(
 )
 
 
-def check_tombstone(codec: OpenAIChat | AnthropicMessages, obj: Obj, text: str) -> Obj:
+def left_of(codec: OpenAIChat | AnthropicMessages, obj: Obj, text: str) -> Obj:
     """Check what every codec promises of a tombstone, and return what is sent for it."""
-    port: Codec = codec
-    said = codec.to_message(obj)
-    left = port.decode(port.tombstone(said.payload, text))
-    assert MARK not in json.dumps(json.loads(left.payload))
-    assert left.text == text
-    assert (left.role, left.results, left.time, left.category) == (said.role, said.results, said.time, said.category)
-    assert [(call.id, call.name, call.arguments) for call in left.calls] == [(c.id, c.name, "{}") for c in said.calls]
-    assert port.extra_tokens(left.payload) == 0
-    assert port.tombstone(left.payload, text) == left.payload
-    return sent(codec, left)
-
-
-def sent(codec: Codec, message: Message) -> Obj:
-    """Return what a provider gets for a message."""
-    part = Part(Kind.MESSAGE, message.role, Cost(1, 1), 0, 0, message.payload, message.codec)
-    value: Obj = json.loads(codec.encode(part))
+    left = check_tombstone(codec, codec.to_message(obj).payload, text)
+    value: Obj = json.loads(codec.encode(verbatim(left)))
     return value
 
 
 @given(OPENAI_MESSAGES, st.text(max_size=20))
 def test_openai_tombstone_keeps_role_calls_and_results_when_words_stand_anywhere(obj: Obj, text: str) -> None:
     """No word stays, whatever key or part it stands in; a provider takes what does."""
-    got = check_tombstone(OPENAI, obj, text)
+    got = left_of(OPENAI, obj, text)
     assert got["role"] == obj["role"]
     assert set(got) <= {"role", "content", "tool_calls", "tool_call_id", "function_call", "name"}
     assert ("name" in got) == (obj["role"] == "function")
@@ -166,7 +149,7 @@ def test_anthropic_tombstone_keeps_role_calls_and_results_when_words_stand_anywh
 
     That all failed stays with the result that says something: Anthropic takes no empty one that is marked.
     """
-    got = check_tombstone(ANTHROPIC, obj, text)
+    got = left_of(ANTHROPIC, obj, text)
     assert got["role"] == obj["role"]
     assert set(got) == {"role", "content"}
     if isinstance(got["content"], str):

@@ -252,26 +252,6 @@ def test_a_call_that_was_broken_off_is_answered(tmp_path: Path) -> None:
     one.close()
 
 
-@pytest.mark.parametrize("in_another_process", [False, True])
-def test_calls_that_were_broken_off_are_all_answered(tmp_path: Path, *, in_another_process: bool) -> None:
-    """In a form that has a message for each result."""
-    one = hosted(tmp_path / "mem.db")
-    talk = one.conversation("a")
-    talk.before([USER])
-    made = [{"id": key, "type": "function", "function": {"name": "look", "arguments": "{}"}} for key in ("c1", "c2")]
-    talk.after({"role": "assistant", "content": None, "tool_calls": made})
-    if in_another_process:
-        one.close()
-        one = hosted(tmp_path / "mem.db")
-        talk = one.conversation("a")
-    more = {"role": "user", "content": "Never mind."}
-    sent = talk.before([more])
-    assert [each.get("tool_call_id") for each in sent[2:4]] == ["c1", "c2"]
-    assert talk.before([more, REPLY, more])[2:4] == sent[2:4]
-    assert talk.session.wired.store.head("a")[0] == 7
-    one.close()
-
-
 def test_a_result_that_could_not_be_recorded_leaves_its_call_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -168,7 +168,13 @@ def test_reported_usage_is_recorded(run: OpenProgram) -> None:
 
 @pytest.mark.parametrize(
     "told",
-    ["{", "[]", '{"store": "x", "budget": "much", "settings": ""}', '{"store": "x", "budget": -1, "settings": ""}'],
+    [
+        "{",
+        "[]",
+        "{}",
+        '{"store": "x", "budget": "much", "settings": ""}',
+        '{"store": "x", "budget": -1, "settings": ""}',
+    ],
 )
 def test_a_switch_that_says_nothing_of_use_is_told_once(
     off: OpenProgram, told: str, caplog: pytest.LogCaptureFixture

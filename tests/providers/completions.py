@@ -48,7 +48,14 @@ class Completions:
         _check_contents(messages)
         _check_calls(messages)
         self._world.holds(asked.path, asked.body, ("store",))
-        segments = self._fitted(segments_of({**asked.body, "messages": messages}, self._world, marked), model)
+        segments = segments_of({**asked.body, "messages": messages}, self._world, marked)
+        if total(segments) > model.window:
+            raise refusal(
+                f"This model's maximum context length is {model.window} tokens. However, your messages resulted in"
+                f" {total(segments)} tokens. Please reduce the length of the messages.",
+                "messages",
+                "context_length_exceeded",
+            )
         return self._said(asked, model, segments, implicit=implicit)
 
     def failure(self, status: int) -> Json:
@@ -58,19 +65,6 @@ class Completions:
     def broken(self) -> tuple[str, Json]:
         """Return the event that ends a stream in an error."""
         return "", failure(500)
-
-    def _fitted(self, segments: list[Segment], model: Model) -> list[Segment]:
-        size = total(segments)
-        if size > model.window and not model.silent:
-            raise refusal(
-                f"This model's maximum context length is {model.window} tokens. However, your messages resulted in"
-                f" {size} tokens. Please reduce the length of the messages.",
-                "messages",
-                "context_length_exceeded",
-            )
-        while total(segments) > model.window and len(segments) > 1:
-            segments = segments[1:]
-        return segments
 
     def _said(self, asked: Received, model: Model, segments: Sequence[Segment], *, implicit: bool) -> Reply:
         body, world = asked.body, self._world
@@ -84,7 +78,7 @@ class Completions:
             else:
                 cached = Point(self.cache.read(segments, salt))
         called = any(isinstance(piece, Call) for piece in kept)
-        message = self._message(kept, model)
+        message = self._message(kept)
         answer: Json = {
             "id": world.new_id("chatcmpl-"),
             "object": "chat.completion",
@@ -105,7 +99,7 @@ class Completions:
         counted = isinstance(options, dict) and options.get("include_usage") is True
         return Reply(answer, chunk_events(answer, counted=counted) if body.get("stream") else None)
 
-    def _message(self, pieces: Sequence[Piece], model: Model) -> Json:
+    def _message(self, pieces: Sequence[Piece]) -> Json:
         text = "".join(piece.text for piece in pieces if isinstance(piece, Text))
         calls: list[Json] = [
             {
@@ -117,9 +111,6 @@ class Completions:
             if isinstance(piece, Call)
         ]
         message: Json = {"role": "assistant", "content": text or None, "refusal": None, "annotations": []}
-        thought = "".join(piece.text for piece in pieces if isinstance(piece, Thought))
-        if model.shows_reasoning and thought:
-            message["reasoning_content"] = thought
         return {**message, "tool_calls": calls} if calls else message
 
     def _usage(self, prompt: int, cached: Point, pieces: Sequence[Piece]) -> Json:
@@ -171,13 +162,6 @@ def _images(message: Json) -> int:
 
 
 def _check_limits(body: Json, model: Model) -> None:
-    if model.reasons and body.get("max_tokens") is not None:
-        raise refusal(
-            "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens'"
-            " instead.",
-            "max_tokens",
-            "unsupported_parameter",
-        )
     most = body.get("max_completion_tokens") or body.get("max_tokens") or 1
     if int(str(most)) > model.most_output:
         raise refusal(

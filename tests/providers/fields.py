@@ -1,4 +1,4 @@
-"""The fields of every form: Anthropic's messages, chat completions, Responses."""
+"""The fields of every form, as far as anything here sends them: Anthropic's messages, chat completions, Responses."""
 
 from __future__ import annotations
 
@@ -61,12 +61,6 @@ BLOCK = tagged(
         "redacted_thinking": fields({"type": string, "data": string}),
         "tool_use": _USE,
         "tool_result": _RESULT,
-        "search_result": mapping,
-        "server_tool_use": mapping,
-        "web_search_tool_result": mapping,
-        "web_fetch_tool_result": mapping,
-        "code_execution_tool_result": mapping,
-        "compaction": mapping,
     }
 )
 _ROLES = literal("user", "assistant", "system")
@@ -108,20 +102,13 @@ _COUNTED_TOO = {
     "thinking": THINKING,
     "tool_choice": fields({"type": literal("auto", "any", "tool", "none")}, open_=True),
     "tools": items(_TOOL),
-    "output_config": mapping,
-    "speed": optional(string),
 }
 _CREATED_TOO = {
     "stream": boolean,
-    "metadata": mapping,
     "stop_sequences": items(string),
     "service_tier": literal("auto", "standard_only"),
     "temperature": number,
-    "top_k": integer,
-    "top_p": number,
     "container": anything,
-    "diagnostics": optional(mapping),
-    "inference_geo": optional(string),
 }
 # With a beta header only: what keeps or edits the conversation at the provider, and what to do with stale thinking.
 _BETA = {"thinking": THINKING_BETA, "context_management": optional(mapping), "thread": optional(mapping)}
@@ -203,24 +190,10 @@ CHAT_MESSAGE = tagged(
 CHAT_REQUEST = fields(
     {"messages": _not_empty(items(CHAT_MESSAGE), "1"), "model": string},
     {
-        "frequency_penalty": optional(number),
-        "logit_bias": optional(mapping),
-        "logprobs": optional(boolean),
         "max_completion_tokens": optional(integer),
         "max_tokens": optional(integer),
-        "metadata": optional(mapping),
-        "modalities": optional(array),
-        "n": optional(integer),
-        "parallel_tool_calls": boolean,
-        "prediction": optional(mapping),
-        "presence_penalty": optional(number),
-        "prompt_cache_key": optional(string),
         "prompt_cache_options": mapping,
-        "prompt_cache_retention": optional(literal("in_memory", "24h")),
         "reasoning_effort": optional(string),
-        "response_format": mapping,
-        "safety_identifier": optional(string),
-        "seed": optional(integer),
         "service_tier": optional(string),
         "stop": anything,
         "store": optional(boolean),
@@ -229,10 +202,6 @@ CHAT_REQUEST = fields(
         "temperature": optional(number),
         "tool_choice": anything,
         "tools": items(fields({"type": literal("function", "custom")}, open_=True)),
-        "top_logprobs": optional(integer),
-        "top_p": optional(number),
-        "user": string,
-        "verbosity": optional(string),
     },
 )
 
@@ -285,51 +254,28 @@ ITEM = tagged(
             {**_CALLED, "name": string, "input": string}, {"namespace": optional(string), **_BESIDE}
         ),
         "custom_tool_call_output": fields({**_CALLED, "output": _OUTPUT}, _BESIDE),
-        "item_reference": fields({"type": string, "id": string}),
-        "compaction": mapping,
-        "web_search_call": mapping,
-        "file_search_call": mapping,
-        "code_interpreter_call": mapping,
-        "mcp_call": mapping,
     },
     default="message",
 )
-_COUNTED_ITEMS = {
-    "conversation": anything,
-    "input": optional(text_or(items(ITEM))),
-    "instructions": optional(string),
-    "model": string,
-    "parallel_tool_calls": optional(boolean),
-    "previous_response_id": optional(string),
-    "reasoning": optional(mapping),
-    "text": mapping,
-    "tool_choice": anything,
-    "tools": items(fields({"type": string}, open_=True)),
-    "truncation": optional(literal("auto", "disabled")),
-}
 RESPONSE_REQUEST = fields(
     {"model": string, "input": text_or(items(ITEM))},
     {
-        **_COUNTED_ITEMS,
+        "conversation": anything,
+        "instructions": optional(string),
+        "previous_response_id": optional(string),
+        "reasoning": optional(mapping),
+        "tool_choice": anything,
+        "tools": items(fields({"type": string}, open_=True)),
+        "truncation": optional(literal("auto", "disabled")),
         "background": optional(boolean),
         "context_management": optional(array),
         "include": optional(items(string)),
         "max_output_tokens": optional(integer),
-        "max_tool_calls": optional(integer),
-        "metadata": optional(mapping),
         "prompt": optional(mapping),
-        "prompt_cache_key": optional(string),
         "prompt_cache_options": mapping,
-        "prompt_cache_retention": optional(literal("in_memory", "24h")),
-        "safety_identifier": optional(string),
         "service_tier": optional(string),
         "store": optional(boolean),
         "stream": optional(boolean),
-        "stream_options": optional(mapping),
         "temperature": optional(number),
-        "top_logprobs": optional(integer),
-        "top_p": optional(number),
-        "user": string,
     },
 )
-RESPONSE_COUNT = fields({}, _COUNTED_ITEMS)

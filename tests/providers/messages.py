@@ -133,18 +133,13 @@ class Messages:
         assert isinstance(messages, list)
         self._check_options(asked, model)
         body = marked(body)
-        turns = check_turns(messages, model)
+        turns = check_turns(messages)
         dropped, last = self._signatures.check(body, str(body["model"]), turns, binds=model.binds)
         gone = {str(one["path"]) for one in dropped}
         segments = segments_of(body, self._world, gone)
-        prompt = _Prompt(body, self._fitted(segments, model), dropped, last)
-        most = int(str(body.get("max_tokens", 0)))
-        if model.sums_up and prompt.tokens + most > model.window:
-            raise Broken(
-                f"input length and `max_tokens` exceed context limit: {prompt.tokens} + {most} > {model.window},"
-                " decrease input length or `max_tokens` and try again"
-            )
-        return prompt
+        if total(segments) > model.window:
+            raise Broken(f"prompt is too long: {total(segments)} tokens > {model.window} maximum")
+        return _Prompt(body, segments, dropped, last)
 
     def _check_options(self, asked: Received, model: Model) -> None:
         body = asked.body
@@ -167,16 +162,6 @@ class Messages:
                 raise Broken("thinking.enabled.budget_tokens: Input should be greater than or equal to 1024")
             if config["budget_tokens"] >= most:
                 raise Broken("`max_tokens` must be greater than `thinking.budget_tokens`")
-
-    def _fitted(self, segments: list[Segment], model: Model) -> list[Segment]:
-        if total(segments) <= model.window:
-            return segments
-        if not model.silent:
-            raise Broken(f"prompt is too long: {total(segments)} tokens > {model.window} maximum")
-        kept = list(segments)
-        while total(kept) > model.window and len(kept) > 1:
-            kept.remove(next((one for one in kept if one.place == "messages"), kept[0]))
-        return kept
 
     def _said(self, asked: Received, model: Model, prompt: _Prompt) -> Reply:
         body = prompt.body

@@ -1,4 +1,4 @@
-"""OpenAI: /v1/responses and /v1/responses/input_tokens."""
+"""OpenAI: /v1/responses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, NamedTuple
 
 from .caches import AutomaticCache
-from .fields import RESPONSE_COUNT, RESPONSE_REQUEST
+from .fields import RESPONSE_REQUEST
 from .items import Reasoning, check_pairs, kind_of
 from .marks import MarkedCache, Point, is_implicit, plain
 from .openai_words import authenticate, failure, model_of, refusal, worded
@@ -48,9 +48,8 @@ class Responses:
     def answer(self, asked: Received, key: str) -> Reply:
         """Answer a request."""
         authenticate(asked, key)
-        counting = asked.path.endswith("/input_tokens")
         try:
-            (RESPONSE_COUNT if counting else RESPONSE_REQUEST)(asked.body, ())
+            RESPONSE_REQUEST(asked.body, ())
         except Flaw as flaw:
             raise worded(flaw) from flaw
         model = model_of(asked, self._world)
@@ -64,13 +63,16 @@ class Responses:
         read = [item for item in items if kind_of(item) != "reasoning" or item["id"] not in gone]
         behind = [at for at, item in enumerate(read) if any(item is items[one] for one in marked)]
         segments = segments_of(asked.body, read, self._world, behind)
-        if counting:
-            return Reply({"object": "response.input_tokens", "input_tokens": total(segments)})
         _check_limit(asked.body)
         self._world.holds(asked.path, asked.body, STATE)
         if store:
             self._world.held.append((asked.path, "store"))
-        segments = _fitted(segments, model, asked.body)
+        if total(segments) > model.window:
+            raise refusal(
+                "Your input exceeds the context window of this model. Please adjust your input and try again.",
+                "input",
+                "context_length_exceeded",
+            )
         prompt = _Prompt(segments, self._cached(asked, model, segments, implicit=implicit), items, dropped)
         return self._said(asked, model, prompt)
 
@@ -240,16 +242,3 @@ def _check_limit(body: Json) -> None:
             "max_output_tokens",
             "integer_below_min_value",
         )
-
-
-def _fitted(segments: list[Segment], model: Model, body: Json) -> list[Segment]:
-    if total(segments) > model.window and not model.silent and body.get("truncation") != "auto":
-        raise refusal(
-            "Your input exceeds the context window of this model. Please adjust your input and try again.",
-            "input",
-            "context_length_exceeded",
-        )
-    kept = list(segments)
-    while total(kept) > model.window and len(kept) > 1:
-        kept.remove(next((one for one in kept if one.place == "messages"), kept[0]))
-    return kept

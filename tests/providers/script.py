@@ -82,13 +82,6 @@ class Model:
         binds: whether reasoning is bound to what stood before it.
         adapts: whether it can be told to think as much as it likes (Anthropic).
         marks: whether it is cached at breakpoints (OpenAI's newer models), and not in steps.
-        prefill: whether a request may end with words of the assistant (Anthropic).
-        mid_system: whether a system message may stand among the others (Anthropic).
-        sums_up: whether a request is refused whose input and `max_tokens` together pass the window (Anthropic's older
-            models); else the answer ends where the window does.
-        silent: whether what does not fit is left out without a word, oldest first, in place of a refusal.
-        reasons: whether it thinks before it answers, and so refuses `max_tokens` (chat completions).
-        shows_reasoning: whether it tells what it thought with its answer (compatible chat completions).
     """
 
     window: int = 200_000
@@ -98,12 +91,6 @@ class Model:
     binds: bool = True
     adapts: bool = True
     marks: bool = False
-    prefill: bool = False
-    mid_system: bool = False
-    sums_up: bool = False
-    silent: bool = False
-    reasons: bool = False
-    shows_reasoning: bool = False
 
 
 @dataclass

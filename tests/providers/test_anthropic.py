@@ -9,7 +9,6 @@ import pytest
 from squidbot.adapters.common.providers import Patience
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, StaleThinkingError
 from squidbot.core.messages import Completion
-from squidbot.testing import check_llm
 
 from .asking import TOOL, assistant, result, text, use, user
 from .script import Asked, Call, Model, Redacted, Text, Thought, saying
@@ -43,39 +42,6 @@ def claude(providers: Providers) -> Iterator[AnthropicModel]:
 
 
 # -- jobs -------------------------------------------------------------------------------------------------------------
-
-
-def test_the_adapter_keeps_the_promises_of_a_language_model(providers: Providers) -> None:
-    """The public check: answers, odd texts, threads, overflow, and every failure raised."""
-    providers.world.models = {"tiny": Model(window=2_000)}
-    faults = (
-        Fault(status=500),
-        Fault(status=429),
-        Fault(status=529),
-        Fault(status=401),
-        Fault(hang_seconds=5),
-        Fault(cut_after=3),
-        Fault(error_after=3),
-        Fault(raw=b"<html>Sign in</html>"),
-    )
-    failing = [Providers(script=saying("word " * 9), faults=[fault] * 9) for fault in faults]
-    failing += [Providers(script=saying("word " * 400)), Providers(script=saying([])), Providers(models={})]
-    made: list[AnthropicModel] = []
-
-    def opened(server: Providers) -> AnthropicModel:
-        made.append(model(server))
-        return made[-1]
-
-    for server in failing:
-        server.__enter__()
-    try:
-        broken = [lambda server=server: opened(server) for server in failing]
-        check_llm(lambda: opened(providers), window_tokens=2_000, failing=broken)
-    finally:
-        for one in made:
-            one.close()
-        for server in failing:
-            server.__exit__()
 
 
 def test_a_job_is_answered_with_what_it_took(providers: Providers, claude: AnthropicModel) -> None:
@@ -233,31 +199,6 @@ def test_thinking_that_was_touched_is_an_error_of_its_own(providers: Providers, 
     with pytest.raises(StaleThinkingError, match="different conversation"):
         quiet.reply([user("hi!"), assistant(*_listed(said["content"])), user("and?")], 100)
     quiet.close()
-
-
-def test_a_conversation_that_outgrows_its_window_goes_on(providers: Providers) -> None:
-    """Events between turns and in the middle of tool loops: each request is answered, whatever has to give way."""
-
-    def thinks(asked: Asked) -> Sequence[Piece]:
-        if asked.number % 2:
-            return [Thought(f"so {asked.number}"), Text(f"Answer {asked.number}: " + "word " * 90)]
-        return [Thought(f"hm {asked.number}"), *[Call("look", f'{{"at": {at}}}') for at in range(asked.number % 5 + 1)]]
-
-    providers.script = thinks
-    providers.world.models = {"tiny": Model(window=4_000)}
-    claude = model(providers, ONCE._replace(answer_seconds=10.0))
-    session = squidbot.load({}).session("s", form="anthropic.messages", window_tokens=4_000)
-    events = 0
-    for turn in range(14):
-        for step in range(2):
-            made = session.assemble(*([f"Question {turn}?"] if step == 0 else []), tools=[TOOL])
-            events += made.event is not None
-            stored = session.record(made.incoming, claude.reply(made.messages, 400, [TOOL]).message)
-            calls = stored[-1].call_ids
-            session.record(*([user(*[result(call, "data " * 120) for call in calls])] if calls else []))
-    assert events >= 3
-    assert providers.refused == []
-    claude.close()
 
 
 def test_tokens_are_counted_by_the_provider(claude: AnthropicModel) -> None:

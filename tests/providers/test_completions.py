@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from .asking import CHAT_TOOL, assistant, check_refused, text, user
-from .script import Call, Model, Text, Thought, saying
-from .wire import KEY
+from .asking import assistant, check_refused, text, user
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -37,29 +35,6 @@ def calling(*identifiers: str, content: object = None) -> Json:
 def told(identifier: str, content: object = "seen") -> Json:
     """Return a message of a tool."""
     return {"role": "tool", "tool_call_id": identifier, "content": content}
-
-
-def test_an_answer_comes_back_as_it_was_said(providers: Providers, gpt: OpenAI) -> None:
-    """Text and calls, whose arguments stay the string that the model wrote; what it thought is counted."""
-    providers.script = saying([Thought("hmmm"), Text("I look."), Call("look", '{ "at":1}', id="call_1")])
-    answer = ask(gpt, user("Look!"), tools=[CHAT_TOOL])
-    message = answer.choices[0].message
-    assert (message.content, message.refusal) == ("I look.", None)
-    assert [(call.id, call.function.arguments) for call in message.tool_calls or []] == [("call_1", '{ "at":1}')]
-    assert answer.choices[0].finish_reason == "tool_calls"
-    assert answer.usage.completion_tokens_details.reasoning_tokens == 1
-    dumped = message.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    assert ask(gpt, user("Look!"), dumped, told("call_1"))
-
-
-def test_a_wrong_key_and_an_unknown_model_are_refused(providers: Providers, gpt: OpenAI) -> None:
-    """401 and 404, as the provider says it."""
-    with openai.OpenAI(api_key="other", base_url=providers.openai_url, max_retries=0) as client:
-        error = check_refused(lambda: ask(client, user("hi")), "Incorrect API key provided", 401)
-    assert isinstance(error, openai.AuthenticationError)
-    assert error.code == "invalid_api_key"
-    assert KEY not in str(error)
-    check_refused(lambda: ask(gpt, user("hi"), model="huge"), "The model `huge` does not exist", 404)
 
 
 @pytest.mark.parametrize(
@@ -126,23 +101,6 @@ def test_what_keeps_the_rules_is_accepted(gpt: OpenAI) -> None:
     )
     assert answer.choices[0].finish_reason == "stop"
     assert answer.usage.prompt_tokens > 1_600
-
-
-def test_a_prompt_that_is_too_long_is_refused(providers: Providers, gpt: OpenAI) -> None:
-    """With a code; a silent server leaves out what is oldest in place of it."""
-    providers.world.models = {"tiny": Model(window=50), "quiet": Model(window=50, silent=True)}
-    error = check_refused(lambda: ask(gpt, user("x" * 4 * 60)), "maximum context length is 50 tokens")
-    assert getattr(error, "code", "") == "context_length_exceeded"
-    assert ask(gpt, user("x" * 4 * 60), user("hi"), model="quiet").usage.prompt_tokens == 5
-
-
-def test_an_answer_ends_where_its_room_does(providers: Providers, gpt: OpenAI) -> None:
-    """The reason says so; a model that reasons wants the room by another name."""
-    providers.script = saying("y" * 400)
-    assert ask(gpt, user("hi"), max_tokens=5).choices[0].finish_reason == "length"
-    providers.world.models = {"tiny": Model(reasons=True)}
-    check_refused(lambda: ask(gpt, user("hi"), max_tokens=5), "Use 'max_completion_tokens' instead.")
-    assert ask(gpt, user("hi"), max_completion_tokens=5).usage.completion_tokens <= 5
 
 
 def test_what_a_provider_keeps_is_noted(providers: Providers, gpt: OpenAI) -> None:

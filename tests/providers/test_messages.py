@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from .asking import TOOL, assistant, check_refused, result, text, use, user
-from .script import Call, Model, Text, Thought, quarters, saying
 
 if TYPE_CHECKING:
     from anthropic import Anthropic
     from anthropic.types import Message
 
     from .script import Json
-    from .wire import Providers
 
 anthropic = pytest.importorskip("anthropic", exc_type=ImportError)
 
@@ -22,38 +20,6 @@ anthropic = pytest.importorskip("anthropic", exc_type=ImportError)
 def ask(client: Anthropic, *messages: Json, **more: object) -> Message:
     """Ask for an answer of at most 100 tokens."""
     return client.messages.create(**{"model": "tiny", "max_tokens": 100, "messages": list(messages), **more})
-
-
-def test_an_answer_comes_back_as_it_was_said(providers: Providers, claude: Anthropic) -> None:
-    """Text, thinking and a call, with a stop reason and tokens, whole and byte for byte on the wire."""
-    providers.script = saying([Thought("hm"), Text("I look."), Call("look", '{"at": "é"}')])
-    answer = ask(claude, user("Look!"), tools=[TOOL])
-    assert [block.type for block in answer.content] == ["thinking", "text", "tool_use"]
-    assert answer.content[2].input == {"at": "é"}
-    assert (answer.stop_reason, answer.usage.input_tokens) == ("tool_use", 4 + 2 + quarters(str(TOOL)))
-    assert answer.usage.output_tokens == 1 + 2 + 5
-
-
-def test_a_request_is_kept_as_it_came(providers: Providers, claude: Anthropic) -> None:
-    """Bytes, headers and values, for tests to look at."""
-    ask(claude, user("价"))
-    (came,) = providers.requests
-    assert "价".encode() in came.raw or b"\\u4ef7" in came.raw
-    assert came.body["messages"] == [user("价")]
-    assert providers.bodies("/v1/messages") == [came.body]
-    assert came.headers["anthropic-version"]
-
-
-def test_a_wrong_key_is_refused(providers: Providers) -> None:
-    """401, as the provider says it."""
-    with anthropic.Anthropic(api_key="other", base_url=providers.url, max_retries=0) as client:
-        error = check_refused(lambda: ask(client, user("hi")), "invalid x-api-key", 401)
-    assert isinstance(error, anthropic.AuthenticationError)
-
-
-def test_an_unknown_model_is_refused(claude: Anthropic) -> None:
-    """404, as the provider says it."""
-    check_refused(lambda: ask(claude, user("hi"), model="huge"), "model: huge", 404)
 
 
 @pytest.mark.parametrize(
@@ -89,17 +55,6 @@ def test_a_field_that_is_wrong_is_refused(claude: Anthropic, more: Json, says: s
     assert error.type == "invalid_request_error"
 
 
-def test_max_tokens_has_to_be_said(providers: Providers, claude: Anthropic) -> None:
-    """The SDK asks for it, too; below the SDK the server does."""
-    with pytest.raises(TypeError, match="max_tokens"):
-        claude.messages.create(model="tiny", messages=[user("hi")])
-    check_refused(
-        lambda: claude.post("/v1/messages", body={"model": "tiny", "messages": [user("hi")]}, cast_to=object),
-        "max_tokens: Field required",
-    )
-    assert providers.refused == ["max_tokens: Field required"]
-
-
 @pytest.mark.parametrize(
     ("messages", "says"),
     [
@@ -122,12 +77,6 @@ def test_messages_of_one_role_in_a_row_are_one_turn(claude: Anthropic) -> None:
     apart = ask(claude, user("one."), user("two."), assistant("a..."), assistant("b..."), user("end."))
     together = ask(claude, user(text("one."), text("two.")), assistant(text("a..."), text("b...")), user("end."))
     assert apart.usage.input_tokens == together.usage.input_tokens == 5 + 3 * 4
-
-
-def test_what_a_model_allows_is_accepted(providers: Providers, claude: Anthropic) -> None:
-    """Prefill and system messages among the others, where the model is one that takes them."""
-    providers.world.models = {"tiny": Model(prefill=True, mid_system=True)}
-    assert ask(claude, user("hi"), {"role": "system", "content": "Be brief."}, user("hi"), assistant("I"))
 
 
 @pytest.mark.parametrize(
@@ -172,54 +121,3 @@ def test_calls_with_their_results_are_accepted(claude: Anthropic) -> None:
     )
     assert answer.stop_reason == "end_turn"
     assert answer.usage.input_tokens > 1_600
-
-
-def test_tokens_are_counted_before_anything_is_answered(providers: Providers, claude: Anthropic) -> None:
-    """The same number as an answer reports, and by a counter that a test gives."""
-    providers.world.count = len
-    request = {"model": "tiny", "messages": [user("hello")], "system": "Be brief."}
-    counted = claude.messages.count_tokens(**request).input_tokens
-    assert counted == 4 + 5 + 9
-    assert claude.messages.create(max_tokens=9, **request).usage.input_tokens == counted
-    check_refused(
-        lambda: claude.messages.count_tokens(model="tiny", messages=[user(result())]), "unexpected `tool_use_id` found"
-    )
-
-
-def test_an_answer_longer_than_the_model_gives_is_refused(providers: Providers, claude: Anthropic) -> None:
-    """Asked for up to the limit, it is given."""
-    providers.world.models = {"tiny": Model(most_output=50)}
-    check_refused(lambda: ask(claude, user("hi"), max_tokens=51), "max_tokens: 51 > 50, which is the maximum allowed")
-    assert ask(claude, user("hi"), max_tokens=50)
-
-
-def test_a_prompt_that_is_too_long_is_refused(providers: Providers, claude: Anthropic) -> None:
-    """With both numbers, as the provider says it; one token fewer is accepted, and the answer ends with the window."""
-    providers.world.models = {"tiny": Model(window=50)}
-    providers.script = saying("y" * 400)
-    check_refused(lambda: ask(claude, user("x" * 4 * 47)), "prompt is too long: 51 tokens > 50 maximum")
-    answer = ask(claude, user("x" * 4 * 40))
-    assert (answer.stop_reason, answer.usage.input_tokens) == ("model_context_window_exceeded", 44)
-    assert answer.usage.output_tokens <= 6
-    assert ask(claude, user("x" * 4), max_tokens=5).stop_reason == "max_tokens"
-
-
-def test_older_models_count_the_room_for_the_answer(providers: Providers, claude: Anthropic) -> None:
-    """Input and `max_tokens` together have to fit."""
-    providers.world.models = {"tiny": Model(window=50, sums_up=True)}
-    check_refused(lambda: ask(claude, user("hi"), max_tokens=46), "exceed context limit: 5 + 46 > 50")
-    assert ask(claude, user("hi"), max_tokens=45)
-
-
-def test_a_silent_model_leaves_out_what_does_not_fit(providers: Providers, claude: Anthropic) -> None:
-    """No error: only the tokens that it reports tell of it."""
-    providers.world.models = {"tiny": Model(window=50, silent=True)}
-    answer = ask(claude, user("x" * 400), assistant("I see."), user("Well?"), max_tokens=5)
-    assert answer.usage.input_tokens <= 50
-
-
-def test_a_provider_may_tell_more_than_it_serves(providers: Providers, claude: Anthropic) -> None:
-    """The window that is described is larger than the one that refuses: it has to be learned."""
-    providers.world.models = {"tiny": Model(window=50, told_window=100)}
-    assert claude.models.retrieve("tiny").max_input_tokens == 100
-    check_refused(lambda: ask(claude, user("x" * 4 * 60)), "64 tokens > 50 maximum")

@@ -11,13 +11,11 @@ from squidbot.config import ModelTable as Settings
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError
 from squidbot.models import server_facts
 
-from .asking import CHAT_TOOL, RESPONSES_TOOL, TOOL, result, user
-from .script import Call, Model, Text, saying
-from .wire import KEY, Fault, Providers
+from .asking import CHAT_TOOL, RESPONSES_TOOL, TOOL, user
+from .script import Model, saying
+from .wire import KEY, Providers
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from squidbot.core.ports import LoadedModel
 
     from .script import Json
@@ -45,40 +43,6 @@ def engine_of(server: Providers, way: str, **more: object) -> squidbot.Engine:
     url = server.url if form == "anthropic.messages" else server.openai_url
     model = {**said, "model": "tiny", "url": url, "max_tokens": 400, **more}
     return squidbot.load({"models": {"it": model}})
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_model_of_the_settings_goes_on_with_a_session(providers: Providers, way: str) -> None:
-    """Opened by its alias; words and parallel calls come as a stream, results go back, all of it is recorded."""
-    calls = [Call("look", '{"at": 1}'), Call("look", '{"at": 2}')]
-    providers.script = saying([Text("I look, twice."), *calls], "Both are there.")
-    _, form, tool = WAYS[way]
-    with engine_of(providers, way) as engine:
-        model = engine.model("it")
-        assert model.form == form
-        session = engine.session("s", model="it", form=form)
-        pieces: list[str] = []
-        made = session.assemble("Look!", tools=[tool])
-        reply = model.reply(made.messages, session.window.reserved_output_tokens, [tool], pieces.append)
-        assert (reply.finish, "".join(pieces)) == ("tool_calls", "I look, twice.")
-        assert reply.input_tokens > 0 < reply.output_tokens
-        stored = session.record(made.incoming, reply.message)[-1]
-        assert len(stored.call_ids) == 2
-        session.record(*answers(form, stored.call_ids))
-        reply = model.reply(session.assemble(tools=[tool]).messages, 400, [tool])
-        assert reply.finish == "stop"
-        assert session.record(reply.message)
-    assert providers.refused == []
-    assert providers.held == []
-
-
-def answers(form: str, calls: Sequence[str], said: str = "seen") -> list[Json]:
-    """Return the results of calls, in a form of messages."""
-    if form == "anthropic.messages":
-        return [user(*[result(one, said) for one in calls])] if calls else []
-    if form == "openai.chat":
-        return [{"role": "tool", "tool_call_id": one, "content": said} for one in calls]
-    return [{"type": "function_call_output", "call_id": one, "output": said} for one in calls]
 
 
 def opened(engine: squidbot.Engine) -> LoadedModel:
@@ -157,23 +121,6 @@ def test_a_model_of_the_settings_writes_what_jobs_ask_for(providers: Providers, 
     with engine_of(providers, way) as engine:
         llm = engine.wired.models.llm("it")
         assert llm.complete("Sum up.", "Cache prices.", 100).text == "Prices are cached for ten minutes."
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_an_answer_that_broke_off_goes_on_with_the_part_that_was_told(providers: Providers, way: str) -> None:
-    """What came before is kept as the assistant's words, and every provider takes it back."""
-    providers.script = saying("word " * 30, "Go on.")
-    with engine_of(providers, way, context_window=50_000) as engine:
-        model, session = engine.model("it"), engine.session("s", model="it", form=WAYS[way][1])
-        made = session.assemble("Talk!")
-        pieces: list[str] = []
-        providers.faults = [Fault(cut_after=6)]
-        with pytest.raises(LLMError, match=r"broke off|not reached|closed the connection"):
-            model.reply(made.messages, 100, on_text=pieces.append)
-        assert pieces
-        session.record(made.incoming, {"role": "assistant", "content": "".join(pieces)})
-        assert model.reply(session.assemble("And?").messages, 100).finish == "stop"
-    assert providers.refused == []
 
 
 PATHS = {"anthropic": "/v1/messages", "openai": "/v1/chat/completions", "responses": "/v1/responses"}

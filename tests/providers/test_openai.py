@@ -236,16 +236,6 @@ def test_a_conversation_at_the_provider_is_refused_before_anything_is_asked(prov
     assert providers.requests == []
 
 
-def test_options_go_into_requests_and_those_that_shape_an_answer_not_into_jobs(providers: Providers, way: str) -> None:
-    """As they are."""
-    model = opened(providers, way, options={"temperature": 0.5, "tool_choice": "auto"})
-    model.reply([user("hi")], 50, [CHAT_TOOL if way == "chat" else RESPONSES_TOOL])
-    model.complete("", "hi", 50)
-    said = [(body.get("temperature"), body.get("tool_choice")) for body in providers.bodies(PATHS[way])]
-    assert said == [(0.5, "auto"), (0.5, None)]
-    model.close()
-
-
 def test_reasoning_that_no_longer_fits_is_left_out_by_the_provider_and_told(providers: Providers) -> None:
     """Of Responses: the answer says which; nothing is refused."""
     providers.script = saying([Thought("hm"), Text("One.")], "Two.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from .asking import RESPONSES_TOOL, check_refused, user
-from .script import Call, Model, Text, Thought, saying
+from .script import Call, Model, Thought, saying
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -45,19 +45,6 @@ def step(providers: Providers, gpt: OpenAI) -> list[Json]:
     """The user's words, and a step that was thought about: reasoning, then a call."""
     providers.script = saying([Thought("hm"), Call("look", '{ "at":1}', id="call_1")], "Seen.")
     return [user("look"), *dumped(ask(gpt, user("look"), tools=[RESPONSES_TOOL]))]
-
-
-def test_an_answer_comes_back_as_it_was_said(providers: Providers, gpt: OpenAI) -> None:
-    """Reasoning, message, call; usage; and all of it is accepted again."""
-    providers.script = saying([Thought("hmmm"), Text("I look."), Call("look", '{ "at":1}')])
-    answer = ask(gpt, user("Look!"), instructions="Be brief.")
-    assert [item.type for item in answer.output] == ["reasoning", "message", "function_call"]
-    assert (answer.output_text, answer.output[2].arguments) == ("I look.", '{ "at":1}')
-    assert answer.usage.output_tokens_details.reasoning_tokens == 1
-    call_id = answer.output[2].call_id
-    again = ask(gpt, user("Look!"), *dumped(answer), output(call_id), instructions="Be brief.")
-    assert again.status == "completed"
-    assert again.input_transformations is None
 
 
 @pytest.mark.parametrize(
@@ -133,30 +120,6 @@ def test_reasoning_is_left_out_when_anything_before_it_has_changed(
     assert gone.id == thought["id"]
     providers.world.models = {"tiny": Model(binds=False)}
     assert ask(gpt, changed, thought, called, output()).input_transformations is None
-
-
-def test_tokens_are_counted_before_anything_is_answered(gpt: OpenAI) -> None:
-    """The same number as an answer reports."""
-    asked = {"model": "tiny", "input": [user("hello")], "instructions": "Be brief.", "tools": [RESPONSES_TOOL]}
-    counted = gpt.responses.input_tokens.count(**asked).input_tokens
-    assert gpt.responses.create(**asked).usage.input_tokens == counted > 9
-
-
-def test_a_prompt_that_is_too_long_is_refused_or_cut(providers: Providers, gpt: OpenAI) -> None:
-    """As the request asks for; a silent server always cuts."""
-    providers.world.models = {"tiny": Model(window=50), "quiet": Model(window=50, silent=True)}
-    items = [user("x" * 4 * 60), user("hi")]
-    error = check_refused(lambda: ask(gpt, *items), "Your input exceeds the context window of this model.")
-    assert getattr(error, "code", "") == "context_length_exceeded"
-    assert ask(gpt, *items, truncation="auto").usage.input_tokens == 5
-    assert ask(gpt, *items, model="quiet").usage.input_tokens == 5
-
-
-def test_an_answer_ends_where_its_room_does(providers: Providers, gpt: OpenAI) -> None:
-    """It is incomplete, and says why."""
-    providers.script = saying("y" * 400)
-    answer = ask(gpt, user("hi"), max_output_tokens=16)
-    assert (answer.status, answer.incomplete_details.reason) == ("incomplete", "max_output_tokens")
 
 
 def test_what_a_provider_keeps_is_noted(providers: Providers, gpt: OpenAI) -> None:

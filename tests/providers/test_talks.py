@@ -126,13 +126,14 @@ def test_a_long_conversation_is_never_refused_and_the_cache_reads_what_the_repla
 
 @pytest.mark.parametrize(("first", "then"), list(permutations(FORMS, 2)))
 def test_a_conversation_goes_on_with_another_provider(talking: Providers, first: str, then: str) -> None:
-    """Text and tool pairs stay; signatures, sealed reasoning and ids of items are dropped, and nothing else."""
+    """And back: text and tool pairs stay; signatures, sealed reasoning and ids of items are dropped, nothing else."""
     with talking, squidbot.load(settings(talking)) as engine:
         chats = {form: engine.model(form) for form in (first, then)}
         talk(talking, chats[first], engine.session("s", form=first, window_tokens=WINDOW_TOKENS), range(3))
         before = rows(engine)
         codecs = engine.wired.codecs
         steps = talk(talking, chats[then], engine.session("s", form=then, window_tokens=WINDOW_TOKENS), range(3, 5))
+        talk(talking, chats[first], engine.session("s", form=first, window_tokens=WINDOW_TOKENS), range(5, 6))
     assert talking.refused == []
     assert [step.reply.finish for step in steps] == ["tool_calls", "stop"] * 2
     crossed = said(codecs[then], steps[0].messages[:-1])

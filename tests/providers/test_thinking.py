@@ -128,21 +128,6 @@ def test_thinking_is_refused_when_a_block_between_others_was_left_out(talk: Talk
     assert talk.ask(user("go on"))
 
 
-def test_stale_thinking_is_left_out_when_the_request_asks_for_it(talk: Talk, claude: Anthropic) -> None:
-    """Through the beta, in every later request; each block that went is reported, and what is new stays valid."""
-    beta = {"model": "tiny", "max_tokens": 1_000, "tools": [TOOL], "thinking": DROPPING, "system": "Changed."}
-    messages = [*talk.messages, user("go on")]
-    answer = claude.beta.messages.create(messages=messages, betas=[BINDING_BETA], **beta)
-    assert [(one.type, one.path, one.reason) for one in answer.input_transformations] == [
-        ("thinking_dropped", path, "prefix_binding_mismatch")
-        for path in ("messages.1.content.0", "messages.3.content.0", "messages.3.content.1")
-    ]
-    check_refused(
-        lambda: claude.beta.messages.create(messages=messages, **beta),
-        "thinking.block_binding: Extra inputs are not permitted",
-    )
-
-
 def test_thinking_made_after_stale_thinking_is_kept(providers: Providers, claude: Anthropic) -> None:
     """It is bound to the conversation as it was read then."""
     providers.script = saying([Thought("old"), Text("One.")], [Thought("new"), Text("Two.")], "Three.")
@@ -163,12 +148,6 @@ def test_thinking_of_another_model_is_left_out_without_a_word(providers: Provide
     with_thinking = talk.ask(user("go on"), model="large").usage.input_tokens
     talk.messages[1], talk.messages[3] = assistant("One."), assistant("Two.")
     assert talk.ask(user("go on"), model="large").usage.input_tokens == with_thinking
-
-
-def test_older_models_bind_thinking_to_nothing(providers: Providers, talk: Talk) -> None:
-    """The block itself must be whole, and that is all."""
-    providers.world.models = {"tiny": Model(binds=False)}
-    assert talk.ask(user("go on"), system="Changed.")
 
 
 def test_an_open_tool_loop_brings_its_thinking_back(providers: Providers, claude: Anthropic) -> None:

@@ -9,7 +9,7 @@ from .segments import blocks_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .script import Json, Model
+    from .script import Json
 
 
 class Broken(Exception):  # noqa: N818  # it becomes an answer
@@ -43,7 +43,7 @@ def turns_of(messages: Sequence[Json]) -> list[Turn]:
     return turns
 
 
-def check_turns(messages: Sequence[Json], model: Model) -> list[Turn]:
+def check_turns(messages: Sequence[Json]) -> list[Turn]:
     """Return the turns of a request that keeps the rules.
 
     Raises:
@@ -52,7 +52,7 @@ def check_turns(messages: Sequence[Json], model: Model) -> list[Turn]:
     if not messages:
         raise Broken("messages: at least one message is required")
     _check_contents(messages)
-    _check_roles(messages, model)
+    _check_roles(messages)
     turns = turns_of(messages)
     _check_calls(turns)
     return turns
@@ -72,10 +72,10 @@ def _check_contents(messages: Sequence[Json]) -> None:
             raise Broken("messages: text content blocks must be non-empty")
 
 
-def _check_roles(messages: Sequence[Json], model: Model) -> None:
+def _check_roles(messages: Sequence[Json]) -> None:
     for number, message in enumerate(messages):
         role = message["role"]
-        if role == "system" and (not model.mid_system or number == 0):
+        if role == "system":
             raise Broken(
                 'messages: Unexpected role "system". The Messages API accepts a top-level `system` parameter, not'
                 ' "system" as an input message role.'
@@ -89,7 +89,7 @@ def _check_roles(messages: Sequence[Json], model: Model) -> None:
                 )
     if messages[0]["role"] != "user":
         raise Broken('messages: first message must use the "user" role')
-    if messages[-1]["role"] == "assistant" and not model.prefill:
+    if messages[-1]["role"] == "assistant":
         raise Broken(
             "This model does not support assistant message prefill. The conversation must end with a user message."
         )

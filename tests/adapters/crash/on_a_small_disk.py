@@ -15,7 +15,7 @@ import squidbot
 from squidbot.core.errors import DamagedStoreError, StoreError
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from crash.writer import SESSION, exchange  # this file is run by its path
+from crash.writer import SESSION, exchange  # type: ignore[import-not-found]  # this file is run by its path
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,0 +1,1 @@
+"""The tests; fixtures for all are in conftest.py."""

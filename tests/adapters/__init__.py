@@ -1,0 +1,1 @@
+"""One test file for each adapter, and what they share."""

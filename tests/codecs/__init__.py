@@ -1,0 +1,1 @@
+"""Codecs of messages, and recordings of conversations."""
