@@ -6,6 +6,7 @@ What is decided, `core.compaction.turn` decides. Here it is written, in one tran
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import is_
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from squidbot.core import events
@@ -95,8 +96,10 @@ class CoreSession:
         self._snapshot_due = False
         # What memory says unprompted, as the newest call gave it.
         self._unprompted: UnpromptedContext | None = None
-        # What came with that request.
+        # What came with that request, what stood before, and (None: not with it) what stands with it.
         self._sent: tuple[StoredMessage, ...] = ()
+        self._found: CurrentView | None = None
+        self._sent_view: CurrentView | None = None
 
     @property
     def session_id(self) -> str:
@@ -316,6 +319,7 @@ class CoreSession:
                 return self._assembled(state.current(), incoming, given)
             assembly = replace(assembly, event=plan, standing=assembly.standing._replace(plan=plan))
         state.waiting, self._sent = decision.leaves, assembly.incoming
+        self._found, self._sent_view = stored, None if decision.change or stored.opened else assembly.standing
         self._snapshot_due = decision.pressing and decision.change is None
         state.notify(events.CONTEXT_ASSEMBLED, "", assembly.plan, assembly.cost, assembly.cost)
         return assembly
@@ -359,7 +363,8 @@ class CoreSession:
         saved = self._points.automatic(stored, "pressure", rows[-1].time) if due else None
         keyed = state.keys.record(key, rows) if key else None
         made = beside(rows) if beside else None
-        state.record(stored, rows, answered and answered.record(usage), saved.record if saved else None, keyed, made)
+        others = saved.record if saved else None, keyed, made
+        state.record(stored, self._grown(stored, rows), rows, answered and answered.record(usage), *others)
         self._points.tell(saved)
         if answered:
             state.settle(answered, rows, usage)
@@ -367,6 +372,13 @@ class CoreSession:
         if self._unprompted:  # what was said in it may have been forgotten since it was asked for
             self._withdrawn(injected_facts(state.shelf, rows), now)
         return rows
+
+    def _grown(self, stored: CurrentView, rows: Sequence[StoredMessage]) -> CurrentView:
+        """Return what stands with messages behind it; what came with the newest request was rendered for that."""
+        sent, view, renderer = len(self._sent), self._sent_view, self._state.shelf.renderer
+        if view is None or stored is not self._found or not all(map(is_, self._sent, rows)) or len(rows) < sent:
+            return stored.extended(rows, renderer)
+        return view.extended(rows[sent:], renderer)
 
     def _compacted(self, stored: CurrentView, inputs: Inputs | None, now: float | None) -> PlanRecord | None:
         # Else what another window had noted would be noted twice.
@@ -549,6 +561,7 @@ class SessionState:
     def record(
         self,
         stored: CurrentView,
+        grown: CurrentView,
         rows: Sequence[StoredMessage],
         request: Record | None,
         *others: Record | None,
@@ -566,7 +579,6 @@ class SessionState:
         learned = LEARNED.due(self._newest.get(LEARNED.name), made) if answers else ()
         records = (request, *marks, *injection_record(self.shelf, rows), *others, *learned)
         self.append(stored, rows, [record for record in records if record])
-        grown = stored.extended(rows, self.shelf.renderer)
         if not marked or stored.pins.goals is None:  # else they may say something else now, and are read anew
             self.hold(grown._replace(markers=stored.markers.taking(marked)))
 
