@@ -24,7 +24,7 @@ Value = TypeVar("Value")
 # Takes a name and a value, and returns the value as it is meant; raises ArgumentError.
 Check: TypeAlias = Callable[[str, object], object]
 
-# The end of the year 9999: no calendar tells later times.
+# The end of the year 9999.
 LAST_SECOND: Final = 253_402_300_799
 # What any counter of ours, and every store, can hold.
 MOST: Final = 10**15
@@ -180,7 +180,7 @@ def an_id(name: str, value: object) -> str:
     return value
 
 
-# Of any size: who looks says what is out of range.
+# Of any size: the caller checks the range.
 number: Final = whole(-MOST)
 
 
@@ -194,7 +194,7 @@ def mapping(name: str, value: object) -> Mapping[str, object]:
 
 
 def items(check: Check, wanted: str) -> Check:
-    """Return a check for several values, each of which passes another one; a text is not several."""
+    """Return a check for a list of values that each pass `check`; a string is not a list."""
     return partial(_items, check, wanted)
 
 

@@ -1,4 +1,4 @@
-"""How much room there is, and who gets it."""
+"""The token budget: context windows, tiers, caps and shares."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # The context window of a session: how large, how much of it is for input, and whether a request fits.
 
-# The reserve where neither the user nor the model names one.
+# The default reserve.
 DEFAULT_RESERVE_TOKENS = 4096
 
 CALIBRATED_FRACTION = 0.95
@@ -148,7 +148,7 @@ def _budget_of(given: object) -> float:
 
 
 def default_reserve_tokens(window_tokens: int, model_max_tokens: int | None = None) -> int:
-    """Return the room for the answer where none is set: min(4096, the model's longest answer, window // 4).
+    """Return the default room for the answer: min(4096, the model's longest answer, window // 4).
 
     Both sizes are in tokens; `model_max_tokens` None means unknown.
 
@@ -163,7 +163,7 @@ def default_reserve_tokens(window_tokens: int, model_max_tokens: int | None = No
 
 
 def left_reserve_tokens(window_tokens: int) -> int:
-    """Return the room for the answer where that is what a heuristic leaves: window - floor(.85 window).
+    """Return the room for the answer that a heuristic counter leaves: window - floor(.85 window).
 
     Raises:
         ConfigError: the window is not above 0.
@@ -266,7 +266,7 @@ def _positive(what: str, tokens: int) -> None:
         raise ConfigError(f"the {what} must be > 0 tokens, not {tokens}")
 
 
-# Which of five tiers a context window belongs to, and what each tier is given.
+# The five tiers of context windows.
 
 
 @dataclass(frozen=True, slots=True)
@@ -440,7 +440,7 @@ def one_tier_below(window_tokens: int, min_tokens: int = TIER_WINDOWS[0]) -> int
 
 
 def descending(window_tokens: int, min_tokens: int = TIER_WINDOWS[0]) -> Iterator[int]:
-    """Yield the smaller sizes to try where a window could not be loaded, in tokens, the largest first.
+    """Yield smaller sizes to try after a window could not be loaded, in tokens, the largest first.
 
     They are powers of two and what lies halfway; `min_tokens` is the last one.
     """
@@ -449,8 +449,7 @@ def descending(window_tokens: int, min_tokens: int = TIER_WINDOWS[0]) -> Iterato
         yield min_tokens
 
 
-# How far a model can be relied on with what it is shown: by its size, and by what stands for messages.
-# .
+# How far a model can be relied on, by its size and by how often its notes were rewritten.
 
 # Where a model of so many billion parameters, or a larger one, starts; below all of them .3.
 SIZES = ((70.0, 0.95), (30.0, 0.85), (13.0, 0.7), (7.0, 0.5), (0.0, 0.3))
@@ -462,7 +461,7 @@ LEAST_FRACTION = 0.40
 
 
 def reliability(generations: int, parameters_billion: float | None = None, *, exponential: bool = False) -> float:
-    """Return the share, 0 to 1, of what was said that a model can be relied on to go by.
+    """Return how reliably a model follows its conversation, 0 to 1.
 
     `generations` is how often text was told anew from text that was told itself: 0 if all is verbatim, 1 for notes
     that are made from what was said, whatever the number of events. A model of unknown size (None) has no factor.
@@ -692,7 +691,7 @@ def _found(lowered: str, words: WordLists) -> frozenset[str]:
     return frozenset(verb for verb in verbs if verb in lowered)
 
 
-# The room for the answer of one turn: by how much its question asks for, where that is wanted.
+# The room for the answer of one turn, by its question.
 
 
 def score_of(text: str, *, tools_mode: bool, languages: Sequence[WordLists] = (ENGLISH,)) -> float:
@@ -723,7 +722,7 @@ def reserve_for(
 
 
 def most_reserved_tokens(window_tokens: int, verbosity: Verbosity, most_tokens: int | None = None) -> int:
-    """Return the most that any question is given of a window, in tokens: what a window is opened with.
+    """Return the largest room for an answer in a window, in tokens; windows are opened with it.
 
     Raises:
         ConfigError: there is no such verbosity.
@@ -926,7 +925,7 @@ POOL_WEIGHT: Final = 5
 
 
 class CategoryShare(NamedTuple):
-    """What a category uses of a request, and what it is allotted, in the unit of the total."""
+    """Use and allotment of a category, in the unit of the total."""
 
     name: str
     used: int
@@ -956,7 +955,7 @@ def shares(
 
 # What each part of a request is given in a window of its size: one layout for each tier.
 
-# What was said and is sent as such; it gets what the others leave.
+# Verbatim messages; they get what the others leave.
 RECENT: Final = "recent"
 # The parts that are summaries with a level, in the order of `Tier.summaries`; and the one note on all that was said.
 LAYOUT_LEVELS: Final = ("detailed", "moderate", "compact")
@@ -1037,7 +1036,7 @@ def _floors(of: Tier, window_tokens: int, input_tokens: int) -> dict[str, int]:
     return dict(laid_out(below, input_below).parts)
 
 
-# How full the context is, as a ladder of rungs, each of which asks for something else.
+# How full the context is, as a ladder of rungs.
 
 # The names of the rungs that somebody is told of. Between and above them stand the strategy's high-water mark, which
 # fires an event at the next turn, and 1, which forces one.
@@ -1063,7 +1062,7 @@ class ContextUsage(NamedTuple):
 
 
 class Ladder(NamedTuple):
-    """The rungs, as shares of what summaries leave of the room for history, and what they do.
+    """The rungs, as fractions of the room for history without summaries, and what they trigger.
 
     Attributes:
         warn_fraction: user and model are warned; 0 for never, as for the others.
@@ -1121,7 +1120,7 @@ class Ladder(NamedTuple):
 
 
 def pressure_of(history: Cost, summaries: Cost, room: Cost) -> float:
-    """Return how full the room beside the summaries is, in the unit that binds; above 1 where history does not fit.
+    """Return how full the room beside the summaries is, in the unit that binds; above 1 if history does not fit.
 
     `history` includes the summaries. "Usage > 80 % of available" is a pressure above .8.
     """

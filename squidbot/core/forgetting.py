@@ -1,4 +1,4 @@
-"""What is taken out of one session for good, on request: messages, and what was injected of facts, goals, documents.
+"""Forgetting: removes messages, and injected facts, goals and documents, from one session for good.
 
 Messages become tombstones; notes that tell of them are made again (`SessionWithout`). Facts stand in requests that were
 sent: records of the kind "told" say where, so that nothing has to be searched for them.
@@ -223,13 +223,13 @@ class _StoreWithout:
         return [self._tombstones.get(row.seq, row) for row in rows]
 
 
-# -- where facts were injected ----------------------------------------------------------------------------------------
+# -- injected facts ---------------------------------------------------------------------------------------------------
 
 
 def injection_record(
     context: SessionContext, rows: Sequence[StoredMessage], plan: PlanRecord | None = None
 ) -> list[Record]:
-    """Return the record that says which of these messages, and whether this plan, tell facts; none where none does."""
+    """Return the record of the messages, and of the plan, that contain facts; [] if none does."""
     seqs = [row.seq for row in rows if _facts_text(context, row)]
     head = [fact for section in plan.sections for fact in section.memories] if plan else []
     if not seqs and not head:
@@ -255,7 +255,7 @@ def unprompted_facts(standing: CurrentView) -> frozenset[str]:
 
 
 def _facts_text(context: SessionContext, row: StoredMessage) -> str:
-    """Return the text in which a message tells facts; "" if it tells none."""
+    """Return the text of a message that contains facts; "" if it has none."""
     text = context.renderer.text_of(row) if row.category is Category.RECALLED else row.notice or ""
     return text if text and tells(text) else ""
 
@@ -264,7 +264,7 @@ def _facts_text(context: SessionContext, row: StoredMessage) -> str:
 
 
 class FactRetraction(NamedTuple):
-    """Durable facts that are not to be told any more.
+    """Durable facts to remove from a session.
 
     Attributes:
         memories: their ids.
@@ -280,7 +280,7 @@ class FactRetraction(NamedTuple):
 
 
 class _Removal(NamedTuple):
-    """What to take out: how many things; what replaces messages, records, and messages' notices."""
+    """A removal: its number of things, and the rows and records that replace the stored ones."""
 
     number: int
     facts: Collection[str] = (_GOALS,)
@@ -290,7 +290,7 @@ class _Removal(NamedTuple):
 
 
 def remove_facts(context: SessionContext, facts: FactRetraction) -> Retraction | None:
-    """Take facts out of all that a session has told of them, durably and for good; None if it told none of them.
+    """Remove facts from everything that a session has sent, durably; `None` if it sent none of them.
 
     The conversation's own messages stay as they are. The next request is made under a new plan where this changes what
     stands.
@@ -313,7 +313,7 @@ def remove_facts(context: SessionContext, facts: FactRetraction) -> Retraction |
 
 
 def remove_goals(context: SessionContext, names: Collection[str], reason: str = "", now: float | None = None) -> int:
-    """Take out all changes by call that name one of these goals, and what requests told of them; return how many.
+    """Remove all changes by call that name one of these goals, also from sent requests; return how many.
 
     Lines that messages mark stay with their messages. Where something that is still sent told them, the next request
     is made under a new plan. `reason` is kept and must not repeat them; `now` is in seconds since 1970.
@@ -335,7 +335,7 @@ def remove_goals(context: SessionContext, names: Collection[str], reason: str = 
 
 
 def remove_document(context: SessionContext, name: str, reason: str = "", now: float | None = None) -> int:
-    """Take a document out for good: its texts, and what requests told of them; return how many texts.
+    """Remove a document for good, also from sent requests; return how many texts it had.
 
     The rest is as for `remove_goals`.
 
@@ -381,7 +381,7 @@ def named_goals(renderer: Renderer, rows: Iterable[StoredMessage]) -> tuple[str,
 def _removed(
     context: SessionContext, find: Callable[[], _Removal | None], reason: str, now: float | None
 ) -> tuple[int, Retraction | None]:
-    """Take out what `find` returns; return how many things, and the record of that; (0, None) for nothing."""
+    """Remove what `find` returns; return how many things, and the record of the removal; (0, None) for nothing."""
     store, session_id = context.transcripts, context.session_id
 
     def act(head: tuple[int, int]) -> tuple[int, Retraction | None]:
@@ -410,7 +410,7 @@ def _removed(
 def _rows_without(
     context: SessionContext, seqs: Iterable[int], facts: FactRetraction
 ) -> tuple[list[StoredMessage], list[StoredMessage]]:
-    """Return tombstones for answers that told these facts, and messages without the notices that did."""
+    """Return tombstones for answers with these facts, and messages without notices of them."""
     graves: list[StoredMessage] = []
     unnoticed: list[StoredMessage] = []
     for row in context.transcripts.pick(context.session_id, seqs):
@@ -423,7 +423,7 @@ def _rows_without(
 
 
 def _plans(context: SessionContext, left: Callable[[Section], Section | None], first: int = 0) -> list[Record]:
-    """Return the plans from a number on whose heads told it, without it."""
+    """Return the plans from a number on whose heads have it, without it."""
     changed = []
     for record in context.transcripts.records(context.session_id, PLAN, first):
         plan = PlanRecord.from_json(record.body)

@@ -182,10 +182,9 @@ def _time(stamp: object) -> float:
         raise ValueError(f"timestamp {stamp!a:.40} is not a time") from error
 
 
-# An entry made by rule of what was said since the one before: marked lines, files, what failed, the
-# rest in short.
+# Entries by rule, from the messages since the last entry: marked lines, files, errors, and a short summary.
 
-# What an entry's summary by rule costs at most: a quarter of what the newest one may cost where it is told again.
+# The largest summary by rule: a quarter of the digest.
 SUMMARY_TOKENS: Final = 300
 QUESTION_CHARS: Final = 300
 WORDS_CHARS: Final = 300
@@ -205,7 +204,7 @@ class JournalSpan(NamedTuple):
 
 
 def by_rule(stretch: JournalSpan, about: JournalEntry, counter: TokenCounter) -> JournalEntry | None:
-    """Return `about` with what the messages tell; None if nothing new was said.
+    """Return `about` filled in from the messages; `None` if they have nothing new.
 
     Decisions, checkpoints and next steps are lines that are marked as such; files are those that a tool changed, and
     errors what tools failed with at last. The same messages give the same entry.
@@ -227,7 +226,7 @@ def by_rule(stretch: JournalSpan, about: JournalEntry, counter: TokenCounter) ->
 
 
 def question_of(messages: Sequence[Message]) -> str:
-    """Return the question that the newest message ends with, where it is the model's; "" for none."""
+    """Return the question at the end of the newest message, if it is the model's; "" for none."""
     if not messages or messages[-1].role != "assistant" or not messages[-1].text.rstrip().endswith("?"):
         return ""
     return messages[-1].text.strip().splitlines()[-1][-QUESTION_CHARS:]
@@ -280,8 +279,7 @@ def _failed(messages: Sequence[Message]) -> tuple[str, ...]:
     return _each(filter(None, failed.values()))
 
 
-# The newest entry and what is open, in a small room of its own, for a session that goes
-# on.
+# The digest: the newest entry and open points, for a session that continues.
 
 # What the digest may cost.
 DIGEST_TOKENS: Final = 1_200
@@ -333,7 +331,7 @@ def _cut(head: str, summary: str, measure: Callable[[str], int], most_tokens: in
     return f"{head}{summary[:least].rstrip()}…"
 
 
-# A language model asked for an entry: what it reads, and what of its answer is taken.
+# Entries by a language model.
 
 SYSTEM: Final = (
     "You keep the journal of an agent's work. You are given what was said and done since the last entry, oldest first: "
@@ -373,7 +371,7 @@ def by_model(stretch: JournalSpan, about: JournalEntry, llm: LLM, redacted: Call
 
 
 def _shown(stretch: JournalSpan, redacted: Callable[[str], str]) -> str:
-    """Return the messages, the newest where not all have room."""
+    """Return as many of the newest messages as fit."""
     lines: list[str] = []
     left = MOST_CHARS
     for line in _answer_lines(stretch, redacted):
@@ -405,7 +403,7 @@ def _items(found: dict[str, object], key: str) -> tuple[str, ...]:
     )
 
 
-# An entry, and a day, as Markdown for people: what an entry says never reads as the frame around it.
+# Entries and days as Markdown for people; text of entries never looks like the frame around it.
 
 _HEADINGS: Final = {
     "decisions": "Decisions",
@@ -462,7 +460,7 @@ def _flat(text: str) -> str:
     return " ".join(text.split())
 
 
-# What the core asks of a journal.
+# The port.
 
 
 class AppendedEntry(NamedTuple):
@@ -534,8 +532,7 @@ class Journal(Protocol):
         ...
 
 
-# What is kept of an entry: secrets taken out, sizes, and files and errors where they are wanted
-# .
+# The rules for entries: secrets, sizes, files and errors.
 
 MOST_ENTRIES_PER_DAY: Final = 200
 REDACT_PATTERNS: Final = ("api_key", "secret")

@@ -71,7 +71,7 @@ KINDS: Final[tuple[AnyKind, ...]] = (
 
 
 def unreadable(store: TranscriptStore, session_id: str) -> Iterator[str]:
-    """Yield what each record that the engine can't read says of itself; nothing is written.
+    """Yield a sentence for each record that the engine cannot read; nothing is written.
 
     Raises:
         StoreError: the store failed.

@@ -1,4 +1,4 @@
-"""What a session remembers of its newest answered request, so that any process goes on where another one stopped."""
+"""A session's newest answered request, stored so that any process continues where another one stopped."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ __all__ = ["REQUEST", "REQUESTS", "SEALED_PARTS", "LastRequest", "Mode", "digest
 REQUEST = "request"
 NOTHING = Cost(0, 0)
 NO_MODE = "no mode"
-# How many of a request's last parts are compared with the next one's: only the newest step is ever rendered anew, and
-# an step with more parts than this has its first ones fixed by what follows them.
+# How many of a request's last parts are compared with the next one's: only the newest step is ever rendered again, and
+# a step with more parts than this has its first ones fixed by what follows them.
 SEALED_PARTS = 8
 # Not stored by name: the number is the record's own, bills have a form of their own, the others are for the next one.
 _UNSTORED = frozenset({"number", "added", "sent", "bills"})
@@ -194,7 +194,7 @@ _USUAL = tuple({**LastRequest._field_defaults, "cost": None}.values())
 
 
 def _read(text: str) -> LastRequest:
-    """Return the past that stands in a JSON text; what most requests have in common is left out there."""
+    """Return the request of a JSON text, which leaves out default values."""
     body = json.loads(text)
     known = {name: value for name, value in body.items() if name in LastRequest._field_defaults}
     sections = tuple((str(name), str(text)) for name, text in body.get("told", ()))
@@ -257,7 +257,7 @@ def _sealed(part: Part) -> str:
     return _hashed(json.dumps([*fields, part.label] if part.label else fields))
 
 
-# A call asks several times for the same: system text and tools, of tens of kilobytes.
+# A call hashes the same system text and tools, tens of kilobytes, several times.
 @lru_cache(maxsize=16)
 def digest(text: str) -> str:
     """Return a short hash of a text; "" for an empty one."""

@@ -146,7 +146,7 @@ class Memory:
 # 50 bits: among 1,000,000 memories two have the same id once in 2,000 stores, and the second is refused then.
 ID_CHARS = 10
 MOST_ID_CHARS = 1024
-# A fact that is said every day has no more sources; who forgets all of these forgets the fact.
+# The most sources of a fact; forgetting all of them forgets the fact.
 MOST_SOURCES = 16
 
 

@@ -1,1 +1,1 @@
-"""Durable facts: where they come from, how they are found, and how they are told."""
+"""Durable facts: learning, search, and injection into requests."""

@@ -445,7 +445,7 @@ _FORMS: Final[Mapping[str, Callable[[str], list[DocumentBlock]]]] = {
 
 
 def prose(text: str, name: str) -> list[Chunk]:
-    """Return the chunks of a text; the name of its file tells its form and is the heading above all.
+    """Return the chunks of a text; the name of its file gives its form, and is the top heading.
 
     A day in the name or in a heading is when it was said.
     """

@@ -47,7 +47,7 @@ class Rule(NamedTuple):
     """One rule.
 
     Attributes:
-        name: told as the reason of what it makes.
+        name: the reason of its facts.
         pattern: matches a clause without the sign at its end, with one space between its words.
         text: the fact: `{S}` who speaks, `{x}`, `{y}` the parts in the third person, `{vx}` x
             with its verb conjugated, `{o}` x as it was said.
@@ -88,7 +88,7 @@ _AT_LAST: Final = r"(?:any\s?more|any\s+longer)"
 _NO_LONGER: Final = rf"(?:i\s+no\s+longer|i\s+(?:don't|do\s+not)(?=.*\s{_AT_LAST}))"
 _X, _Y = r"(?P<x>.+)", r"(?P<y>.+)"
 
-# What points at something near, and means nothing to who reads it later.
+# Words that refer to something near, and mean nothing to later readers.
 _POINTS: Final = re.compile(
     r"(?:it|this|that|that's|these|those|them|they|he|she|him|her|how|what|when|where|you|your|yours|one|ones|here|"
     r"there|so|such|either|neither|both|nothing|everything|something|anything|the\s+(?:one|ones|first|second|third|"
@@ -98,7 +98,7 @@ _POINTS: Final = re.compile(
     r"not|no|never|to\s+(?:know|see|say|ask|hear|think|believe|point|mention|have\s+(?:this|that|it)))\b",
     re.IGNORECASE,
 )
-# What is near in the middle of words, too, where somebody likes it: "having them around".
+# The same in the middle of something liked: "having them around".
 _NEAR: Final = re.compile(
     r".*\b(?:it|this|that|them|these|those|his|her|its|their|him|you|your|here|there)\b|(?:all|the)\s+\w+\s|to\Z|"
     r"to\s+help\Z|to\s+just\b",
@@ -340,12 +340,12 @@ RULES: Final[tuple[Rule, ...]] = (
 )  # fmt: skip
 
 
-# Of one message no more are kept: who says more in one has pasted it.
+# The most facts of one message: more were probably pasted.
 MOST_FACTS = 12
 MARKED_CHARS = 400
 # A fact out of which a secret was taken says something still, with so many words left.
 _LEAST_WORDS = 6
-# What is told as if, asked, wished, or said by others.
+# Conditions, questions and wishes.
 _OPEN: Final = re.compile(
     r"\b(?:if|unless|whether|would|could|might|maybe|perhaps|probably|wish|hope|hopefully|guess|what if|assuming|"
     r"in case|for example|for instance|e\.g|such as if|used to|if only|as though|supposedly|apparently|i think|"

@@ -65,7 +65,7 @@ _NO_PLACES: Final = frozenset(
      "plan", "option", "phase", "step", "version", "monday", "tuesday", "wednesday", "thursday", "friday")
 )  # fmt: skip
 _ARTICLES: Final = frozenset(("a", "an", "the", "my", "our", "their", "some", "to", "very", "really", "using", "use"))
-# Things of which one replaces the other.
+# Opposites: one replaces the other.
 _CONTRASTS: Final = tuple(
     frozenset(pair.split("/"))
     for pair in (

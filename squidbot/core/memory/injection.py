@@ -40,7 +40,7 @@ SECTION_TOKENS = 300
 SUBJECTS, SUBJECT_CHARS = 5, 40
 COLD_CHARS, SECTION_CHARS = 160, 200
 COLD_QUERY_CHARS = 1_000
-# Whose memories may stand in a request: never what a tool printed.
+# Sources whose memories may be injected: never tools.
 _INJECTABLE: Final = frozenset({"user", "assistant", "import"})
 _OF_USER: Final = frozenset({"user", "import"})
 INDEX, PROFILE, TRAITS = f"{REMEMBERED}index", f"{REMEMBERED}profile", f"{REMEMBERED}traits"

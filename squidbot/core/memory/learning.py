@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from squidbot.core.transcript.scopes import ScopeChange
 
 
-# What a language model is asked, and what of its answer is taken.
+# The prompt for a language model, and how its answer is read.
 
 # Count it up with every change of the prompts: the reason of each fact names it.
 PROMPT_VERSION: Final = "1"
@@ -141,7 +141,7 @@ def read_answer(
 
 
 def _entries(answer: str) -> list[Mapping[str, object]]:
-    """Return the entries of an answer, which are of the form that the prompt asks for."""
+    """Return the entries of an answer, checked against the form that the prompt asks for."""
     before, closed, _ = answer.rpartition(CLOSING)
     _, opened, body = before.rpartition(OPENING)
     if not closed or not opened:
@@ -279,7 +279,7 @@ class ModelReader:
         return read_answer(completion.text, shown, {memory.memory_id for memory in known[:KNOWN_SHOWN]}, self._redactor)
 
 
-# Candidates beside what is known: new, said before, or in the place of an older fact. Nothing is written here.
+# Candidates compared with known facts: new, known, or a replacement. Nothing is written here.
 
 # Candidates are compared with the newest memories of each category, and with what a search for their words finds.
 NEWEST, SEARCHED = 200, 10
@@ -497,10 +497,10 @@ MODEL: Final = "model"
 RULES_MESSAGES: Final = 64
 MODEL_MESSAGES: Final = 24
 MODEL_CHARS: Final = 12_000
-# A model is told so many known facts that answer the user's words.
+# The most known facts in a prompt that answer the user's words.
 KNOWN_FOUND: Final = 20
 QUERY_CHARS: Final = 1_000
-# How often a plan is made anew because a memory that is said again was forgotten at that moment.
+# The most attempts when a repeated memory is being forgotten meanwhile.
 MOST_TRIES: Final = 10
 # Why facts are forgotten with the messages that said them.
 WITH_MESSAGES: Final = "the messages that said it were forgotten"

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from squidbot.core.memories import Memory, Passage
 
 
-# Texts prepared for search: terms, days, and what else is seen at a glance.
+# Texts prepared for search: terms, days, and other features.
 
-# Raise it with every change of what `prepared` returns: indexes of other rules are made anew.
+# Raise it with every change of `features_of`: indexes of other rules are rebuilt.
 RULES = 2
 
 # The first characters of a text count: about 20 ms of work.
@@ -118,7 +118,7 @@ def _known(token: str) -> tuple[str, tuple[str, ...]]:
 
 # The first different terms of a query count.
 QUERY_TERMS = 32
-# A question says what it asks for within so many words.
+# The kind of a question follows from so many first words.
 OPENING_WORDS = 4
 _AMOUNT = frozenset(("many", "much", "long", "old", "often", "number"))
 _NAMED_THING = frozenset(("who", "whom", "whose", "where", "which"))
@@ -507,7 +507,7 @@ def signals(
 
 
 def _strangers(query: ParsedQuery, candidates: Sequence[PreparedPassage]) -> set[str]:
-    """Return those who speak while others are asked about; nobody without a name is a stranger."""
+    """Return the speakers that the question is not about; a speaker without a name is none."""
     if not query.named:
         return set()
     speakers = {candidate.passage.speaker for candidate in candidates} - {""}
@@ -735,7 +735,7 @@ DAY_SECONDS = 86_400.0
 
 
 def half_life_days(memory: Memory) -> float:
-    """Return after how many days age has taken half of what it takes of a memory's weight; above 0."""
+    """Return the half-life of a memory's weight in days; above 0."""
     factor = next((_FACTORS[tag] for tag in memory.tags if tag in _FACTORS), _FACTORS[memory.category])
     return HALF_LIFE_DAYS * factor
 

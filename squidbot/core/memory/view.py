@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # Memories on a page by default, and at most.
 HITS, MOST_HITS = 8, 50
-# Memories on the pages before: who has read so many looks for something else.
+# The most memories on earlier pages.
 MOST_OFFSET = 1_000
 QUERY_CHARS = 1_000
 TEXT_CHARS = 1_000

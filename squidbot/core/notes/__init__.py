@@ -1,1 +1,1 @@
-"""Notes made by rule: what stands for messages that are no longer sent."""
+"""Notes by rule, which replace messages that are no longer sent."""

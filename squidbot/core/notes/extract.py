@@ -1,4 +1,4 @@
-"""Notes made by rule: what stands for a block of old messages when no language model has summarized it."""
+"""Notes by rule: the text for a block of old messages that no language model has summarized."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 from squidbot.core.text import clip, one_line
 
-# A tool call's arguments, read for notes: what it says, which file it is about, and whether it
-# changes that.
+# A tool call's arguments, read for notes: values, the file, and whether the call changes it.
 
 # Longer texts are read at both ends only: an event must not cost more because a tool printed more.
 _READ_CHARS = 60_000
@@ -54,7 +53,7 @@ def bounded(text: str) -> str:
 
 
 def leaves_of(arguments: str) -> list[tuple[str, str]]:
-    """Return (key, value) of the arguments of a call; those that can be made out where they are no JSON object."""
+    """Return (key, value) of the arguments of a call; if they are not a JSON object, the pairs that can be found."""
     try:
         value = json.loads(arguments) if len(arguments) <= _READ_CHARS * 4 else None
     except (ValueError, RecursionError):

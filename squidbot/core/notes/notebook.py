@@ -509,34 +509,19 @@ def rewound(notes: Notebook, then: tuple[int, int], merged_through: int) -> tupl
     ledgers, fragments = notes.counts()
     if not fragments:
         return ()
-    ledger = _ledger(notes, then[0])
+    found = LEDGER.all(notes.transcripts, notes.session_id, then[0] - 1)[:1] if then[0] else [Ledger()]
+    first = found[0].fragments if found else 0
+    read = FRAGMENT.all(notes.transcripts, notes.session_id, first)[: max(0, then[1] - first)]
+    if not found or first + len(read) < then[1]:
+        raise NotFoundError("the notes of that time are no longer stored")
+    ledger = found[0]
     chain: list[Fragment] = []
-    for fragment in _fragments(notes, ledger.fragments, then[1]):
+    for fragment in read:
         if ledger.last_seq < fragment.last_seq <= merged_through:
             ledger = ledger.taking(fragment)
         else:
             chain.append(fragment)
     return LEDGER.record(ledgers, replace(ledger, fragments=fragments)), *FRAGMENT.records(chain, fragments)
-
-
-def _ledger(notes: Notebook, count: int) -> Ledger:
-    """Return the ledger as it was stored when there were `count` of them."""
-    if not count:
-        return Ledger()
-    found = LEDGER.all(notes.transcripts, notes.session_id, count - 1)
-    if not found:
-        raise NotFoundError("the notes of that time are no longer stored")
-    return found[0]
-
-
-def _fragments(notes: Notebook, first: int, behind: int) -> list[Fragment]:
-    """Return the fragments from number `first` to the one before `behind`."""
-    if first >= behind:
-        return []
-    found = FRAGMENT.all(notes.transcripts, notes.session_id, first)[: behind - first]
-    if len(found) < behind - first:
-        raise NotFoundError("the notes of that time are no longer stored")
-    return found
 
 
 def counts_behind(notes: Notebook, records: Sequence[Record]) -> tuple[int, int]:
