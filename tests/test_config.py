@@ -65,48 +65,46 @@ HISTORY_KEYS: dict[str, tuple[object, str]] = {
 }
 # Keys whose effect has a test of its own, below or in a file of their room, by table.
 OTHER_KEYS = {
-    "": "profile observers extensions",
-    "allocation": "adaptive verbosity by_category layout system_weight context_weight dialog_weight output_weight",
-    "allocation.words.<language>": "create analyse request question_marks spaced",
+    "": "extensions observers prices profile",
+    "allocation": "adaptive by_category context_weight dialog_weight layout output_weight system_weight verbosity",
+    "allocation.words.<language>": "analyse create question_marks request spaced",
     "budget": (
-        "counter reserved_output_tokens policy trim_rule context_min_recent_messages context_budget_mode"
-        " context_memory_max_words context_summary_max_words context_history_max_words context_total_max_words"
-        " context_dedupe_summary_against_memory"
+        "context_budget_mode context_dedupe_summary_against_memory context_history_max_words "
+        "context_memory_max_words context_min_recent_messages context_summary_max_words "
+        "context_total_max_words counter policy reserved_output_tokens trim_rule"
     ),
     "compat": "env",
-    "context": "folder autoload_project_docs",
+    "context": "autoload_project_docs folder",
     "debug": "turn_log",
     "goals": "tool",
     "gpu": "probe watch_seconds",
     "history": "isolation labels",
     "history.owner_aliases": "<channel>",
     "journal": (
-        "folder max_entries_per_day include_files include_errors enabled interval_minutes llm inject_latest_on_start"
-        " summary_token_budget redact_patterns"
+        "enabled folder include_errors include_files inject_latest_on_start interval_minutes llm "
+        "max_entries_per_day redact_patterns summary_token_budget"
     ),
     "memory": (
-        "enabled provider path isolation min_relevance write extract llm merge redact_names redact_patterns embedder"
-        " index allow_tools in_prompt index_tokens profile_tokens cold_start_tokens index_paths index_most_bytes"
+        "allow_tools cold_start_tokens embedder enabled extract in_prompt index index_most_bytes index_paths "
+        "index_tokens isolation llm merge min_relevance path profile_tokens provider redact_patterns write"
     ),
     "models.<alias>": (
-        "context_window max_tokens tokenizer parameters_billion native_context_limit adapter path repo_id filename"
-        " projector model url api key_env options n_gpu_layers n_batch n_ubatch kv_type kv_type_v flash_attn"
-        " tensor_split"
+        "adapter api context_window filename flash_attn key_env kv_type max_tokens model n_batch n_gpu_layers "
+        "n_ubatch native_context_limit options parameters_billion path prices projector repo_id tensor_split "
+        "tokenizer url"
     ),
-    "models.<alias>.prices": "entry read write output ttl_seconds least_tokens",
     "pressure": (
-        "warn_fraction journal_fraction critical_fraction emergency_fraction notice compact_at_tokens"
-        " compact_at_messages low_water_messages tier_targets strategy"
+        "compact_at_messages compact_at_tokens critical_fraction emergency_fraction journal_fraction "
+        "low_water_messages notice strategy tier_targets warn_fraction"
     ),
-    "price_table.<name>": "read write output ttl_seconds least_tokens as_of source",
-    "prices": "entry",
-    "prompt": "mode folder clock",
+    "price_table.<name>": "as_of least_tokens output read source ttl_seconds write",
+    "prompt": "clock folder mode",
     "session": "max_messages",
-    "snapshots": "max auto_fraction keep_all_hours keep_every_nth max_age_days",
-    "store": "path adapter",
-    "summary": "llm mode min_messages min_input_tokens source_tokens scheduler interval_minutes",
+    "snapshots": "auto_fraction keep_all_hours keep_every_nth max max_age_days",
+    "store": "adapter path",
+    "summary": "interval_minutes llm min_input_tokens min_messages mode scheduler",
     "ui": "show_context_messages",
-    "window": "default safety_fraction sizing min max vram_margin_mib kv_type",
+    "window": "default kv_type max min safety_fraction sizing vram_margin_mib",
 }
 
 
