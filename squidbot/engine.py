@@ -56,7 +56,6 @@ from squidbot.memory import NOBODY
 from squidbot.services.background import (
     BackgroundWorker,
     FactWork,
-    JournalTrigger,
     JournalWork,
     SafeModel,
     WorkOrder,
@@ -582,7 +581,7 @@ class EngineJobs:
         if self._journal is None:
             return ()
         worker, work = self._journal
-        work.ask(session.session_id, JournalTrigger("iteration", run_id))
+        work.ask(session.session_id, "iteration", run_id)
         return tuple(worker.work(session, WorkOrder()))
 
     def run(self, session: Session | None, limit: int | None, reason: str) -> tuple[TaskOutcome, ...]:
