@@ -565,17 +565,16 @@ class JournalWork:
     def _trigger(self, one: SessionHandle, progress: JournalProgress, order: WorkOrder) -> tuple[str, str] | None:
         """Return why an entry is due; None where none is."""
         asked = self._asked.get(one.session_id)
-        if asked is not None and asked[0] == "iteration":
+        rests = order.at < self._rests.get(one.session_id, 0.0)
+        if asked and (asked[0] == "iteration" or order.reason == "request" or not rests):
             return asked
         if order.reason == "request":
-            return asked or ("request", "")
-        if order.at < self._rests.get(one.session_id, 0.0):
-            return None
+            return "request", ""
         since = progress.time
-        if asked is None and since is None:
+        if since is None and not rests:
             since = next((row.time for row in one.wired.store.read(one.session_id, 0, 0)), None)
         is_late = since is not None and order.at - since >= self._interval_seconds
-        return asked or (("interval", "") if is_late else None)
+        return ("interval", "") if is_late and not rests else None
 
     def _made(
         self, one: SessionHandle, scope: Scope, rows: list[StoredMessage], about: JournalEntry
