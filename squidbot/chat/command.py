@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from squidbot.engine import Engine
     from squidbot.hookspecs import Store
 
-__all__ = ["NoModelError", "chat"]
-
 # The session that goes on where none is named, and the alias of the demonstration's model.
 SESSION: Final = "chat"
 DEMO: Final = "demo"

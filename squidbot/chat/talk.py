@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from squidbot.engine import Engine
     from squidbot.session import Session
 
-__all__ = ["COMMANDS", "ChatSetup", "Notices", "Talk", "piped_line"]
-
 # What lines of a conversation mark, and the headings that show it.
 MARKED: Final = {"GOAL": "Goals", "DECISION": "Decisions", "CHECKPOINT": "Progress", "NEXT": "Next"}
 

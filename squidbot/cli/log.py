@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from squidbot.core.messages import ContextWindow, Record
     from squidbot.core.plan import PlanRecord
 
-__all__ = ["log"]
-
 
 class LoggedRequest(NamedTuple):
     """A recorded request: its number from 0, its record, and what its provider reported.

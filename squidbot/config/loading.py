@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from squidbot.config.schema import PriceEntry
 
-__all__ = ["FILE_NAME", "Loaded", "Origin", "lines_of", "load_settings", "with_profile"]
-
 FILE_NAME = "squidbot.toml"
 Raw = dict[str, Any]
 
