@@ -18,7 +18,7 @@ from squidbot.core.events import Event
 from squidbot.core.forgetting import FactRetraction
 from squidbot.core.settings import HistorySettings, strategy
 from squidbot.core.tokens.counters import Meter, builtin_counter
-from squidbot.memory import NOBODY, MemoryService, VectorFactories, retract
+from squidbot.memory import NOBODY, MemoryService, retract
 from squidbot.models import PLAIN_SOURCES, Catalog, LearnedWindows, learned_for, refused
 from squidbot.wiring.extensions import Hooks, learn_model, window_of
 from squidbot.wiring.journal import Journals
@@ -73,7 +73,7 @@ class Wired:
         # Where turns are written for who looks for a fault; None for nowhere.
         self.turn_log: TurnLog | None = None
         self.remembering = MemoryService(
-            loaded, registry, VectorFactories(self.embedder, self.vector_index), relay, hooks
+            loaded, registry, relay, hooks, embedder=self.embedder, index_of=self.vector_index
         )
         self.journals = Journals(loaded, relay)
         self.engine = ContextEngine(self.store, self.store, registry.codecs, relay, retention, wait)

@@ -56,7 +56,6 @@ from squidbot.memory import NOBODY
 from squidbot.services.background import (
     BackgroundWorker,
     FactWork,
-    JournalTrigger,
     JournalWork,
     SafeModel,
     WorkOrder,
@@ -105,8 +104,8 @@ def _source(name: str, value: object) -> object:
 def load(source: str | Path | Mapping[str, object] | None = None, *, extensions: Iterable[object] = ()) -> Engine:
     """Return an engine: `source` is a squidbot.toml, a mapping of its form, or None.
 
-    None takes ./squidbot.toml if there is one, else the defaults: sessions live in memory and are gone with the process
-    (set `store.path` to keep them), tokens are counted by character classes, the window is 32,768 tokens.
+    None takes ./squidbot.toml if there is one, else the defaults: sessions end with the process (set `store.path` to
+    keep them), tokens are counted by character classes, the window is 32,768 tokens.
     `extensions` are modules or objects with hooks, beside those that the settings name.
 
     Raises:
@@ -163,19 +162,20 @@ class Engine:
         scope: Scope = NOBODY,
         mode: str | None = None,
     ) -> Session:
-        """Return the session of that id; what was recorded before goes on.
+        """Return the session of that id, with everything recorded in it before.
 
-        Nothing is written yet, but where a session that has `session.max_messages` goes on in another one.
+        This writes nothing, unless a session with `session.max_messages` messages continues in a new one.
 
-        `model` is an alias of the settings; any other name is kept for reports and gets the default window.
-        `window_tokens`, input and output together, as a number or as "32k", goes before both. A model with a
-        file gets the largest window that fits the devices (docs/models.md). `form` is how the host writes its
-        messages: "openai.chat", "anthropic.messages", "openai.responses", or one that an extension brings; what
-        was recorded in another is sent in this one, without what only its own provider can read. `scope` says
-        whose durable facts the session's tool `memory` sees: its user, its bot, and so on; where
-        `history.isolation` parts transcripts by it, or by the model, `Session.session_id` is the id of the one
-        that was opened. `mode` is what the session works at (docs/prompts.md), "off" for none; None goes on as
-        was chosen for the session before, else as `prompt.mode` says.
+        Args:
+            session_id: the host's id of the conversation. If `history.isolation` separates transcripts,
+                `Session.session_id` is the id of the one that was opened.
+            model: an alias of the settings. Any other name is kept for reports and gets the default window.
+            window_tokens: input and output together, as a number or as "32k"; overrides the model's window.
+            form: how the host writes its messages: "openai.chat", "anthropic.messages", "openai.responses", or the
+                form of an extension. Messages recorded in another form are sent in this one.
+            scope: the user, bot and so on whose durable facts the session uses.
+            mode: adds the system text of a mode (docs/prompts.md); "off" for none; None keeps the session's mode, else
+                `prompt.mode`.
 
         Raises:
             ConfigError: a setting is out of its range, form or mode are unknown, or the model's file is not there.
@@ -196,8 +196,6 @@ class Engine:
         most = self.wired.loaded.settings.session.max_messages
         if not most:
             return opened(own)
-        # where sessions may be as long as they are, never
-
         return rotated(opened, own, most)
 
     @takes(
@@ -220,15 +218,15 @@ class Engine:
         scope: Scope | None = None,
         mode: str | None = None,
     ) -> Session:
-        """Return a new session that goes on from another one, durably: with its context, without its conversation.
+        """Return a new session that continues another one: with its context, without its conversation.
 
-        It takes over goals, locked decisions, pinned texts and messages, documents, and system text and context of the
-        transcript; a mark in its head says where the rest is, and the tool `history` brings it back. Both say which
-        one they are from. Called again, it returns the same session. What is None is as the other session has it.
+        It takes over goals, decisions, pins, documents, system text and context. A mark in its head names the other
+        session, and the tool `history` recalls its messages. A second call returns the same session. `None` keeps the
+        other session's value.
 
         Raises:
-            NotFoundError: nothing is stored of the other session.
-            ConfigError: there is a session of the new id already, it is another user's, or as `session`.
+            NotFoundError: the other session does not exist.
+            ConfigError: a session of the new id already exists, it belongs to another user, or as `session`.
             BudgetError: as `session`.
             StoreError: the store failed.
         """
@@ -270,16 +268,15 @@ class Engine:
         model: str | None = None,
         mode: str | None = None,
     ) -> Session:
-        """Return the session of an agent that works for another one, which is called `agent` in its scope.
+        """Return the session of a sub-agent; `agent` is its name in the scope.
 
-        It shares the session of its parent, or (by default) has one of its own, `session_id` or PARENT/AGENT, with the
-        context of the parent when it begins (`continued`, without the mark). Its window is its parent's, or that of
-        another `model`; where it is not shared, at most `clamp_tokens`, and then it is told so (`cw_clamp_notice`).
-        All budgets follow from the window.
+        By default it has a session of its own (`session_id`, else PARENT/AGENT) that begins with the parent's context;
+        `share_session` shares the parent's. Its window is the parent's, or that of another `model`, and at most
+        `clamp_tokens`, which an event and a document in its head report.
 
         Raises:
-            ConfigError: the agent has no name, a shared window is to be clamped, there is another session of that id;
-                or as `session`.
+            ConfigError: the agent has no name, a shared window cannot be clamped, another session has that id; or as
+                `session`.
             BudgetError: as `session`.
             StoreError: the store failed.
         """
@@ -309,7 +306,7 @@ class Engine:
         """Return the durable facts that a scope sees, to search, list, add and forget as text (docs/memory.md).
 
         Raises:
-            ConfigError: memory is switched off, its provider is unknown, or a pattern is none.
+            ConfigError: memory is off, its provider is unknown, or a pattern is invalid.
             StoreError: the store can't be opened.
         """
         return self.wired.memories(self.wired.meter(), scope)
@@ -318,15 +315,15 @@ class Engine:
     def reindex(
         self, paths: Iterable[str | Path] = (), *, scope: Scope = NOBODY, dry_run: bool = False, drops: bool = False
     ) -> IndexReport:
-        """Read what has changed of `memory.index_paths`, or of `paths`, so that a scope finds what files say.
+        """Index new and changed files of `memory.index_paths`, or of `paths`, and return the outcome of each file.
 
-        What was asked for once by `paths`, relative to the current folder, is looked at each time; `drops` takes it
-        out. Nothing is written with `dry_run`. What became of each file is returned.
+        Later calls look at `paths`, which are relative to the current folder, again; `drops` removes them from the
+        index. With `dry_run` nothing is written.
 
         Raises:
             ConfigError: as `memories`.
-            NotFoundError: one of `paths` is not there, and nothing was found of it before.
-            StoreError: the store failed; each file is found as it was before, or as it is.
+            NotFoundError: one of `paths` does not exist, and was never indexed.
+            StoreError: the store failed; the index has each file in its old or its new state.
         """
         from squidbot.services.indexing import IndexPaths, reindex  # noqa: PLC0415  # no turn needs it
 
@@ -336,13 +333,13 @@ class Engine:
 
     @takes(scope=whose)
     def journal(self, scope: Scope = NOBODY) -> Journal:
-        """Return the journal of the settings, in the files of `journal.folder`; nothing is made until an entry is kept.
+        """Return the journal in `journal.folder`; the first entry creates its files.
 
-        That of a `scope` has a folder of its own, which those share who see each other's durable facts. What it keeps
-        and refuses is told to whoever listens: `journal-entry-created`, `degraded`.
+        Scopes that share durable facts share a folder; others have their own. Entries and refusals are reported by the
+        events `journal-entry-created` and `degraded`.
 
         Raises:
-            ConfigError: one of `journal.redact_patterns` is none.
+            ConfigError: one of `journal.redact_patterns` is invalid.
         """
         return self.wired.journals.of(scope)
 
@@ -350,11 +347,11 @@ class Engine:
     def iterated(self, session: Session, run_id: str = "") -> tuple[TaskOutcome, ...]:
         """Write a journal entry on the messages since the last entry, and return the outcome.
 
-        An agent that works in rounds calls it behind each, with an id of the run. Nothing is made where nothing new was
-        said; nothing of a failure is raised: it is in what is returned, and told by `degraded`.
+        Call it after each round of an agent, with the id of the run. Without new messages it writes nothing. A failure
+        is in the outcome, and an event `degraded`.
 
         Raises:
-            ConfigError: the journal is switched off.
+            ConfigError: the journal is off.
             StoreError: the session can't be read.
         """
         if not self.wired.journals.enabled:
@@ -365,14 +362,14 @@ class Engine:
     def model(self, alias: str) -> LoadedModel:
         """Return the model of an alias, opened by its `adapter` at the first call and held until `close`.
 
-        It is opened with the window that fits, and with less where it does not load. Sessions that are made after it
-        have that window and count with the model's own vocabulary.
+        It gets the window that fits, or a smaller one if it does not load. Sessions opened later have that window and
+        count with the model's own vocabulary.
 
         Raises:
-            ConfigError: the settings name no adapter for it, or the file is not there.
+            ConfigError: the settings name no adapter for it, or its file does not exist.
             ModelFileError: the file is damaged.
-            ModelLoadError: it does not load with any window that is allowed.
-            LLMError: its server was not reached.
+            ModelLoadError: it does not load with any allowed window.
+            LLMError: its server cannot be reached.
         """
         return self.wired.models.open(alias)
 
@@ -387,22 +384,22 @@ class Engine:
         return self.wired.models.loading(alias)
 
     def watch_memory(self) -> None:
-        """Look at the GPUs each `gpu.watch_seconds` from now on, and tell when memory runs short; no window changes.
+        """Check free GPU memory every `gpu.watch_seconds`, and send events when it runs short; windows never change.
 
-        Models that `model` opens are watched unasked. A host that loads a model itself calls it right after that: how
-        full the devices are then is as it should be.
+        `model` starts this itself. A host that loads a model itself calls it right after loading: that level is the
+        normal one.
 
         Raises:
-            ConfigError: `gpu.probe` names a source that nobody offers.
+            ConfigError: `gpu.probe` names an unknown source.
         """
         self.wired.models.watch()
 
     @property
     def jobs(self) -> SummaryWorker:
-        """The summaries that the language model of `summary.llm` writes, beside the sessions (docs/summaries.md).
+        """The worker that writes summaries with the model of `summary.llm` (docs/summaries.md).
 
         Raises:
-            ConfigError: no language model is named.
+            ConfigError: no language model is set.
         """
         jobs = self._jobs().jobs
         if jobs is None:
@@ -414,17 +411,16 @@ class Engine:
     def run_jobs(
         self, session: Session | None = None, *, limit: int | None = None, reason: str = ""
     ) -> tuple[TaskOutcome, ...]:
-        """Do the jobs that are due, at most `limit`, and return what became of each; waits for the models.
+        """Run due background work, at most `limit` tasks, and return the outcome of each; waits for the models.
 
-        Those of a session, or (None) of all that were recorded in by this engine: messages are read for facts
-        (`LearningResult`), then summaries are written (`Done`) where the settings name a model, then entries of the
-        journal (`Kept`) where it is switched on. `reason` "schedule" adds blocks before a pause that no event is near
-        to, "request" all that are closed, and what rests after a
-        failure. Nobody has to call it where `summary.scheduler` is not "none".
+        `None` takes all sessions recorded by this engine: facts first (`LearningResult`), then summaries
+        (`TaskResult`), then journal entries (`JournalOutcome`), each if the settings turn it on. `reason` "schedule"
+        adds blocks that ended with a pause; "request" adds all closed blocks, and work that rests after a failure. You
+        only need it if `summary.scheduler` is "none".
 
         Raises:
-            ConfigError: no language model is named, and no facts are read either.
-            ArgumentError: there is no such reason.
+            ConfigError: no language model is set, and no facts are learned.
+            ArgumentError: unknown reason.
             StoreError: a store failed.
         """
         if not self.wired.remembering.learns and not self.wired.journals.enabled:
@@ -432,8 +428,6 @@ class Engine:
         return self._jobs().run(session, limit, reason)
 
     def _jobs(self) -> EngineJobs:
-        # where nothing is learned, nobody needs it
-
         with self._lock:
             self._behind = self._behind or EngineJobs(self.wired)
             return self._behind
@@ -444,14 +438,13 @@ class Engine:
 
     @takes(session_id=text, reason=text)
     def forget_session(self, session_id: str, *, reason: str = "") -> ForgetReport:
-        """Forget a whole session with all that squidbot keeps of it: its id is as if it was never used.
+        """Forget a whole session: its messages, facts without another source, journal entries, and turns in the log.
 
-        Facts go that it alone said, entries of the journal, turns in the log. Backups and exports stay. A host that
-        still has its messages may record them again.
+        Backups and exports remain. A host that still has the messages may record them again.
 
         Raises:
             NotFoundError: there is no such session.
-            StoreError: nothing was forgotten; or what was begun is ended when the store is next opened.
+            StoreError: nothing was forgotten, or the rest is forgotten when the store is next opened.
         """
         from squidbot.services.forget import forget_session  # noqa: PLC0415  # no turn needs it
 
@@ -459,14 +452,13 @@ class Engine:
 
     @takes(user=text, reason=text)
     def forget_user(self, user: str, *, reason: str = "") -> ForgetReport:
-        """Forget what a user (`Scope.user`) has said in any session of the store, and what is kept of them.
+        """Forget a user (`Scope.user`): messages, facts, indexed documents and journals.
 
-        Every fact, indexed document and journal of theirs goes, and each session in which nobody else speaks; a session
-        of several users loses this one's turns.
+        Sessions of this user alone are removed; sessions of several users lose this user's turns.
 
         Raises:
-            NotFoundError: nothing of such a user is kept.
-            StoreError: the store can't list or remove sessions; or what was begun is ended when it is next opened.
+            NotFoundError: there is no data of this user.
+            StoreError: the store cannot list or remove sessions, or the rest is forgotten when it is next opened.
         """
         from squidbot.services.forget import forget_user  # noqa: PLC0415  # no turn needs it
 
@@ -497,10 +489,10 @@ class Engine:
     def import_models(
         self, *paths: str | Path, session: str = "", keeps_copies: bool = False
     ) -> FileReport[ImportedFile]:
-        """Bring in such files, or older ones, and return what became of each; a folder stands for its files.
+        """Import such files, or older ones, and return the outcome of each; a folder stands for its files.
 
-        Each exchange is brought once. `session` is where those go that name none. With `keeps_copies` each file is
-        copied to `FILE.backup` before.
+        Each exchange is imported once. `session` gets the exchanges that name no session. `keeps_copies` first copies
+        each file to `FILE.backup`.
 
         Raises:
             TranscriptError: there is no such file.
@@ -512,7 +504,7 @@ class Engine:
 
     @takes(paths=path)
     def roll_back(self, *paths: str | Path) -> list[RemovedImport]:
-        """Take what was brought from files out again, for good, and return how much that was, by session.
+        """Undo the import of files, for good, and return how many messages each session lost.
 
         Raises:
             StoreError: the store can't list its sessions.
@@ -533,9 +525,9 @@ class Engine:
 
     @takes(timeout_seconds=duration)
     def close(self, timeout_seconds: float = 5.0) -> None:
-        """Close the models that are open, and the store; sessions of this engine can't be used after it.
+        """Close models and the store. Sessions of this engine can no longer be used.
 
-        A summary that is being written has `timeout_seconds` to be ended; what comes later is not kept.
+        A running summary has `timeout_seconds` to finish; later results are dropped.
         """
         was_closed, self._is_closed = self._is_closed, True
         if self._behind is not None:
@@ -545,12 +537,11 @@ class Engine:
         self.wired.close()
 
 
-# The jobs behind the turns of one engine, as its settings say: facts are read out, summaries and
-# journals written.
+# The background work of one engine: facts, summaries, journal entries.
 
 
 class EngineJobs:
-    """The jobs of one engine. Rules read at once; what waits for a language model has a thread of its own."""
+    """The background work of one engine. Work that waits for a language model has a thread of its own."""
 
     def __init__(self, wired: Wired) -> None:
         """Make the language models that the settings name.
@@ -569,7 +560,7 @@ class EngineJobs:
         self._journal_seconds = settings.journal.interval_minutes * 60.0
 
     def recorded(self, session: Session) -> None:
-        """Have the jobs of a session looked for, in a while, elsewhere. Never raises an Exception, returns at once."""
+        """Have background work on a session done soon. Returns at once, never raises an Exception."""
         if self._remembering.learns_of(session.scope):
             self._have(self._rules, session)
         if self._models is not None:
@@ -582,11 +573,11 @@ class EngineJobs:
         if self._journal is None:
             return ()
         worker, work = self._journal
-        work.ask(session.session_id, JournalTrigger("iteration", run_id))
+        work.ask(session.session_id, "iteration", run_id)
         return tuple(worker.work(session, WorkOrder()))
 
     def run(self, session: Session | None, limit: int | None, reason: str) -> tuple[TaskOutcome, ...]:
-        """Do what is due, of a session or of all that were recorded in, and return what became of each."""
+        """Run due work on a session, or (None) on all recorded ones, and return the outcome of each task."""
         done: list[TaskOutcome] = []
         for worker in self._workers:
             left = None if limit is None else limit - len(done)
@@ -594,7 +585,7 @@ class EngineJobs:
         return tuple(done)
 
     def close(self, timeout_seconds: float) -> None:
-        """End what works on them, for good; what is at hand has that long to be ended."""
+        """Stop all workers; the task at hand has that long to finish."""
         self._is_scheduled = False
         for worker in self._workers:
             worker.stop(timeout_seconds)
@@ -648,21 +639,21 @@ def _by_models(wired: Wired) -> tuple[SummaryWorker | None, BackgroundWorker | N
     return None, BackgroundWorker(*reading) if reading else None
 
 
-# A session that goes on another one's context: by hand, since that one was long, or for a sub-agent.
+# Sessions with the context of another one: continued by hand, because it was long, or for a sub-agent.
 
-# The document that says where a session goes on from, and the one that says how large a sub-agent's window is.
+# The document that names the session before, and the one that says how large a sub-agent's window is.
 TRANSITION: Final = "[transition]"
 WINDOW_DOCUMENT: Final = "[window]"
 _WAYS: Final = {"milestone": "milestone", "artifact": "artifact", "blocker": "block", "architecture": "architecture"}
 
 
 def continued(source: Session, made: Session, way: str, told: Sequence[Document] = ()) -> Session:
-    """Let a session that has nothing yet go on from another one, durably, and return it; `told` stands in its head.
+    """Let an empty session continue another one, durably, and return it; `told` are further documents in its head.
 
     Raises:
-        NotFoundError: nothing was said in the other one.
-        ConfigError: something was said in it, or it is the same one.
-        StoreError: the store failed; it goes on, and the other one may not say so, or nothing was written.
+        NotFoundError: the other session is empty.
+        ConfigError: the session is not empty, or both are the same.
+        StoreError: the store failed: nothing was written, or the other session does not name its successor.
     """
     store, source_id, session_id = made.wired.store, source.session_id, made.session_id
     messages = store.head(source_id)[0]
@@ -692,10 +683,10 @@ def continued(source: Session, made: Session, way: str, told: Sequence[Document]
 
 
 def _scope_of(store: TranscriptStore, session_id: str, wanted: Scope | None) -> Scope:
-    """Return whose the new session is to be: as the newest messages of the other one, unless another is wanted.
+    """Return the scope of the new session: `wanted`, else that of the newest messages of the other one.
 
     Raises:
-        ConfigError: that is another user's, or another tenant's.
+        ConfigError: it belongs to another user or tenant.
     """
     scopes = SCOPE.state(store, session_id) if session_id else ()
     if not scopes:
@@ -710,7 +701,7 @@ def _scope_of(store: TranscriptStore, session_id: str, wanted: Scope | None) -> 
 
 
 def rotated(opened: Callable[..., Session], session_id: str, most_messages: int) -> Session:
-    """Return the session in which a long one goes on; begun where it is due. `opened` opens one by its id."""
+    """Return the session in which a long one continues, created when it is due. `opened` opens one by its id."""
     source = opened(session_id)
     newest, following = newest_of(source.wired.store, session_id, most_messages)
     source = source if newest == session_id else opened(newest)
@@ -720,9 +711,9 @@ def rotated(opened: Callable[..., Session], session_id: str, most_messages: int)
 
 
 def newest_of(transcripts: TranscriptStore, session_id: str, most_messages: int) -> tuple[str, str | None]:
-    """Return which session a long one goes on in, and the id of the next one where that is to be begun, or None.
+    """Return the session in which a long one continues, and the id of the next one if that is due, else None.
 
-    It is begun where the newest one has so many messages, and its newest turn is over.
+    It is due when the newest one has that many messages, and its newest turn is over.
 
     Raises:
         StoreError: the store failed.

@@ -9,7 +9,7 @@ import threading
 import time
 from functools import cached_property
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from squidbot.adapters.common.embeddings import known_even
 from squidbot.core import events
@@ -207,24 +207,27 @@ def retract(
     return found
 
 
-class VectorFactories(NamedTuple):
-    """Open the embedder, and the index of a path ("" for none), a model's name and its dimensions."""
-
-    embedder: Callable[[], Embedder | None]
-    index_of: Callable[[str, str, int], VectorIndex]
-
-
 class MemoryService:
     """The durable facts of one engine. Threads may share it."""
 
-    def __init__(
-        self, loaded: Loaded, registry: Registry, vectors: VectorFactories, observer: Observer, hooks: Hooks
+    def __init__(  # noqa: PLR0913  # what bootstrap joins
+        self,
+        loaded: Loaded,
+        registry: Registry,
+        observer: Observer,
+        hooks: Hooks,
+        *,
+        embedder: Callable[[], Embedder | None],
+        index_of: Callable[[str, str, int], VectorIndex],
     ) -> None:
-        """Take settings and factories; failures go to the observer. Nothing is opened yet."""
+        """Take settings and factories; failures go to the observer. Nothing is opened yet.
+
+        `index_of` opens the index of a path ("" for none), a model's name and its dimensions.
+        """
         self._hooks = hooks
         self._loaded = loaded
         self._registry = registry
-        self._vectors = vectors
+        self._new_embedder, self._index_of = embedder, index_of
         self._observer = observer
         self._store: MemoryStore | None = None
         self._words: MemoryStore | None = None
@@ -348,7 +351,7 @@ class MemoryService:
         made = SemanticStore(
             store,
             self._embedder,
-            lambda model, dimensions: self._vectors.index_of(vectors_path(beside, model), model, dimensions),
+            lambda model, dimensions: self._index_of(vectors_path(beside, model), model, dimensions),
             self._failed,
             threading.Lock(),
         )
@@ -359,7 +362,7 @@ class MemoryService:
         return made
 
     def _embedder(self) -> Embedder:
-        made = self._vectors.embedder()
+        made = self._new_embedder()
         if made is None:
             raise ConfigError(f"no embedder is set; set one @ {self._loaded.source}.memory.embedder")
         return CheckedEmbedder(made)

@@ -358,7 +358,7 @@ class Catalog:
                     header = facts.header
                 if header is None:
                     return None
-                from squidbot.wiring.gpus import Machine  # noqa: PLC0415  # 17 ms, and useless to a host of an API
+                from squidbot.adapters.gpus import Machine  # noqa: PLC0415  # 17 ms, and useless to a host of an API
 
                 cards = cards_of(self.probed(), Machine().main_memory())
                 self._sized[alias] = size_window(self._loaded, alias, header, cards)

@@ -15,7 +15,7 @@ from squidbot.core.memories import Scope
 from squidbot.core.messages import Completion
 from squidbot.core.transcript.bookkeeping import JOURNALED
 from squidbot.hookspecs import hookimpl
-from squidbot.services.background import BackgroundWorker, JournalOutcome, JournalTrigger, JournalWork, WorkOrder
+from squidbot.services.background import BackgroundWorker, JournalOutcome, JournalWork, WorkOrder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -296,7 +296,7 @@ def test_one_at_a_time_writes_in_a_scope_s_journal(tmp_path: Path) -> None:
     with opened(tmp_path) as engine:
         session, work = engine.session("s"), JournalWork(20 * MINUTE)
         session.record({"role": "user", "content": "Hello"}, "Hi")
-        work.ask("s", JournalTrigger("snapshot"))
+        work.ask("s", "snapshot")
         place = f"journal {engine.wired.journals.place()}"
         store = engine.wired.store
         assert isinstance(store, squidbot.core.ports.SupportsClaims)

@@ -12,7 +12,7 @@ from squidbot.adapters.stdlib import Daybook
 from squidbot.core import events
 from squidbot.core.errors import JournalFullError
 from squidbot.core.journal import JournalEntry
-from squidbot.services.background import BackgroundWorker, JournalTrigger, JournalWork, WorkOrder
+from squidbot.services.background import BackgroundWorker, JournalWork, WorkOrder
 from squidbot.wiring.journal import ReportingJournal
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def test_what_is_held_of_journals_does_not_grow_for_ever(tmp_path: Path, monkeyp
             scope = squidbot.Scope(user=f"u{number}")
             engine.journal(scope).append(JournalEntry(EVENING, f"entry {number}"))
             assert journals.newest(scope) is not None
-            work.ask(f"s{number}", JournalTrigger("request"))
+            work.ask(f"s{number}", "request")
             session = engine.session(f"s{number}", scope=scope)
             session.record({"role": "user", "content": "Hello"}, "Hello!", now=EVENING)
             BackgroundWorker(work).work(session, WorkOrder(reason="schedule", now=EVENING + 1.0))

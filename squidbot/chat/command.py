@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from squidbot.engine import Engine
     from squidbot.hookspecs import Store
 
-__all__ = ["NoModelError", "chat"]
-
 # The session that goes on where none is named, and the alias of the demonstration's model.
 SESSION: Final = "chat"
 DEMO: Final = "demo"
@@ -156,8 +154,8 @@ def _numbers(store: Store, first: str) -> Iterator[int]:
 
 
 SYSTEM = (
-    "You are a helpful assistant in a conversation on a terminal. Answer briefly, in plain text. Older messages may be "
-    "told as notes; the tools bring back what was said, and what is remembered."
+    "You are a helpful assistant in a conversation on a terminal. Answer briefly, in plain text. Notes may replace "
+    "older messages; your tools bring back the originals and stored facts."
 )
 
 

@@ -32,16 +32,6 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Chat, Codec, TranscriptStore
     from squidbot.session import Assembly, Session
 
-__all__ = [
-    "BY_DEATH",
-    "BY_USER",
-    "MOST_STEPS",
-    "AnsweredRequest",
-    "ChatSession",
-    "ChatTurn",
-    "Watcher",
-]
-
 BY_USER: Final = "the user stopped it"
 BY_DEATH: Final = "the program ended before it did"
 WHY_CHARS: Final = 300

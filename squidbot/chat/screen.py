@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from squidbot.session import Assembly
     from squidbot.tools.tool import Answer
 
-__all__ = ["Screen", "Wrapping", "bar", "budget_line", "colours"]
-
 # Lines longer than this are hard to read.
 MOST_COLUMNS: Final = 100
 FENCE: Final = "```"

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from squidbot.engine import Engine
     from squidbot.session import Session
 
-__all__ = ["COMMANDS", "ChatSetup", "Notices", "Talk", "piped_line"]
-
 # What lines of a conversation mark, and the headings that show it.
 MARKED: Final = {"GOAL": "Goals", "DECISION": "Decisions", "CHECKPOINT": "Progress", "NEXT": "Next"}
 
@@ -112,7 +110,7 @@ def _status(talk: Talk, _rest: str) -> None:
     standing = room.standing
     kept = wired.loaded.settings.store.path
     counted = wired.why_counted(window.model) if window.model else ""
-    where = f"in {wired.loaded.absolute(kept)}" if kept else "in memory only: it is gone when this ends"
+    where = f"in {wired.loaded.absolute(kept)}" if kept else "in memory only: lost when the chat ends"
     fraction = talk.reliability(standing.generations)
     notes = sum(1 for block in standing.blocks if block.segment.summary_id)
     page.pairs(
@@ -193,7 +191,7 @@ def _help(_talk: Talk, _rest: str) -> None:
     page = Printer()
     page.pairs([(f"/{name} {one.takes}".rstrip(), one.says) for name, one in COMMANDS.items()])
     page.blank()
-    page.say("Enter says it; Alt-Enter, or \\ in front of Enter, begins another line. Ctrl-C stops an answer.")
+    page.say("Enter sends; Alt-Enter or \\ + Enter starts a new line. Ctrl-C stops an answer.")
     page.print()
 
 
@@ -204,7 +202,7 @@ def _quit(talk: Talk, _rest: str) -> None:
 COMMANDS: Final[Mapping[str, SlashCommand]] = {
     "undo": SlashCommand("", "take the newest shortening back", _undo),
     "compact": SlashCommand("", "compact now; nothing is lost", _compact),
-    "explain": SlashCommand("[m17]", "what the next request holds and why, or what became of a message", _explain),
+    "explain": SlashCommand("[m17]", "show the next request, or the state of a message", _explain),
     "status": SlashCommand("", "session, model, window, budget", _status),
     "journal": SlashCommand("[TAG]", "the journal; goals, decisions, progress and next steps", _journal),
     "goals": SlashCommand("[ACTION TEXT]", "what this is after; /goals set ... and the like change it", _goals),
@@ -231,7 +229,7 @@ def piped_line(_toolbar: Callable[[], str]) -> str:
 
 # What the user is told of while it happens; a change of the past is told with the request that brings it.
 TOLD: Final = {
-    events.CONTEXT_PRESSURE: "history fills {share:.0%} of its room ({cause})",
+    events.CONTEXT_PRESSURE: "history is {share:.0%} full ({cause})",
     events.RELIABILITY_LOW: "{cause}",
     events.SILENT_TRUNCATION: "{cause}",
     events.USAGE_DROPPED: "{cause}",
@@ -433,12 +431,12 @@ class Talk:
         window = f"window {session.window.window_tokens:,} tokens"
         screen.say(f"squidbot chat: {self.model_line}, {window}", "bold")
         if self.setup.is_demo:
-            screen.say("A demonstration: the model's weights are random, and so is what it says.", "warn")
+            screen.say("Demo: the model's weights are random, so its answers are, too.", "warn")
         kept = wired.loaded.settings.store.path
         if kept:
             screen.say(f"session {session.session_id} in {kept}; --new begins another one", "dim")
         else:
-            screen.say("kept in memory only: set store.path in squidbot.toml so that it is there again", "warn")
+            screen.say("in memory only: set store.path in squidbot.toml to keep it", "warn")
         self.conversation.recover()
         self._remind()
         screen.say("/help lists the commands, Ctrl-C stops an answer, Ctrl-D ends", "dim")

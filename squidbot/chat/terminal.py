@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from prompt_toolkit.key_binding import KeyPressEvent
 
-__all__ = ["typed_lines"]
-
 PROMPT: Final = "> "
 
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from squidbot.cli.printer import Printer
     from squidbot.config import Loaded, Origin
 
-__all__ = ["config", "default_of", "written"]
-
 # Whom settings are for, by the tiers of `Origin`.
 TIERS = {"job": "for the engine", "physical": "for models", "policy": "for how conversations are kept"}
 # A room of each size that strategies tell apart.

@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from squidbot.core.view.assembly import Span
     from squidbot.core.view.current import CurrentView
 
-__all__ = ["explain", "plan_json", "prompt_json"]
-
 # The messages of longer sessions are not counted one by one.
 MOST_COUNTED = 20_000
 BAR_CHARS = 32

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Piece, Role, StoredMessage
     from squidbot.core.ports import Codec
 
-__all__ = ["FORMS", "Left", "export", "new_file", "results_of", "texts_of"]
-
 # What did not go into another form, by its kind.
 Left = Counter[str]
 _THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning"})

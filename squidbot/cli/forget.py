@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from squidbot.core.forgetting import ForgetResult
     from squidbot.services.forget import ForgetReport, WrittenFile
 
-__all__ = ["forget", "forget_user"]
-
 
 # What `--files` does not rewrite: a file of these has more than one session, or the words of facts.
 _BY_HAND: Final = {

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from squidbot.core.summaries import TaskResult
     from squidbot.services.background import TaskOutcome
 
-__all__ = ["jobs"]
-
 ID_CHARS, READERS = 28, (RULES, MODEL)
 
 

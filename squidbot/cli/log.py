@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from squidbot.core.messages import ContextWindow, Record
     from squidbot.core.plan import PlanRecord
 
-__all__ = ["log"]
-
 
 class LoggedRequest(NamedTuple):
     """A recorded request: its number from 0, its record, and what its provider reported.
@@ -138,13 +136,14 @@ def _requests(place: OpenStore, name: str, first_seq: int) -> dict[int, LoggedRe
     found = [_request(record) for record in place.store.records(name, REQUEST, first)]
     plans = {plan.plan_id: plan for plan in place.plans(name)}
     by_answer: dict[int, LoggedRequest] = {}
-    for older, request in zip([None, *found], found, strict=False):
+    before = found.pop(0).record.plan_id if first else None
+    for request in found:
         plan_id, answer = request.record.plan_id, request.record.messages
-        event = plans.get(plan_id) if older is None or older.record.plan_id != plan_id else None
-        if answer >= 0 and (older or not first):
+        if answer >= 0:
             # A request that was recorded before it was answered is there again, with its usage.
-            earlier = by_answer.get(answer)
-            by_answer[answer] = request._replace(event=event or (earlier.event if earlier else None))
+            event = plans.get(plan_id) if plan_id != before else by_answer.get(answer, request).event
+            by_answer[answer] = request._replace(event=event)
+        before = plan_id
     return by_answer
 
 
@@ -161,9 +160,8 @@ def _turn(
     messages: Sequence[ShownMessage], requests: dict[int, LoggedRequest], window: ContextWindow | None
 ) -> LoggedTurn:
     answers = [one for one in messages if one.row.role == "assistant"]
-    known = [(number, one) for number, one in enumerate(answers, 1) if one.row.seq in requests]
-    last = answers[-1] if answers else None
-    newest = requests.get(last.row.seq) if last else None
+    logged = {number: requests[one.row.seq] for number, one in enumerate(answers, 1) if one.row.seq in requests}
+    newest = logged.get(len(answers))
     budget = [*_budget(newest.record, window)] if newest else []
     calls, cuts = _calls(messages, answers)
     values = {
@@ -176,13 +174,14 @@ def _turn(
             if one.row.role in {"user", "system"} and not one.row.result_ids
         ],
         "requests": [
-            {"iteration": number, "answer": one.handle, **requests[one.row.seq].to_json()} for number, one in known
+            {"iteration": number, "answer": answers[number - 1].handle, **request.to_json()}
+            for number, request in logged.items()
         ],
         "tool_calls": calls,
-        "response": last.text if last and not last.calls else None,
+        "response": answers[-1].text if answers and not answers[-1].calls else None,
         "budget": {name: tokens for name, tokens, _ in budget} or None,
     }
-    return LoggedTurn(values, [requests[one.row.seq] for _, one in known], cuts, budget)
+    return LoggedTurn(values, [*logged.values()], cuts, budget)
 
 
 def _calls(messages: Sequence[ShownMessage], answers: Sequence[ShownMessage]) -> tuple[list[dict[str, Any]], list[str]]:

@@ -15,8 +15,6 @@ from squidbot.core.memories import Scope
 if TYPE_CHECKING:
     from squidbot.plugins.mcp import Squidbot
 
-__all__ = ["mcp"]
-
 _ADDRESS = re.compile(r"(?:\[([0-9a-fA-F:.]+)]|([^\s:/\[\]]+)):([0-9]{1,5})")
 LOCAL = ("127.0.0.1", "::1", "localhost")
 

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from squidbot.core.ports import MemoryStore
     from squidbot.services.indexing import FileChange, IndexReport
 
-__all__ = ["for_people", "from_lines", "memory", "put_entries", "similar"]
-
 # Facts that are read or added at once, and texts that an embedder gets at once.
 PAGE, EMBEDDED = 500, 32
 NEWEST = 5

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 import click
 
 from squidbot.adapters.gguf import read_header
+from squidbot.adapters.gpus import Machine
 from squidbot.cli.open_store import without_store
 from squidbot.cli.output import Result, ResultGroup, tokens
 from squidbot.cli.texts import ANSWER_IS_NO, count
@@ -30,7 +31,6 @@ from squidbot.core.sizing.fit import (
 from squidbot.core.sizing.header import Card, tensor_bytes
 from squidbot.core.sizing.memory import MIB, ComputeBuffer, ReservedMemory, measure, model_of, placed, sharing
 from squidbot.models import cards_of, loading_of, model_file, projector_bytes
-from squidbot.wiring.gpus import Machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from squidbot.config import Loaded
     from squidbot.core.sizing.header import Header, Loading
     from squidbot.core.sizing.memory import DeviceMemory, Sizing
-
-__all__ = ["model"]
 
 _BYTES = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,3})?)\s*(?:([KMGT])(i?)B?|B)?", re.IGNORECASE)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}

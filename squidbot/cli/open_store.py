@@ -30,17 +30,6 @@ if TYPE_CHECKING:
     from squidbot.core.session import CoreSession
     from squidbot.hookspecs import Register, Store
 
-__all__ = [
-    "OpenStore",
-    "SeenSession",
-    "ShownMessage",
-    "file_of",
-    "open_store",
-    "shown_messages",
-    "with_store",
-    "without_store",
-]
-
 # How many ids an error names, of those that are near, or that begin alike.
 MOST_NAMED = 5
 # Of an unknown id, as errors show it.

@@ -19,19 +19,6 @@ if TYPE_CHECKING:
     from squidbot.cli.printer import Printer
 
 
-__all__ = [
-    "JSON_OPTION",
-    "STORE_OPTION",
-    "Result",
-    "ResultCommand",
-    "ResultGroup",
-    "form_version",
-    "limit",
-    "message",
-    "print_json",
-    "tokens",
-]
-
 _MESSAGE = re.compile(r"m?([0-9]{1,12})")
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-__all__ = ["Printer", "bar"]
-
 # The width of a page in a pipe or a file.
 PIPE_COLUMNS = 100
 # Lines longer than this are hard to read; a wider terminal keeps a margin.

@@ -12,8 +12,6 @@ from squidbot.core.settings import STRATEGIES
 if TYPE_CHECKING:
     from squidbot.cli.output import Result
 
-__all__ = ["replay"]
-
 
 @click.command(cls=ResultCommand)
 @click.argument("transcripts", metavar="TRANSCRIPT...", nargs=-1, required=True)

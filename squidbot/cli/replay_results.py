@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from squidbot.replay.runner import Results
     from squidbot.replay.terms import Terms, Unit
 
-__all__ = ["on_front", "percentile", "replayed", "result_of", "to_json"]
-
 COLUMNS = 80
 MOST_EVENTS, MOST_WORST = 12, 8
 # The age in tokens whose recall tables show beside that of all.

@@ -62,8 +62,6 @@ if TYPE_CHECKING:
     from squidbot.core.transcript.snapshots import Snapshot
     from squidbot.core.view.assembly import CoreAssembly
 
-__all__ = ["session"]
-
 ROLE_STYLES = {"user": "bold cyan", "assistant": "bold green", "tool": "bold yellow", "system": "bold magenta"}
 ID_CHARS, SNIPPET_CHARS = 28, 190
 # Of a store with more sessions those that were made last are listed; each takes about a third of a millisecond.

@@ -15,6 +15,7 @@ import click
 
 from squidbot.adapters.common.packages import DISTRIBUTION, Extra, command, missing
 from squidbot.adapters.common.providers import USUAL_KEYS
+from squidbot.adapters.gpus import Machine
 from squidbot.cli.explain import prompt_json
 from squidbot.cli.open_store import open_store, with_store, without_store
 from squidbot.cli.output import STORE_OPTION, Result, ResultCommand
@@ -23,7 +24,6 @@ from squidbot.config import load_settings
 from squidbot.core.budget import tier_of
 from squidbot.core.errors import SquidbotError
 from squidbot.memory import provider_of, vectors_path
-from squidbot.wiring.gpus import Machine
 from squidbot.wiring.registry import INDEXES, check_offered, collected
 
 if TYPE_CHECKING:
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from squidbot.config import Loaded
     from squidbot.core.devices import Device, MainMemory, Probed, Vendor
     from squidbot.core.vectors import VectorIndex
-
-__all__ = ["HOSTS", "HostPlugin", "hosts_found", "status"]
 
 MIB = 2**20
 # A larger store is not read whole to tell that it is well: that takes more than a second.

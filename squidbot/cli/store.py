@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from squidbot.cli.open_store import OpenStore
     from squidbot.services.exchange import ExportedFile, FileReport, ImportedFile, RemovedImport
 
-__all__ = ["import_", "store"]
-
 # Of one session's unreadable records.
 MOST_SAID = 5
 WORKSPACEAI = "workspaceai"

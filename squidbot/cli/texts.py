@@ -24,32 +24,6 @@ if TYPE_CHECKING:
 
     from squidbot.core.plan import PlanRecord
 
-__all__ = [
-    "ANSWER_IS_NO",
-    "BUDGET_IMPOSSIBLE",
-    "DAMAGED_DATA",
-    "INTERRUPTED",
-    "USAGE",
-    "ago",
-    "block",
-    "clock",
-    "complain",
-    "count",
-    "event_line",
-    "exit_code",
-    "left_out",
-    "line",
-    "lines",
-    "named",
-    "parameters",
-    "percent",
-    "prompt_line",
-    "seqs",
-    "shorter",
-    "span",
-    "stop",
-]
-
 ANSWER_IS_NO, USAGE, BUDGET_IMPOSSIBLE, DAMAGED_DATA, INTERRUPTED = 1, 2, 3, 4, 130
 _SPACE = re.compile(r"\s+")
 

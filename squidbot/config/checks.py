@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
 from difflib import get_close_matches
-from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, TypeVar, get_args, get_origin
 
 from squidbot.adapters.common.options import what_is_wrong
 from squidbot.core.arguments import not_in_paths
@@ -17,18 +17,6 @@ from squidbot.core.redaction import Redactor
 Table = TypeVar("Table")
 # The names of tables, and at last of a key.
 Place = tuple[str, ...]
-
-
-class Check(NamedTuple):
-    """What a type of settings takes.
-
-    Attributes:
-        read: returns the value as it is kept; raises a ValueError or ConfigError whose text says what is wrong.
-        unit: the unit of the value; "" for none.
-    """
-
-    read: Callable[[object], Any]
-    unit: str = ""
 
 
 def is_a(kind: type, name: str) -> Callable[[object], Any]:
@@ -51,7 +39,7 @@ PLAIN: Final[Mapping[object, Callable[[object], Any]]] = {
 }
 
 
-def number(kind: type, fits: Callable[[float], bool], what: str, unit: str = "") -> Check:
+def number(kind: type, fits: Callable[[float], bool], what: str) -> Callable[[object], Any]:
     """Return a check for numbers that fit; `what` says which those are."""
 
     def check(value: object) -> object:
@@ -59,10 +47,10 @@ def number(kind: type, fits: Callable[[float], bool], what: str, unit: str = "")
             raise ValueError(f"must be {what}, not {value}")
         return value
 
-    return Check(check, unit)
+    return check
 
 
-def tokens(least: int) -> Check:
+def tokens(least: int) -> Callable[[object], Any]:
     """Return a check for numbers of tokens, which may be written as "8k"."""
 
     def check(value: object) -> object:
@@ -73,7 +61,7 @@ def tokens(least: int) -> Check:
             raise ValueError(f"must be at most {MOST_TOKENS}, not {value}")
         return size
 
-    return Check(check, "tokens")
+    return check
 
 
 def a_path(value: object) -> object:
@@ -183,32 +171,36 @@ AUTO_LAYERS: Final = -2
 # A year: what a timer of any kind can wait for.
 MOST_MINUTES = 525_600
 
-Tokens = Annotated[int, tokens(1)]
-TokensOrZero = Annotated[int, tokens(0)]
-Count = Annotated[int, number(int, lambda one: one >= 0, ">= 0")]
-MiB = Annotated[int, number(int, lambda one: one >= 0, ">= 0", "MiB")]
-Bytes = Annotated[int, number(int, lambda one: one >= 0, ">= 0", "bytes")]
-Fraction = Annotated[float, number(float, lambda one: 0 <= one <= 1, "at least 0 and at most 1", "fraction")]
-Share = Annotated[float, number(float, lambda one: 0 < one <= 1, "above 0 and at most 1", "fraction")]
-Amount = Annotated[float, number(float, lambda one: 0 <= one < math.inf, ">= 0")]
-Seconds = Annotated[float, number(float, lambda one: 0 <= one < math.inf, ">= 0", "seconds")]
-Hours = Annotated[float, number(float, lambda one: 0 <= one < math.inf, ">= 0", "hours")]
-Days = Annotated[float, number(float, lambda one: 0 <= one < math.inf, ">= 0", "days")]
-Lifetime = Annotated[float, number(float, lambda one: one >= 0, ">= 0, or inf", "seconds")]
+# Each type: what a value is kept as, the check that reads it, and its unit. A check returns the value as it is kept; it
+# raises a ValueError or ConfigError that says what is wrong.
+at_least_0 = number(float, lambda one: 0 <= one < math.inf, ">= 0")
+whole_from_0 = number(int, lambda one: one >= 0, ">= 0")
+Tokens = Annotated[int, tokens(1), "tokens"]
+TokensOrZero = Annotated[int, tokens(0), "tokens"]
+Count = Annotated[int, whole_from_0]
+MiB = Annotated[int, whole_from_0, "MiB"]
+Bytes = Annotated[int, whole_from_0, "bytes"]
+Fraction = Annotated[float, number(float, lambda one: 0 <= one <= 1, "at least 0 and at most 1"), "fraction"]
+Share = Annotated[float, number(float, lambda one: 0 < one <= 1, "above 0 and at most 1"), "fraction"]
+Amount = Annotated[float, at_least_0]
+Seconds = Annotated[float, at_least_0, "seconds"]
+Hours = Annotated[float, at_least_0, "hours"]
+Days = Annotated[float, at_least_0, "days"]
+Lifetime = Annotated[float, number(float, lambda one: one >= 0, ">= 0, or inf"), "seconds"]
 Minutes = Annotated[
-    float, number(float, lambda one: 0 < one <= MOST_MINUTES, f"above 0 and at most {MOST_MINUTES}", "minutes")
+    float, number(float, lambda one: 0 < one <= MOST_MINUTES, f"above 0 and at most {MOST_MINUTES}"), "minutes"
 ]
-FilePath = Annotated[str, Check(a_path)]
-StoreFile = Annotated[str, Check(a_file)]
-LogFile = Annotated[str, Check(a_log)]
-Names = Annotated[tuple[str, ...], Check(texts)]
-Patterns = Annotated[tuple[str, ...], Check(patterns)]
-Day = Annotated[str, Check(a_day)]
-Variable = Annotated[str, Check(a_variable)]
-Layers = Annotated[int, Check(gpu_layers)]
-Shares = Annotated[tuple[float, ...], Check(shares)]
-Options = Annotated[dict[str, object], Check(request_options)]
-Sized = Annotated[Sizing, Check(sizing)]
+FilePath = Annotated[str, a_path]
+StoreFile = Annotated[str, a_file]
+LogFile = Annotated[str, a_log]
+Names = Annotated[tuple[str, ...], texts]
+Patterns = Annotated[tuple[str, ...], patterns]
+Day = Annotated[str, a_day]
+Variable = Annotated[str, a_variable]
+Layers = Annotated[int, gpu_layers]
+Shares = Annotated[tuple[float, ...], shares]
+Options = Annotated[dict[str, object], request_options]
+Sized = Annotated[Sizing, sizing]
 KvType = Literal["f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"]  # as llama.cpp names them
 Mode = Literal["developer", "planning", "assistant", "debugger"]
 
@@ -244,7 +236,7 @@ def read_value(kind: Any, value: object, at: tuple[Place, str], wrong: list[tupl
         if dataclasses.is_dataclass(kind):
             return _read_table(kind, a_table(value), at, wrong)
         if origin is Annotated:
-            return kind.__metadata__[0].read(value)
+            return kind.__metadata__[0](value)
         return one_of(kind, value) if origin is Literal else PLAIN[kind](value)
     except (ValueError, ConfigError) as error:
         wrong.append((path, f"{error} @ {place}"))

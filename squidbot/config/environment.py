@@ -13,8 +13,6 @@ from squidbot.config.schema import Settings, keys_of
 from squidbot.core.errors import ConfigError
 from squidbot.core.redaction import NAMES
 
-__all__ = ["check_secrets", "from_environment"]
-
 _SECRET: Final = re.compile(rf"(?i)(?:.*[_-])?(?:{'|'.join(NAMES)})")
 # An issuer's key by its shape, and a password in a URL.
 _SHAPE: Final = re.compile(r"\bsk-[\w-]{16,}|://[^\s/:@]+:[^\s/@]+@")

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from squidbot.config.schema import PriceEntry
 
-__all__ = ["FILE_NAME", "Loaded", "Origin", "lines_of", "load_settings", "with_profile"]
-
 FILE_NAME = "squidbot.toml"
 Raw = dict[str, Any]
 
@@ -129,6 +127,7 @@ def _load(given: Mapping[str, object], source: str, folder: Path, lines: Mapping
     check_secrets(given, source)
     raw, lines = _copied(given), dict(lines)
     _rename(raw, source, lines)
+    _drop_foreign(raw, source, lines)
     places = ((path, line_of(path, lines)) for path, _ in _leaves((), raw))
     named = {path: f"{source}:{line}" if line else source for path, line in places}
     if _found(raw, ("compat", "env")) is True:
@@ -195,7 +194,7 @@ def _rename(raw: Raw, source: str, lines: dict[Place, int]) -> None:
     """Move values under other names to their keys.
 
     Raises:
-        ConfigError: a key is set under both of its names, or a table of other names has an unknown key.
+        ConfigError: a key is set under both of its names.
     """
     for path, own in ALIASES.items():
         value = _found(raw, path)
@@ -209,6 +208,14 @@ def _rename(raw: Raw, source: str, lines: dict[Place, int]) -> None:
         del raw[path[0]][path[1]]
         _put(raw, own, value)
         lines[own] = lines.get(path, 0)
+
+
+def _drop_foreign(raw: Raw, source: str, lines: Mapping[Place, int]) -> None:
+    """Drop tables of other systems, whose keys were moved.
+
+    Raises:
+        ConfigError: one has an unknown key.
+    """
     foreign = {path[0] for path in ALIASES} - {one.name for one in dataclasses.fields(Settings)}
     for table in sorted(foreign & raw.keys()):
         if unknown := [*raw[table]] if isinstance(raw[table], dict) else [table]:

@@ -13,18 +13,6 @@ from squidbot.core.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = [
-    "DEFAULT",
-    "PRICES_FILE",
-    "PROFILES_FILE",
-    "Profile",
-    "entry_of",
-    "known",
-    "profile_of",
-    "profiles",
-    "shipped",
-]
-
 PROFILES_FILE: Final = "profiles.toml"
 PRICES_FILE: Final = "prices.toml"
 DEFAULT: Final = "ladder"

@@ -91,7 +91,7 @@ class Key(NamedTuple):
     def unit(self) -> str:
         """The unit of the value; "" for none."""
         kind = inner(self.kind)
-        return kind.__metadata__[0].unit if get_origin(kind) is Annotated else ""
+        return "".join(kind.__metadata__[1:]) if get_origin(kind) is Annotated else ""
 
     @property
     def choices(self) -> tuple[str, ...]:

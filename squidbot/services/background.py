@@ -474,13 +474,6 @@ MOST_READ: Final = 400
 ENTRY_CLAIM_SECONDS: Final = 300.0
 
 
-class JournalTrigger(NamedTuple):
-    """Why an entry is due, and the run that it is made in; "" where there is none."""
-
-    name: str
-    run_id: str = ""
-
-
 class JournalOutcome(NamedTuple):
     """The entry as it is kept, and its number within its day; `None` and the reason where none was made."""
 
@@ -503,7 +496,8 @@ class JournalWork:
         """Take the time that makes an entry due, and the model that writes entries; `None`: rules write them."""
         self._interval_seconds = interval_seconds
         self._llm = llm
-        self._asked: dict[str, JournalTrigger] = {}
+        # By session: why an entry is due, and the run that it is made in ("" for none).
+        self._asked: dict[str, tuple[str, str]] = {}
         # Until when a session rests whose entry was refused, and at how many messages it had its newest heartbeat.
         self._rests: dict[str, float] = {}
         self._beats: dict[str, int] = {}
@@ -515,12 +509,12 @@ class JournalWork:
         if event.name == events.CONTEXT_PRESSURE and event.cause == JOURNAL:
             name = "pressure"
         if name is not None:
-            self.ask(event.session_id, JournalTrigger(name))
+            self.ask(event.session_id, name)
 
-    def ask(self, session_id: str, trigger: JournalTrigger) -> None:
+    def ask(self, session_id: str, name: str, run_id: str = "") -> None:
         """Make an entry due."""
         with self._lock:
-            hold(self._asked, session_id, trigger)
+            hold(self._asked, session_id, (name, run_id))
 
     def waits(self, one: SessionHandle, order: WorkOrder) -> bool:
         """Return whether an entry is due, or a heartbeat."""
@@ -544,9 +538,9 @@ class JournalWork:
         about = JournalEntry(
             order.at,
             "-",
-            run_id=trigger.run_id,
+            run_id=trigger[1],
             source_session=session_id,
-            tags=(trigger.name,),
+            tags=trigger[:1],
             total_tokens=tokens_used(store.records(session_id, REQUEST)),
         )
         before = _forgotten(one)
@@ -555,7 +549,7 @@ class JournalWork:
             # One writer for each scope's journal, in whatever process.
             with claimed(store, f"journal {place}"[-1_000:], self.claim, seconds=ENTRY_CLAIM_SECONDS) as claim:
                 if claim is None or not claim():
-                    self.ask(session_id, trigger)
+                    self.ask(session_id, *trigger)
                     return
                 outcome = self._made(one, scope, theirs, replace(about, agent_id=scope.agent or DEFAULT_AGENT))
                 if outcome is not None and outcome.entry is not None and _forgotten(one) != before:
@@ -569,20 +563,19 @@ class JournalWork:
                     return
         note_journaled(store, session_id, stored, order.at, wait)
 
-    def _trigger(self, one: SessionHandle, progress: JournalProgress, order: WorkOrder) -> JournalTrigger | None:
+    def _trigger(self, one: SessionHandle, progress: JournalProgress, order: WorkOrder) -> tuple[str, str] | None:
         """Return why an entry is due; None where none is."""
         asked = self._asked.get(one.session_id)
-        if asked is not None and asked.name == "iteration":
+        rests = order.at < self._rests.get(one.session_id, 0.0)
+        if asked and (asked[0] == "iteration" or order.reason == "request" or not rests):
             return asked
         if order.reason == "request":
-            return asked or JournalTrigger("request")
-        if order.at < self._rests.get(one.session_id, 0.0):
-            return None
+            return "request", ""
         since = progress.time
-        if asked is None and since is None:
+        if since is None and not rests:
             since = next((row.time for row in one.wired.store.read(one.session_id, 0, 0)), None)
         is_late = since is not None and order.at - since >= self._interval_seconds
-        return asked or (JournalTrigger("interval") if is_late else None)
+        return ("interval", "") if is_late and not rests else None
 
     def _made(
         self, one: SessionHandle, scope: Scope, rows: list[StoredMessage], about: JournalEntry

@@ -197,7 +197,7 @@ def forget_session(wired: Wired, session_id: str, *, reason: str = "") -> Forget
 
 
 def forget_user(wired: Wired, user: str, sessions: Iterable[str], *, reason: str = "") -> ForgetReport:
-    """Forget what one user has said in these sessions, and all durable facts, documents and journals of theirs.
+    """Forget all messages of a user in these sessions, and all their durable facts, documents and journals.
 
     A session in which others speak, too, loses this user's turns and stays.
 
@@ -208,22 +208,20 @@ def forget_user(wired: Wired, user: str, sessions: Iterable[str], *, reason: str
     if not user:  # "" is whoever nobody named: all sessions without a scope
         raise NotFoundError("pass a user; nothing was forgotten")
     _droppable(wired)
-    since = {session_id: SCOPE.state(wired.store, session_id) for session_id in sessions}
-    theirs = {session_id: some for session_id, some in since.items() if any(one.scope.user == user for one in some)}
-    shared = {session_id for session_id, some in theirs.items() if any(one.scope.user != user for one in some)}
-    scopes = {Scope(user=user), *(one.scope for some in theirs.values() for one in some if one.scope.user == user)}
-    report = ForgetReport()
-    for session_id in sorted(theirs, key=lambda one: one not in shared):
-        is_shared = session_id in shared
-        report = report.plus(
-            _forget_turns(wired, user, session_id, reason)
-            if is_shared
-            else forget_session(wired, session_id, reason=reason)
-        )
-    for scope in sorted(scopes):
-        report = report.plus(ForgetReport(facts=tuple(_facts_of(wired, scope, reason))))
-    for scope in sorted(scopes):
-        report = report.plus(ForgetReport(files=tuple(_journal_of(wired, scope))))
+    report, own, alone = ForgetReport(), {Scope(user=user)}, list[str]()
+    for session_id in sessions:
+        scopes = {one.scope for one in SCOPE.state(wired.store, session_id)}
+        theirs = {scope for scope in scopes if scope.user == user}
+        own |= theirs
+        if theirs == scopes != set():
+            alone.append(session_id)
+        elif theirs:
+            report = report.plus(_forget_turns(wired, user, session_id, reason))
+    for session_id in alone:
+        report = report.plus(forget_session(wired, session_id, reason=reason))
+    facts = [fact for scope in sorted(own) for fact in _facts_of(wired, scope, reason)]
+    files = [file for scope in sorted(own) for file in _journal_of(wired, scope)]
+    report = report.plus(ForgetReport(facts=tuple(facts), files=tuple(files)))
     if report == ForgetReport():
         raise NotFoundError(f"no data of user {user!a:.80}; nothing was forgotten")
     return report

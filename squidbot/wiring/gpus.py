@@ -13,8 +13,6 @@ from squidbot.core.devices import Device, Probed, Tried
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-__all__ = ["PROBES", "Machine", "NamedProbe", "probe_all"]
-
 INTEGRATED_LEFT = "graphics of the processor are left to the desktop, as llama.cpp leaves them beside a card"
 
 _NVIDIA = ("pynvml", "nvidia_smi", "torch")

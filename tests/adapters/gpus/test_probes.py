@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from squidbot.adapters import gpus
+from squidbot.adapters.gpus import Machine
 from squidbot.core.devices import Device, Probed, Tried
 from squidbot.testing import check_gpu_probe
-from squidbot.wiring.gpus import PROBES, Machine, probe_all
+from squidbot.wiring.gpus import PROBES, probe_all
 
 from .fakes import child, files, probed_in_child, program
 
