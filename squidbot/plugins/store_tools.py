@@ -119,7 +119,7 @@ class StoreTools:
         def act() -> Answer:
             tool = named(self._table, name, self._wired.loaded.settings)
             if tool is None:
-                return Answer(refused(f"no tool {name[:60]!a}"), is_error=True)
+                return Answer(refused(f"there is no tool {name[:60]!a}"), is_error=True)
             return answer(tool, self._context(), arguments)
 
         return self._safely(f"answer {name}", str(arguments.get("conversation_id", "")), act)
@@ -198,7 +198,7 @@ class StoreTools:
         texts = [codec_of(context.wired, row.codec).text(row.payload) for row in rows]
         ids = named_run(rows[0].seq, rows[-1].seq)
         if texts != [one["text"] for one in messages]:
-            raise RecallError(f"this key was used for other messages ({ids}); use a new key")
+            raise RecallError(f"{ids} was recorded under this key with other words, or forgotten; take a new key")
         return f"[recorded as {ids} of {_shown(conversation_id)}; what is sent again under this key is not]"
 
     def _status(self, context: ToolContext) -> str:
@@ -221,7 +221,7 @@ class StoreTools:
         except BudgetError:
             awaited = ()
         if awaited:
-            raise RecallError(f"m{awaited[0].seq} waits for tool results: its program is running; try again later")
+            raise RecallError(f"m{awaited[0].seq} awaits results of its tool calls: its program is at work; try later")
         return session.record([{"role": one["role"], "content": one["text"]} for one in messages], key=key)
 
     def _session(self, session_id: str) -> Session:
@@ -253,7 +253,7 @@ class StoreTools:
         if not messages:
             names = ", ".join(_shown(name) for name, _ in self._sessions()[-5:][::-1])
             raise RecallError(
-                f"no conversation {session_id!a:.80}; {f'newest: {names}' if names else 'there are none yet'}"
+                f"no conversation is called {session_id!a:.80}; {f'newest: {names}' if names else 'there is none yet'}"
             )
         return messages
 
@@ -278,7 +278,7 @@ def _check(key: str, messages: Sequence[Mapping[str, str]]) -> None:
         RecallError: they can't be recorded.
     """
     if len(key) > KEY_CHARS:
-        raise RecallError(f"key must have 1 to {KEY_CHARS} characters")
+        raise RecallError(f"key is the client's own name for these messages, 1 to {KEY_CHARS} characters")
     if not 1 <= len(messages) <= MOST_MESSAGES:
         raise RecallError(f"there are {len(messages):,} messages; 1 to {MOST_MESSAGES} are recorded at once")
     if any(not one["text"].strip() for one in messages):

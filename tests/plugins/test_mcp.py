@@ -310,7 +310,7 @@ def test_two_clients_record_the_same_once(tmp_path: Path) -> None:
             }
             text, failed = await asked(one, "history_append", {**same, "messages": said("Other.", "Words.")})
             assert failed
-            assert "used for other messages" in text
+            assert "with other words" in text
             assert "a: 2 messages" in await call(one, "status")
 
     finish(run())
@@ -407,7 +407,7 @@ def test_synchronous_and_asynchronous_clients_get_the_same(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("tool", "arguments", "says"),
     [
-        ("history_search", {"query": "x", "conversation_id": "b"}, "no conversation 'b'; newest: a"),
+        ("history_search", {"query": "x", "conversation_id": "b"}, "no conversation is called 'b'; newest: a"),
         ("history_search", {"query": "?!", "conversation_id": "a"}, "refused"),
         ("history_search", {"query": "x" * 2_000}, "2,000 characters"),
         ("history_search", {"query": "x", "conversation_id": "a", "offset": -1}, "offset -1 is out of range"),
@@ -507,7 +507,7 @@ def test_a_call_that_awaits_its_result_is_not_parted_from_it(tmp_path: Path, ser
             engine.session("a").record({"role": "assistant", "content": None, "tool_calls": [open_call]})
         text, failed = await asked(client, "history_append", {**first, "key": "l"})
         assert failed
-        assert "m1 waits for tool results" in text
+        assert "m1 awaits results" in text
         assert "recorded as m0 of a" in await call(client, "history_append", **first)
 
     over(served.server, append)
