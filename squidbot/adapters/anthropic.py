@@ -335,7 +335,7 @@ class AnthropicModel(ProviderModel):
         Raises:
             LLMError: Anthropic has no models that make vectors.
         """
-        raise LLMError("refused", f"{self.name} makes no vectors; name another model for memory.embedder")
+        raise LLMError("refused", f"{self.name} cannot compute embeddings; set memory.embedder to another model")
 
     def reply(
         self,
@@ -452,7 +452,7 @@ class AnthropicModel(ProviderModel):
                 raise LLMError("unreachable", f"{account.url} closed the connection before the answer ended")
             message = stream.get_final_message().model_dump(mode="json", by_alias=True, exclude_unset=True)
         if (reason := str(message.get("stop_reason"))) == "refusal":
-            raise LLMError("refused", f"{self.name} may not answer this")
+            raise LLMError("refused", f"{self.name} refused to answer")
         usage = message.get("usage")
         cached = number(usage, "cache_read_input_tokens")
         # The input is all of it, whether the cache had it, was written to, or neither.

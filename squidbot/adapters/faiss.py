@@ -193,12 +193,12 @@ def opened(path: Path) -> Iterator[tuple[dict[str, Any], BinaryIO]]:
         size = os.fstat(file.fileno()).st_size
         line = file.readline(MOST_HEAD_BYTES)
         if not line.startswith(MAGIC):
-            raise UnusableError("it is not one of ours, or of another version")
+            raise UnusableError("not a squidbot index, or another version")
         left, checksum = size - len(line) - TAIL.size, crc32(line)
         while left > 0 and (data := file.read(min(left, CHUNK_BYTES))):
             left, checksum = left - len(data), crc32(data, checksum)
         if left or file.read() != TAIL.pack(checksum):
-            raise UnusableError("it is cut or damaged: its checksum is wrong")
+            raise UnusableError("truncated or damaged: its checksum is wrong")
         head = json.loads(line[len(MAGIC) :])
         file.seek(len(line))
         yield head, file
@@ -336,7 +336,7 @@ class FaissIndex(BaseIndex):
             index = faiss.read_index(faiss.PyCallbackIOReader(file.read))
         live = rows.places > 0
         if index.d != self._stamp.dimensions or index.ntotal != int(live.sum()):
-            raise UnusableError("its parts don't go together")
+            raise UnusableError("its parts do not match")
         self._rows, self._index, self._last, self._made_for = rows, index, head["last"], head["made_for"]
         self._lists = int(getattr(index, "nlist", 0))
         self._stamp = self._stamp.plus(int(mark) for mark in rows.marks[live])

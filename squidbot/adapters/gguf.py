@@ -100,7 +100,7 @@ def parse(cursor: HeaderCursor) -> tuple[Metadata, list[Tensor], int]:
         place = cursor.place
         key = _name(cursor, "a key", _LONGEST_KEY_BYTES)
         if key in metadata:
-            raise cursor.failed(f"the key {key!r:.80} is there twice", place)
+            raise cursor.failed(f"duplicate key {key!r:.80}", place)
         cursor.keep(len(key))
         metadata[key] = _value(cursor, key)
     alignment = metadata.get("general.alignment", 32)
@@ -114,7 +114,7 @@ def parse(cursor: HeaderCursor) -> tuple[Metadata, list[Tensor], int]:
 def _opening(cursor: HeaderCursor) -> tuple[int, int]:
     beginning = cursor.beginning(LOOKED_AT_BYTES)
     if not beginning.startswith(b"GGUF"):
-        raise cursor.failed("this is no GGUF file", 0, look(beginning))
+        raise cursor.failed("not a GGUF file", 0, look(beginning))
     cursor.skip(4, "the beginning")
     version = cursor.u32("the version")
     if not version & 0xFFFF:
@@ -126,7 +126,7 @@ def _opening(cursor: HeaderCursor) -> tuple[int, int]:
     counts = cursor.u64("the number of tensors"), cursor.u64("the number of keys")
     for place, count, most, what in (8, counts[0], _MOST_TENSORS, "tensors"), (16, counts[1], _MOST_KEYS, "keys"):
         if count > most:
-            raise cursor.failed(f"{count} {what}, at most {most} are read", place)
+            raise cursor.failed(f"{count} {what}, more than the limit of {most}", place)
     return counts
 
 
@@ -139,7 +139,7 @@ def _value(cursor: HeaderCursor, key: str) -> Value:
         return _string(cursor, what)
     number = _NUMBERS.get(kind)
     if number is None:
-        raise cursor.failed(f"{what} has the type {kind}, which there is not", place)
+        raise cursor.failed(f"{what} has the unknown type {kind}", place)
     value: bool | float
     (value,) = number.unpack(cursor.take(number.size, what))
     return value
@@ -152,7 +152,7 @@ def _array(cursor: HeaderCursor, what: str) -> Value:
         return _strings(cursor, what, count)
     number = _NUMBERS.get(kind)
     if number is None:
-        raise cursor.failed(f"{what} has items of the type {kind}, which arrays have not", place)
+        raise cursor.failed(f"{what} has items of the unknown type {kind}", place)
     if count > LONGEST_ARRAY:
         cursor.skip(count * number.size, what)
         return LongArray(kind, count)
@@ -185,11 +185,11 @@ def _name(cursor: HeaderCursor, what: str, longest: int) -> str:
     place = cursor.place
     count = cursor.length(what)
     if not 0 < count <= longest:
-        raise cursor.failed(f"{what} has {count} bytes, 1 to {longest} are read", place)
+        raise cursor.failed(f"{what} has {count} bytes, not 1 to {longest}", place)
     try:
         return cursor.take(count, what).decode()
     except UnicodeDecodeError as error:
-        raise cursor.failed(f"{what} is no UTF-8", place) from error
+        raise cursor.failed(f"{what} is not UTF-8", place) from error
 
 
 def _table(cursor: HeaderCursor, count: int, alignment: int) -> tuple[list[Tensor], int]:
@@ -201,11 +201,11 @@ def _table(cursor: HeaderCursor, count: int, alignment: int) -> tuple[list[Tenso
         place = cursor.place
         tensor = _tensor(cursor)
         if tensor.name in seen:
-            raise cursor.failed(f"the tensor {tensor.name!r:.80} is there twice", place)
+            raise cursor.failed(f"duplicate tensor {tensor.name!r:.80}", place)
         offset = cursor.u64(f"the offset of {tensor.name!r:.80}")
         due = -(-end // alignment) * alignment
         if offset != due:
-            raise cursor.failed(f"the data of {tensor.name!r:.80} begin at {offset}, {due} was due", cursor.place - 8)
+            raise cursor.failed(f"the data of {tensor.name!r:.80} begins at {offset}, expected {due}", cursor.place - 8)
         try:
             end = due + tensor_bytes(tensor)
         except ModelFileError as error:
@@ -223,7 +223,7 @@ def _tensor(cursor: HeaderCursor) -> Tensor:
     dimensions = cursor.u32(f"the dimensions of {called!r:.80}")
     if not 1 <= dimensions <= _MOST_DIMENSIONS:
         raise cursor.failed(
-            f"the tensor {called!r:.80} has {dimensions} dimensions, 1 to {_MOST_DIMENSIONS} are read", place
+            f"the tensor {called!r:.80} has {dimensions} dimensions, not 1 to {_MOST_DIMENSIONS}", place
         )
     shape = tuple(cursor.u64(f"the shape of {called!r:.80}") for _ in range(dimensions))
     if not 0 < prod(shape) < _MOST_ELEMENTS:
@@ -237,7 +237,7 @@ _CHUNK_BYTES: Final = 256 * 1024
 MOST_READ_BYTES: Final = 64 * 1024 * 1024
 # Passed over in one header; that vocabulary has 800 thousand.
 MOST_STRINGS: Final = 4 * 1024 * 1024
-_AGAIN: Final = "the file is damaged, or no GGUF of today: download it again"
+_AGAIN: Final = "the file is damaged, or not a current GGUF: download it again"
 _LENGTH: Final = Struct("<Q")
 
 

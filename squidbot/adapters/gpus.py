@@ -75,7 +75,7 @@ class Commands:
                 creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
             )
         except (OSError, ValueError) as error:
-            raise Unanswered(f"{path} does not start: {error}") from error
+            raise Unanswered(f"cannot start {path}: {error}") from error
         return self._printed(path, process)
 
     def _printed(self, path: str, process: subprocess.Popen[bytes]) -> Printed:
@@ -509,7 +509,7 @@ def _amdgpu(machine: Machine, look: Look) -> None:
     folders = [cards / f"card{number}" / "device" for number in numbers]
     folders = [folder for folder in folders if read_text(folder / "vendor") == AMD]
     if not folders:
-        raise Unanswered("the kernel knows no AMD card")
+        raise Unanswered("no AMD card found by the kernel")
     for number, folder in enumerate(folders):
         sizes = [whole(read_text(folder / name) or "") for name in _SYS_FILES]
         _add_amd(machine, look, _amdgpu_card(number, folder), sizes)
@@ -574,7 +574,7 @@ def _rocm_smi(machine: Machine, look: Look) -> None:
             device = Device(int(number[1]), "", "AMD GPU", "amd", 0, None, unified=False, source="rocm_smi")
             _add_amd(machine, look, device, [as_bytes(card.get(name), 1) for name in _ROCM_KEYS])
     if not len(look):
-        look.note("it lists no card that tells its memory")
+        look.note("it lists no card that reports its memory")
 
 
 # What Metal grants a GPU unless told otherwise: two thirds of a small memory, three quarters of a large one.
@@ -590,10 +590,10 @@ def _apple(machine: Machine, look: Look) -> None:
         return "" if printed.code else printed.text.strip()
 
     if machine.platform != "darwin":
-        raise Unanswered("this is no Mac")
+        raise Unanswered("not a Mac")
     memory = darwin_memory(machine.commands)
     if memory is None:
-        raise Unanswered("sysctl and vm_stat do not tell the memory")
+        raise Unanswered("sysctl and vm_stat do not report memory")
     brand = sysctl("machdep.cpu.brand_string")
     if brand.startswith("Intel"):
         raise Unanswered("Metal's memory on a Mac with an Intel processor is not known")
@@ -644,7 +644,7 @@ def _ggml(machine: Machine, look: Look) -> None:
     """List all other devices, such as Vulkan's and SYCL's, as llama.cpp sees them."""
     signs = [sign for sign in SIGNS if (machine.root / sign).exists()]
     if machine.platform == "linux" and not signs:
-        raise Unanswered("there is no sign of a GPU in /dev")
+        raise Unanswered("no GPU in /dev")
     if not has_xllamacpp():
         raise Unanswered("xllamacpp is not installed")
     # -P: a file of that name in the current folder is not meant.
@@ -677,7 +677,7 @@ def _torch(machine: Machine, look: Look) -> None:
     """Ask a PyTorch that the host has imported already; it has applied CUDA_VISIBLE_DEVICES itself."""
     torch = machine.modules.get("torch")
     if torch is None:
-        raise Unanswered("PyTorch is not imported, and is not imported for this")
+        raise Unanswered("PyTorch is not imported by this program")
     if not torch.cuda.is_available():
         raise Unanswered("PyTorch sees no GPU")
     vendor: Vendor = "amd" if getattr(torch.version, "hip", None) else "nvidia"

@@ -54,7 +54,7 @@ def find_model(repo_id: str, filename: str, environment: Mapping[str, str] = os.
         ConfigError: the file is not there, not complete, or there are several; says where it looked and what to do.
     """
     if not _REPOSITORY.fullmatch(repo_id):
-        raise ConfigError(f'repo_id = "{repo_id}" is no repository; write "org/name", and the file into filename')
+        raise ConfigError(f'repo_id must look like "org/name", not "{repo_id}"; put the file name into filename')
     if not filename:
         raise ConfigError('filename is empty; write a file of the repository, such as "*q4_k_m.gguf"')
     seen: dict[str, None] = {}
@@ -63,7 +63,9 @@ def find_model(repo_id: str, filename: str, environment: Mapping[str, str] = os.
         for files in _revisions(cache, repo_id):
             found = _matching(files, filename)
             if len(found) > 1:
-                raise ConfigError(f'filename = "{filename}" of {repo_id} is {_listed(found)}; name one of them')
+                raise ConfigError(
+                    f'filename "{filename}" matches several files of {repo_id}: {_listed(found)}; choose one'
+                )
             if found:
                 return next(iter(found.values()))
             seen |= dict.fromkeys(files)

@@ -307,7 +307,7 @@ def read_state(folder: Path) -> SavedTable:
         OSError: it can't be read.
     """
     if folder.exists() and not folder.is_dir():
-        raise UnusableError("it is no folder")
+        raise UnusableError("not a folder")
     try:
         data, _, checksum = (folder / STATE_NAME).read_bytes().rstrip(b"\n").rpartition(b"\n")
     except FileNotFoundError:
@@ -315,7 +315,7 @@ def read_state(folder: Path) -> SavedTable:
             raise UnusableError(f"{STATE_NAME} is missing") from None
         raise
     if checksum != b"%d" % crc32(data):
-        raise UnusableError(f"{STATE_NAME} is cut or damaged")
+        raise UnusableError(f"{STATE_NAME} is truncated or damaged")
     state = json.loads(data)
     if state.pop("format", "") != FORMAT:
         raise UnusableError(f"{STATE_NAME} is of another version")
@@ -332,9 +332,9 @@ def check_files(folder: Path, saved: SavedTable) -> None:
     files = _files(folder / saved.table)
     for name in {**saved.files, **files}:
         if name not in files or name not in saved.files:
-            raise UnusableError(f"{saved.table}/{name} is {'none of ours' if name in files else 'missing'}")
+            raise UnusableError(f"{saved.table}/{name} is {'not a file of the index' if name in files else 'missing'}")
         if files[name] != saved.files[name]:
-            raise UnusableError(f"{saved.table}/{name} is cut or damaged: its checksum is wrong")
+            raise UnusableError(f"{saved.table}/{name} is truncated or damaged: its checksum is wrong")
 
 
 def table_of(folder: Path) -> str | None:

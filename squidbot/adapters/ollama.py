@@ -289,7 +289,7 @@ def from_ollama(content: str, thinking: str, calls: Sequence[Mapping[str, object
     """Return the assistant's message in OpenAI's form. A call without an id, as of servers before 2025, gets one.
 
     Raises:
-        LLMError: a call names no function, or its arguments are no object.
+        LLMError: a call names no function, or its arguments are not an object.
     """
     message: dict[str, object] = {"role": "assistant", "content": content}
     if thinking:
@@ -325,7 +325,7 @@ def _thoughts_and_calls(message: Mapping[str, object], where: str, names: dict[s
         sent["thinking"] = thinking
     calls = message.get("tool_calls") or []
     if not isinstance(calls, list):
-        raise LLMError("refused", f"{where}.tool_calls is no list")
+        raise LLMError("refused", f"{where}.tool_calls is not a list")
     converted = [_call(call, f"{where}.tool_calls[{at}]", names) for at, call in enumerate(calls)]
     if isinstance(old := message.get("function_call"), dict):
         converted.append(_call({"id": old.get("name"), "function": old}, f"{where}.function_call", names))
@@ -362,7 +362,7 @@ def _call_back(call: Mapping[str, object]) -> dict[str, object]:
         raise LLMError("unusable", "the model's tool call names no function")
     arguments = function.get("arguments")
     if arguments is not None and not isinstance(arguments, dict):
-        raise LLMError("unusable", f"the arguments of the model's call of {function['name']:.60} are no object")
+        raise LLMError("unusable", f"the arguments of the model's call of {function['name']:.60} are not an object")
     given = call.get("id")
     try:
         text = json.dumps(arguments or {}, ensure_ascii=False, allow_nan=False)
@@ -382,7 +382,7 @@ def _content(content: object, where: str) -> tuple[str, list[str]]:
     if isinstance(content, str):
         return content, []
     if not isinstance(content, list):
-        raise LLMError("refused", f"{where}.content is no text and no list of parts")
+        raise LLMError("refused", f"{where}.content is neither a string nor a list of parts")
     texts: list[str] = []
     pictures: list[str] = []
     for at, part in enumerate(content):
@@ -397,12 +397,12 @@ def _content(content: object, where: str) -> tuple[str, list[str]]:
 def _picture(part: object, where: str) -> str:
     if not isinstance(part, dict) or part.get("type") != "image_url":
         named = part.get("type") if isinstance(part, dict) else part
-        raise LLMError("refused", f"{where} is {named!r:.40}; Ollama takes text and pictures")
+        raise LLMError("refused", f"{where} is {named!r:.40}; Ollama accepts text and images")
     image = part.get("image_url")
     url = image.get("url") if isinstance(image, dict) else image
     head, comma, data = url.partition(",") if isinstance(url, str) else ("", "", "")
     if not comma or not head.startswith("data:") or not head.endswith(";base64"):
-        raise LLMError("refused", f"{where} is a picture by its address; Ollama fetches none: send it as base64 data")
+        raise LLMError("refused", f"{where} is an image URL; Ollama downloads no images: send base64 data")
     return data
 
 
@@ -500,7 +500,7 @@ class Wire:
                 line.settimeout(self._patience.gap_seconds)
                 left -= len(text)
                 if left < 0:
-                    raise LLMError("unusable", f"{self.url}{path} answers without an end")
+                    raise LLMError("unusable", f"the answer of {self.url}{path} never ends")
                 if text.strip():
                     piece = _json_object(text)
                     if "error" in piece:
@@ -536,30 +536,30 @@ class Wire:
         try:
             yield
         except TimeoutError as error:
-            raise LLMError("unreachable", f"{self.url}{path} did not go on: {error}; is the server busy?") from error
+            raise LLMError("unreachable", f"{self.url}{path} stopped sending: {error}; is the server busy?") from error
         except ConnectionRefusedError as error:
-            raise LLMError("unreachable", f"nothing listens at {self.url}; start it with `ollama serve`") from error
+            raise LLMError("unreachable", f"no server at {self.url}; start it with `ollama serve`") from error
         except (OSError, http.client.HTTPException, ValueError) as error:
             # A ValueError: a name that can't be a host's.
-            raise LLMError("unreachable", f"{self.url}{path} broke off: {error!r:.200}") from error
+            raise LLMError("unreachable", f"connection to {self.url}{path} lost: {error!r:.200}") from error
 
 
 def _json(body: Mapping[str, object]) -> bytes:
     try:
         return json.dumps(body, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise LLMError("refused", f"no JSON can be made of the request: {error}") from error
+        raise LLMError("refused", f"the request is not JSON: {error}") from error
 
 
 def _json_object(text: bytes) -> dict[str, object]:
     if len(text) > MOST_BYTES:
-        raise LLMError("unusable", "the server answers without an end")
+        raise LLMError("unusable", "the server's answer never ends")
     try:
         value = json.loads(text, parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        raise LLMError("unusable", f"the server's answer is no JSON: {text[:80]!r}") from error
+        raise LLMError("unusable", f"the server's answer is not JSON: {text[:80]!r}") from error
     if not isinstance(value, dict):
-        raise LLMError("unusable", f"the server's answer is no JSON object: {text[:80]!r}")
+        raise LLMError("unusable", f"the server's answer is not a JSON object: {text[:80]!r}")
     return value
 
 
@@ -620,7 +620,7 @@ def open_model(
     """
     name, window = definition.model, definition.loading.n_ctx
     if not name or name != name.strip() or not name.isprintable():
-        raise ConfigError(f"model {name!r:.80} of {definition.alias} is no name of a model on an Ollama server")
+        raise ConfigError(f"model {name!r:.80} of {definition.alias} is not a model name on an Ollama server")
     if window < 1:
         raise ConfigError(f"a model behind Ollama needs a window: n_ctx of {definition.alias} is {window}")
     wire = Wire(definition.url, patience or OllamaPatience())
@@ -641,7 +641,7 @@ def _info_or_advice(wire: Wire, name: str) -> OllamaModelInfo:
             raise
         there = ", ".join(sorted(read_pulled(wire))[:20]) or "none"
         raise LLMError(
-            "refused", f"{wire.url} has no model {name}; get it with `ollama pull {name}` (there are: {there})"
+            "refused", f"{wire.url} has no model {name}; get it with `ollama pull {name}` (available: {there})"
         ) from refusal
 
 
@@ -695,7 +695,7 @@ class OllamaModel(ChatModel):
             if refusal.status < _FAILED and not without_memory(refusal):
                 raise
             raise ModelLoadError(
-                f"{self.name} with a window of {self._requested_tokens} tokens can't be loaded: {refusal}"
+                f"{self.name} with a window of {self._requested_tokens} tokens cannot be loaded: {refusal}"
             ) from refusal
         self._running_tokens = running_window(self._wire, self.name)[1]
 
@@ -796,14 +796,14 @@ class OllamaModel(ChatModel):
 def _text(message: Mapping[str, object], key: str) -> str:
     text = message.get(key)
     if text is not None and not isinstance(text, str):
-        raise LLMError("unusable", f"{key} of the model's answer is no text: {text!r:.40}")
+        raise LLMError("unusable", f"{key} of the model's answer is not a string: {text!r:.40}")
     return text or ""
 
 
 def _calls(message: Mapping[str, object]) -> list[Mapping[str, object]]:
     calls = message.get("tool_calls") or []
     if not isinstance(calls, list) or not all(isinstance(call, dict) for call in calls):
-        raise LLMError("unusable", "tool_calls of the model's answer is no list of objects")
+        raise LLMError("unusable", "tool_calls of the model's answer is not a list of objects")
     return calls
 
 

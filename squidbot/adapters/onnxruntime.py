@@ -157,7 +157,7 @@ def _tokenizer(path: Path, window: int) -> Tokenizer:
         tokenizer.enable_truncation(window)  # the rest of a text is in `overflowing`
         tokenizer.encode_special_tokens = True  # "[SEP]" in a text is that text, not the token
     except Exception as error:  # tokenizers raises nothing more specific
-        raise ModelFileError(f"can't be read @ {path}: {_line(error)}") from error
+        raise ModelFileError(f"cannot be read @ {path}: {_line(error)}") from error
     return tokenizer
 
 
@@ -171,7 +171,7 @@ def _check_modules(folder: Path) -> None:
     for module in _json(path, [], list):
         kind = str(module.get("type")).rpartition(".")[2] if isinstance(module, dict) else ""
         if kind not in {"Transformer", "Pooling", "Normalize"}:
-            raise ModelFileError(f"its part {kind!r} is not run here @ {path}")
+            raise ModelFileError(f"unsupported component {kind!r} @ {path}")
 
 
 def _pooling(folder: Path) -> str:
@@ -180,7 +180,7 @@ def _pooling(folder: Path) -> str:
     modes = [key for key, value in config.items() if key.startswith("pooling_mode_") and value is True]
     names = {"pooling_mode_cls_token": "cls", "pooling_mode_mean_tokens": "mean"}
     if len(modes) != 1 or modes[0] not in names:
-        raise ModelFileError(f"{' and '.join(modes) or 'no pooling'} is not run here @ {folder / '1_Pooling'}")
+        raise ModelFileError(f"unsupported pooling {' and '.join(modes) or 'none'} @ {folder / '1_Pooling'}")
     return names[modes[0]]
 
 

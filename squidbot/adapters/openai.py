@@ -198,7 +198,7 @@ class OpenAIEmbedder:
             LLMError: there are no vectors; an empty text has none.
         """
         if not all(texts):
-            raise LLMError("refused", "an empty text has no vector: providers refuse it")
+            raise LLMError("refused", "cannot embed an empty text")
         return [vector for batch in self._batches([*map(well_formed, texts)]) for vector in self._vectors(batch)]
 
     def close(self) -> None:
@@ -451,7 +451,7 @@ class OpenAIChatModel(OpenAIModel):
         if not answer.finish:
             raise LLMError("unreachable", f"{self._account.url} closed the connection before the answer ended")
         if answer.finish == "content_filter":
-            raise LLMError("refused", f"{self.name} may not answer this")
+            raise LLMError("refused", f"{self.name} refused to answer")
         calls, text = answer.calls(), answer.message["content"]
         if text is None and not calls and not answer.message.get("refusal"):
             answer.message["content"] = ""  # no server takes a message of nothing at all
@@ -514,7 +514,7 @@ class OpenAIResponsesModel(OpenAIModel):
         output = response.get("output") or items
         reason = (response.get("incomplete_details") or {}).get("reason")
         if reason == "content_filter":
-            raise LLMError("refused", f"{self.name} may not answer this")
+            raise LLMError("refused", f"{self.name} refused to answer")
         calls = any(str(item.get("type", "")).endswith("_call") for item in output if isinstance(item, dict))
         usage = response.get("usage")
         tokens = number(usage, "input_tokens")

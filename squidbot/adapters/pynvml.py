@@ -22,7 +22,7 @@ __all__ = ["PynvmlProbe"]
 MOST_CARDS = 256
 MOST_INSTANCES = 64
 _REASONS = {
-    pynvml.NVML_ERROR_NOT_SUPPORTED: "it does not tell",
+    pynvml.NVML_ERROR_NOT_SUPPORTED: "it does not report this",
     pynvml.NVML_ERROR_NO_PERMISSION: "the permission to ask it is missing",
     pynvml.NVML_ERROR_DRIVER_NOT_LOADED: "the NVIDIA driver is not loaded",
     pynvml.NVML_ERROR_TIMEOUT: "the NVIDIA driver did not answer in time",
@@ -106,7 +106,7 @@ class PynvmlProbe:
         except pynvml.NVMLError_NotSupported:  # GB10, Jetson: the GPU has no memory of its own
             main = self._main_memory()
             if main is None:
-                look.note(f"device {number}: it shares main memory, which does not tell")
+                look.note(f"device {number}: it shares main memory, whose size is unknown")
                 return
             unified, (total, free) = True, main
         except pynvml.NVMLError as error:

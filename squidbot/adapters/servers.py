@@ -62,7 +62,7 @@ def served_window(url: str, model: str, *, api_key: str = "", seconds: float = P
                 return window
     except _SilentError as error:
         return ServedWindow(None, "", f"no answer from {url}: {error}")
-    return ServedWindow(None, "", f"{url} is no server of a kind that tells its window")
+    return ServedWindow(None, "", f"{url} is not a kind of server that reports its window")
 
 
 def _get(url: str, api_key: str, until: float) -> object:
@@ -78,10 +78,10 @@ def _get(url: str, api_key: str, until: float) -> object:
             connection.request("GET", path, headers={**headers, "Connection": "close"})
             with connection.getresponse() as answer:
                 if answer.status in _LOCKED:
-                    raise _SilentError("it asks for another key")
+                    raise _SilentError("it rejects this key")
                 return json.loads(_body(answer, until) if answer.status == http.client.OK else b"")
     except TimeoutError as error:
-        raise _SilentError("it takes too long") from error
+        raise _SilentError("timed out") from error
     except (OSError, http.client.InvalidURL) as error:
         raise _SilentError(str(error) or repr(error)) from error
     except (http.client.HTTPException, ValueError, RecursionError):
@@ -94,14 +94,14 @@ def _connection(url: str, until: float) -> tuple[http.client.HTTPConnection, str
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
     except ValueError as error:
-        raise _SilentError(f"no address: {error}") from error
+        raise _SilentError(f"not an address: {error}") from error
     if parts.scheme not in ("http", "https") or not host:
-        raise _SilentError("no address; write one like http://127.0.0.1:8080")
+        raise _SilentError("not an address; write one like http://127.0.0.1:8080")
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     try:
         return kind(host, port, timeout=_left(until)), parts.path
     except TimeoutError as error:
-        raise _SilentError("it takes too long") from error
+        raise _SilentError("timed out") from error
     except http.client.InvalidURL as error:
         raise _SilentError(str(error)) from error
 
@@ -111,7 +111,7 @@ def _body(answer: http.client.HTTPResponse, until: float) -> bytes:
     while piece := answer.read1(65_536):
         text += piece
         if len(text) > MOST_BYTES:
-            raise http.client.HTTPException("an answer without an end")
+            raise http.client.HTTPException("an endless answer")
         _left(until)
     return bytes(text)
 
@@ -130,14 +130,14 @@ def _ollama(answer: object, model: str) -> ServedWindow | None:
     entry = _entry(listed, model, ("name", "model"))
     if entry is None:
         return ServedWindow(None, "ollama", f"{model or 'a model'} is not in memory; Ollama decides when it loads it")
-    return _tokens(entry.get("context_length"), "ollama", "this release of Ollama does not tell the window; 0.34 does")
+    return _tokens(entry.get("context_length"), "ollama", "this Ollama does not report the window; 0.34 does")
 
 
 def _llama_server(answer: object, _model: str) -> ServedWindow | None:
     settings = answer.get("default_generation_settings") if isinstance(answer, dict) else None
     if not isinstance(settings, dict):
         return None
-    return _tokens(settings.get("n_ctx"), "llama-server", "llama-server tells no n_ctx; a router has none of its own")
+    return _tokens(settings.get("n_ctx"), "llama-server", "llama-server reports no n_ctx; a router has none of its own")
 
 
 def _lm_studio(answer: object, model: str) -> ServedWindow | None:
@@ -158,8 +158,8 @@ def _vllm(answer: object, model: str) -> ServedWindow | None:
     if entry is None:
         return ServedWindow(None, "openai", f"the server has no model {model!r:.80}")
     if "max_model_len" in entry:
-        return _tokens(entry["max_model_len"], "vllm", "max_model_len is no number of tokens")
-    return ServedWindow(None, "openai", "the server does not tell its window; set it beside the model")
+        return _tokens(entry["max_model_len"], "vllm", "max_model_len is not a number of tokens")
+    return ServedWindow(None, "openai", "the server does not report its window; set it beside the model")
 
 
 _KINDS: tuple[tuple[str, Callable[[object, str], ServedWindow | None]], ...] = (

@@ -235,14 +235,14 @@ class Runtime:
             ModelLoadError: it can't be loaded; the text has what llama.cpp said.
         """
         if not Path(path).is_file():
-            raise ModelLoadError(f"there is no model file @ {path}")
+            raise ModelLoadError(f"no such file: {path}")
         self._key = token_hex(16)
         lines: list[str] = []
         try:
             with captured_log() as lines:
                 self._server: xllamacpp.Server | None = xllamacpp.Server(params_for(self._key, loading_verbosity()))
         except (RuntimeError, ValueError) as error:
-            raise ModelLoadError(f"llama.cpp can't load {path}: {reason(lines)}") from error
+            raise ModelLoadError(f"llama.cpp cannot load {path}: {reason(lines)}") from error
         buffers = read_buffers(lines)
         self.sizes: Buffers | None = buffers if any(buffers) else None
         self._lock = Lock()
@@ -253,9 +253,7 @@ class Runtime:
         try:
             self.ask("GET", "/slots")
         except LLMError as error:
-            raise ModelLoadError(
-                f"llama.cpp's server in this process was loaded, and does not answer: {error}"
-            ) from error
+            raise ModelLoadError(f"llama.cpp's server in this process does not answer: {error}") from error
 
     @property
     def server(self) -> xllamacpp.Server:
@@ -503,7 +501,7 @@ def open_model(
         ModelLoadError: it can't be loaded; the text has what llama.cpp said.
     """
     if not definition.loading.n_ctx:
-        raise ModelLoadError(f"{definition.alias or definition.path}: a window has to be asked for, n_ctx is 0")
+        raise ModelLoadError(f"{definition.alias or definition.path}: n_ctx must not be 0")
     return XllamacppModel(definition, extra or {}, threads)
 
 
@@ -523,7 +521,7 @@ class XllamacppModel(ChatModel):
             self.window_tokens = int(self._runtime.ask("GET", "/props")["default_generation_settings"]["n_ctx"])
         except (LLMError, KeyError) as error:
             self._runtime.close()
-            raise ModelLoadError(f"{definition.path}: the runtime does not tell its window: {error!r}") from error
+            raise ModelLoadError(f"{definition.path}: the runtime does not report its window: {error!r}") from error
         super().__init__(definition.alias or Path(definition.path).name, VocabularyCounter(self._runtime, self._label))
         with suppress(LLMError):  # a template that takes no message at all: there is nothing to chat with, but texts
             self.counter = TemplateCounter(self.counter, self.prompt_tokens)
@@ -582,7 +580,7 @@ class XllamacppModel(ChatModel):
                 try:
                     self._embedder = XllamacppEmbedder(self._definition, self._label, self._threads)
                 except ModelLoadError as error:
-                    raise LLMError("refused", f"{self.name} can't be loaded for vectors: {error}") from error
+                    raise LLMError("refused", f"{self.name} cannot be loaded to compute embeddings: {error}") from error
             return self._embedder
 
     def close(self) -> None:

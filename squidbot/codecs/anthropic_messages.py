@@ -112,10 +112,7 @@ class AnthropicMessages(MessageForm):
             case "tool_use":
                 return PartView(pieces=(_call(block),))
             case "tool_result":
-                inner = self._views(block)
-                said = tuple(piece for view in inner for piece in view.pieces if isinstance(piece, Words | Media))
-                outcome = ToolResult(_answered(block), said, block.get("is_error") is True)
-                return PartView(self._text(inner), (outcome,), sum(view.tokens for view in inner))
+                return self._result_view(block)
             case "image":
                 return PartView("", (self._media(block, "image/*"),), _IMAGE_TOKENS)
             case "document":
@@ -124,6 +121,12 @@ class AnthropicMessages(MessageForm):
                 return PartView(written, (media,)) if is_text else PartView("", (media,), media_tokens(len(written)))
             case _:
                 return PartView(jsontext.write(block), (Words(jsontext.write(bare(block))),))
+
+    def _result_view(self, block: Block) -> PartView:
+        inner = self._views(block)
+        said = tuple(piece for view in inner for piece in view.pieces if isinstance(piece, Words | Media))
+        outcome = ToolResult(_answered(block), said, block.get("is_error") is True)
+        return PartView(self._text(inner), (outcome,), sum(view.tokens for view in inner))
 
     def _role(self, obj: Block) -> Role:
         role = self._known_role(obj)
@@ -142,10 +145,8 @@ class AnthropicMessages(MessageForm):
 
     def _cut(self, sent: Block, part: Part) -> Block:
         content = sent.get("content")
-        if part.drop_thinking and isinstance(content, list) and content:
-            kept = [block for block in content if _type(block) not in _THINKING]
-            # A step that only thought has to say something: Anthropic takes no empty message in mid-history.
-            content = kept or [_text_block(THOUGHT)]
+        if part.drop_thinking:
+            content = _without_thinking(content)
         if part.text is not None:
             content = _slimmed(_blocks(content), part.text)
         if part.arguments is not None:
@@ -199,6 +200,13 @@ class AnthropicMessages(MessageForm):
 
 def _type(block: object) -> object:
     return block.get("type") if isinstance(block, dict) else None
+
+
+def _without_thinking(content: object) -> object:
+    if not isinstance(content, list) or not content:
+        return content
+    # A step that only thought has to say something: Anthropic takes no empty message in mid-history.
+    return [block for block in content if _type(block) not in _THINKING] or [_text_block(THOUGHT)]
 
 
 def _is_call(block: object) -> bool:

@@ -79,9 +79,8 @@ class LangChain(MessageForm):
 
     def _cut(self, sent: Block, part: Part) -> Block:
         data = _data(sent)
-        if part.drop_thinking and isinstance(data.get("content"), list):
-            kept = [each for each in _blocks(data["content"]) if each.get("type") not in _THINKING]
-            data = {**data, "content": kept or ([] if _calls(data) else THOUGHT)}
+        if part.drop_thinking:
+            data = _without_thinking(data)
         if part.text is not None:
             data = {key: value for key, value in data.items() if key not in ("additional_kwargs", "artifact")}
             data["content"] = part.text
@@ -125,6 +124,13 @@ def _data(obj: Mapping[str, object]) -> Block:
     return as_dict(obj.get("data"), "data")
 
 
+def _without_thinking(data: Block) -> Block:
+    if not isinstance(data.get("content"), list):
+        return data
+    kept = [each for each in _blocks(data["content"]) if each.get("type") not in _THINKING]
+    return {**data, "content": kept or ([] if _calls(data) else THOUGHT)}
+
+
 def _blocks(content: object) -> list[Block]:
     if content is None or content == "":
         return []
@@ -145,15 +151,18 @@ def _view(block: Block) -> PartView:
     if what in _THINKING:
         thought = block.get(str(what), block.get("reasoning"))
         return PartView(thought if isinstance(thought, str) else jsontext.write(block))
-    is_image = what in _IMAGES or str(block.get("mime_type", "")).startswith("image/")
-    if is_image:
-        shown = block.get("image_url")
-        tokens = openai_image_tokens(shown.get("detail") if isinstance(shown, dict) else block.get("detail"))
-    else:
-        tokens = media_tokens(len(jsontext.write(block))) if what in _MEDIA else 0
+    tokens = _tokens(block)
     if what in _MEDIA:
         return PartView("", (_media(block),), tokens)
     return PartView(jsontext.write(block), (Words(jsontext.write(bare(block))),), tokens)
+
+
+def _tokens(block: Block) -> int:
+    """Return the tokens of a picture or another medium; 0 for what is neither."""
+    if block.get("type") in _IMAGES or str(block.get("mime_type", "")).startswith("image/"):
+        shown = block.get("image_url")
+        return openai_image_tokens(shown.get("detail") if isinstance(shown, dict) else block.get("detail"))
+    return media_tokens(len(jsontext.write(block))) if block.get("type") in _MEDIA else 0
 
 
 def _calls(data: Mapping[str, object]) -> list[Block]:

@@ -94,13 +94,7 @@ class OpenAIChat(MessageForm):
 
     def _views(self, obj: Block) -> list[PartView]:
         self._known_role(obj)
-        content = obj.get("content")
-        if isinstance(content, str):
-            views = [PartView(content, (Words(content),))]
-        elif content is None or isinstance(content, list):
-            views = [_view(part) for part in content or ()]
-        else:
-            raise PayloadError(f"content is {kind(content)}; it is a string, null or a list of parts")
+        views = _content_views(obj.get("content"))
         if isinstance(refusal := obj.get("refusal"), str):
             views.append(PartView(pieces=(Words(refusal),)))
         if (answered := _answered(obj)) is not None:
@@ -170,6 +164,14 @@ def _goes_as_stored(part: Part) -> bool:
         if name in payload:
             return False
     return True
+
+
+def _content_views(content: object) -> list[PartView]:
+    if isinstance(content, str):
+        return [PartView(content, (Words(content),))]
+    if content is None or isinstance(content, list):
+        return [_view(part) for part in content or ()]
+    raise PayloadError(f"content is {kind(content)}; it is a string, null or a list of parts")
 
 
 def _view(part: object) -> PartView:

@@ -25,6 +25,7 @@ from squidbot.core.errors import TranscriptError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from squidbot.codecs.fields import JsonEntry
     from squidbot.core.messages import Message, Usage
 
 __all__ = ["Conversation", "read_transcripts"]
@@ -132,12 +133,7 @@ def _conversations(file: pathlib.Path, name: str) -> Iterator[tuple[str, int, li
         else:
             yield name, first.line, _numbered(first.line, first.value), 0
         return
-    values: list[dict[str, object]] = []
-    for entry in entries:
-        if not isinstance(entry.value, dict):
-            wrong = f"the line is {kind(entry.value)}; it is an object: a message or a conversation"
-            raise TranscriptError(str(file), entry.line, wrong)
-        values.append(entry.value)
+    values = [_line_object(file, entry) for entry in entries]
     if any(map(_holds_messages, values)):
         for entry in entries:
             own = name if len(entries) == 1 else f"{name}-{entry.index + 1}"
@@ -147,6 +143,13 @@ def _conversations(file: pathlib.Path, name: str) -> Iterator[tuple[str, int, li
         yield name, 1, [RawMessage(value, None, entries[at].line, at) for at, value in messages], skipped
     else:
         yield name, 1, [RawMessage(entry.value, entry.text, entry.line, entry.index) for entry in entries], 0
+
+
+def _line_object(file: pathlib.Path, entry: JsonEntry) -> dict[str, object]:
+    if isinstance(entry.value, dict):
+        return entry.value
+    wrong = f"the line is {kind(entry.value)}; it is an object: a message or a conversation"
+    raise TranscriptError(str(file), entry.line, wrong)
 
 
 def _holds_messages(value: object) -> bool:

@@ -156,14 +156,7 @@ def read(value: object, left: Omissions) -> ModelFile:
         ValueError: it is none; the text says at which place and why.
     """
     whole = _object(value, "the file")
-    for key in ("metadata", "current_conversation"):
-        if key not in whole:
-            raise PayloadError(f"{key} is missing; a file of form {VERSION} has it")
-    head = _object(whole["metadata"], "metadata")
-    if head.get("version") != VERSION:
-        raise PayloadError(
-            f"metadata.version is {head.get('version')!r:.40}, not {VERSION!r}; read it with squidbot store migrate"
-        )
+    head = _head(whole)
     left.update(f"key {key}" for key in whole if key not in {"metadata", *_LISTS})
     left.update(f"key metadata.{key}" for key in head if key not in _HEAD)
     window = head.get("context_window")
@@ -179,6 +172,18 @@ def read(value: object, left: Omissions) -> ModelFile:
     )
     window_tokens = window if isinstance(window, int) and not isinstance(window, bool) else None
     return ModelFile(model, tuple(exchanges), tuple(summaries), created, updated, window_tokens)
+
+
+def _head(whole: Mapping[str, object]) -> Mapping[str, object]:
+    for key in ("metadata", "current_conversation"):
+        if key not in whole:
+            raise PayloadError(f"{key} is missing; a file of form {VERSION} has it")
+    head = _object(whole["metadata"], "metadata")
+    if head.get("version") != VERSION:
+        raise PayloadError(
+            f"metadata.version is {head.get('version')!r:.40}, not {VERSION!r}; read it with squidbot store migrate"
+        )
+    return head
 
 
 def _summary(value: object, shelf: Shelf, place: str, left: Omissions) -> ConversationSummary:

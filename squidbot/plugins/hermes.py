@@ -467,9 +467,9 @@ def _renamed(messages: list[Json], request: Mapping[str, Any]) -> list[Json]:
 
 # squidbot in a process of hermes, and the context engine of each agent.
 
-NOT_OURS: Final = "squidbot is not active in an agent of hermes: it has another context engine; see docs/hosts.md"
-NOT_BOUNDED: Final = "squidbot records requests of hermes as {}, and does not bound them"
-NO_TOOLS: Final = "the model of hermes has no tools of squidbot: enabled_toolsets lacks context_engine"
+NOT_OURS: Final = "squidbot is inactive: this hermes agent uses another context engine; see docs/hosts.md"
+NOT_BOUNDED: Final = "squidbot only records {} requests of hermes; it does not limit them"
+NO_TOOLS: Final = "the model does not get squidbot's tools: add context_engine to enabled_toolsets"
 # How many lists are held of calls that hermes never made: it was broken off behind the hook.
 MOST_LISTS: Final = 64
 # How hermes ends a session whose list it has shortened, and goes on under another id.
@@ -759,12 +759,12 @@ def register(ctx: Any) -> None:  # noqa: ANN401  # hermes's context of a plugin,
     ctx.register_middleware("llm_execution", runtime.llm_execution)
     runtime.inactive = inactive()
     if runtime.inactive:
-        runtime.hosted.warn_once(f"squidbot is not active in hermes: {runtime.inactive}")
+        runtime.hosted.warn_once(f"squidbot is inactive in hermes: {runtime.inactive}")
         return
     try:
         runtime.hosted.open()
     except Exception as error:  # noqa: BLE001  # hermes goes on without squidbot, and each request tries again
-        runtime.hosted.warn_once(f"squidbot can't keep conversations of hermes: {error}")
+        runtime.hosted.warn_once(f"squidbot cannot store hermes conversations: {error}")
 
 
 def inactive() -> str:
@@ -775,8 +775,8 @@ def inactive() -> str:
         return "config.yaml lacks plugins.enabled: [squidbot]"
     if (engine := context.get("engine") or "compressor") != "squidbot":
         return (
-            f"context.engine is {engine!r}, which takes messages out of hermes's list: set it to squidbot, or take "
-            "squidbot out of plugins.enabled"
+            f"context.engine is {engine!r}, which removes messages from hermes's list: set it to squidbot, or "
+            "remove squidbot from plugins.enabled"
         )
     return ""
 
@@ -789,7 +789,7 @@ def opened(given: object) -> HermesRuntime:
     """
     config: Mapping[str, Any] = given if isinstance(given, dict) else {}
     if unknown := sorted(set(config) - set(KEYS)):
-        raise ConfigError(f"config.yaml: squidbot.{unknown[0]} is unknown; there are {', '.join(KEYS)}")
+        raise ConfigError(f"config.yaml: unknown key squidbot.{unknown[0]}; known keys: {', '.join(KEYS)}")
     store, settings = config.get("store"), config.get("settings")
     # A relative path is relative to hermes's home, not to the folder where hermes is started.
     where = Path(get_hermes_home()) / str(store or STORE) if store or not settings else None

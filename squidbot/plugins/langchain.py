@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Squidbot", "SquidbotMiddleware"]
 
-NO_THREAD: Final = "squidbot has no thread_id to keep a conversation by: pass {'configurable': {'thread_id': ...}}"
+NO_THREAD: Final = "no thread_id, so squidbot stores nothing: pass {'configurable': {'thread_id': ...}}"
 # Other middleware that shortens messages: the attribute and the key by which it shows, and what to do about it.
 RIVALS: Final = (
-    ("additional_kwargs", "lc_source", "SummarizationMiddleware", "it deletes from the state: leave it out"),
-    ("response_metadata", "context_editing", "ContextEditingMiddleware", "put squidbot in front, or leave it out"),
+    ("additional_kwargs", "lc_source", "SummarizationMiddleware", "it deletes from the state: remove it"),
+    ("response_metadata", "context_editing", "ContextEditingMiddleware", "put squidbot in front, or remove it"),
 )
 # They begin with the oldest messages.
 RIVALS_AT: Final = 200
@@ -135,7 +135,7 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
         for message in request.messages[:RIVALS_AT]:  # the host shows no middleware its neighbours
             for where, key, name, advice in RIVALS:
                 if key in getattr(message, where):
-                    text = f"{name} is active beside squidbot, which then sees less than was said; {advice}"
+                    text = f"{name} removes messages before squidbot sees them; {advice}"
                     self.hosted.warn_once(text)
         tools = [tool if isinstance(tool, dict) else convert_to_openai_tool(tool) for tool in request.tools]
         if request.response_format is not self._schemas[0]:

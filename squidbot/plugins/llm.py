@@ -50,9 +50,9 @@ __all__ = ["Squidbot", "SquidbotToolbox", "register_commands", "register_models"
 _LOG: Final = logging.getLogger("squidbot")
 SWITCH: Final = "squidbot.json"
 STORE: Final = "squidbot.db"
-TOO_OLD: Final = "this llm has no messages of its own: it is older than 0.36"
-NO_CONVERSATION: Final = "squidbot keeps nothing of a prompt outside of a conversation: ask model.conversation()"
-UNKNOWN: Final = "squidbot can't tell which conversation asks: it is off, or there is none; see `llm squidbot status`"
+TOO_OLD: Final = "llm is older than 0.36; update it"
+NO_CONVERSATION: Final = "squidbot does not record single prompts: use model.conversation()"
+UNKNOWN: Final = "no conversation: squidbot is off, or this prompt belongs to none; see `llm squidbot status`"
 # An attribute of answers and tool calls of managed models: their conversation.
 MARK: Final = "_squidbot"
 # How often a request that is too long is sent, shorter each time.
@@ -393,7 +393,7 @@ def register_models(register: object, model_aliases: Sequence[llm.models.ModelWi
                 try:
                     model.__class__ = _managed(type(model))
                 except Exception as error:  # noqa: BLE001  # a list of models without ours is better than none
-                    _warn_once(f"squidbot can't manage {model.model_id}: {error}")
+                    _warn_once(f"squidbot cannot limit requests of {model.model_id}: {error}")
 
 
 @llm.hookimpl

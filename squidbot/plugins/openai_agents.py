@@ -55,23 +55,19 @@ CODEC: Final = OpenAIResponses()
 SERVER_HELD: Final = ("conversation", "conversation_id", "previous_response_id")
 # What else makes histories shorter, or changes them.
 RIVALS: Final = {
-    "session_settings": "session_settings.limit has no effect: squidbot's budget says what is sent",
+    "session_settings": "session_settings.limit has no effect: squidbot's budget decides what is sent",
     "session_input_callback": "session_input_callback gets no history: squidbot adds it to each request",
     "handoff_input_filter": "handoff_input_filter has no effect: squidbot sends what fits of the whole conversation",
     "nest_handoff_history": "nest_handoff_history has no effect: squidbot sends what fits of the whole conversation",
-    "truncation": "truncation='auto' has the provider drop messages that squidbot has sent: leave it out",
-    "context_management": "context_management has the provider rewrite what squidbot has sent: leave it out",
+    "truncation": "truncation='auto' makes the provider drop messages: remove it",
+    "context_management": "context_management makes the provider rewrite what squidbot sends: remove it",
 }
-CLEARED: Final = (
-    "something in this run clears its session, to write less instead: squidbot keeps everything, and sends what fits"
-)
-NO_CONFIG: Final = (
-    "squidbot's session came without its run configuration, nothing is bounded: pass **squid.options(...)"
-)
+CLEARED: Final = "something in this run tried to clear the session; squidbot keeps all messages and sends what fits"
+NO_CONFIG: Final = "squidbot's run configuration is missing, so requests are not limited: pass **squid.options(...)"
 NO_RUN: Final = "squidbot has no conversation here: run the agent with **squid.options(conversation_id)"
 ONE_SESSION: Final = (
-    "session = {}: a run has one session, and here squidbot is it; leave yours out: "
-    "squid.session(conversation_id).get_items() reads the whole conversation"
+    "a run has only one session, and squidbot provides it: remove session={}. Read all messages with "
+    "squid.session(conversation_id).get_items()"
 )
 OTHER_SESSION: Final = "squidbot's run configuration came without its session: pass both, **squid.options(...)"
 # How often a request that is too long is sent, shorter each time.
@@ -257,11 +253,11 @@ def manage(model: object, warn: Callable[[str], None]) -> None:
         return
     try:
         model.__class__ = _managed(kind)
-        why = "" if hasattr(type(model), MARK) else "it can't be exchanged"
+        why = "" if hasattr(type(model), MARK) else "its class cannot be replaced"
     except Exception as error:  # noqa: BLE001  # a model without squidbot is better than none
         why = f"{type(error).__name__}: {error}"
     if why:
-        warn(f"squidbot can't manage models of the class {kind.__name__}: {why}")
+        warn(f"squidbot cannot limit requests of models of class {kind.__name__}: {why}")
 
 
 @cache
@@ -639,7 +635,7 @@ class Squidbot:
                 with the provider.
         """
         if not conversation_id:
-            raise ConfigError("conversation_id is empty: it is what a conversation is kept by")
+            raise ConfigError("conversation_id must not be empty")
         if session is not None:
             raise ConfigError(ONE_SESSION.format(type(session).__name__))
         given = RunConfig(**run_config) if isinstance(run_config, Mapping) else run_config or RunConfig()

@@ -54,10 +54,8 @@ VOLATILE: Final = ("identifier", "metadata", "timestamp")
 SERVER_HELD: Final = ("openai_conversation_id", "openai_previous_response_id")
 # The version of the ids that pydantic-ai makes up for runs without one.
 MADE_UP: Final = 7
-NO_ID: Final = (
-    "squidbot keeps each run by itself: pydantic-ai makes up an id for each, as long as no conversation_id is passed"
-)
-RIVAL: Final = "squidbot records, and has the model see, what {} leaves of the messages of a run: leave that out"
+NO_ID: Final = "each run is a conversation of its own: pass conversation_id to continue one"
+RIVAL: Final = "{} shortens messages before squidbot sees them: remove it"
 # What pydantic-ai answers to the call that a structured answer is.
 FINAL: Final = "Final result processed."
 # So often a request that is too long is made shorter.

@@ -166,7 +166,7 @@ def test_read_header_says_what_a_file_looks_like_that_is_none(tmp_path: Path, be
     """The usual mistakes are called by their names, and say what to do."""
     path = tmp_path / "m.gguf"
     path.write_bytes(beginning)
-    with pytest.raises(ModelFileError, match=f"byte 0: this is no GGUF file; .*{said}"):
+    with pytest.raises(ModelFileError, match=f"byte 0: not a GGUF file; .*{said}"):
         read_header(path)
 
 
@@ -247,15 +247,15 @@ def table_row(name: bytes, *shape: int, kind: int = F32, offset: int = 0) -> byt
 
 U32, HUGE = struct.pack("<II", 4, 7), 2**63
 BAD_ENTRIES = {
-    "byte 41: the key 'a' is there twice": [entry(b"a", U32), entry(b"a", U32)],
+    "byte 41: duplicate key 'a'": [entry(b"a", U32), entry(b"a", U32)],
     "byte 24: a key has 0 bytes": [entry(b"", U32)],
     "byte 24: a key has 70000 bytes": [entry(b"k" * 70_000, U32)],
-    "byte 24: a key is no UTF-8": [entry(b"\xff", U32)],
+    "byte 24: a key is not UTF-8": [entry(b"\xff", U32)],
     "byte 24: the file ends at byte 4132, within a key of 9223372036854775808 bytes": [
         struct.pack("<Q", HUGE) + b"abcd"
     ],
-    "byte 33: the value of 'a' has the type 13": [entry(b"a", struct.pack("<I", 13))],
-    "byte 37: the value of 'a' has items of the type 9": [entry(b"a", struct.pack("<IIQ", 9, 9, 1))],
+    "byte 33: the value of 'a' has the unknown type 13": [entry(b"a", struct.pack("<I", 13))],
+    "byte 37: the value of 'a' has items of the unknown type 9": [entry(b"a", struct.pack("<IIQ", 9, 9, 1))],
     "within the value of 'a' of 100000 items": [entry(b"a", struct.pack("<IIQ", 9, 8, 100_000))],
     "within the value of 'a' of 73786976294838206464 bytes": [entry(b"a", struct.pack("<IIQ", 9, 12, HUGE))],
     "within the value of 'a' of 9223372036854775807 bytes": [entry(b"a", struct.pack("<IQ", 8, HUGE - 1))],
@@ -272,7 +272,7 @@ def test_read_header_refuses_bad_metadata(tmp_path: Path, said: str) -> None:
 
 
 BAD_TABLES = {
-    "the tensor 't' is there twice": [table_row(b"t", 8), table_row(b"t", 8, offset=32)],
+    "duplicate tensor 't'": [table_row(b"t", 8), table_row(b"t", 8, offset=32)],
     "byte 24: the name of a tensor has 300 bytes": [table_row(b"t" * 300, 8)],
     "the tensor 't' has 5 dimensions": [table_row(b"t", 1, 1, 1, 1, 1)],
     "the tensor 't' has 0 dimensions": [table_row(b"t")],
@@ -280,8 +280,8 @@ BAD_TABLES = {
     "the tensor 't' has the shape (4294967296, 4294967296)": [table_row(b"t", 2**32, 2**32)],
     "tensor 't': tensor type 4 is unknown": [table_row(b"t", 8, kind=4)],
     "tensor 't': a row of 8 elements is no whole number": [table_row(b"t", 8, kind=12)],
-    "the data of 't' begin at 32, 0 was due": [table_row(b"t", 8, offset=32)],
-    "the data of 'u' begin at 0, 32 was due": [table_row(b"t", 8), table_row(b"u", 8)],
+    "the data of 't' begins at 32, expected 0": [table_row(b"t", 8, offset=32)],
+    "the data of 'u' begins at 0, expected 32": [table_row(b"t", 8), table_row(b"u", 8)],
 }
 
 

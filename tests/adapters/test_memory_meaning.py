@@ -255,9 +255,9 @@ def test_forgotten_memory_is_in_no_file_beside_the_store(tmp_path: Path) -> None
     ("spoils", "told"),
     [
         (lambda file, _: file.unlink(), ()),
-        (lambda file, _: file.write_bytes(file.read_bytes()[:-700]), ("cut or damaged",)),
-        (lambda file, _: file.write_bytes(b""), ("not one of ours",)),
-        (lambda file, _: file.write_bytes(b"PK\3\4" * 999), ("not one of ours",)),
+        (lambda file, _: file.write_bytes(file.read_bytes()[:-700]), ("truncated or damaged",)),
+        (lambda file, _: file.write_bytes(b""), ("not a squidbot index",)),
+        (lambda file, _: file.write_bytes(b"PK\3\4" * 999), ("not a squidbot index",)),
         (lambda file, other: file.write_bytes(other.read_bytes()), ()),
     ],
     ids=["missing", "cut", "empty", "strange", "of-another-store"],

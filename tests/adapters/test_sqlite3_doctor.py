@@ -232,7 +232,7 @@ def test_check_and_repair_refuse_what_is_no_store(tmp_path: Path) -> None:
     for path in (text, sqlite, empty):
         with pytest.raises(DamagedStoreError):
             check(path)
-        with pytest.raises(DamagedStoreError, match="nothing of squidbot"):
+        with pytest.raises(DamagedStoreError, match="nothing to recover"):
             repair(path, tmp_path / "t.db")
     with pytest.raises(StoreError, match="no such file"):
         check(tmp_path / "nowhere.db")

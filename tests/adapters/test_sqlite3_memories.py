@@ -81,9 +81,9 @@ def test_file_without_a_store_is_refused_when_none_may_be_made(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("statement", "error", "says"),
     [
-        ("UPDATE memory_layout SET version = 3", StoreError, "layout 3, this squidbot knows 2; update squidbot"),
-        ("UPDATE memory_layout SET version = 'x'", DamagedStoreError, "no layout that a squidbot wrote"),
-        ("DELETE FROM memory_layout", DamagedStoreError, "no layout that a squidbot wrote"),
+        ("UPDATE memory_layout SET version = 3", StoreError, "layout 3, newer than this squidbot's 2; update squidbot"),
+        ("UPDATE memory_layout SET version = 'x'", DamagedStoreError, "unknown layout"),
+        ("DELETE FROM memory_layout", DamagedStoreError, "unknown layout"),
     ],
 )
 def test_file_is_refused_when_its_memories_are_of_another_layout(
@@ -254,7 +254,7 @@ def test_damaged_memory_is_told_and_never_found_when_a_cell_was_changed(cell: st
     )  # fmt: skip
     changed(path, f"UPDATE memories SET {cell} WHERE key = 1")  # noqa: S608  # one of those above
     with SqliteMemoryStore(path) as store:
-        with pytest.raises(DamagedStoreError, match=r"memory 1 .*forget it or put a backup"):
+        with pytest.raises(DamagedStoreError, match=r"memory 1 .*forget it, or restore a backup"):
             store.get([bees.memory_id])
         assert found(store, "bees keeps") == []
         assert found(store, "tea") == [tea.memory_id]
@@ -286,7 +286,7 @@ def test_vectors_come_back_by_model_when_they_were_kept(tmp_path: Path) -> None:
         ]
         assert mini.behind(kept[1].place, 1) == kept[2:3]
         assert store.vectors_of("other", 2).behind(0, 9) == []
-        with pytest.raises(StoreError, match="3 dimensions here, not 2; nothing was written"):
+        with pytest.raises(StoreError, match="3 dimensions in this store, not 2; nothing was written"):
             store.put_vectors("maxi", 2, {ids[0]: (1.0, 2.0)})
         with pytest.raises(StoreError, match=r"a vector of 2 numbers.*has 3.*nothing was written"):
             store.put_vectors("maxi", 3, {ids[0]: (1.0, 2.0, 3.0), ids[1]: (1.0, 2.0)})

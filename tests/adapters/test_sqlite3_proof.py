@@ -112,15 +112,14 @@ def test_bit_that_hides_a_word_is_found_by_the_doctor(
             hidden += 1
             assert not health.whole, f"seed {seed}"
             assert (
-                f"the search index of {'messages' if begin == 'words_' else 'memories'} is damaged"
-                in health.problems[0]
+                f"the search index of {'messages' if begin == 'words_' else 'facts'} is damaged" in health.problems[0]
             )
     assert hidden >= 2
 
 
 @pytest.mark.parametrize(
     ("begin", "said"),
-    [("words_", "the messages are not: a repair makes it anew"), ("memory_words_", "squidbot memory reindex --anew")],
+    [("words_", "the messages are intact. --repair rebuilds it"), ("memory_words_", "squidbot memory reindex --anew")],
 )
 def test_index_that_is_whole_and_says_something_else_is_found_by_the_doctor(copy: Path, begin: str, said: str) -> None:
     """A word that was taken out, and one that was put in: FTS5 sees nothing wrong with either."""
@@ -170,7 +169,7 @@ def test_index_that_is_missing_or_not_up_to_its_rows_is_not_wrong(copy: Path) ->
         connection.execute(f"UPDATE {words_of(connection, 'memory_last_')} SET key = 9")  # noqa: S608
         connection.execute(f"DROP TABLE {words_of(connection, 'memory_words_')}")
     (problem,) = check(copy, proves_words=True).problems
-    assert "memories" in problem, "an index half of which is gone is damaged"
+    assert "facts" in problem, "an index half of which is gone is damaged"
 
 
 def test_copy_that_finds_no_room_is_told_and_is_no_damage(
@@ -178,7 +177,7 @@ def test_copy_that_finds_no_room_is_told_and_is_no_damage(
 ) -> None:
     """With what to do."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
-    with pytest.raises(StoreError, match=r"nowhere: the search index can't be copied there .*; set TMPDIR"):
+    with pytest.raises(StoreError, match=r"nowhere: cannot copy the search index .*; set TMPDIR"):
         check(copy, proves_words=True)
 
 

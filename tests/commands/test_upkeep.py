@@ -66,7 +66,7 @@ def test_doctor_says_where_search_hides_what_is_there(copied: Callable[..., Resu
     result = copied("store", "doctor")
     assert result.exit_code == 4
     assert "DAMAGED, 0 messages lost" in " ".join(result.output.split())
-    assert "the search index of messages is damaged, and may hide some" in " ".join(result.output.split())
+    assert "the search index of messages is damaged, so searches may miss some" in " ".join(result.output.split())
     assert copied("store", "doctor", "--repair", "saved.db").exit_code == 0
     assert copied("store", "doctor", "--store", "saved.db").exit_code == 0
 

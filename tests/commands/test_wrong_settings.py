@@ -145,8 +145,8 @@ def test_a_missing_key_is_named_with_where_it_is_looked_for(folder: Path, monkey
         "--reason",
         "request",
     )
-    end = "; set ANTHROPIC_API_KEY in the environment @ squidbot.toml.summary.llm"
-    assert said == f"squidbot: no key for https://api.anthropic.com{end}"
+    end = ": set the environment variable ANTHROPIC_API_KEY @ squidbot.toml.summary.llm"
+    assert said == f"squidbot: missing API key for https://api.anthropic.com{end}"
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,11 @@ def test_a_missing_key_is_named_with_where_it_is_looked_for(folder: Path, monkey
             "url 'http://127.0.0.1:9/v1?x=1' is no address; ",
             "",
         ),
-        ("adapter = 'anthropic'\ncontext_window = 9000", "no key for https://api.anthropic.com; set ANTHROPIC_", ""),
+        (
+            "adapter = 'anthropic'\ncontext_window = 9000",
+            "missing API key for https://api.anthropic.com: ",
+            "",
+        ),
         (
             "adapter = 'openai'\noptions = { store = true }",
             "store keeps the history at the provider; ",

@@ -282,7 +282,7 @@ HOST = HostDriver(
     extra="pydantic-ai",
     server_held={f"'{key}'": held_by(key) for key in ("openai_previous_response_id", "openai_conversation_id")},
     rivals={"ProcessHistory": with_rival},
-    inactive={"no conversation_id is passed": without_id},
+    inactive={"pass conversation_id to continue one": without_id},
     signed=SignedReply(REPLY, _opaque(REPLY)),
 )
 KEEPING = replace(

@@ -63,7 +63,7 @@ def run(agent: Pregel[Any, Any, Any, Any], turns: int) -> list[BaseMessage]:
 
 def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
     """Return what the log says of others."""
-    return [text for record in caplog.records if "beside squidbot" in (text := record.getMessage())]
+    return [text for record in caplog.records if "before squidbot sees" in (text := record.getMessage())]
 
 
 def test_a_summarizer_is_told_once_and_all_is_kept(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -97,5 +97,5 @@ def test_what_clears_results_in_front_of_squidbot_is_told(
     with caplog.at_level(logging.WARNING, "squidbot"):
         run(agent, TURNS)
     assert ours.hosted.engine.wired.store.head("chat-1")[0] == 4 * TURNS
-    told = [] if is_first else ["ContextEditingMiddleware is active beside squidbot"]
-    assert [text.partition(",")[0] for text in warned(caplog)] == told
+    told = [] if is_first else ["ContextEditingMiddleware removes messages before squidbot sees them"]
+    assert [text.partition(";")[0] for text in warned(caplog)] == told

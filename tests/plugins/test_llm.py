@@ -239,7 +239,7 @@ def test_a_model_whose_class_can_t_be_swapped_stays_as_it_is(
         assert "is active for" in command("on").output
         assert off.say(FACT) == SAID
     assert type(program.models[0]) is Stubborn
-    assert [record.getMessage() for record in caplog.records] == ["squidbot can't manage fake: no heirs"]
+    assert [record.getMessage() for record in caplog.records] == ["squidbot cannot limit requests of fake: no heirs"]
     assert plugin.is_managed(program.models[1])
 
 

@@ -248,7 +248,7 @@ def test_a_model_that_can_t_be_taken_care_of_is_told_of(leads: Any) -> None:
     with listening() as told:
         assert [one.run("Hello!") for _ in range(2)] == [SAID] * 2
     assert len(told.lines) == 1
-    assert "can't manage models of the class Odd: TypeError: no children" in told.lines[0]
+    assert "cannot limit requests of models of class Odd: TypeError: no children" in told.lines[0]
 
 
 def test_a_stream_without_items_at_its_end_is_recorded_by_what_came(tmp_path: Path) -> None:

@@ -57,10 +57,10 @@ def test_a_job_is_answered_with_what_it_took(providers: Providers, claude: Anthr
 @pytest.mark.parametrize(
     ("fault", "kind", "says"),
     [
-        (Fault(status=429), "rate-limit", "asked too often"),
+        (Fault(status=429), "rate-limit", "rate limit of"),
         (Fault(status=529), "unreachable", "fails \\(529\\)"),
         (Fault(status=500), "unreachable", "fails \\(500\\)"),
-        (Fault(status=401), "refused", "does not take the key in ANTHROPIC_API_KEY"),
+        (Fault(status=401), "refused", "rejects the API key in ANTHROPIC_API_KEY"),
         (Fault(hang_seconds=5), "unreachable", "did not answer in time"),
         (Fault(cut_after=3), "unreachable", "broke off"),
         (Fault(error_after=3), "unreachable", "Overloaded"),
@@ -79,7 +79,7 @@ def test_a_failure_is_named_by_its_kind(providers: Providers, fault: Fault, kind
 def test_an_answer_without_an_end_is_none(providers: Providers, claude: AnthropicModel) -> None:
     """Cut at its limit, or empty."""
     providers.script = saying("word " * 400)
-    with pytest.raises(LLMError, match=r"^cut: tiny reached 50 tokens"):
+    with pytest.raises(LLMError, match=r"^cut: the answer of tiny was cut off at 50 tokens"):
         claude.complete("", "Sky?", 50)
     providers.script = saying([])
     with pytest.raises(LLMError, match=r"^empty"):

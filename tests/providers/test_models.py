@@ -66,7 +66,7 @@ def test_the_window_is_what_the_settings_say_or_else_what_the_provider_tells(pro
     with engine_of(providers, "openai") as engine:
         window = engine.session("s", model="it").window
         assert (window.window_tokens, window.source) == (32_768, "default")
-        assert "set it beside the model" in window.detail or "no server of a kind" in window.detail
+        assert "set it beside the model" in window.detail or "not a kind of server" in window.detail
 
 
 def test_a_server_that_refuses_for_its_window_has_told_it(providers: Providers) -> None:
@@ -84,7 +84,7 @@ def test_a_missing_key_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, way: s
     """What to set, and which model wants it; the window is told to be unknown for it, and sessions go on."""
     monkeypatch.delenv(name)
     with squidbot.load({"models": {"it": {"adapter": way, "model": "m"}}}) as engine:
-        with pytest.raises(ConfigError, match=rf"^no key for https://\S+; set {name} in the environment @ .*'it'"):
+        with pytest.raises(ConfigError, match=rf"^missing API key for https://\S+: .* variable {name} @ .*'it'"):
             engine.model("it")
         assert engine.session("s", model="it").window.window_tokens == 32_768
     monkeypatch.setenv("OTHER_KEY", KEY)
@@ -105,10 +105,10 @@ def test_why_a_window_is_not_known_is_told(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     told = server_facts(Settings(adapter="anthropic", model="m"), "it")
     assert told is not None
-    assert "set ANTHROPIC_API_KEY" in told.reason
+    assert "variable ANTHROPIC_API_KEY" in told.reason
     told = server_facts(Settings(adapter="anthropic", model="m", url="http://127.0.0.1:9"), "it")
     assert told is not None
-    assert "is not reached" in told.reason
+    assert "cannot reach" in told.reason
     told = server_facts(Settings(adapter="openai", model="m"), "it")
     assert told is not None
     assert "set context_window" in told.reason

@@ -108,7 +108,7 @@ class BaseIndex(ABC):
             ValueError: the vector has another number of dimensions, or no direction.
         """
         if len(vector) != self._stamp.dimensions:
-            raise ValueError(f"a vector of {len(vector)} numbers, where {self._stamp.dimensions} are compared")
+            raise ValueError(f"expected a vector of {self._stamp.dimensions} numbers, got {len(vector)}")
         asked = unit(vector)
         with self._lock:
             found = self._found(asked, limit, view) if limit > 0 and view else []
@@ -127,7 +127,7 @@ class BaseIndex(ABC):
                 self._write(self._path)
             except FAILURES as error:
                 raise StoreError(
-                    f"vectors can't be saved: {_why(error)} @ {self._path}; the {self.kept_as} is as it was"
+                    f"cannot save vectors: {_why(error)} @ {self._path}; the {self.kept_as} is unchanged"
                 ) from error
             self._dirty, self._fault = False, ""
 

@@ -19,16 +19,16 @@ __all__ = ["for_jobs", "places", "what_is_wrong"]
 # What squidbot sets itself, and what to use instead.
 _OURS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("messages", "input", "system", "instructions"), "messages come from the session"),
-    **dict.fromkeys(("tools", "functions"), "tools come with each request"),
+    **dict.fromkeys(("tools", "functions"), "tools are passed with each request"),
     **dict.fromkeys(
         ("max_tokens", "max_completion_tokens", "max_output_tokens", "num_predict"), "set max_tokens of the model"
     ),
     "model": "set the key model",
     "num_ctx": "set context_window of the model",
     "num_gpu": "set n_gpu_layers of the model",
-    **dict.fromkeys(("stream", "stream_options", "include"), "squidbot sets it itself"),
-    **dict.fromkeys(("extra_headers", "extra_body", "extra_query", "timeout"), "it is no part of a request"),
-    "n": "one answer is asked for",
+    **dict.fromkeys(("stream", "stream_options", "include"), "squidbot sets it"),
+    **dict.fromkeys(("extra_headers", "extra_body", "extra_query", "timeout"), "not a request option"),
+    "n": "squidbot asks for one answer",
 }
 # What shapes the answers of conversations, and would spoil those of jobs.
 _NOT_OF_JOBS: Final = frozenset(

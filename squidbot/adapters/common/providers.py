@@ -105,7 +105,7 @@ class Account:
         self._key_name = key_name or self.usual_key
         self._key = environment.get(self._key_name, "").strip()
         if not self._key and not is_here(parts):
-            raise ConfigError(f"no key for {self.url}; set {self._key_name} in the environment")
+            raise ConfigError(f"missing API key for {self.url}: set the environment variable {self._key_name}")
         # The window that the server named when it refused; None: it has not.
         self.refused_window_tokens: int | None = None
         # Where the options of requests stand in the settings, by their names: a refusal may be of one of them.
@@ -133,7 +133,7 @@ class Account:
             LLMError: the server was not reached, is too busy, refused, or said what can't be used; or this is closed.
         """
         if self.client.is_closed():
-            raise LLMError("unreachable", f"the connections to {self.url} are closed")
+            raise LLMError("unreachable", f"connection to {self.url} is closed")
         try:
             yield
         except (self.sdk.APIError, ValueError, *self.broken) as error:
@@ -144,12 +144,12 @@ class Account:
         if isinstance(error, sdk.APITimeoutError):
             return LLMError("unreachable", f"{self.url} did not answer in time")
         if isinstance(error, sdk.APIConnectionError):
-            return LLMError("unreachable", f"{self.url} is not reached: {self.message(error.__cause__ or error)}")
+            return LLMError("unreachable", f"cannot reach {self.url}: {self.message(error.__cause__ or error)}")
         if isinstance(error, sdk.APIStatusError):
             return self.refusal(error.status_code, f"{getattr(error, 'code', None) or ''} {error.type or ''}", message)
         if isinstance(error, self.broken):
             return LLMError("unreachable", f"{self.url} broke off: {message}")
-        return LLMError("unusable", f"{self.url} answers something else: {message}")
+        return LLMError("unusable", f"unexpected answer from {self.url}: {message}")
 
     def events(self, stream: Iterable[T]) -> Iterator[T]:
         """Yield the events of a stream; errors of whoever consumes them are not taken for the provider's."""
@@ -168,9 +168,9 @@ class Account:
         """
         shown = f" ({status})" if status >= 400 else ""
         if status in _KEY_STATUSES:
-            return LLMError("refused", f"{self.url} does not take the key in {self._key_name} ({status}): {message}")
+            return LLMError("refused", f"{self.url} rejects the API key in {self._key_name} ({status}): {message}")
         if _is_busy(status, kind):
-            return LLMError("rate-limit", f"{self.url} is asked too often: {message}")
+            return LLMError("rate-limit", f"rate limit of {self.url} exceeded: {message}")
         if status < _FAILS and self.words.too_long.search(f"{kind} {message}"):
             if window := self.words.window.search(message):
                 self.refused_window_tokens = int(window[1])
@@ -183,7 +183,7 @@ class Account:
         if self.words.stale and self.words.stale.search(message):
             return StaleThinkingError("refused", f"{self.url} refuses reasoning that comes back: {message}")
         if status < 400:
-            return LLMError("unusable", f"{self.url} answers something else: {message}")
+            return LLMError("unusable", f"unexpected answer from {self.url}: {message}")
         named = [place for name, place in self.places.items() if re.search(rf"\b{re.escape(name)}\b", message)]
         advice = f"; see {', '.join(named)} in the settings" if named else ""
         error = UnfitError if status in _UNFIT_STATUSES else LLMError
@@ -220,9 +220,12 @@ class ChatModel(ABC):
         """
         text, reply = self._job(system, prompt, max_output_tokens)
         if reply.finish == "length":
-            raise LLMError("cut", f"{self.name} reached {max_output_tokens} tokens, or its window, in mid-answer")
+            raise LLMError(
+                "cut",
+                f"the answer of {self.name} was cut off at {max_output_tokens} tokens or at the end of its window",
+            )
         if not text.strip():
-            raise LLMError("empty", f"{self.name} answered nothing")
+            raise LLMError("empty", f"{self.name} returned an empty answer")
         return Completion(text, reply.input_tokens, reply.output_tokens)
 
     @abstractmethod
@@ -247,7 +250,7 @@ class ProviderModel(ChatModel):
             ConfigError: no model is named.
         """
         if not model or model != model.strip() or not model.isprintable():
-            raise ConfigError(f"{model!r:.80} is no name of a model; write one such as {self.example}")
+            raise ConfigError(f"{model!r:.80} is not a model name; use one like {self.example}")
         super().__init__(model, counter or builtin_counter("classes"))
         self._account = account
 
@@ -270,8 +273,8 @@ def check_room(model: str, tokens: int, max_output_tokens: int, window_tokens: i
     """
     if tokens + max_output_tokens > window_tokens:
         raise ContextOverflowError(
-            f"the request takes up to {tokens} tokens, with {max_output_tokens} for the answer more than "
-            f"the window of {window_tokens} of {model}; shorten it, or ask for a shorter answer"
+            f"the request (up to {tokens} tokens) and the answer ({max_output_tokens}) exceed {model}'s window of "
+            f"{window_tokens} tokens; shorten it, or ask for a shorter answer"
         )
 
 
@@ -351,7 +354,7 @@ def unit_vector(model: str, numbers: object, dimensions: int) -> tuple[float, ..
         or not numbers
         or not all(isinstance(value, int | float) for value in numbers)
     ):
-        raise LLMError("unusable", f"{model} made a vector that is no list of numbers")
+        raise LLMError("unusable", f"{model} returned an invalid vector")
     if dimensions and len(numbers) != dimensions:
         raise LLMError("unusable", f"{model} made a vector of {len(numbers)}, not {dimensions}, numbers")
     try:

@@ -71,7 +71,7 @@ def load(definition: Definition) -> tuple[llama_cpp.Llama, Served]:
             with contextlib.suppress(AttributeError):  # it failed before there was anything to close
                 llama.close()
             reason = last_words(LOG.since(mark)) or str(error)
-            raise ModelLoadError(f"llama.cpp can't load {definition.path}; the last it said: {reason}") from error
+            raise ModelLoadError(f"llama.cpp cannot load {definition.path}; its last message: {reason}") from error
         llama.verbose = False
         read = read_buffers(LOG.since(mark))
     window = int(llama_cpp.llama_n_ctx_seq(llama.ctx))
@@ -147,7 +147,7 @@ class ChatTemplate:
                 for template in (plain, with_tools if self._knows_tools else plain)
             )
         except Exception as error:  # Jinja has many of its own
-            raise LLMError("unusable", f"the model's chat template can't be read: {error}") from error
+            raise LLMError("unusable", f"cannot read the model's chat template: {error}") from error
 
     def render(self, messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]]) -> str:
         """Return the text, with the beginning of the answer at its end.
@@ -198,7 +198,7 @@ def _text(content: object) -> str:
     for part in content if isinstance(content, list) else [content]:
         if not isinstance(part, dict) or not isinstance(part.get("text"), str):
             kind = part.get("type") if isinstance(part, dict) else type(part).__name__
-            raise LLMError("refused", f"llama_cpp takes messages of text only, and one has a part of type {kind!r}")
+            raise LLMError("refused", f"llama_cpp accepts text messages only, not parts of type {kind!r}")
         parts.append(part["text"])
     return "".join(parts)
 
@@ -248,7 +248,7 @@ def _generated(
     llama: llama_cpp.Llama, tokens: Sequence[int], most: int, temperature: float
 ) -> Generator[int, None, None]:
     if not tokens:
-        raise LLMError("refused", "the model's chat template makes no prompt of these messages")
+        raise LLMError("refused", "the model's chat template cannot render these messages")
     if most < 1:
         return
     mark = LOG.mark()
@@ -260,7 +260,7 @@ def _generated(
     except (RuntimeError, ValueError, AssertionError, OSError) as error:
         llama.reset()
         raise LLMError(
-            "refused", f"llama.cpp failed: {error}; the last it said: {last_words(LOG.since(mark))}"
+            "refused", f"llama.cpp failed: {error}; its last message: {last_words(LOG.since(mark))}"
         ) from error
     finally:
         generated.close()
@@ -296,11 +296,11 @@ class Vocabulary(ExactCounter):
         model = llama_cpp.llama_model_load_from_file(os.fsencode(path), params)
         if not model:
             said = last_words(LOG.since(mark)) or "nothing"
-            raise ModelLoadError(f"llama.cpp can't read the vocabulary of {path}; the last it said: {said}")
+            raise ModelLoadError(f"llama.cpp cannot read the vocabulary of {path}; its last message: {said}")
         weakref.finalize(self, llama_cpp.llama_model_free, model).atexit = False
         self._vocab = llama_cpp.llama_model_get_vocab(model)
         if llama_cpp.llama_vocab_type(self._vocab) == _NO_VOCABULARY:
-            raise ModelLoadError(f"{path} has no vocabulary: its tokens can't be counted, nor texts be sent to it")
+            raise ModelLoadError(f"{path} has no vocabulary, so squidbot cannot count its tokens or send it texts")
 
     def count(self, text: str) -> int:
         """Return the tokens of a text, of any length, without what a chat template puts around it."""
@@ -382,7 +382,7 @@ class LlamaEmbedder:
             llama_cpp.llama_free(context)
             context = _context(llama, own, llama_cpp.LLAMA_POOLING_TYPE_MEAN)
         if not context:
-            raise LLMError("refused", f"llama.cpp makes no vectors with it: {last_words(LOG.since(mark))}")
+            raise LLMError("refused", f"llama.cpp cannot embed with it: {last_words(LOG.since(mark))}")
         self._context = context
 
     def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
@@ -408,7 +408,7 @@ class LlamaEmbedder:
                 f"a text of {len(tokens)} tokens is more than the {self._most} that are embedded"
             )
         if not tokens:
-            raise LLMError("refused", "an empty text has no vector with this model: it puts no token before a text")
+            raise LLMError("refused", "cannot embed an empty text with this model")
         return tokens
 
     def _vector(self, tokens: Sequence[int]) -> tuple[float, ...]:
@@ -453,7 +453,7 @@ def open_model(definition: Definition, *, trial: bool = False) -> LlamaModel:
     if trial:
         (tried,) = verify(definition.path, [definition.loading]).settings
         if tried.failure:
-            raise ModelLoadError(f"llama.cpp can't load {definition.path}: {tried.failure}")
+            raise ModelLoadError(f"llama.cpp cannot load {definition.path}: {tried.failure}")
     vocabulary = Vocabulary(definition.path)
     return LlamaModel(definition, vocabulary, *load(definition))
 

@@ -170,7 +170,7 @@ def _child(path: str, loadings: Sequence[Loading], timeout_seconds: float, pytho
     except subprocess.TimeoutExpired as error:
         raise SizingError(f"llama.cpp's dry run of {path} took longer than {timeout_seconds:g} s") from error
     except OSError as error:
-        raise SizingError(f"llama.cpp's dry run can't be started: {error}") from error
+        raise SizingError(f"cannot start llama.cpp's dry run: {error}") from error
     return _read(path, loadings, done)
 
 
@@ -180,11 +180,11 @@ def _read(path: str, loadings: Sequence[Loading], done: subprocess.CompletedProc
     if not answers:
         if "ModuleNotFoundError" in last or "ImportError" in last:
             raise SizingError(f"a dry run needs llama-cpp-python: {last}; {missing('llama-cpp')}")
-        raise ModelLoadError(f"llama.cpp can't load {path}; the last it said: {last}")
+        raise ModelLoadError(f"llama.cpp cannot load {path}; its last message: {last}")
     model, *settings = answers
     found = [_setting(loading, answer) for loading, answer in zip(loadings, settings, strict=False)]
     if len(found) < len(loadings):
-        failure = f"llama.cpp died of it (exit status {done.returncode}); the last it said: {last}"
+        failure = f"llama.cpp died of it (exit status {done.returncode}); its last message: {last}"
         found.append(_failed(loadings[len(found)], failure))
     return DryRun(model["version"], model["model_bytes"], tuple(found))
 

@@ -144,7 +144,7 @@ def check(path: str | os.PathLike[str], *, busy_seconds: float = 30.0, proves_wo
     if problems and at_rest and log.exists():  # somebody has opened the store since, and changed what was being read
         sessions, memories, problems, failed = _look(name, busy_seconds, proves_words=proves_words)
     if frames := broken_frames(name):
-        problems.append(f"{frames} pages of the write-ahead log are damaged; SQLite ends before the first of them")
+        problems.append(f"{frames} pages of the write-ahead log are damaged; SQLite ignores everything after the first")
     if problems or not all(session.whole for session in sessions):
         sessions = _savable(name, sessions, failed)
     log_bytes = log.stat().st_size if log.exists() else 0
@@ -161,7 +161,7 @@ def repair(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> Repa
     """
     name, goal = _existing(path), str(Path(target).absolute())
     if os.path.lexists(goal):
-        raise StoreError(f"{goal}: exists; a repair overwrites nothing, name a new file")
+        raise StoreError(f"{goal}: already exists; choose another file name")
     part = f"{goal}.part-{os.getpid()}"
     try:
         files.create(part, 0.0)
@@ -171,7 +171,7 @@ def repair(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> Repa
             sessions, memories = _salvage(name, connection)
             connection.execute("COMMIT")
         if not (sessions or memories):
-            raise DamagedStoreError(f"{name}: there is nothing of squidbot in it to save; put a backup in its place")
+            raise DamagedStoreError(f"{name}: nothing to recover; restore a backup")
         SqliteStore(part).close()  # this empties the log
         files.place(part, goal)
     except (*FOREIGN, OSError) as error:
@@ -184,7 +184,7 @@ def repair(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> Repa
 def _existing(path: str | os.PathLike[str]) -> str:
     name = str(Path(path).absolute())
     if not Path(name).is_file():
-        raise StoreError(f"{name}: there is no such file; check the path")
+        raise StoreError(f"{name}: no such file")
     return name
 
 
@@ -220,7 +220,9 @@ def _look(
             connection.execute("BEGIN")
             problems += _structure(connection)
             if files.is_unscrubbed(connection):
-                problems.append("what was forgotten is not overwritten yet: open the store while nobody reads it")
+                problems.append(
+                    "forgotten content is not overwritten yet: open the store while no other program reads it"
+                )
             sessions += _sessions(connection, problems)
             memories = memory_rows.damaged(name, connection)
             if proves_words and not (problems or memories[1]) and all(session.whole for session in sessions):
@@ -295,11 +297,10 @@ SHADOWS = {"data": "id, block", "idx": "segid, term, pgno"}
 STORED, DUE = "stored", "due"
 
 DAMAGED_MESSAGE_INDEX = (
-    "the search index of messages is damaged, and may hide some; the messages are not: a repair makes it anew"
+    "the search index of messages is damaged, so searches may miss some; the messages are intact. --repair rebuilds it"
 )
 DAMAGED_MEMORY_INDEX = (
-    "the search index of memories is damaged, and may hide some; the memories are not: "
-    "squidbot memory reindex --anew makes it anew"
+    "the search index of facts is damaged; the facts are intact. Rebuild it: squidbot memory reindex --anew"
 )
 
 
@@ -355,8 +356,8 @@ def _temporary_path() -> Iterator[str]:
             yield str(Path(folder) / "words.db")
     except (sqlite3.Error, OSError) as error:
         raise StoreError(
-            f"{gettempdir()}: the search index can't be copied there for the check ({error}); set TMPDIR to a "
-            "folder with as much room as the store takes"
+            f"{gettempdir()}: cannot copy the search index to check it ({error}); set TMPDIR to a folder with "
+            "as much free space as the store"
         ) from error
 
 

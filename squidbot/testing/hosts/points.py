@@ -1,4 +1,4 @@
-"""Points C10 and C12: conversations stay apart, and the host's own list stays as it is."""
+"""The checks of a host plugin: conversations stay apart, and the host's own list stays as it is."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ TURNS = 8
 
 
 def isolated(host: HostDriver, folder: Path) -> None:
-    """C10: eight conversations at once: no word of another is in a request or found, and each has all of its own."""
+    """Eight conversations at once: no word of another is in a request or found, and each has all of its own."""
     with opened(host, home(folder, "mem")) as run:
         answers = asyncio.run(_interleaved(run))
         for number, answer in enumerate(answers):
@@ -91,7 +91,7 @@ async def _interleaved(run: OpenProgram) -> list[str]:
 
 
 def untouched(host: HostDriver, folder: Path) -> None:
-    """C12: the host's own list is that of a run without squidbot; history that a caller hands over comes in once."""
+    """The host's own list is that of a run without squidbot; history that a caller hands over comes in once."""
     ours, users, _ = _led(host, home(folder, "with"), has_squidbot=True)
     theirs, _, history = _led(host, home(folder, "without"), has_squidbot=False)
     assert theirs, "the host has a list of its own"
@@ -126,7 +126,7 @@ def _users(run: OpenProgram, conversation_id: str) -> list[str]:
     return [text for role, text in run.said(conversation_id) if role == "user"]
 
 
-# Points C8 and C9: what fails inside squidbot never ends a run; a run that fails or is cancelled
+# What fails inside squidbot never ends a run; a run that fails or is cancelled
 # loses nothing.
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def _broken(fault: InjectedFault) -> Iterator[WarningRecorder]:
 
 
 def fails_open(host: HostDriver, folder: Path) -> None:
-    """C8: a bug in every entry of squidbot's, and a store that fails: output and list are those without squidbot."""
+    """A bug in every entry of squidbot's, and a store that fails: output and list are those without squidbot."""
     bare = _as_without(host, home(folder, "bare"))
     met = 0
     for number, fault in enumerate(entries(host.plugin)):
@@ -294,7 +294,7 @@ def _checks_summarizer(host: HostDriver, path: Path, model: FailingSummarizer) -
 
 
 def broken_off(host: HostDriver, folder: Path) -> None:
-    """C9: a provider that fails, on the first call or behind a tool, and a run that is cancelled, lose nothing."""
+    """A provider that fails, on the first call or behind a tool, and a run that is cancelled, lose nothing."""
     call = (look(1),)
     known = [("user", "Look!"), ("call", "c1"), ("result", "c1")]
 
@@ -428,18 +428,18 @@ def _end(run: OpenProgram) -> str:
 SCENES[SCENE] = _first_half
 
 
-# Points C16 to C18: what else shortens requests, and why nothing is done, is said once; nobody
+# What else shortens requests, and why nothing is done, is said once; nobody
 # imports a host.
 
 
 def rivalled(host: HostDriver, folder: Path) -> None:
-    """C16: beside each manager of the host's own that shortens what is said, one warning names it."""
+    """Beside each manager of the host's own that shortens what is said, one warning names it."""
     assert host.rivals, "HostDriver.rivals has the host's own managers, or HostDriver.otherwise says why there is none"
     _checks_warnings(host, folder, host.rivals)
 
 
 def inactive(host: HostDriver, folder: Path) -> None:
-    """C17: where squidbot does nothing, one warning says why, however often that happens."""
+    """Where squidbot does nothing, one warning says why, however often that happens."""
     assert host.inactive, "HostDriver.inactive has the ways to do nothing, or HostDriver.otherwise says why not"
     _checks_warnings(host, folder, host.inactive)
 
@@ -454,7 +454,7 @@ def _checks_warnings(host: HostDriver, folder: Path, acts: Mapping[str, Callable
 
 
 def hygienic(host: HostDriver, folder: Path) -> None:
-    """C18: squidbot imports no host, and the plugin without its host names what installs both."""
+    """Squidbot imports no host, and the plugin without its host names what installs both."""
     del folder
     inside = f"[each for each in sys.modules if (each + '.').startswith({host.package + '.'!r})]"
     code = f"import sys, squidbot\nprint({inside})"
@@ -474,11 +474,11 @@ def _run(host: HostDriver, code: str) -> str:
     return ended.stdout + ended.stderr
 
 
-# Points C11 and C13 to C15: what is between squidbot and the provider of the host's model.
+# What is between squidbot and the provider of the host's model.
 
 
 def server_held(host: HostDriver, folder: Path) -> None:
-    """C11: each switch that has the provider hold the conversation is refused by its name, and nothing is sent."""
+    """Each switch that has the provider hold the conversation is refused by its name, and nothing is sent."""
     assert host.server_held, "HostDriver.server_held names the switches, or HostDriver.otherwise says why there is none"
     for number, (name, act) in enumerate(host.server_held.items()):
         with opened(host, home(folder, f"{number}")) as run:
@@ -494,7 +494,7 @@ def server_held(host: HostDriver, folder: Path) -> None:
 
 
 def overflowed(host: HostDriver, folder: Path) -> None:
-    """C13: a request that the provider refuses as too long is sent once more, smaller, and recorded once."""
+    """A request that the provider refuses as too long is sent once more, smaller, and recorded once."""
     for way in ("run", "stream"):
         with opened(host, home(folder, way)) as run:
             run.say(FACT)
@@ -514,7 +514,7 @@ def overflowed(host: HostDriver, folder: Path) -> None:
 
 
 def reasoned(host: HostDriver, folder: Path) -> None:
-    """C14: what only its provider can read is sent again byte for byte, restarted, too, and whole or not at all."""
+    """What only its provider can read is sent again byte for byte, restarted, too, and whole or not at all."""
     assert host.signed is not None, "HostDriver.signed is a reply with reasoning, or HostDriver.otherwise says why not"
     due = host.signed.opaque
     assert due, "HostDriver.signed says what only its provider can read"
@@ -546,7 +546,7 @@ def _checks_opaque(run: OpenProgram, due: str) -> None:
 
 
 def calibrated(host: HostDriver, folder: Path) -> None:
-    """C15: what the provider reports, cached tokens included, moves what is believed to fit."""
+    """What the provider reports, cached tokens included, moves what is believed to fit."""
     known = {}
     for share in (1, 2):
         with opened(host, home(folder, f"{share}")) as run:
@@ -566,7 +566,7 @@ def calibrated(host: HostDriver, folder: Path) -> None:
     )
 
 
-# Points C1 to C5: what is said comes back, within the budget, valid, append-only, and is found again.
+# What is said comes back, within the budget, valid, append-only, and is found again.
 
 # A turn of so many steps, and in which of them a result is larger than the budget.
 TALK_STEPS = 10
@@ -574,7 +574,7 @@ LARGE_AT = 4
 
 
 def restarted(host: HostDriver, folder: Path) -> None:
-    """C1: another program, and one behind a killed process, has every item in order, and sends the same prefix."""
+    """Another program, and one behind a killed process, has every item in order, and sends the same prefix."""
     with opened(host, home(folder, "closed")) as first:
         first.say(FACT)
         first.say("And the seal?")
@@ -605,7 +605,7 @@ def restarted(host: HostDriver, folder: Path) -> None:
 
 
 def bounded(host: HostDriver, folder: Path) -> None:
-    """C2: within budget in every call, inside of a turn of tools, too, with a result of three times the budget."""
+    """Within budget in every call, inside of a turn of tools, too, with a result of three times the budget."""
     with opened(host, home(folder, "mem")) as run:
         run.talk()
         run.model.looks = lambda at: (
@@ -630,7 +630,7 @@ def _looks(request: Request, count: int) -> ScriptedStep:
 
 
 def pairs(host: HostDriver, folder: Path) -> None:
-    """C3: calls at once, one of which fails; and calls left open by a run that was broken off."""
+    """Calls at once, one of which fails; and calls left open by a run that was broken off."""
 
     def looks(at: int) -> str:
         if at == 2:
@@ -659,7 +659,7 @@ def pairs(host: HostDriver, folder: Path) -> None:
 
 
 def append_only(host: HostDriver, folder: Path) -> None:
-    """C4: each request begins with the one before, byte for byte, but where a view plan was recorded between."""
+    """Each request begins with the one before, byte for byte, but where a view plan was recorded between."""
     with opened(host, home(folder, "mem")) as run, watched(run):
         run.talk()
         run.scripted(lambda request: _looks(request, 1) if request.number <= 5 else None)
@@ -673,7 +673,7 @@ def append_only(host: HostDriver, folder: Path) -> None:
 
 
 def recalled(host: HostDriver, folder: Path) -> None:
-    """C5: the model searches for what is no longer in view, gets the original words, and answers with them."""
+    """The model searches for what is no longer in view, gets the original words, and answers with them."""
     with opened(host, home(folder, "mem")) as run:
         turns = run.talk() + 1
         answer = run.say("RECALL what the walrus is called.")
@@ -683,7 +683,7 @@ def recalled(host: HostDriver, folder: Path) -> None:
         assert len([line for line in run.said() if line[0] == "user"]) == turns, "every turn is recorded"
 
 
-# Points C6 and C7: runs, awaited runs and streams leave the same; a stream that ends early leaves
+# Runs, awaited runs and streams leave the same; a stream that ends early leaves
 # what came.
 
 WAYS_TURNS: Final = (FACT, FILLER, "Look!", "RECALL what the walrus is called.", "And now?")
@@ -692,12 +692,12 @@ INCOMPLETE: Final = "incomplete"
 
 
 def alike(host: HostDriver, folder: Path) -> None:
-    """C7: the host's own entry that waits and the one that is awaited leave the same, in store and requests."""
+    """The host's own entry that waits and the one that is awaited leave the same, in store and requests."""
     _compares(host, folder, "awaited", lambda run, text: asyncio.run(run.program.arun(text, CHAT)))
 
 
 def streamed(host: HostDriver, folder: Path) -> None:
-    """C6: a stream leaves what a run leaves; abandoned, failed and cancelled ones leave the prompt and what came."""
+    """A stream leaves what a run leaves; abandoned, failed and cancelled ones leave the prompt and what came."""
     _compares(host, folder, "streamed", lambda run, text: run.program.stream(text, CHAT))
     for way, ends in (("abandoned", _abandon), ("failed", _fail), ("cancelled", _cancel)):
         with opened(host, home(folder, way)) as run:

@@ -154,12 +154,12 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     "no window": (_broken("config.json", "{}"), r"max_position_embeddings is not the size of a window"),
     "a part that is not run": (
         _broken("modules.json", '[{"type": "sentence_transformers.models.Dense"}]'),
-        r"its part 'Dense' is not run here @ .*modules\.json",
+        r"unsupported component 'Dense' @ .*modules\.json",
     ),
     "modules are no list": (_broken("modules.json", "3"), r"expected a list @ .*modules\.json"),
     "another pooling": (
         _broken("1_Pooling/config.json", '{"pooling_mode_max_tokens": true}'),
-        r"pooling_mode_max_tokens is not run here",
+        r"unsupported pooling pooling_mode_max_tokens",
     ),
     "no tokenizer": (lambda folder: (folder / "tokenizer.json").write_text("{}"), r"can't be read @ .*tokenizer\.json"),
     "another kind of tokenizer": (_tokenizer(model={"type": "Newest"}), r"can't be read @ .*tokenizer\.json"),

@@ -32,7 +32,7 @@ def test_run_is_refused_when_a_program_is_not_on_the_path(tmp_path: Path) -> Non
     script = tmp_path / "broken"
     script.write_bytes(b"\x7fELF nothing")
     script.chmod(0o755)
-    with pytest.raises(Unanswered, match="broken does not start"):
+    with pytest.raises(Unanswered, match=r"cannot start .*broken"):
         Commands({"PATH": str(tmp_path)}).run("broken")
 
 

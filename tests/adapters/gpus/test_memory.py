@@ -158,9 +158,9 @@ def test_apple_counts_pages_of_the_size_that_is_said_when_memory_is_asked_for(tm
 @shell
 def test_apple_says_why_when_nothing_is_found(tmp_path: Path) -> None:
     """No Mac, a Mac with an Intel processor, programs that are missing or say something else."""
-    assert OneSource("apple", platform="linux").probe().tried[0].reason == "this is no Mac"
-    assert "do not tell the memory" in mac(tmp_path, 48 * GIB, vm_stat="vm_stat: no\n").tried[0].reason
-    assert "do not tell the memory" in OneSource("apple", Says.on(), platform="darwin").probe().tried[0].reason
+    assert OneSource("apple", platform="linux").probe().tried[0].reason == "not a Mac"
+    assert "do not report memory" in mac(tmp_path, 48 * GIB, vm_stat="vm_stat: no\n").tried[0].reason
+    assert "do not report memory" in OneSource("apple", Says.on(), platform="darwin").probe().tried[0].reason
     mac(tmp_path, 48 * GIB)
     script = tmp_path / "sysctl"
     script.write_text(script.read_text(encoding="utf-8").replace("Apple M3 Max", "Intel(R) Core(TM)"), encoding="utf-8")

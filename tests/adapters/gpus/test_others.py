@@ -131,7 +131,7 @@ def test_ggml_starts_nothing_when_there_is_no_sign_of_a_gpu(tmp_path: Path, monk
     """On Linux a device is a file in /dev; elsewhere, and with one, xllamacpp has to be there."""
     asked: list[str] = []
     monkeypatch.setattr(gpus, "has_xllamacpp", lambda: asked.append("xllamacpp"))
-    assert "no sign" in OneSource("ggml", Says(""), root=tmp_path, platform="linux").probe().tried[0].reason
+    assert "no GPU in /dev" in OneSource("ggml", Says(""), root=tmp_path, platform="linux").probe().tried[0].reason
     assert asked == []
     assert "not installed" in OneSource("ggml", Says(""), root=tmp_path, platform="win32").probe().tried[0].reason
     assert asked == ["xllamacpp"]

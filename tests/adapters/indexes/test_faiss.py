@@ -182,7 +182,7 @@ def test_failed_save_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     whole = path.read_bytes()
     truth.put(memory_of(70), vector_of(70))
     bad = VectorSearch(_opened(tmp_path / "nowhere" / "vectors"), truth)
-    with pytest.raises(StoreError, match="the file is as it was"):
+    with pytest.raises(StoreError, match="the file is unchanged"):
         bad.save()
     assert (path.read_bytes(), sorted(each.name for each in tmp_path.iterdir())) == (whole, ["vectors"])
 

@@ -131,5 +131,5 @@ def test_vector_that_does_not_fit_is_refused_in_one_line(opened: Opening, tmp_pa
     with pytest.raises(StoreError, match=r"is not 8 finite numbers; nothing was taken in"):
         index.add([*truth.behind(0, 2), bad._replace(vector=bad.vector[:-4])])
     assert index.stamp().vectors == 0
-    with pytest.raises(ValueError, match="a vector of 9 numbers, where 8 are compared"):
+    with pytest.raises(ValueError, match="expected a vector of 8 numbers, got 9"):
         index.search((1.0,) * 9, 1, truth.view(View(ANN)))

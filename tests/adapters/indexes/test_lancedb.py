@@ -139,7 +139,7 @@ def test_any_cut_changed_missing_or_foreign_file_is_found_at_load(tmp_path: Path
             done += 1
     assert done >= 20
     (whole / "1" / "vectors.lance" / "data" / "more.lance").write_bytes(b"x")
-    assert "none of ours" in _opened(whole).fault
+    assert "not a file of the index" in _opened(whole).fault
 
 
 def test_folder_of_faiss_is_replaced(tmp_path: Path) -> None:
@@ -307,7 +307,7 @@ def test_failed_save_leaves_the_folder_as_it_was(tmp_path: Path, monkeypatch: py
 
     with monkeypatch.context() as patched:
         patched.setattr("squidbot.adapters.lancedb.sync", refuses)
-        with pytest.raises(StoreError, match=r"No space left on device .* the folder is as it was"):
+        with pytest.raises(StoreError, match=r"No space left on device .* the folder is unchanged"):
             nearest.save()
     assert json.loads((path / "index.json").read_bytes().partition(b"\n")[0]) == said
     assert first_of(nearest, 70) == memory_of(70).memory_id

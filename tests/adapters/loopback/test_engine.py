@@ -144,7 +144,7 @@ def test_server_that_is_gone_when_the_model_is_opened_is_named() -> None:
         engine = engine_of(server)
         session = engine.session("s", model="m")
     with engine:
-        with pytest.raises(LLMError, match=r"unreachable: nothing listens at http.*ollama serve"):
+        with pytest.raises(LLMError, match=r"unreachable: no server at http.*ollama serve"):
             engine.model("m")
         assert session.assemble("hello").messages
         assert session.window.window_tokens == 8192

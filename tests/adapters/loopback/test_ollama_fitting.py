@@ -29,7 +29,9 @@ def test_prompt_over_the_window_is_refused_before_it_is_sent() -> None:
         model = opened(server, 2_048)
         bound = weigh([user(said(1_000))], (), CLASSES).bound_tokens
         assert bound < 2_048
-        with pytest.raises(ContextOverflowError, match=f"up to {bound} tokens, with {2_049 - bound} for the answer"):
+        with pytest.raises(
+            ContextOverflowError, match=rf"up to {bound} tokens\) and the answer \({2_049 - bound}\) exceed"
+        ):
             model.reply([user(said(1_000))], 2_049 - bound)
         with pytest.raises(ContextOverflowError):
             model.complete(said(2_000), "And?", 100)

@@ -138,7 +138,7 @@ def test_longest_request_that_fits_is_answered_and_one_token_more_is_refused(cha
     asked = chat.prompt_tokens(ASKED)
     filled = [{"role": "user", "content": ASKED[0]["content"] + "x" * (WINDOW - asked - 4)}]
     assert chat.reply(filled, 4).input_tokens == WINDOW - 4
-    overflow = f"takes up to {WINDOW - 4} tokens, with 5 for the answer more than the window of {WINDOW} of"
+    overflow = rf"up to {WINDOW - 4} tokens\) and the answer \(5\) exceed .* window of {WINDOW} tokens"
     with pytest.raises(ContextOverflowError, match=overflow):
         chat.reply(filled, 5)
 

@@ -79,7 +79,7 @@ def test_tools_are_described_in_words_to_a_template_that_knows_none() -> None:
 
 def test_template_that_is_broken_is_an_error_of_ours() -> None:
     """It came with the file: what is wrong with it is told, not raised as it is."""
-    with pytest.raises(LLMError, match=r"^unusable: the model's chat template can't be read: "):
+    with pytest.raises(LLMError, match=r"^unusable: cannot read the model's chat template: "):
         rendered("{% for")
     with pytest.raises(LLMError, match=r"^refused: .*'nothing' is undefined"):
         rendered("{{ nothing.of.this }}", {"role": "user", "content": "Hi"})

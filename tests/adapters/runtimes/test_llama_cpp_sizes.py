@@ -128,14 +128,14 @@ def test_an_abort_is_the_result_of_its_setting_and_the_others_are_there(tmp_path
     first, second, third = run.settings
     assert first == third
     assert not first.failure
-    assert second.failure.startswith("llama.cpp died of it (exit status -6); the last it said: ")
+    assert second.failure.startswith("llama.cpp died of it (exit status -6); its last message: ")
     assert "GGML_ASSERT(n_outputs_max" in second.failure
 
 
 def test_death_over_a_file_is_an_error_with_what_was_said_last(tmp_path: Path) -> None:
     """A state of another width than llama.cpp believes: it asserts while it loads, in the child."""
     path = tiny_model(tmp_path / "jamba.gguf", "jamba", {"ssm.inner_size": 128})
-    with pytest.raises(ModelLoadError, match=r"can't load .*; the last it said: .*GGML_ASSERT\("):
+    with pytest.raises(ModelLoadError, match=r"cannot load .*; its last message: .*GGML_ASSERT\("):
         verify(path, [Loading(n_ctx=1024)])
     with pytest.raises(ModelLoadError, match="GGML_ASSERT"):
         open_model(Definition("jamba", str(path), Loading(n_ctx=1024)), trial=True)

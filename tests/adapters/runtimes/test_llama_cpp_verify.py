@@ -41,7 +41,7 @@ def test_a_child_that_takes_too_long_is_ended(tmp_path: Path) -> None:
 
 def test_an_interpreter_that_is_not_there_is_an_error_of_ours(tmp_path: Path) -> None:
     """The operating system's error is chained."""
-    with pytest.raises(SizingError, match="can't be started") as caught:
+    with pytest.raises(SizingError, match="cannot start") as caught:
         verify(tmp_path / "model.gguf", [Loading()], python=str(tmp_path / "none"))
     assert isinstance(caught.value.__cause__, OSError)
 

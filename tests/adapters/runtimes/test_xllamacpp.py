@@ -227,7 +227,7 @@ def test_prompt_that_is_too_long_is_not_asked(model: XllamacppModel, monkeypatch
     """It is counted first, the answer's room included: one token less fits."""
     room = WINDOW_TOKENS - model.prompt_tokens(HELLO)
     monkeypatch.setattr(StreamedAnswer, "reply", lambda _: pytest.fail("the runtime was asked"))
-    with pytest.raises(ContextOverflowError, match=f"{room + 1} for the answer .* window of 512 of tiny"):
+    with pytest.raises(ContextOverflowError, match=rf"answer \({room + 1}\) exceed tiny.* window of 512"):
         model.reply(HELLO, room + 1)
     monkeypatch.undo()
     assert model.reply(HELLO, room).output_tokens <= room
@@ -318,11 +318,11 @@ def test_threads_share_a_model(model: XllamacppModel) -> None:
 @pytest.mark.parametrize(
     ("broken", "told"),
     [
-        ("missing", "there is no model file"),
+        ("missing", "no such file"),
         ("short", "not within the file bounds"),
         ("text", "magic"),
         ("setting", "quantized V cache requires flash_attn"),
-        ("window", "n_ctx is 0"),
+        ("window", "n_ctx must not be 0"),
     ],
 )
 def test_failed_load_has_the_last_words(broken: str, told: str, path: Path, tmp_path: Path) -> None:

@@ -256,7 +256,7 @@ HOST = HostDriver(
     rivals={"'compressor'": twice(config={"context": {"engine": "compressor"}})},
     inactive={
         "context.engine": twice(config={"context": {}}),
-        "enabled_toolsets lacks context_engine": twice(toolsets=["shelf"]),
+        "context_engine to enabled_toolsets": twice(toolsets=["shelf"]),
     },
     otherwise={
         "C6 stream": Exemption("hermes goes on by itself behind a stream that fails", streamed),

@@ -211,7 +211,7 @@ def test_requests_of_responses_are_left_alone(tmp_path: Path) -> None:
             )
         assert [each is request for each in asked] == [True, True]
         assert len(told.lines) == 1
-        assert "does not bound them" in told.lines[0]
+        assert "does not limit them" in told.lines[0]
 
 
 @pytest.mark.parametrize(

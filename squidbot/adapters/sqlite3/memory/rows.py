@@ -42,7 +42,7 @@ _GRAVE = struct.Struct("<2q2d").pack  # key, owner; time, forgotten
 class DamagedMemoryError(DamagedRowError):
     """The row of a memory is missing or does not match its checksum; the text names it."""
 
-    advice = "forget it or put a backup in the file's place; the other memories are served"
+    advice = "forget it, or restore a backup; the other memories are intact"
 
 
 @lru_cache(4096)
@@ -282,7 +282,7 @@ def _place(connection: sqlite3.Connection, view: View, memory_id: str) -> tuple[
         return found[1].time, found[0]
     grave = connection.execute(GRAVES, (stored_text(memory_id)[0],)).fetchone()
     if grave is None or found or grave[2] != view_digests(view.scope)[0]:
-        raise NotFoundError(f"no memory {memory_id!a:.80} to list behind: begin with the first page")
+        raise NotFoundError(f"no memory {memory_id!a:.80} to continue from: start with the first page")
     return grave[3], grave[0]
 
 
@@ -477,10 +477,10 @@ def is_laid_out(path: str, connection: sqlite3.Connection) -> bool:
     version = found[0][0] if len(found) == 1 else None
     if isinstance(version, int) and version > MEMORY_LAYOUT:
         raise StoreError(
-            f"{path}: has memories in layout {version}, this squidbot knows {MEMORY_LAYOUT}; update squidbot"
+            f"{path}: memories have layout {version}, newer than this squidbot's {MEMORY_LAYOUT}; update squidbot"
         )
     if version != MEMORY_LAYOUT:
-        raise DamagedStoreError(f"{path}: has memories in no layout that a squidbot wrote; put a backup in its place")
+        raise DamagedStoreError(f"{path}: memories have an unknown layout; restore a backup")
     return True
 
 
@@ -580,7 +580,7 @@ def put_mark(connection: sqlite3.Connection, new: Mark, was: Mark | None) -> Non
         DamagedMemoryError: it does not match its checksum.
     """
     if mark(connection, new.session_id, new.reader) != was:
-        raise StoreError(f"session {new.session_id!a:.80} was read by another meanwhile; nothing was written")
+        raise StoreError(f"session {new.session_id!a:.80} was processed by another reader first; nothing was written")
     (session, session_data), (name, name_data) = stored_text(new.session_id), stored_text(new.reader)
     text, data = stored_text(json_text((new.next_seq, new.version, new.stamp)))
     connection.execute(PUT_MARK, (session, name, text, checksum(session_data, name_data, data)))

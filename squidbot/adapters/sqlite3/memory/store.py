@@ -84,7 +84,7 @@ def added(
                 old = _superseded(memory, now(memory.supersedes))
                 changed[old.memory_id] = old
         elif not is_same(stored, memory):
-            raise StoreError(f"memory {memory.memory_id!a:.80} is there, and another one; nothing was written")
+            raise StoreError(f"memory {memory.memory_id!a:.80} already exists with other content; nothing was written")
     changed |= _with_sources(now, said or {})
     return changed | replaced(now, places or {})
 
@@ -94,7 +94,7 @@ def _with_sources(find: Callable[[str], Memory | None], said: NewSources) -> dic
     for memory_id, sources in said.items():
         known = find(memory_id)
         if known is None:
-            raise NotFoundError(f"memory {memory_id!a:.80} is not there, or no more; nothing was changed")
+            raise NotFoundError(f"no memory {memory_id!a:.80}; nothing was changed")
         if (more := with_sources(known, sources)) is not known:
             changed[memory_id] = more
     return changed
@@ -103,8 +103,8 @@ def _with_sources(find: Callable[[str], Memory | None], said: NewSources) -> dic
 def _superseded(memory: Memory, old: Memory | None) -> Memory:
     if old is None or old.scope[:2] != memory.scope[:2]:
         raise StoreError(
-            f"memory {memory.memory_id!a:.80} supersedes {memory.supersedes!a:.80}, which is not there or another "
-            "user's; nothing was written"
+            f"memory {memory.memory_id!a:.80} replaces {memory.supersedes!a:.80}, which does not exist or belongs to "
+            "another user; nothing was written"
         )
     return replace(old, superseded_by=old.superseded_by or memory.memory_id)
 
@@ -121,18 +121,20 @@ def replaced(find: Callable[[str], Memory | None], places: Mapping[str, str]) ->
         if old.superseded_by == taker:
             continue
         if taker and (old.superseded_by or _there(find, taker).scope[:2] != old.scope[:2]):
-            raise StoreError(f"memory {memory_id!a:.80} was replaced before, or is another user's; nothing was written")
+            raise StoreError(
+                f"memory {memory_id!a:.80} is already replaced, or belongs to another user; nothing was written"
+            )
         changed[memory_id] = replace(old, superseded_by=taker)
     for taker in filter(None, places.values()):
         if (changed.get(taker) or _there(find, taker)).superseded_by:
-            raise StoreError(f"memory {taker!a:.80} is history itself, and takes no place; nothing was written")
+            raise StoreError(f"memory {taker!a:.80} is itself replaced and cannot replace another; nothing was written")
     return changed
 
 
 def _there(find: Callable[[str], Memory | None], memory_id: str) -> Memory:
     found = find(memory_id)
     if found is None:
-        raise StoreError(f"memory {memory_id!a:.80} is not there; nothing was written")
+        raise StoreError(f"no memory {memory_id!a:.80}; nothing was written")
     return found
 
 
@@ -353,7 +355,7 @@ def remove_beside(path: str) -> None:
                         found.unlink()
             except OSError as error:
                 raise StoreError(
-                    f"{found}: an index that may hold what is to be forgotten can't be removed: {error.strerror}; "
+                    f"{found}: cannot remove an index that may hold what you want to forget: {error.strerror}; "
                     "nothing was changed"
                 ) from error
 

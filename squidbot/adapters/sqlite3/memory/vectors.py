@@ -102,8 +102,8 @@ def _model(connection: sqlite3.Connection, model: str, dimension: int) -> int:
         found = connection.execute(MODEL, (name,)).fetchone()
     if found[1] != dimension:
         raise StoreError(
-            f"vectors of {model!a:.80} have {found[1]} dimensions here, not {dimension}; nothing was written: drop the "
-            "model's vectors first, or give the model another name"
+            f"vectors of {model!a:.80} have {found[1]} dimensions in this store, not {dimension}; nothing was "
+            "written: drop the model's vectors first, or give the model another name"
         )
     return int(found[0]) << MEMORY_BITS
 
