@@ -107,7 +107,7 @@ def test_broken_rule_is_named_for_programs_alone() -> None:
 
 # -- ids of memories, what no store keeps, and whose memories see each other ------------------------------------------
 
-MEMORIES_GOOD = Memory("f-1", "Ann keeps bees.", "core", Scope(user="ann"), 1.0)
+FACT = Memory("f-1", "Ann keeps bees.", "core", Scope(user="ann"), 1.0)
 ISOLATIONS: tuple[Isolation, ...] = ("bot", "model", "global", "agent")
 PARTS = st.sampled_from(("", "a", "b", "a\0", "\ud83d\ude00", "\N{GRINNING FACE}"))
 SCOPES = st.builds(Scope, *[PARTS] * 8)
@@ -129,19 +129,19 @@ def test_memory_id_differs_when_scope_text_or_source_does(one: Scope, other: Sco
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        (replace(MEMORIES_GOOD, memory_id=""), "1 to 1024 characters"),
-        (replace(MEMORIES_GOOD, memory_id="x" * 1025), "1 to 1024 characters"),
-        (replace(MEMORIES_GOOD, supersedes="f-1"), "its own place"),
-        (replace(MEMORIES_GOOD, superseded_by="f-1"), "its own place"),
-        (replace(MEMORIES_GOOD, category="facts"), "category 'facts'"),  # type: ignore[arg-type]  # a caller without types
-        (replace(MEMORIES_GOOD, time=float("inf")), "time inf"),
-        (replace(MEMORIES_GOOD, importance=-0.1), "importance -0.1"),
-        (replace(MEMORIES_GOOD, importance=float("nan")), "importance nan"),
+        (replace(FACT, memory_id=""), "1 to 1024 characters"),
+        (replace(FACT, memory_id="x" * 1025), "1 to 1024 characters"),
+        (replace(FACT, supersedes="f-1"), "its own place"),
+        (replace(FACT, superseded_by="f-1"), "its own place"),
+        (replace(FACT, category="facts"), "category 'facts'"),  # type: ignore[arg-type]  # a caller without types
+        (replace(FACT, time=float("inf")), "time inf"),
+        (replace(FACT, importance=-0.1), "importance -0.1"),
+        (replace(FACT, importance=float("nan")), "importance nan"),
     ],
 )
 def test_memory_is_refused_when_no_store_could_keep_it(wrong: Memory, says: str) -> None:
     """The error names what is wrong, and that nothing was written."""
-    refuse_misfit(MEMORIES_GOOD)
+    refuse_misfit(FACT)
     with pytest.raises(StoreError, match=f"{says}.*nothing was written"):
         refuse_misfit(wrong)
 
@@ -158,11 +158,11 @@ def test_view_has_another_key_when_tenant_user_or_what_the_policy_parts_differs(
 
 def test_piece_of_a_file_stands_in_a_row_and_a_fact_in_none() -> None:
     """By its file, by the conversation in that, and by its place; what names a file or a session alone has no place."""
-    piece = replace(MEMORIES_GOOD, sources=(Source("talk", 3, 3, "notes/a.jsonl", "d"),))
+    piece = replace(FACT, sources=(Source("talk", 3, 3, "notes/a.jsonl", "d"),))
     assert passage_of(piece)[4:] == ("notes/a.jsonl\ntalk", 3)
     for source in (Source(path="notes/a.md", digest="d"), Source("talk", 3, 5)):
-        assert passage_of(replace(MEMORIES_GOOD, sources=(source,)))[4:] == ("", 0)
-    assert passage_of(MEMORIES_GOOD) == passage_of(replace(MEMORIES_GOOD, scope=Scope(collection="files")))
+        assert passage_of(replace(FACT, sources=(source,)))[4:] == ("", 0)
+    assert passage_of(FACT) == passage_of(replace(FACT, scope=Scope(collection="files")))
 
 
 # -- how history is kept within its room ------------------------------------------------------------------------------

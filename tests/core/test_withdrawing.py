@@ -178,7 +178,7 @@ def test_ids_are_read_from_between_our_marks_only() -> None:
 
 # -- goals are taken out for good: with the message that set them, and by their names (O-07) --------------------------
 
-UNSETTING_SETUP = Setup(4096, 256)
+SMALL = Setup(4096, 256)
 
 
 def book(store: InMemoryStore) -> GoalBook:
@@ -191,9 +191,9 @@ def shelf(store: InMemoryStore) -> SessionContext:
     return SessionContext("s", store, store, Renderer(CLASSES, {CODEC.tag: CODEC}))
 
 
-def talked_of_unsetting(store: InMemoryStore) -> CoreSession:
+def talked_of_goals(store: InMemoryStore) -> CoreSession:
     """Return a session with something to compact, in whose first step a model called the tool."""
-    session = opened(store, UNSETTING_SETUP)
+    session = opened(store, SMALL)
     function = {"name": "squid__goal", "arguments": json.dumps({"action": "set", "text": "Ship  the parser"})}
     called = {
         "role": "assistant",
@@ -223,7 +223,7 @@ def sent(session: CoreSession) -> str:
 
 def test_goal_goes_with_the_message_that_set_it(store: InMemoryStore) -> None:
     """Out of records, old plans and the next request, in this process and in a new one; others stay (O-07)."""
-    session = talked_of_unsetting(store)
+    session = talked_of_goals(store)
     book(store).change("lock", "No threads")
     session.pin_text("style", "Be kind.")
     session.compact()
@@ -235,12 +235,12 @@ def test_goal_goes_with_the_message_that_set_it(store: InMemoryStore) -> None:
     assert book(store).goals().active is None
     assert "No threads" in sent(session)
     assert "Ship the parser" not in sent(session)
-    assert sent(opened(store, UNSETTING_SETUP)) == sent(session)
+    assert sent(opened(store, SMALL)) == sent(session)
 
 
 def test_request_that_told_it_is_not_made_again(store: InMemoryStore) -> None:
     """It would be another one than was sent."""
-    session = talked_of_unsetting(store)
+    session = talked_of_goals(store)
     session.compact()
     made = session.assemble([user("Go on.")])
     session.record(*made.incoming, assistant("So be it."))
@@ -249,12 +249,12 @@ def test_request_that_told_it_is_not_made_again(store: InMemoryStore) -> None:
     assert event is not None
     assert event.cause == "forget"
     with pytest.raises(NotFoundError, match="forgotten since"):
-        opened(store, UNSETTING_SETUP).request()
+        opened(store, SMALL).request()
 
 
 def test_line_that_a_call_wrote_goes_with_the_line_that_it_ended(store: InMemoryStore) -> None:
     """A marked goal that a call closed left its name in another record."""
-    session = opened(store, UNSETTING_SETUP)
+    session = opened(store, SMALL)
     session.record(user("[GOAL] Find the walrus"), assistant("Hi"))
     book(store).change("close")
     assert "walrus" in everything(store)
@@ -287,7 +287,7 @@ def test_writer_that_is_never_let_in_gives_up() -> None:
 @pytest.mark.parametrize("arguments", ["{", "[]", '{"text": 3}', '{"action": "show"}'])
 def test_call_that_names_nothing_takes_nothing_out(arguments: str, store: InMemoryStore) -> None:
     """Whatever a model has written as its arguments."""
-    session = opened(store, UNSETTING_SETUP)
+    session = opened(store, SMALL)
     function = {"name": "goal", "arguments": arguments}
     calls = [{"id": "c", "type": "function", "function": function}]
     session.record(user("Hi"), CODEC.to_message({"role": "assistant", "content": None, "tool_calls": calls}))
@@ -298,7 +298,7 @@ def test_call_that_names_nothing_takes_nothing_out(arguments: str, store: InMemo
 
 def test_nothing_is_taken_out_where_a_message_is_not_there(store: InMemoryStore) -> None:
     """As with messages."""
-    session = talked_of_unsetting(store)
+    session = talked_of_goals(store)
     with pytest.raises(NotFoundError, match="m900"):
         session.forget(1, 900)
     assert book(store).goals().active is not None
@@ -311,7 +311,7 @@ def test_nothing_is_taken_out_where_a_message_is_not_there(store: InMemoryStore)
 def test_what_is_taken_out_is_nowhere_and_all_else_stays(every: list[tuple[str, int]]) -> None:
     """Whatever was set, and whether it was sent or not."""
     store = InMemoryStore()
-    session = talked_of_unsetting(store)
+    session = talked_of_goals(store)
     for place, (action, number) in enumerate(every):
         book(store).change(action, f"Walrus number {number}")
         if place % 3 == 1:
@@ -320,14 +320,14 @@ def test_what_is_taken_out_is_nowhere_and_all_else_stays(every: list[tuple[str, 
     remove_goals(shelf(store), ["walrus number 0"])
     assert "Walrus number 0" not in everything(store)
     assert "Walrus number 0" not in sent(session)
-    assert sent(session) == sent(opened(store, UNSETTING_SETUP))
+    assert sent(session) == sent(opened(store, SMALL))
     named = {f"Walrus number {number}" for _, number in every if number}
     assert all(one in everything(store) for one in named)
 
 
 def test_what_was_announced_goes_too(store: InMemoryStore) -> None:
     """Behind a message that is still sent, of goals and of documents; what was announced beside it stays."""
-    session = talked_of_unsetting(store)
+    session = talked_of_goals(store)
     book(store).change("lock", "No threads")
     book(store).change("lock", "Mind the walrus")
     SessionDocuments(store, "s", 4096, lambda text: len(text.split())).keep(
@@ -342,7 +342,7 @@ def test_what_was_announced_goes_too(store: InMemoryStore) -> None:
     assert "walrus" not in everything(store)
     assert "walrus" not in sent(session)
     assert "No threads" in sent(session)
-    assert sent(session) == sent(opened(store, UNSETTING_SETUP))
+    assert sent(session) == sent(opened(store, SMALL))
     again = session.assemble([user("And now?")])
     assert "walrus" not in str(again.parts)
     session.compact()
@@ -351,7 +351,7 @@ def test_what_was_announced_goes_too(store: InMemoryStore) -> None:
 
 def test_document_in_the_head_goes_with_all_its_texts(store: InMemoryStore) -> None:
     """Out of old plans as well; others stay."""
-    session = talked_of_unsetting(store)
+    session = talked_of_goals(store)
     documents = SessionDocuments(store, "s", 4096, lambda text: len(text.split()))
     documents.keep(Document("a.md", "The walrus."))
     documents.keep(Document("b.md", "The squid."))

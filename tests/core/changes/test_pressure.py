@@ -122,7 +122,7 @@ def test_first_change_is_where_parts_differ() -> None:
 
 CLAUDE = Prices(0.1, 1.25, 5.0, 0)
 # High enough never to be reached here.
-UPKEEP_SETTINGS = HistorySettings(high_fraction=0.9, patience=1.0)
+PATIENT = HistorySettings(high_fraction=0.9, patience=1.0)
 
 
 def mean_price(calls: int, written: float, prices: Prices) -> float:
@@ -152,9 +152,7 @@ def test_free_reads_never_pay_for_an_event_and_a_free_event_pays_at_once() -> No
     assert CompactionCost(900, 10, 0, 900, 0).pays_by(Prices(1.0, 1.0, 5.0, 0)) == 0
 
 
-def history_of_upkeep(
-    said: int, *, noted: bool = True, role: Literal["user", "assistant"] = "assistant"
-) -> CurrentView:
+def noted_history(said: int, *, noted: bool = True, role: Literal["user", "assistant"] = "assistant") -> CurrentView:
     """Return a standing with a block of 10 tokens, and so many raw behind it in messages of 10, a user's last."""
     block = PlanBlock(Segment(0, 0, Representation.MERGED, "s0-0.beef", (), 10), (part("user", Kind.SUMMARY),))
     rows = [row(1 + at, role, tokens=10, turn=at if role == "user" else 1) for at in range(said // 10 - 1)]
@@ -168,17 +166,13 @@ def test_event_comes_below_the_mark_once_going_on_costs_more() -> None:
     sizes = range(110, 800, 10)
     waits = {
         patience: next(
-            (
-                said
-                for said in sizes
-                if due(history_of_upkeep(said), MOMENT, replace(UPKEEP_SETTINGS, patience=patience))
-            ),
+            (said for said in sizes if due(noted_history(said), MOMENT, replace(PATIENT, patience=patience))),
             800,
         )
         for patience in (0.05, 0.1, 0.2, 9.0)
     }
     assert 110 < waits[0.05] < waits[0.1] < waits[0.2] < waits[9.0] < 800
-    assert not pays(history_of_upkeep(waits[9.0]), MOMENT, replace(UPKEEP_SETTINGS, patience=9.0))
+    assert not pays(noted_history(waits[9.0]), MOMENT, replace(PATIENT, patience=9.0))
 
 
 @pytest.mark.parametrize(
@@ -197,16 +191,16 @@ def test_nothing_pays_without_patience_chain_price_notes_or_anything_to_take(
     role: Literal["user", "assistant"],
 ) -> None:
     """Before the first event all is sent raw; the user's messages stay verbatim anyway."""
-    settings = replace(UPKEEP_SETTINGS, **{"patience": 0.2, **changes})  # type: ignore[arg-type]
-    assert pays(history_of_upkeep(700), MOMENT, replace(UPKEEP_SETTINGS, patience=0.2))
-    assert not pays(history_of_upkeep(700, noted=noted, role=role), MOMENT, settings)
+    settings = replace(PATIENT, **{"patience": 0.2, **changes})  # type: ignore[arg-type]
+    assert pays(noted_history(700), MOMENT, replace(PATIENT, patience=0.2))
+    assert not pays(noted_history(700, noted=noted, role=role), MOMENT, settings)
 
 
 def test_an_event_that_would_save_too_little_of_the_request_is_not_asked_for() -> None:
     """Asked for and skipped twice, it would pause compaction."""
-    settings = replace(UPKEEP_SETTINGS, patience=0.01)
-    assert pays(history_of_upkeep(300), MOMENT, settings)
-    assert not pays(history_of_upkeep(300), MOMENT._replace(tools=Cost(2000, 2000), limit=Cost(3000, 3000)), settings)
+    settings = replace(PATIENT, patience=0.01)
+    assert pays(noted_history(300), MOMENT, settings)
+    assert not pays(noted_history(300), MOMENT._replace(tools=Cost(2000, 2000), limit=Cost(3000, 3000)), settings)
 
 
 # -- what breaking a prompt cache costs and brings --------------------------------------------------------------------

@@ -334,7 +334,7 @@ def _keeps(header: Header, number: int) -> bool:
 CARD = (Card("cuda", 10**12),)
 # f16 bytes for a token in the layers that keep the whole window, MiB of weights on one CUDA card with all layers
 # (rounded), MiB of the sliding layers at the usual batch. Source: llama.cpp 0c1e57098, real loads and dry runs.
-MODELS_KNOWN = {
+FIGURES = {
     "Llama-3.1-8B": (131_072, 4651, 0),
     "Llama-3.3-70B": (327_680, 42332, 0),
     "Qwen2.5-7B": (57_344, 4408, 0),
@@ -361,30 +361,30 @@ SHARES = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS_KNOWN)
+@pytest.mark.parametrize("name", FIGURES)
 @pytest.mark.parametrize("kind", SHARES)
 def test_token_takes_as_many_bytes_as_in_llama_cpp(name: str, kind: str) -> None:
     """In the layers that keep all of the window; quantised, exactly the share that their blocks have of f16."""
     loading = Loading(n_ctx=8192, type_k=kind, type_v=kind)
-    assert kv_bytes_per_token(header_of(MODELS[name]), loading) == MODELS_KNOWN[name][0] * SHARES[kind]
+    assert kv_bytes_per_token(header_of(MODELS[name]), loading) == FIGURES[name][0] * SHARES[kind]
 
 
-@pytest.mark.parametrize("name", MODELS_KNOWN)
+@pytest.mark.parametrize("name", FIGURES)
 @pytest.mark.parametrize("n_ctx", [8192, 32_768])
 def test_caches_are_fixed_bytes_and_those_of_each_token(name: str, n_ctx: int) -> None:
     """Sliding layers hold the same whatever the window; all others as much for each token."""
     header, loading = header_of(MODELS[name]), Loading(n_ctx=n_ctx)
-    assert fixed_bytes(header, loading) == MODELS_KNOWN[name][2] * MIB
-    whole = MODELS_KNOWN[name][2] * MIB + n_ctx * MODELS_KNOWN[name][0]
+    assert fixed_bytes(header, loading) == FIGURES[name][2] * MIB
+    whole = FIGURES[name][2] * MIB + n_ctx * FIGURES[name][0]
     assert caches_of(header, loading, CARD).kv_bytes == {0: whole}
 
 
-@pytest.mark.parametrize("name", MODELS_KNOWN)
+@pytest.mark.parametrize("name", FIGURES)
 def test_weights_take_as_many_mib_as_in_llama_cpp(name: str) -> None:
     """On one card with all layers; the token embedding beside it is in main memory."""
     assert (
         round(measure(model_of(header_of(MODELS[name])), Loading(), CARD).devices[0].weights_bytes / MIB)
-        == MODELS_KNOWN[name][1]
+        == FIGURES[name][1]
     )
 
 
@@ -561,7 +561,7 @@ def test_model_is_refused_when_its_width_is_missing() -> None:
 
 # -- what llama.cpp would refuse, or die of ---------------------------------------------------------------------------
 
-VALIDITY_LLAMA = stub("llama")
+SMALL_LLAMA = stub("llama")
 
 
 @pytest.mark.parametrize("name", sorted(KNOWN))
@@ -602,12 +602,12 @@ def test_all_types_are_allowed_with_flash_attention_of_the_twelve_models(name: s
 def test_loading_is_refused_with_its_key_and_the_nearest_value(loading: Loading, said: str) -> None:
     """Who reads it knows what to write instead."""
     with pytest.raises(ConfigError, match=said):
-        check_loading(VALIDITY_LLAMA, loading)
+        check_loading(SMALL_LLAMA, loading)
 
 
 def test_quantised_keys_are_allowed_without_flash_attention() -> None:
     """Only values need it, which lie transposed without it."""
-    check_loading(VALIDITY_LLAMA, Loading(type_k="q8_0", flash_attn=False))
+    check_loading(SMALL_LLAMA, Loading(type_k="q8_0", flash_attn=False))
 
 
 def test_heads_must_be_whole_blocks_with_flash_attention() -> None:
