@@ -218,22 +218,14 @@ def test_comparison_marks_the_front_in_text_and_in_json() -> None:
 # -- a recording replayed in a mode: its system text is in each request, and no message of the recording --------------
 
 
-@pytest.fixture(autouse=True)
-def _folder_of_replay_modes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder with the beginning of the sample, and no settings."""
-    monkeypatch.chdir(tmp_path)
-    lines = SESSION.read_text(encoding="utf-8").splitlines(keepends=True)
-    Path("talk.jsonl").write_text("".join(lines[:40]), encoding="utf-8")
-
-
-def replayed_of_replay_modes(*options: str) -> Result:
+def replayed_in_mode(*options: str) -> Result:
     """Return what a replay of a short conversation printed."""
     return CliRunner().invoke(main, ["replay", "talk.jsonl", "--window", "16k", *options])
 
 
 def answer(*options: str) -> dict[str, Any]:
     """Return the same as JSON."""
-    done = replayed_of_replay_modes("--json", *options)
+    done = replayed_in_mode("--json", *options)
     assert done.exit_code == 0, done.output
     found: dict[str, Any] = json.loads(done.stdout)
     return found
@@ -243,7 +235,7 @@ def test_each_request_has_the_text_of_the_mode_behind_the_systems_own() -> None:
     """It is told, counted, and stands where it stays: the cache reads it."""
     plain, planned = answer("--dump", "plain.jsonl"), answer("--mode", "planning", "--dump", "planned.jsonl")
     assert (plain["mode"], planned["mode"]) == ("off", "planning")
-    assert "; mode planning" in replayed_of_replay_modes("--mode", "planning").stdout.replace("\n", " ")
+    assert "; mode planning" in replayed_in_mode("--mode", "planning").stdout.replace("\n", " ")
     requests = [json.loads(line) for line in Path("planned.jsonl").read_text(encoding="utf-8").splitlines()]
     before = [json.loads(line) for line in Path("plain.jsonl").read_text(encoding="utf-8").splitlines()]
     assert len(requests) == len(before) > 5
@@ -270,7 +262,7 @@ def test_text_stands_behind_the_first_system_texts_and_is_no_message_of_the_reco
 
 def test_modes_of_ones_own_are_known_and_others_are_named() -> None:
     """From `prompt.folder` of the settings; one that is not there is an error with those there are."""
-    said = replayed_of_replay_modes("--mode", "nope")
+    said = replayed_in_mode("--mode", "nope")
     assert said.exit_code == 2
     assert "--mode: unknown mode 'nope', known: off, developer, planning, assistant, debugger" in said.stderr
     Path("texts").mkdir()
@@ -297,7 +289,7 @@ def begun(folder: Path, lines: int) -> str:
     return str(path)
 
 
-def replayed_of_replay_profiles(terms: Terms, session: str, dump: Path | None = None) -> Results:
+def replayed_under(terms: Terms, session: str, dump: Path | None = None) -> Results:
     """Replay a session."""
     places = Places((session,), dump=str(dump) if dump else None)
     return run(conversations_of(places), terms, places, tick=lambda: None)
@@ -310,7 +302,7 @@ def outcome_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, int, 
 
     @cache
     def replay_once(profile: str, window: int, lines: int) -> ReplayOutcome:
-        return replayed_of_replay_profiles(under(profile, window), begun(folder, lines)).outcomes[0]
+        return replayed_under(under(profile, window), begun(folder, lines)).outcomes[0]
 
     return replay_once
 
@@ -338,8 +330,8 @@ def test_the_default_profile_sends_what_the_engine_alone_sends(tmp_path: Path, l
     """A session of a program has nothing that the engine's own lacks, where its settings say nothing."""
     session = begun(tmp_path, lines)
     plain = terms_for(4_096, None, "balanced", open_counter("classes"), "tokens")
-    one = replayed_of_replay_profiles(plain, session, tmp_path / "a.dump")
-    other = replayed_of_replay_profiles(under("ladder", 4_096), session, tmp_path / "b.dump")
+    one = replayed_under(plain, session, tmp_path / "a.dump")
+    other = replayed_under(under("ladder", 4_096), session, tmp_path / "b.dump")
     assert (tmp_path / "a.dump").read_bytes() == (tmp_path / "b.dump").read_bytes()
     assert one.outcomes[0].tally == other.outcomes[0].tally
     assert one.outcomes[0].events
