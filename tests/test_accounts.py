@@ -66,7 +66,7 @@ class Plain(Account):
 )
 def test_what_is_no_address_is_told_with_what_one_looks_like_and_no_password(url: str) -> None:
     """Keys come from the environment: an address has no user, and neither a query nor a fragment."""
-    with pytest.raises(ConfigError, match=r"^url .* is no address") as caught:
+    with pytest.raises(ConfigError, match=r"^url .* is not an address") as caught:
         Plain(url)
     assert KEY not in str(caught.value)
 

@@ -278,8 +278,8 @@ BAD_TABLES = {
     "the tensor 't' has 0 dimensions": [table_row(b"t")],
     "the tensor 't' has the shape (8, 0)": [table_row(b"t", 8, 0)],
     "the tensor 't' has the shape (4294967296, 4294967296)": [table_row(b"t", 2**32, 2**32)],
-    "tensor 't': tensor type 4 is unknown": [table_row(b"t", 8, kind=4)],
-    "tensor 't': a row of 8 elements is no whole number": [table_row(b"t", 8, kind=12)],
+    "tensor 't': unknown tensor type 4": [table_row(b"t", 8, kind=4)],
+    "tensor 't': a row of 8 elements is not a whole number": [table_row(b"t", 8, kind=12)],
     "the data of 't' begins at 32, expected 0": [table_row(b"t", 8, offset=32)],
     "the data of 'u' begins at 0, expected 32": [table_row(b"t", 8), table_row(b"u", 8)],
 }

@@ -472,8 +472,8 @@ def test_answers_come_where_nothing_can_be_written(
     monkeypatch.setattr(PartialAnswer, "add", full)
     for _ in range(2):
         assert one.talk.say("hello").text == "You said: hello"
-    assert [said for said in one.seen.remarks if "not kept while they come" in said] == [
-        "answers are not kept while they come: [Errno 28] No space left on device"
+    assert [said for said in one.seen.remarks if "not saved" in said] == [
+        "partial answers are not saved: [Errno 28] No space left on device"
     ]
     monkeypatch.undo()
     light = Talk(folder, adapter="stdlib")

@@ -209,7 +209,7 @@ def test_damaged_file_is_set_aside_and_one_that_has_more_stays(copied: Callable[
     path.write_text(json.dumps(value), encoding="utf-8")
     refused = copied(*EXPORT, "out")
     assert refused.exit_code == 1
-    assert "squidbot: out/unknown.json: it has exchanges that the store has not" in refused.output
+    assert "squidbot: out/unknown.json: the file has exchanges that the store lacks" in refused.output
     assert copied(*EXPORT, "out", "--replace").exit_code == 0
     assert "more" in next(Path("out").glob("unknown.json.replaced-*")).read_text("utf-8")
 

@@ -36,7 +36,7 @@ def test_compact_and_undo_give_the_former_request_back(copied: Callable[..., Res
     before = request(copied)
     shortened = copied("session", "compact", "support/42")
     assert shortened.exit_code == 0
-    assert shortened.output.startswith("support/42: shortened; plan ")
+    assert shortened.output.startswith("support/42: compacted; plan ")
     assert request(copied) != before
     undone = copied("session", "undo", "support/42")
     assert undone.exit_code == 0
@@ -58,7 +58,7 @@ def test_compact_keeps_the_window_that_the_session_had(copied: Callable[..., Res
 def test_compact_where_nothing_can_be_shortened_is_no(copied: Callable[..., Result]) -> None:
     """Exit code 1; JSON has null."""
     result = copied("session", "compact", "对话")
-    assert (result.exit_code, result.output) == (1, "对话?[31m: there is nothing to shorten\n")
+    assert (result.exit_code, result.output) == (1, "对话?[31m: nothing to compact\n")
     again = copied("session", "compact", "对话", "--json")
     assert (again.exit_code, json.loads(again.output)["event"]) == (1, None)
 
@@ -75,7 +75,7 @@ def test_undo_that_does_not_fit_changes_nothing(copied: Callable[..., Result]) -
     results = [copied("session", "undo", "support/42") for _ in range(12)]
     refused = next(result for result in results if result.exit_code)
     assert refused.exit_code == 3
-    assert "what was sent before does not fit any more; nothing was changed" in refused.output
+    assert "the earlier request no longer fits; nothing was changed" in refused.output
     before = request(copied)
     assert copied("session", "undo", "support/42").exit_code == 3
     assert request(copied) == before
@@ -223,7 +223,7 @@ def test_forgotten_message_takes_its_facts_along(tmp_path: Path, monkeypatch: py
 
     assert json.loads(run("session", "forget", "ann/1", "m2", "--yes", "--json").output)["facts"] == []
     result = run("session", "forget", "ann/1", "m0", "--yes")
-    assert "1 fact that nothing else said, forgotten too\n" in result.output
+    assert "removed 1 fact that had no other source\n" in result.output
     assert json.loads(run("memory", "list", "--past", "--user", "ann", "--json").output)["memories"] == []
     assert all(b"Lisbon" not in path.read_bytes() for path in Path().iterdir())
 
@@ -245,7 +245,7 @@ def test_whole_session_or_user_is_gone_from_the_list(tmp_path: Path, monkeypatch
     assert run("session", "forget", "ann/1", "--all").exit_code == 1
     result = run("session", "forget", "ann/1", "--all", "--yes")
     assert result.output.startswith("ann/1: forgotten, the whole session\n")
-    assert "copies that you or other programs have made are not known to squidbot, and stay" in result.output
+    assert "squidbot does not know copies made by you or other programs; they remain" in result.output
     assert all(b"Lisbon" not in path.read_bytes() for path in Path().iterdir())
     assert [one["session"] for one in json.loads(run("session", "list", "--json").output)["sessions"]] == [
         "bob/1",
@@ -267,8 +267,8 @@ def test_facts_and_logs_that_were_written_are_listed(tmp_path: Path, monkeypatch
     talks = next(Path("talks").glob("[!.]*"))
     told = unfolded(run("session", "forget", "ann/1", "m1", "--yes", "--files").output)
     for name in ("facts.jsonl", "notes/declarative_notes.yml", "notes/summary_notes.yml"):
-        assert unfolded(f"{tmp_path}/{name}: facts or entries of a journal, which may still have it: remove") in told
-    assert unfolded(f"{tmp_path}/{talks}: has several sessions, and may still have it: remove it") in told
+        assert unfolded(f"{tmp_path}/{name}: facts or journal entries that may still contain it: remove") in told
+    assert unfolded(f"{tmp_path}/{talks}: has several sessions and may still contain it: remove it") in told
 
 
 def unfolded(text: str) -> str:
@@ -292,8 +292,8 @@ def test_exports_are_listed_and_written_anew_when_asked_for(tmp_path: Path, monk
     Path("changed.md").write_text("My own words of Lisbon.")
     run("session", "export", "ann/1", "-o", "changed.md", "--format", "markdown")
     told = " ".join(run("session", "forget", "ann/1", "m1", "--yes").output.split())
-    assert f"{tmp_path}/mine.jsonl: an export, which may still have it: --files rewrites it" in told
-    assert f"{tmp_path}/copy.db: a backup, which may still have it: remove it" in told
+    assert f"{tmp_path}/mine.jsonl: an export that may still contain it: --files rewrites it" in told
+    assert f"{tmp_path}/copy.db: a backup that may still contain it: remove it" in told
     assert f"{tmp_path}/changed.md: written by squidbot, perhaps changed since" in told
     assert "other.jsonl" not in told
     told = " ".join(run("session", "forget", "ann/1", "m0", "--yes", "--files").output.split())
@@ -368,7 +368,7 @@ def test_goals_are_changed_from_the_command_line(copied: Callable[..., Result]) 
     assert "no decision of that name is locked" in wrong.output
     assert copied("session", "goals", "support/43", "set").exit_code == 2
     assert "is not one of" in copied("session", "goals", "support/43", "dance").output
-    assert "no call has set 'walrus'" in copied("session", "goals", "support/43", "forget", "walrus").output
+    assert "no goal 'walrus' was set by call" in copied("session", "goals", "support/43", "forget", "walrus").output
     assert copied("session", "goals", "nobody", "set", "x").exit_code == 1
 
 
@@ -382,10 +382,10 @@ def test_documents_are_shown_loaded_and_dropped(copied: Callable[..., Result]) -
     assert "0 documents" in none.output
     wrong = copied("session", "context", "support/43", "load", "a.md")
     assert wrong.exit_code == 2
-    assert "set context.folder" in wrong.output
+    assert "set it to a folder" in wrong.output
     with Path("squidbot.toml").open("a", encoding="utf-8") as settings:
         settings.write('[context]\nfolder = "context"\n')
-    assert "there is no folder" in copied("session", "context", "support/43", "load", "a.md").output
+    assert "no such folder" in copied("session", "context", "support/43", "load", "a.md").output
     Path("context").mkdir()
     Path("context/a.md").write_text("The walrus.", encoding="utf-8")
     Path("context/b.md").write_text("The squid.", encoding="utf-8")
@@ -406,7 +406,7 @@ def test_documents_are_shown_loaded_and_dropped(copied: Callable[..., Result]) -
     Path("context/context_config.yml").write_text("core_files: [gone.md]", encoding="utf-8")
     shown = copied("session", "context", "support/43")
     assert "b.md  10 bytes" in shown.output
-    assert "there is no file 'gone.md'" in shown.output
+    assert "no such file: 'gone.md'" in shown.output
     assert copied("session", "context", "support/43", "load", "../x").exit_code == 2
 
 
@@ -418,7 +418,7 @@ def test_session_is_begun_with_the_context_of_another(copied: Callable[..., Resu
     copied("session", "goals", "support/43", "set", "Ship it")
     made = copied("session", "continue", "support/43", "support/44")
     assert made.exit_code == 0, made.output
-    assert made.output.startswith("support/44 goes on from support/43\n  goal: Ship it\n")
+    assert made.output.startswith("support/44 continues support/43\n  goal: Ship it\n")
     told = json.loads(copied("session", "continue", "support/43", "support/44", "--json").output)
     assert (told["session"], told["parent"], told["goal"]) == ("support/44", "support/43", "Ship it")
     listed = json.loads(copied("session", "list", "--json").output)["sessions"]
@@ -427,5 +427,5 @@ def test_session_is_begun_with_the_context_of_another(copied: Callable[..., Resu
     assert "(continued)" in copied("session", "list").output
     wrong = copied("session", "continue", "support/43", "support/42")
     assert wrong.exit_code == 2
-    assert "there is a session 'support/42' already" in wrong.output
+    assert "a session 'support/42' already exists" in wrong.output
     assert copied("session", "continue", "nobody", "x").exit_code == 1

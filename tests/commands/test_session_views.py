@@ -122,7 +122,7 @@ def test_show_request_is_what_assemble_returns(run: Callable[..., Result]) -> No
     assert [part["payload"] for part in made["parts"]] == list(sent.payloads)
     assert (made["request"], made["bound"]) == (None, sent.cost.bound)
     text = run("session", "show", "support/42", "--request").output
-    assert text.startswith("support/42: the next request, if nothing new were said: ")
+    assert text.startswith("support/42: the next request, without new messages: ")
     assert text.count("\n#") == len(made["parts"])
 
 
@@ -338,7 +338,7 @@ def test_explain_says_that_the_next_request_brings_an_event(copied: Callable[...
     request = json.loads(copied("session", "show", "support/42", "--request", "--json").output)
     assert made["due"] == request["event"]
     assert made["due"]["cause"] in {"high-water", "overflow"}
-    assert "the next request will change this: plan " in copied("session", "explain", "support/42").output
+    assert "the next request will compact: plan " in copied("session", "explain", "support/42").output
     assert "it brings a plan change: plan " in copied("session", "show", "support/42", "--request").output
 
 
@@ -348,7 +348,7 @@ def test_explain_says_that_no_request_fits(copied: Callable[..., Result]) -> Non
         engine.session("support/42").record({"role": "user", "content": "word " * 9_000}, now=BEGAN + 300)
     result = copied("session", "explain", "support/42")
     assert result.exit_code == 0
-    assert "no request can be made now: " in result.output
+    assert "no request fits now: " in result.output
     assert "current turn" in json.loads(copied("session", "explain", "support/42", "--json").output)["unfit"]
     assert copied("session", "show", "support/42", "--request").exit_code == 3
 
@@ -367,7 +367,8 @@ def test_explain_tells_what_memory_says_unasked(copied: Callable[..., Result]) -
     assert list(told["remembered"]) == ["remembered_profile", "remembered_index", "first_words"]
     assert told["budget"]["head"] == told["remembered"]["remembered_profile"] + told["remembered"]["remembered_index"]
     assert (
-        "memory says unasked (head, and behind the first words): profile" in copied("session", "explain", "told").stdout
+        "acts shown automatically (in the head, and after the first message): profile"
+        in copied("session", "explain", "told").stdout
     )
     assert "memory says unasked" not in copied("session", "explain", "support/42").stdout
 
@@ -563,7 +564,7 @@ def test_store_is_a_file_or_that_of_the_settings(run: Callable[..., Result], tmp
     assert run("session", "list", "--store", "kept.db").output == run("session", "list").output
     missing = run("session", "list", "--store", str(tmp_path / "none.db"))
     assert missing.exit_code == 1
-    assert "none.db: there is no such file; name a store with --store FILE.db" in missing.output
+    assert "none.db: no such file; pass --store FILE.db" in missing.output
     (tmp_path / "empty.db").touch()
     assert run("session", "list", "--store", str(tmp_path / "empty.db")).exit_code == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["empty.db"]
@@ -574,7 +575,7 @@ def test_no_store_is_wrong_usage(run: Callable[..., Result], tmp_path: Path, mon
     monkeypatch.chdir(tmp_path)
     result = run("session", "list")
     assert result.exit_code == 2
-    assert "no store is named; say --store FILE.db, or set store.path in ./squidbot.toml" in result.output
+    assert "no store: pass --store FILE.db, or set store.path in ./squidbot.toml" in result.output
 
 
 def test_session_is_named_by_its_beginning(run: Callable[..., Result]) -> None:

@@ -186,7 +186,7 @@ def test_status_names_an_index_that_can_not_be_read_and_what_becomes_of_it(
     path = Path(vectors_path(str(here / "facts.db"), "hashed-words"))
     path.write_bytes(b"nothing")
     (line,) = facts_of(here, 1, "onnxruntime")["remarks"]
-    assert line.startswith("vectors of 'hashed-words' are read from the store again: it is not one of ours")
+    assert line.startswith("vectors of 'hashed-words' are read from the store again: not a squidbot index")
     assert path.read_bytes() == b"nothing"
 
 

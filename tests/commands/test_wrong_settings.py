@@ -160,7 +160,7 @@ def test_a_missing_key_is_named_with_where_it_is_looked_for(folder: Path, monkey
         ),
         (
             "adapter = 'openai'\nurl = 'http://127.0.0.1:9/v1?x=1'",
-            "url 'http://127.0.0.1:9/v1?x=1' is no address; ",
+            "url 'http://127.0.0.1:9/v1?x=1' is not an address; ",
             "",
         ),
         (

@@ -131,8 +131,8 @@ def test_memory_id_differs_when_scope_text_or_source_does(one: Scope, other: Sco
     [
         (replace(FACT, memory_id=""), "1 to 1024 characters"),
         (replace(FACT, memory_id="x" * 1025), "1 to 1024 characters"),
-        (replace(FACT, supersedes="f-1"), "its own place"),
-        (replace(FACT, superseded_by="f-1"), "its own place"),
+        (replace(FACT, supersedes="f-1"), "cannot replace itself"),
+        (replace(FACT, superseded_by="f-1"), "cannot replace itself"),
         (replace(FACT, category="facts"), "category 'facts'"),  # type: ignore[arg-type]  # a caller without types
         (replace(FACT, time=float("inf")), "time inf"),
         (replace(FACT, importance=-0.1), "importance -0.1"),

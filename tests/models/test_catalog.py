@@ -270,7 +270,7 @@ def test_window_comes_from_the_next_source_when_a_card_does_not_tell_what_is_fre
     with engine_of(machine, path) as engine:
         window = engine.session("s", model="tiny").window
         assert (window.window_tokens, window.source) == (2048, "native-limit")
-        assert "squidbot status says by which; 32,768 by default; limited to 2,048" in window.detail
+        assert "see squidbot status; 32,768 by default; limited to 2,048" in window.detail
         assert engine.loading("tiny").n_gpu_layers == -1
 
 

@@ -95,7 +95,7 @@ def test_a_missing_key_is_one_clear_line(monkeypatch: pytest.MonkeyPatch, way: s
 
 def test_a_key_among_the_settings_is_refused_and_not_repeated() -> None:
     """The name of a variable is wanted."""
-    with pytest.raises(ConfigError, match=r"must name a variable of the environment.*key_env") as caught:
+    with pytest.raises(ConfigError, match=r"must be the name of an environment variable.*key_env") as caught:
         squidbot.load({"models": {"it": {"adapter": "openai", "key_env": "sk-abcdefg"}}})
     assert "sk-abc" not in str(caught.value)
 
@@ -180,6 +180,6 @@ def test_a_model_that_is_opened_from_a_file_takes_no_options() -> None:
     model = {"adapter": "xllamacpp", "path": "/nowhere.gguf", "context_window": 2_048, "options": {"temperature": 1}}
     with (
         squidbot.load({"models": {"it": model}}) as engine,
-        pytest.raises(ConfigError, match=r"^xllamacpp takes no options; .* @ argument.models\['it'\].options$"),
+        pytest.raises(ConfigError, match=r"^xllamacpp does not accept options; .* @ argument.models\['it'\].options$"),
     ):
         opened(engine)

@@ -212,7 +212,7 @@ def test_comparison_marks_the_front_in_text_and_in_json() -> None:
     marked = {line.split("  ")[0].rsplit(" ", 1)[0] for line in text.splitlines() if line.split("  ")[0].endswith("+")}
     assert marked == {one["policy"] for one in found["compare"] if one["front"]} != set()
     assert any(one["front"] and one["squidbot"] for one in found["compare"])
-    assert "+ on the front: of those that fit with whole pairs" in text
+    assert "+ best trade-off: no policy that fits" in text
 
 
 # -- a recording replayed in a mode: its system text is in each request, and no message of the recording --------------

@@ -96,7 +96,7 @@ class Account:
         The key is `key_name` of the environment, "" `usual_key`. Servers on this machine need none.
 
         Raises:
-            ConfigError: that is no address, or there is no key for it.
+            ConfigError: that is not an address, or there is no key for it.
         """
         self.url = (url or self.usual_url).rstrip("/")
         parts = address(self.url, self.usual_url)
@@ -380,11 +380,11 @@ def address(url: str, example: str) -> SplitResult:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError as error:
-        raise ConfigError(f"url {_shown(url)!a:.80} is no address: {error}") from error
+        raise ConfigError(f"url {_shown(url)!a:.80} is not an address: {error}") from error
     # In front of an "@" stands a user: keys come from the environment.
     beside = parts.query or parts.fragment or "@" in parts.netloc
     if parts.scheme not in {"http", "https"} or not parts.hostname or beside:
-        raise ConfigError(f"url {_shown(url)!a:.80} is no address; write one like {example}")
+        raise ConfigError(f"url {_shown(url)!a:.80} is not an address; write one like {example}")
     return parts
 
 

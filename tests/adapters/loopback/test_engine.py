@@ -94,7 +94,7 @@ def test_settings_and_training_cap_what_is_sent() -> None:
         with engine_of(server) as engine:
             window = engine.session("s", model="m").window
             assert (window.window_tokens, window.source) == (16_384, "native-limit")
-            assert "does not tell the tensors of tiny" in window.detail
+            assert "does not report the tensors of tiny" in window.detail
         with engine_of(server, context_window=6000) as engine:
             engine.model("m")
             assert engine.session("s", model="m").window.window_tokens == 6000

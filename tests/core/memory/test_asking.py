@@ -181,7 +181,7 @@ def test_nothing_of_another_user_is_seen_replaced_or_forgotten() -> None:
         memories.forget(other.memory_id)
     with pytest.raises(RecallError, match="no memory has the id"):
         memories.add(NewMemory("x", replaces=other.memory_id), NOW)
-    with pytest.raises(RecallError, match="to list behind"):
+    with pytest.raises(RecallError, match="to continue from"):
         memories.listed(MemoryQuery(after=other.memory_id), NOW)
     assert "nothing relevant" in memories.search(MemoryQuery("tea"), NOW).text
     assert set(store.memories) == {other.memory_id}

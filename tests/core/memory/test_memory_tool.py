@@ -113,7 +113,7 @@ def test_nothing_is_changed_where_only_searching_is_allowed(action: str) -> None
         ({"action": "add", "text": "y" * 1_001}, "a fact has at most 1,000"),
         ({"action": "forget"}, "forget: id must be a string, not null"),
         ({"action": "forget", "id": "tea"}, "no memory has the id 'tea'"),
-        ({"action": "list", "after": "f1"}, "no memory 'f1' to list behind"),
+        ({"action": "list", "after": "f1"}, "no memory 'f1' to continue from"),
         ("{", "the arguments are not JSON"),
         ("[]", 'write for example {"action": "search"'),
     ],

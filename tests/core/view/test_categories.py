@@ -127,7 +127,7 @@ def test_text_is_added_to_the_context_of_a_session(tmp_path: Path) -> None:
         session = engine.session("s")
         session.context.add("weather", "It rains in Rome.")
         for name, text in (("", "x"), ("x", " ")):
-            with pytest.raises(ConfigError, match=r"^a context document needs a name and a text"):
+            with pytest.raises(ConfigError, match=r"^a document needs a name and a text"):
                 session.context.add(name, text)
     with squidbot.load(settings) as engine:
         (first, _) = engine.session("s").assemble("What is the weather?").messages
