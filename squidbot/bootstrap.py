@@ -143,7 +143,9 @@ class Wired:
         name = learned_for(alias, self.loaded.settings.model(alias), found)
         return self._opened(alias, self.learned.within(found, name))
 
-    def lease_below(self, window: ContextWindow, refused_tokens: int, told_tokens: int | None = None) -> ContextWindow:
+    def window_below_refusal(
+        self, window: ContextWindow, refused_tokens: int, told_tokens: int | None = None
+    ) -> ContextWindow:
         """Return the smaller window that a refusal has shown, kept for its model once something is recorded under it.
 
         `refused_tokens` is what was refused, `told_tokens` what the provider says of its window, None for nothing.

@@ -393,7 +393,7 @@ class Session:
             BudgetError: so small a window leaves no token for input, or the text of the mode no room.
             ConfigError: the mode is none for so small a window.
         """
-        window = self.wired.lease_below(self.window, self._asked_tokens, window_tokens)
+        window = self.wired.window_below_refusal(self.window, self._asked_tokens, window_tokens)
         mode = self._prompting.chosen
         made = Session(self.wired, self.session_id, window, self.codec, self._recorded, self.scope, mode)
         made.lock = self.lock

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from squidbot.core.view.renderer import Renderer
 
 PLAN: Final = "plan"
-# No message behind these opens a conversation (`unasked.COLD_MESSAGES`).
+# No message behind these opens a conversation (`compaction.turn.COLD_MESSAGES`).
 FIRST_MESSAGES: Final = 3
 # A message, or a run of messages, as texts of `history` name it.
 _NAMED: Final = re.compile(r"\bm([0-9]{1,18})(?:(?:-| to )m?([0-9]{1,18}))?")

@@ -619,7 +619,7 @@ class SessionState:
         return plan
 
     def _doubt(self, before: CurrentView, after: CurrentView, plan: PlanRecord) -> None:
-        """Tell where a plan takes from what a model can be relied on to go by, and leaves too little (O-17)."""
+        """Tell where a plan takes from what a model can be relied on to go by, and leaves too little."""
         size, generations = self.window.parameters_billion, after.generations
         left = reliability(generations, size)
         if left < LEAST_FRACTION and generations > before.generations:

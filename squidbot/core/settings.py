@@ -49,7 +49,7 @@ class HistorySettings:
     Attributes:
         high_fraction: an event comes before the next user turn above it; inside a tool loop only when nothing fits.
         patience: below the high-water mark an event comes as soon as there is so much to take out of the request, 1
-            being where events cost least in the long run (`changes.pricing.Upkeep`); 0 to wait for the mark.
+            being where events cost least in the long run (`pressure.pays`); 0 to wait for the mark.
         low_fraction: what an event goes down to, if its notes and user messages leave that much room.
         slim_fraction: what messages with cut tool outputs may take between the notes and the raw ones.
         keep_fraction: raw messages that stay at an event in any case, if they fit at all.

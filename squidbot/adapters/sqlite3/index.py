@@ -1,6 +1,6 @@
 """The search index of a store's messages: a view beside them, made of them alone, that may be dropped at any time.
 
-An FTS5 table holds the terms of `core.finding.words` by the primary key of their message: a session is a range of
+An FTS5 table holds the terms of `core.recall.search.terms` by the primary key of their message: a session is a range of
 keys. It keeps neither texts nor positions (a phrase is looked up in the messages themselves): half of the disk.
 What becomes of a damaged one: see `views`; what shows damage that nobody notices: `proof`.
 """
@@ -313,7 +313,7 @@ def are_several(connection: sqlite3.Connection) -> bool:
 def search(
     connection: sqlite3.Connection, session: SessionRow, query: SearchQuery, limit: int, after: SearchMatch | None
 ) -> list[SearchMatch]:
-    """Return the indexed messages that answer a query, as `ranking.best` does.
+    """Return the indexed messages that answer a query, as `core.recall.search.best` does.
 
     Raises:
         DamagedIndexError: the index has to be made anew.
@@ -329,7 +329,7 @@ def search(
 
 
 class _Postings:
-    """The indexed messages of a session: `ranking.Postings`."""
+    """The indexed messages of a session: `core.recall.search.Postings`."""
 
     def __init__(self, connection: sqlite3.Connection, name: str, session: SessionRow) -> None:
         self._connection = connection

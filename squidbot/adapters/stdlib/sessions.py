@@ -32,7 +32,7 @@ class SessionData(NamedTuple):
 
 
 class TermIndex:
-    """The seqs of one session's messages by their terms, made when it is searched: `ranking.Postings`."""
+    """The seqs of one session's messages by their terms, made when it is searched: `core.recall.search.Postings`."""
 
     def __init__(self) -> None:
         self._messages: list[StoredMessage] = []

@@ -1,4 +1,4 @@
-"""What stays raw at an event whatever the low-water mark leaves: the newest turns, messages and tokens (C16)."""
+"""What stays raw at an event whatever the low-water mark leaves: the newest turns, messages and tokens."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Floors(NamedTuple):
     def fitting(self, fits: Callable[[Sequence[Step]], bool]) -> int:
         """Return how many stay where `fits` says whether so many do: the union of all floors.
 
-        Where that does not fit it shrinks to the newest complete turn, and then to what stays in any case (C16).
+        Where that does not fit it shrinks to the newest complete turn, and then to what stays in any case.
         """
         if self.settings.only_in_flight:
             return self.always()
@@ -88,8 +88,7 @@ def _sums(sizes: Iterable[int]) -> Iterable[int]:
         yield used
 
 
-# The model's own words that give way: at an event each text above its share of the room is cut (W-15,
-# C17).
+# The model's own words that give way: at an event each text above its share of the room is cut.
 
 # No text is cut below this, in tokens as a bound: head and tail should say something beside the mark.
 LEAST_TOKENS = 128
@@ -159,7 +158,7 @@ def _earlier(base: CurrentView) -> Sequence[Step]:
     return steps if loop is None else [step for step in steps if step.last_seq < loop]
 
 
-# What tools put out gives way first where it has more than its share of a request (P-08, C14).
+# What tools put out gives way first where it has more than its share of a request.
 
 
 def outputs_first(

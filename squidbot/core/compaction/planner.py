@@ -99,7 +99,7 @@ def _marked_pressure(
 ) -> float:
     """Return history's share of the room whose high-water mark comes first; above it where there are too many messages.
 
-    The same predicate fires an event and tells when it has done enough (C4).
+    The same predicate fires an event and tells when it has done enough.
     """
     ladder = settings.ladder
     if _too_many(standing, ladder):
@@ -164,7 +164,7 @@ class PlanBuilder:
     def _lightened(self, cause: str, base: CurrentView) -> NewPlan | None:
         """Return the change that sends less of single messages, and shortens history where that is not enough.
 
-        Pictures and long answers give way before anything else does (decisions.md 6, C17). None where none has to.
+        Pictures and long answers give way before anything else does. None where none has to.
         """
         renderer = reduced(
             base,
@@ -828,7 +828,7 @@ class Compactor:
         return max((one.last_seq for one in blocks if one.representation in whole), default=-1)
 
     def _ranked(self, runs: Sequence[NoteBlock], last_seq: int, limit: int) -> list[_Ranked]:
-        """Return the blocks that keep notes of their own, oldest first: the newest by rank (C23), while they fit.
+        """Return the blocks that keep notes of their own, oldest first: the newest by rank, while they fit.
 
         All of them together take at most `level_fraction` of the room for notes; what is older is merged. They follow
         each other without a hole up to the last message.

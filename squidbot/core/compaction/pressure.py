@@ -324,7 +324,7 @@ def reductions(settings: HistorySettings) -> list[Reduction]:
         Reduction(low / 2, 0.0, users, notes),
         Reduction(low / 4, 0.0, users, notes),
         Reduction(0.0, 0.0, users, notes),
-        # What the assistant and its tools did gives way before what the user said (C2).
+        # What the assistant and its tools did gives way before what the user said.
         Reduction(0.0, 0.0, users, notes / 2),
         Reduction(0.0, 0.0, users, notes / 6),
         Reduction(0.0, 0.0, users / 4, notes / 6),
@@ -438,8 +438,7 @@ def _cost_of_compaction(standing: CurrentView, room: int, settings: HistorySetti
 class Outlook:
     """What is expected after an event: requests grow by `growth_tokens` each until they reach `high_tokens`.
 
-    `read_price` and `write_price` are those of a cached and of a newly written input token, 1 being an uncached one
-    (decisions.md section 13).
+    `read_price` and `write_price` are those of a cached and of a newly written input token, 1 being an uncached one.
     """
 
     high_tokens: float
@@ -470,8 +469,7 @@ def pays_by_hand(record: PlanRecord, before: CurrentView) -> bool:
     return back or record.tokens_after < record.tokens_before
 
 
-# The caps of document 001 on history: what of it stays raw, and what is cut, newest to oldest (Q-06,
-# Q-07).
+# Caps in words on history: what of it stays raw, and what is cut, newest to oldest.
 
 # What is left of a message that is cut as far as it may be, in the unit of the caps: the mark alone has 13 words.
 LEAST_UNITS = 40
@@ -562,7 +560,7 @@ def _limits(step: Step, over: int, pinned: Collection[int]) -> Iterator[tuple[in
             over -= cut
 
 
-# Pictures that give way: at an event the oldest of what is sent, before anything else does (P-10).
+# Pictures that give way: at an event the oldest of what is sent, before anything else does.
 
 
 def imageless(base: CurrentView, renderer: Renderer, most: int, pinned: Collection[int]) -> tuple[tuple[int, int], ...]:

@@ -110,7 +110,7 @@ MARGIN_PERCENT = 2
 MOST_FACTOR, MOST_EXTRA_TOKENS = 3, 2048
 # Answers that were larger than their messages (reasoning), after which it is known whether that comes back as input.
 KEPT_SAMPLES = 3
-# No known tokenizer takes less than this share of the class estimator's bound for a text (`excess.GRID`); and so much
+# No known tokenizer takes less than this share of the class estimator's bound for a text (`GRID`); and so much
 # of what answers have above their messages comes back at least where a provider keeps it.
 LEAST_PERCENT = 50
 # The most by which the first reports widen bounds of texts: vocabularies of 32,000 words take 1.2 to 1.4 x the bound's.

@@ -43,7 +43,7 @@ class Report(NamedTuple):
         certificate: how far `usage` can be trusted.
         pressure_fraction: history's share of its room.
         spans: each message of the transcript once, in order of seq.
-        reliability: the share of what was said that the model can be relied on to go by (O-17).
+        reliability: the share of what was said that the model can be relied on to go by.
         remembered: what durable memory says in the head unasked: the name of each section, and what it costs.
         max_output_tokens: the room for the answer: what to ask the model for at most.
         complexity: of the question that opened the turn, 0 to 1, where the answer's room goes by it; else None.
@@ -244,7 +244,7 @@ def _joined(spans: Sequence[Span]) -> Iterator[Span]:
         yield held
 
 
-# What each category has of a request, and what became shorter of it (P-08, P-09).
+# What each category has of a request, and what became shorter of it.
 
 _HEAD = frozenset({Kind.MEMORY, Kind.PIN})
 
@@ -280,7 +280,7 @@ def used(parts: Sequence[Part], lead: int = 0) -> dict[str, int]:
 
 
 def shorter(before: CurrentView, after: CurrentView) -> Iterator[Shorter]:
-    """Yield each category of which a plan sends less than the one before it did (P-09)."""
+    """Yield each category of which a plan sends less than the one before it did."""
     old, new = used(before.sent, before.lead_count), used(after.sent, after.lead_count)
     still = {part.first_seq: part for part in after.sent if part.payload is not None}
     for name in sorted(old):

@@ -148,7 +148,7 @@ _KINDS = {Category.RECALLED: Kind.RECALLED, Category.FORGOTTEN: Kind.FORGOTTEN}
 
 
 def results_heading(seconds: float | None) -> str:
-    """Return the line that stands above results of tools where they are sent as text, with their time (B-21).
+    """Return the line that stands above results of tools where they are sent as text, with their time.
 
     It is ISO 8601, in UTC, to the second; where it is None, or no time at all, a sentence says what they are. `seconds`
     is since 1970.
@@ -166,9 +166,9 @@ class Renderer(NamedTuple):
 
     meter: Meter
     codecs: Mapping[str, Codec]
-    # How many pictures of a message, from its first, a text stands for, by its seq (P-10); a plan says so.
+    # How many pictures of a message, from its first, a text stands for, by its seq; a plan says so.
     imageless: tuple[tuple[int, int], ...] = ()
-    # What texts of the model's may cost, in tokens as a bound, by their seq (W-15); a plan says so.
+    # What texts of the model's may cost, in tokens as a bound, by their seq; a plan says so.
     limits: tuple[tuple[int, int], ...] = ()
 
     def showing(self, plan: PlanRecord | None) -> Renderer:
@@ -285,7 +285,7 @@ class Renderer(NamedTuple):
 
     @property
     def saying(self) -> Part:
-        """The line in front of the first notes by which the model is asked to say when it answers from them (B-19)."""
+        """The line in front of the first notes by which the model is asked to say when it answers from them."""
         return self._notice(SAYING)
 
     @property

@@ -153,10 +153,10 @@ def _pause(before: Step, after: Step, gap_seconds: float) -> bool:
     return earlier is not None and later is not None and later - earlier >= gap_seconds
 
 
-# What a message is for (P-01): by its kind and its place; by words in its text only where settings
+# What a message is for: by its kind and its place; by words in its text only where settings
 # ask for that.
 
-# Words by which document 003 takes a system text for what a tool has put out.
+# Words by which a system text is taken for a tool's output, where settings ask for that.
 OUTPUT_WORDS: Final = ("action executed", "code saved to", "result", "status")
 
 
@@ -165,7 +165,7 @@ def categorized(message: Message, codec: Codec, *, opens: bool, by_words: bool =
 
     `opens` says that nothing but system text stands in front of it: such a system text is the system prompt, a later
     one is context. What says nothing that anybody knows is unknown. `by_words`: a later system text with `OUTPUT_WORDS`
-    in it is output, as document 003 has it.
+    in it is output.
     """
     category = message.category
     if category is Category.SYSTEM and message.role == "system" and not opens:
@@ -191,7 +191,7 @@ def _says_nothing(message: Message, codec: Codec) -> bool:
     return not any(isinstance(piece, Media) for piece in pieces)
 
 
-# The rules a request must keep so that no provider refuses it (R1 to R11 of decisions.md section 9).
+# The rules, R1 to R11, that a request must keep so that no provider refuses it.
 
 _MADE = frozenset({Kind.SUMMARY, Kind.PIN, Kind.MARKED, Kind.MEMORY, Kind.NOTICE})
 # Options of provider APIs under which the server has, cuts or adds what nobody here can count (R10).

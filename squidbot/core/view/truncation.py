@@ -50,7 +50,7 @@ class ArrivalLimits(NamedTuple):
     """Makes stored messages.
 
     `output_tokens` and `step_tokens` are the sizes above which a tool output, and a step of the assistant with its
-    outputs, are cut: what is never sent breaks no cache (C17). A user's text is never cut. `labels` says who speaks;
+    outputs, are cut: what is never sent breaks no cache. A user's text is never cut. `labels` says who speaks;
     None: no message is labelled.
     """
 
@@ -139,7 +139,7 @@ class _OpenStep(NamedTuple):
     tokens: int = 0
 
     def awaits(self, results: Sequence[str]) -> bool:
-        """Return whether a message with these results belongs to the step (`steps.atoms_of`)."""
+        """Return whether a message with these results belongs to the step (`steps.steps_of`)."""
         return bool(results) and self.missing.issuperset(results)
 
     def behind(self, row: StoredMessage) -> _OpenStep:
@@ -157,7 +157,7 @@ NO_STEP = _OpenStep()
 class ArrivalTruncation(NamedTuple):
     """Places messages behind what stands, each at its seq and in its turn.
 
-    `by_words` says that words tell what a system text is for (`categories.categorized`).
+    `by_words` says that words tell what a system text is for (`steps.categorized`).
     """
 
     birth: ArrivalLimits
@@ -241,7 +241,7 @@ class ArrivalTruncation(NamedTuple):
         return self.birth.born(message, place, frozen if frozen.notice else frozen._replace(notice=notice), now)
 
     def _recalled(self, message: Message, step: _OpenStep) -> Message:
-        """Return the answer to calls of a step, flagged where all of these are calls of our tools (D4).
+        """Return the answer to calls of a step, flagged where all of these are calls of our tools.
 
         Its opening mark alone is no proof: a file or a page that a tool shows may open with it, too.
         """
