@@ -462,8 +462,8 @@ class TranscriptStore(Protocol):
 
         All that was appended is searched, whatever its role, but copies (`Category.RECALLED`). A query is words (all
         are preferred, any is enough) and "quoted phrases" (which must occur); nothing else in it has a meaning. See
-        `core.recall.search`: what a word is, and what the order. With the last one of a page as `after` comes the next page:
-        while nothing is appended, pages share no message and skip none.
+        `core.recall.search`: what a word is, and what the order. With the last one of a page as `after` comes the
+        next page: while nothing is appended, pages share no message and skip none.
 
         Raises:
             ValueError: there is no letter or digit in the query to look for.
