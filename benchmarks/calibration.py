@@ -53,6 +53,11 @@ class BilledCall(NamedTuple):
     bound_tokens: int
 
 
+NOT_MEASURED = (
+    "Nothing was measured: pass --ranks FILE, a tokenizer's ranks, or --transcript FILE with what was billed."
+)
+
+
 def measure(amount: Amount, ranks: str | None, progress: Callable[[str], None]) -> Result:
     """Set the bounds beside the bills, for each conversation and window; `ranks` is a rank file, None for none."""
     result, remarked = Result("calibration"), False
@@ -76,6 +81,8 @@ def measure(amount: Amount, ranks: str | None, progress: Callable[[str], None]) 
                 remarked = remarked or how == "recorded"
     if remarked:
         result.remarks.append(UNTOLD)
+    if not result.tables:
+        result.remarks.append(NOT_MEASURED)
     return result
 
 

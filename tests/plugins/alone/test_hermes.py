@@ -217,7 +217,7 @@ def test_requests_of_responses_are_left_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("told", "why"),
     [
-        ({"stor": "x"}, "squidbot.stor is unknown"),
+        ({"stor": "x"}, "unknown key squidbot.stor"),
         ({"budget": -1}, "budget must be"),
         ({"store": "x.db", "settings": "squidbot.toml"}, "a store and a file of settings"),
     ],
