@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import squidbot
@@ -102,7 +102,7 @@ def test_resolve_model_is_passed_over_where_it_can_not_be_used(answer: object) -
 @pytest.mark.parametrize(
     ("model", "wanted", "window"),
     [({}, 100_000, 100_000), ({}, 5000, 5000), ({"context_window": 8000}, 100_000, 8000),
-     ({"native_context_limit": 8000}, 100_000, 8000)],
+     ({"native_context_limit": 8000}, 100_000, 8000), ({}, 10**12, 10**12 - 1)],
 )  # fmt: skip
 def test_size_window_is_never_more_than_the_model_has(model: dict[str, object], wanted: int, window: int) -> None:
     """Where something is known of it; less is always possible."""
@@ -475,6 +475,7 @@ class Hostile:
 
 @settings(max_examples=20, deadline=None)
 @given(st.lists(RUBBISH | st.sampled_from([ValueError("x"), KeyError(), RecursionError()]), min_size=1, max_size=9))
+@example([10**12])
 def test_no_extension_breaks_a_promise(answers: list[object]) -> None:
     """Every turn goes on; requests fit, extend each other, and can be made again without it (6, 7, 13)."""
     store = InMemoryStore()

@@ -116,7 +116,7 @@ def read_tokens(given: object, what: str) -> int:
     if isinstance(given, int | float) and not isinstance(given, bool) and 0 < given <= MOST_TOKENS and given % 1 == 0:
         return int(given)
     raise ConfigError(
-        f"{what} must be a whole number of tokens from 1 to 10**12, such as 32000 or '32k', not {given!r:.60}"
+        f"{what} must be a whole number of tokens below 10**12, such as 32000 or '32k', not {given!r:.60}"
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from squidbot.config import ModelTable, structured
 from squidbot.core import events
+from squidbot.core.budget import MOST_TOKENS
 from squidbot.core.errors import SquidbotError
 from squidbot.core.events import Event
 from squidbot.core.messages import Category, Completion
@@ -342,12 +343,12 @@ def learn_model(loaded: Loaded, hooks: Hooks, alias: str, check: Callable[[], ob
 def window_of(hooks: Hooks, alias: str, found: ResolvedWindow, bounds: tuple[int, int | None]) -> tuple[int, str]:
     """Return the window that an extension wants for a model, and its name; `found` and "" if none does.
 
-    The window is at least the first of `bounds`, and at most the second.
+    The window is at least the first of `bounds`, and at most the second, None for the most that there is.
     """
     least, most = bounds
     given: dict[str, object] = {"alias": alias, "window_tokens": found.window_tokens, "source": found.source}
     for name, wanted in hooks.each("size_window", _whole, **given):
-        tokens = wanted if most is None else min(wanted, most)
+        tokens = min(wanted, MOST_TOKENS if most is None else most)
         if tokens >= min(least, found.window_tokens):
             return tokens, name
         hooks.refuse(name, "size_window", "", f"{tokens:,} tokens are less than window.min, {least:,}")
