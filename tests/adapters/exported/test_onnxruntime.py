@@ -161,8 +161,11 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
         _broken("1_Pooling/config.json", '{"pooling_mode_max_tokens": true}'),
         r"unsupported pooling pooling_mode_max_tokens",
     ),
-    "no tokenizer": (lambda folder: (folder / "tokenizer.json").write_text("{}"), r"can't be read @ .*tokenizer\.json"),
-    "another kind of tokenizer": (_tokenizer(model={"type": "Newest"}), r"can't be read @ .*tokenizer\.json"),
+    "no tokenizer": (
+        lambda folder: (folder / "tokenizer.json").write_text("{}"),
+        r"cannot be read @ .*tokenizer\.json",
+    ),
+    "another kind of tokenizer": (_tokenizer(model={"type": "Newest"}), r"cannot be read @ .*tokenizer\.json"),
     "no network": (_broken("onnx/model.onnx", ""), r"onnxruntime can't read it: .*model\.onnx$"),
     "network of something else": (_broken("onnx/model.onnx", "G" * 99), r"onnxruntime can't read it: .*model\.onnx$"),
     "another input": (
