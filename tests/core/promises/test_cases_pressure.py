@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from squidbot.adapters.stdlib import InMemoryStore
@@ -35,7 +35,9 @@ def told(observer: Heard, name: str = events.CONTEXT_PRESSURE) -> list[str]:
 
 def fullness(one: CoreAssembly) -> float:
     """Return how full the room of a request is beside its notes."""
-    return pressure_of(one.standing.history, one.standing.summaries, one.limit.less(one.standing.fixed))
+    # What its history leaves of it is system text, tools, head, and what is around them: all of it counts.
+    beside = one.cost.less(one.standing.history)
+    return pressure_of(one.standing.history, one.standing.summaries, one.limit.less(beside))
 
 
 def warned(one: CoreAssembly) -> list[str]:
@@ -45,6 +47,7 @@ def warned(one: CoreAssembly) -> list[str]:
 
 @effort(15)
 @given(turns=st.integers(5, 25), words=st.sampled_from([20, 40, 90]), restarts=st.frozensets(st.integers(0, 50)))
+@example(turns=24, words=20, restarts=frozenset())
 def test_rung_is_told_once_a_crossing_whoever_holds_the_session(
     turns: int, words: int, restarts: frozenset[int]
 ) -> None:
