@@ -57,7 +57,7 @@ class LastRequest(NamedTuple):
         parts, seal: how many parts it had, and a hash of the last of them.
         messages: how many messages of the transcript it ended with; -1 if what came with it was not recorded as it
             was sent, or not behind the same messages.
-        lease_id, limit: the window that it was made under, and what it might have cost.
+        window_id, limit: the window that it was made under, and what it might have cost.
         pressed: whether history had reached the mark at which a snapshot is made unasked.
         rungs: the rungs of the ladder that it had reached; noticed: whether the model has been told since the first of
             them was.

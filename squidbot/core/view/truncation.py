@@ -67,9 +67,7 @@ class ArrivalLimits(NamedTuple):
 
         `now`, in seconds since 1970, stands in for a time that the message does not carry itself.
         """
-        extra = message.extra_tokens
-        if extra is None:
-            extra = self.codecs[message.codec].extra_tokens(message.payload)
+        extra = self.extra_of(message)
         label = frozen.label or self._label(message)
         cost = self.meter.said(message, extra)
         sent = self.meter.said(message, extra, text=labelled(label, message.text)) if label else cost
@@ -97,6 +95,11 @@ class ArrivalLimits(NamedTuple):
         if message.role == "assistant" and cost.bound > self.step_tokens:
             return self._cut_reply(message, stored, self.step_tokens, extra)
         return stored
+
+    def extra_of(self, message: Message) -> int:
+        """Return the tokens of what a message shows beside its text; its codec is asked unless it has said so."""
+        known = message.extra_tokens
+        return self.codecs[message.codec].extra_tokens(message.payload) if known is None else known
 
     def _label(self, message: Message) -> str:
         return self.labels.label(message) if self.labels else ""
@@ -219,10 +222,8 @@ class ArrivalTruncation(NamedTuple):
         newest, birth = messages[-1], self.birth
         if isinstance(newest, StoredMessage) or not speaks(newest) or not opens_turn(placed[-1]):
             return None
-        extra = newest.extra_tokens
-        if extra is None:
-            extra = birth.codecs[newest.codec].extra_tokens(newest.payload)
-        return *placed[:-1], Renderer(birth.meter, birth.codecs).noticed(placed[-1], notice, extra)
+        renderer = Renderer(birth.meter, birth.codecs)
+        return *placed[:-1], renderer.noticed(placed[-1], notice, birth.extra_of(newest))
 
     def _made(
         self,
