@@ -297,7 +297,7 @@ class PlanRecord:
 
 
 def _steps(segment: Segment) -> tuple[int, ...]:
-    return tuple(seq - before for before, seq in pairwise((segment.first_seq, *segment.verbatim)))
+    return tuple([seq - before for before, seq in pairwise((segment.first_seq, *segment.verbatim))])
 
 
 def _segment(  # noqa: PLR0913, PLR0917  # as `Segment` has them

@@ -189,11 +189,11 @@ class _SlotFinder(NamedTuple):
         prefix = sum(block.cost.bound for block in scene.blocks)
         stays = settings.raw_tokens(settings.low_fraction - settings.slim_fraction, room, prefix)
         stays += settings.slim_fraction * room
-        behind = total(step.sent_cost for step in scene.tail).bound
+        behind = total([step.sent_cost for step in scene.tail]).bound
         for block, closed_by in self._closed(self.ground.blocks_of(scene.tail)):
-            behind -= total(step.sent_cost for step in block).bound
+            behind -= total([step.sent_cost for step in block]).bound
             if closed_by in self.every or behind >= stays:
-                tokens = total(step.cost for step in block).bound
+                tokens = total([step.cost for step in block]).bound
                 yield NoteBlock(block[0].first_seq, block[-1].last_seq, tokens), closed_by
 
     def _closed(self, blocks: Sequence[Sequence[Step]]) -> Iterator[tuple[Sequence[Step], str]]:
@@ -542,7 +542,7 @@ class SummarySource:
     @property
     def tokens(self) -> int:
         """Their tokens as a bound, without the user's messages: no summary takes the place of these."""
-        return total(message.row.cost for message in self.messages if not message.is_user).bound
+        return total([message.row.cost for message in self.messages if not message.is_user]).bound
 
     def shown(self, most_tokens: int) -> str:
         """Return what the model reads: the messages in order, outputs cut until all cost at most `most_tokens`.

@@ -28,7 +28,7 @@ ANYWHERE = Rules(0.0, 0.0, 0.0, 0.0, 0.0)
 def _atom(seq: int, tokens: int, *, user: bool) -> Step:
     cost = Cost(tokens, tokens)
     row = StoredMessage(seq, 0, "user" if user else "assistant", Category.DIALOG, "", "", (), (), cost, cost, "")
-    return Step((row,), whole=True)
+    return Step.of((row,), whole=True)
 
 
 @st.composite

@@ -12,7 +12,7 @@ from squidbot.core.settings import LEAST_CUT_FRACTION
 from squidbot.core.view.steps import open_step, total
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from squidbot.core.budget import CategoryShare
     from squidbot.core.compaction.pressure import CompactionInput
@@ -78,14 +78,12 @@ class Floors(NamedTuple):
         return self._while(self.settings.keep_recent_tokens, lambda step: step.sent_cost.bound)
 
     def _while(self, most: int, size: Callable[[Step], int]) -> int:
-        return sum(used <= most for used in _sums(map(size, reversed(self.tail))))
-
-
-def _sums(sizes: Iterable[int]) -> Iterable[int]:
-    used = 0
-    for size in sizes:
-        used += size
-        yield used
+        used = 0
+        for count, step in enumerate(reversed(self.tail)):
+            used += size(step)
+            if used > most:
+                return count
+        return len(self.tail)
 
 
 # The model's own words that give way: at an event each text above its share of the room is cut.
@@ -170,7 +168,7 @@ def outputs_first(
     newest steps stay as they are, `slim_cost` says what an step costs with its outputs cut.
     """
     movable = (*scene.slimmed, *scene.tail)
-    history = total((*(block.cost for block in scene.blocks), *(step.sent_cost for step in movable)))
+    history = total((*[block.cost for block in scene.blocks], *[step.sent_cost for step in movable]))
     output = total(map(_output, movable))
     most = max(settings.low_fraction, settings.high_fraction - LEAST_CUT_FRACTION)
     share = _share(scene, settings, most, history, output)
@@ -203,7 +201,7 @@ def _less(cost: Cost, part: Cost) -> Cost:
 
 
 def _output(step: Step) -> Cost:
-    return total(row.sent_cost for row in step.messages if row.result_ids)
+    return total([row.sent_cost for row in step.messages if row.result_ids])
 
 
 def _cut(scene: CompactionInput, steps: Sequence[Step]) -> Compaction:

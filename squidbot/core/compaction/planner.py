@@ -6,6 +6,7 @@ import hashlib
 import math
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.budget import EMERGENCY, pressure_of
@@ -317,6 +318,8 @@ class PlanBuilder:
 
     def _pinned_in(self, steps: Sequence[Step]) -> frozenset[int]:
         """Return the seqs of the steps in which a pinned message stands."""
+        if not self.pinned:
+            return frozenset()
         found = (step for step in steps if any(row.seq in self.pinned for row in step.messages))
         return frozenset(row.seq for step in found for row in step.messages)
 
@@ -452,7 +455,7 @@ class _Told(NamedTuple):
     @property
     def segment(self) -> Segment:
         """The segment of the plan."""
-        return noted_as(self.summary, self.level, tuple(part.first_seq for part in self.beside))
+        return noted_as(self.summary, self.level, tuple([part.first_seq for part in self.beside]))
 
 
 def _absent(first_seq: int, last_seq: int, kept: Iterable[Part]) -> Segment:
@@ -473,7 +476,7 @@ class Zones(NamedTuple):
     limits: tuple[tuple[int, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Compactor:
     """Makes compactions of one history: new notes behind those there are, or one note on everything.
 
@@ -560,10 +563,10 @@ class Compactor:
         """Return the batch that cuts tool outputs alone, at the gentlest step, where they pass their share."""
         if not reduction.gentle or self.settings.category_weights is None or self._lost():
             return None
-        return outputs_first(self.scene, self.settings, self._floors.fitting(self._stays_raw), self._slim_cost)
+        return outputs_first(self.scene, self.settings, self._least_raw, self._slim_cost)
 
     def _folded(self, zones: Zones, reduction: Reduction) -> Compaction:
-        behind = total((*map(self._slim_cost, zones.slimmed), *(step.sent_cost for step in zones.raw)))
+        behind = total((*map(self._slim_cost, zones.slimmed), *[step.sent_cost for step in zones.raw]))
         (_, bound), (_, estimate) = self._shares(reduction, by_bound), self._shares(reduction, by_estimate)
         return self._fold(zones.noted, reduction, behind, (bound, estimate))
 
@@ -587,7 +590,7 @@ class Compactor:
     def _capped(self, movable: tuple[Step, ...], kept: CapLimits, reduction: Reduction) -> Zones:
         """Return what the caps leave, if the window has room for it, else no more of it than its own marks leave."""
         count = kept.steps
-        whole = total((*(step.sent_cost for step in movable), *(block.cost for block in self.scene.blocks)))
+        whole = total([step.sent_cost for step in movable]).plus(self._blocks_cost)
         if whole.bound > self.settings.high_fraction * self.scene.room.bound or not self._stays_raw(movable[-count:]):
             count = max(self._floors.always(), min(count, self._raw_count(reduction)))
         cut = len(movable) - count
@@ -610,7 +613,7 @@ class Compactor:
 
         Both units must leave it, whichever binds: else a larger window could show less than a smaller one.
         """
-        least = self._floors.fitting(self._stays_raw)
+        least = self._least_raw
         if not reduction.keep_fraction:
             return least
         raw = max(1, min(self._raw_by(reduction, by_bound), self._raw_by(reduction, by_estimate)))
@@ -625,14 +628,27 @@ class Compactor:
         """
         if reduction.keep_fraction < self.settings.low_fraction or not self.scene.cut_by_number or number <= raw:
             return min(raw, number)
-        cost = total(step.sent_cost for step in self.scene.tail[len(self.scene.tail) - number :])
+        cost = total([step.sent_cost for step in self.scene.tail[len(self.scene.tail) - number :]])
         share = max(self.settings.low_fraction, self.settings.high_fraction - LEAST_CUT_FRACTION)
         fits = all(size(cost) <= share * size(self.scene.room) for size in (by_bound, by_estimate))
         return number if fits else raw
 
-    @property
+    @cached_property
     def _floors(self) -> Floors:
         return Floors(self.scene.tail, self.scene.stored, self.scene.in_flight_seq, self.settings)
+
+    @cached_property
+    def _least_raw(self) -> int:
+        """How many of the newest steps stay raw in each attempt of this event."""
+        return self._floors.fitting(self._stays_raw)
+
+    @cached_property
+    def _blocks_cost(self) -> Cost:
+        return total([block.cost for block in self.scene.blocks])
+
+    @cached_property
+    def _tail_cost(self) -> Cost:
+        return total([step.sent_cost for step in self.scene.tail])
 
     def _stays_raw(self, steps: Sequence[Step]) -> bool:
         """Return whether steps may stay as a floor: beside what must be sent, and the user's words in front of them.
@@ -640,11 +656,11 @@ class Compactor:
         It is the same for each attempt of an event: where the user's words gave way for it in a small window, a larger
         one, whose first attempt is one that keeps them, would not have it (promise 8).
         """
-        settings, said = self.settings, self._said((*self.scene.slimmed, *self.scene.tail))
-        cost = total(step.sent_cost for step in steps)
+        settings, said = self.settings, self._said_in_all
+        cost = total([step.sent_cost for step in steps])
         for size in (by_bound, by_estimate):
             room = size(self.scene.room)
-            beside = settings.slim_fraction * room + self._held(size) + marks(room)
+            beside = settings.slim_fraction * room + size(self._held) + marks(room)
             share = room if settings.strict else settings.user_verbatim_fraction * room * settings.keeps_users
             if size(cost) > room - beside - min(size(said), share):
                 return False
@@ -668,30 +684,35 @@ class Compactor:
         user's share, then half the room for notes, then raw messages up to the low-water mark.
         """
         room, settings = size(self.scene.room), self.settings
-        prefix = size(total(block.cost for block in self.scene.blocks))
-        tail = size(total(step.sent_cost for step in self.scene.tail))
+        prefix, tail = size(self._blocks_cost), size(self._tail_cost)
         notes = min(tail * settings.note_rate, reduction.notes_fraction * room)
         raw = settings.raw_tokens(reduction.keep_fraction - reduction.slim_fraction, room, prefix + notes)
         least_notes = reduction.notes_fraction * settings.fold_fraction * room / 2
-        beside = reduction.slim_fraction * room + self._held(size)
-        everything = size(self._said((*self.scene.slimmed, *self.scene.tail)))
+        beside = reduction.slim_fraction * room + size(self._held)
+        everything = size(self._said_in_all)
         said = everything if settings.strict else reduction.user_fraction * room
         raw = min(raw, filled(room) - least_notes - beside - min(everything, said)) if reduction.keep_fraction else 0.0
-        least = self._floors.fitting(self._stays_raw)
-        newest = size(total(step.sent_cost for step in self.scene.tail[len(self.scene.tail) - least :]))
+        least = self._least_raw
+        newest = size(total([step.sent_cost for step in self.scene.tail[len(self.scene.tail) - least :]]))
         behind = max(raw, newest, settings.keep_fraction * room)
         return raw, min(said, room - marks(room) - beside - behind)
 
-    def _held(self, size: Callable[[Cost], int]) -> int:
-        """Return what must be sent in front of what stays raw: pinned steps, the question in flight, marked lines."""
-        pinned = (row for step in self.scene.tail for row in step.messages if row.seq in self.scene.pinned)
+    @cached_property
+    def _held(self) -> Cost:
+        """What must be sent in front of what stays raw: pinned steps, the question in flight, marked lines."""
+        pinned = [row for step in self.scene.tail for row in step.messages if row.seq in self.scene.pinned]
         marked = self.scene.marked(0, self.scene.stored, ())
-        return size(total((*(row.sent_cost for row in (*self.scene.held, *pinned)), spent(marked))))
+        return total([row.sent_cost for row in (*self.scene.held, *pinned)]).plus(spent(marked))
+
+    @cached_property
+    def _said_in_all(self) -> Cost:
+        """What the user's messages cost, those of all movable steps with them."""
+        return self._said((*self.scene.slimmed, *self.scene.tail))
 
     def _said(self, steps: Sequence[Step]) -> Cost:
         """Return what the user's messages cost that stand verbatim behind notes, with those of these steps."""
-        standing = (part.cost for block in self.scene.blocks for part in block.parts if is_user_part(part))
-        return total((*standing, *(step.sent_cost for step in steps if step.is_user)))
+        standing = [part.cost for block in self.scene.blocks for part in block.parts if is_user_part(part)]
+        return total([*standing, *[step.sent_cost for step in steps if step.is_user]])
 
     # -- a new note behind the ones that stand ----------------------------------------------------------------
 
@@ -702,8 +723,8 @@ class Compactor:
         most = reduction.notes_fraction * self.least_room if self.scene.kept is None else self.scene.kept.notes
         if not self._chains(zones.noted, reduction) or standing + added > most:
             return False
-        prefix = self.size(total(block.cost for block in self.scene.blocks))
-        raw = self.size(total(step.sent_cost for step in (*zones.slimmed, *zones.raw)))
+        prefix = self.size(self._blocks_cost)
+        raw = self.size(total([step.sent_cost for step in (*zones.slimmed, *zones.raw)]))
         raw += self.size(spent(self.scene.marked(zones.noted[0].first_seq, zones.noted[-1].last_seq, ())))
         folded = min(self.fold_tokens(reduction), standing + added)
         outlook = self._outlook()
@@ -725,7 +746,7 @@ class Compactor:
 
     def _outlook(self) -> Outlook:
         tail = self.scene.tail
-        growth = self.size(total(step.sent_cost for step in tail)) / max(1, len(tail))
+        growth = self.size(self._tail_cost) / max(1, len(tail))
         settings = self.settings
         return Outlook(settings.high_fraction * self.room, growth, settings.read_price, settings.write_price)
 
@@ -819,7 +840,7 @@ class Compactor:
 
     def _marked(self, first_seq: int, last_seq: int, kept: Iterable[Part]) -> Sequence[Part]:
         """Return the parts that say what these messages mark, but for those that are kept verbatim."""
-        return self.scene.marked(first_seq, last_seq, frozenset(part.first_seq for part in kept))
+        return self.scene.marked(first_seq, last_seq, frozenset([part.first_seq for part in kept]))
 
     def _merged_through(self) -> int:
         """Return the last message that is told by a note on many blocks, or by none; -1 where there is none."""
@@ -861,7 +882,7 @@ class Compactor:
 
     def _verbatim(self, sent: Sequence[Part], reduction: Reduction, users: tuple[float, float]) -> list[Part]:
         """Return what stays verbatim beside a fold: pins, the message being answered, and the newest of the user's."""
-        said = total(part.cost for part in sent if is_user_part(part))
+        said = total([part.cost for part in sent if is_user_part(part)])
         most_bound = min(self.user_share(reduction, said, by_bound), users[0])
         most_estimate = min(self.user_share(reduction, said, by_estimate), users[1])
         kept: list[Part] = []

@@ -11,6 +11,7 @@ from squidbot.core.errors import BudgetError
 from squidbot.core.messages import Cost, Kind
 from squidbot.core.plan import Representation, Segment
 from squidbot.core.view.renderer import is_user_part, spent
+from squidbot.core.view.steps import Step
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from squidbot.core.settings import HistorySettings
     from squidbot.core.view.current import CurrentView, PlanBlock
     from squidbot.core.view.renderer import Renderer
-    from squidbot.core.view.steps import Step
 
 
 # What to change where a request does not fit (docs/configuration.md).
@@ -590,8 +590,8 @@ def lighter(steps: Sequence[Step], renderer: Renderer) -> tuple[Step, ...]:
     """Return steps whose messages cost what is sent of them: without pictures, with long texts cut, or told as text."""
     gone = {seq for seq, _ in (*renderer.imageless, *renderer.limits)}
     return tuple(
-        step._replace(messages=tuple(_lighter(step, gone, renderer)))
-        if not step.whole or any(row.seq in gone for row in step.messages)
+        Step.of(tuple(_lighter(step, gone, renderer)), whole=step.whole)
+        if not step.whole or (gone and any(row.seq in gone for row in step.messages))
         else step
         for step in steps
     )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 from itertools import islice
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from squidbot.core.messages import Category
@@ -296,6 +297,8 @@ _REASON = re.compile(
     r"note that|remaining|todo|next steps?)\b",
     re.IGNORECASE,
 )
+# What a sentence is worth for the goal or decision, the finding, or the reason in it: the first that it has.
+_SENTENCE_WEIGHTS = (_MARKED, _MARKED_WEIGHT), (_FINDING, _FINDING_WEIGHT), (_REASON, _REASON_WEIGHT)
 _FILLER = re.compile(
     r"(?:ok(?:ay)?,? |first,? |good[.,!]? |great[.,!]? )*+(?:let me|i'll|i will|let's|now)\b", re.IGNORECASE
 )
@@ -377,12 +380,11 @@ def failure(text: str, *, of_file: bool) -> str:
     return ""
 
 
-def sentences(text: str) -> Iterator[str]:
-    """Yield the sentences and list items of a text, each on one line, without marks of form and without blank ones."""
-    for part in _SENTENCE_END.split(_LIST_MARK.sub("", text)):
-        line = one_line(part.replace("**", ""))
-        if sum(map(str.isalpha, line[:SENTENCE_CHARS])) >= 3:
-            yield line
+def sentences(text: str) -> list[str]:
+    """Return the sentences and list items of a text, each on one line, without marks of form and without blank ones."""
+    parts = _SENTENCE_END.split(_LIST_MARK.sub("", text))
+    lines = [one_line(part.replace("**", "")) for part in parts]
+    return [line for line in lines if sum(map(str.isalpha, line[:SENTENCE_CHARS])) >= 3]
 
 
 def sentence(text: str, least: float) -> NoteUnit:
@@ -392,20 +394,14 @@ def sentence(text: str, least: float) -> NoteUnit:
     languages. What only announces the next step is worth next to nothing, an exclamation or a question half.
     """
     shown_text = clip(text, SENTENCE_CHARS)
-    finding = _told(shown_text)
+    finding = next((weight for pattern, weight in _SENTENCE_WEIGHTS if pattern.search(shown_text)), 0.0)
     if _FILLER.match(shown_text) and not finding:
         return NoteUnit(shown_text, "", _FILLER_WEIGHT)
-    details = min(4, sum(1 for _ in _DETAIL.finditer(shown_text)))
+    details = min(4, len(_DETAIL.findall(shown_text)))
     words = min(8, sum(map(len, set(_LONG_WORD.findall(shown_text)))) // 6)
     telling = min(1.0, (details + words) / 4)
     weight = least * telling + finding + _DETAIL_WEIGHT * details + _LONG_WORD_WEIGHT * words
     return NoteUnit(shown_text, "", weight / 2 if shown_text.endswith(("!", "?")) and not finding else weight)
-
-
-def _told(text: str) -> float:
-    """Return what a sentence is worth for the decision, finding or reason in it."""
-    ranks = (_MARKED, _MARKED_WEIGHT), (_FINDING, _FINDING_WEIGHT), (_REASON, _REASON_WEIGHT)
-    return next((weight for pattern, weight in ranks if pattern.search(text)), 0.0)
 
 
 def _is_plain(name: str) -> bool:
@@ -538,7 +534,7 @@ class NoteMaterial:
 
     def gain(self, unit: NoteUnit) -> float:
         """Return what words are worth with all literals in them."""
-        return unit.weight + sum(self.worth(name, unit.base) for name in names_in(unit.text))
+        return unit.weight + sum([self.worth(name, unit.base) for name in names_in(unit.text)])
 
 
 @dataclass(slots=True)
@@ -730,7 +726,7 @@ def _counted(names: list[str]) -> list[str]:
 
 def _asked(text: str) -> NoteLine:
     """Return the line for what a user said."""
-    line = _telling("asked", list(islice(sentences(text), _MOST_SENTENCES)), _ASKED_WEIGHT, 0.3)
+    line = _telling("asked", sentences(text)[:_MOST_SENTENCES], _ASKED_WEIGHT, 0.3)
     line.add(NoteUnit(name, "names", base=NAMED_WORTH) for name in placed_literals(text))
     return line
 
@@ -738,8 +734,8 @@ def _asked(text: str) -> NoteLine:
 def _said(text: str, weights: tuple[float, float]) -> NoteLine:
     """Return the line for what the assistant said; `weights` of its first sentence and of the others."""
     parts = _FENCE.split(text)
-    prose = list(islice((part for words in parts[::2] for part in sentences(words)), _MOST_SENTENCES))
-    line = _telling("said", prose, *weights)
+    prose = [part for words in parts[::2] for part in sentences(words)]
+    line = _telling("said", prose[:_MOST_SENTENCES], *weights)
     for at, words in enumerate(parts):
         line.add(_spoken(words, code=bool(at % 2)))
     return line
@@ -751,9 +747,9 @@ def _telling(verb: str, parts: list[str], first: float, other: float) -> NoteLin
     units = [sentence(part, first if at == opening else other) for at, part in enumerate(parts)]
     if not units:
         return NoteLine(f"{verb}: code", 0.0)
-    best = max(units, key=lambda unit: unit.weight)
+    best = max(units, key=attrgetter("weight"))
     line = NoteLine(f"{verb}: {clip(best.text, _HEAD_CHARS)}", best.weight)
-    line.add(unit for unit in units if unit is not best)
+    line.add([unit for unit in units if unit is not best])
     return line
 
 
@@ -785,7 +781,6 @@ _OPENING_UNITS = 12
 _RANKED_PER_LIMIT = 1.6
 # Of what parts words from the next: a semicolon or a comma; a name in a list of names has none.
 _MARK_TOKENS = 1
-_NOTHING: frozenset[str] = frozenset()
 # Control characters and lone surrogates, which some providers refuse.
 _UNSAFE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f\ud800-\udfff]")
 _SENTENCE_ENDS = (".", "!", "?", ":", ";", "\u2026", "\u3002", "\uff01", "\uff1f")
@@ -841,29 +836,35 @@ def render(
     return _fitting(header, choices, picks, limit_tokens, counter)
 
 
-@dataclass(frozen=True, slots=True)
 class _Words:
     """Words as they are ranked: what they are worth beside the literals in them, what each of these is worth.
 
-    `tokens` is roughly what the words cost; it only ranks, and never decides what fits.
+    `left` is what age has left of their worth. `tokens` is roughly what the words cost; it only ranks, and never
+    decides what fits.
     """
 
-    label: str
-    weight: float
-    worths: tuple[tuple[str, float], ...]
-    tokens: float
+    __slots__ = ("label", "names", "tokens", "weight", "whole", "worths")
 
-    @classmethod
-    def of(cls, unit: NoteUnit, reading: NoteMaterial) -> _Words:
-        worths = tuple((name, reading.worth(name, unit.base)) for name in names_in(f"{unit.label} {unit.text}"))
-        tokens = _about_tokens(unit.text)
-        return cls(
-            unit.label, unit.weight, worths, tokens - _MARK_TOKENS if unit.label and _is_word(unit.text) else tokens
-        )
+    def __init__(self, unit: NoteUnit, reading: NoteMaterial, left: float = 1.0) -> None:
+        self.label = unit.label
+        self.names, self.tokens = _sized(unit.label, unit.text)
+        self.weight, base = unit.weight * left, unit.base * left
+        self.worths = [reading.worth(name, base) for name in self.names] if self.names else []
+        self.whole = self.weight + sum(self.worths)
 
     def gain(self, covered: AbstractSet[str]) -> float:
         """Return what they add to what is covered already."""
-        return self.weight + sum(worth for name, worth in self.worths if name not in covered)
+        names = self.names
+        if not names or covered.isdisjoint(names):
+            return self.whole
+        return self.weight + sum([worth for name, worth in zip(names, self.worths, strict=True) if name not in covered])
+
+
+@lru_cache(maxsize=16_384)
+def _sized(label: str, text: str) -> tuple[tuple[str, ...], float]:
+    """Return the literals in words under a label, and roughly what the words cost in tokens."""
+    tokens = _about_tokens(text)
+    return names_in(f"{label} {text}"), tokens - _MARK_TOKENS if label and _is_word(text) else tokens
 
 
 @dataclass(slots=True)
@@ -884,22 +885,23 @@ class _LineChoice:
 
     @classmethod
     def of(cls, line: NoteLine, reading: NoteMaterial) -> _LineChoice:
-        full, short = (_Words.of(NoteUnit(head, weight=line.weight), reading) for head in (line.head, line.short))
-        units = list(line.told.values())
-        words = [_Words.of(unit, reading) for unit in units]
-        best = heapq.nlargest(_OPENING_UNITS, words, key=lambda unit: unit.gain(_NOTHING) / unit.tokens)
+        full = _Words(NoteUnit(line.head, weight=line.weight), reading)
+        short = _Words(NoteUnit(line.short, weight=line.weight), reading) if line.short else full
+        units = list(line.units.values())
+        words = [_Words(unit, reading, line.fading) for unit in units]
+        best = heapq.nlargest(_OPENING_UNITS, words, key=lambda unit: unit.whole / unit.tokens)
         return cls(line, full, short, units, words, best, line.head)
 
     def opening(self, covered: AbstractSet[str]) -> _Words:
         """Return the head as it would be written now: short where its path stands elsewhere already."""
-        return self.short if self.line.short and self.line.path in covered else self.full
+        return self.short if self.line.path in covered else self.full
 
     def take(self, unit: int, covered: set[str]) -> float:
         """Settle what is written for a unit (-1: the head), cover it, and return roughly what it costs in tokens."""
         words = self.opening(covered) if unit < 0 else self.words[unit]
-        if words is self.short:
+        if words is self.short is not self.full:
             self.head = self.line.short
-        covered.update(name for name, _ in words.worths)
+        covered.update(words.names)
         self.labels.add(words.label)
         return words.tokens
 
@@ -929,8 +931,8 @@ def _about_tokens(text: str) -> float:
     Fitted by least squares to what o200k makes of values and sentences in notes; off by 1.3 on average, and of a name,
     less the mark that parts it from no other, by 0.7.
     """
-    marks = sum(not (character.isalpha() or character == " ") for character in text)
-    return 1.5 + 0.16 * (len(text) - marks) + 0.8 * marks
+    letters = sum(map(str.isalpha, text)) + text.count(" ")
+    return 1.5 + 0.16 * letters + 0.8 * (len(text) - letters)
 
 
 def _ranked(choices: list[_LineChoice], covered: set[str]) -> Iterator[tuple[int, int, float]]:

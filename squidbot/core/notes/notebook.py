@@ -118,7 +118,7 @@ class Ledger:
     def mark(self) -> str:
         """A text that no other ledger of a session has: what it was made from says what is in it."""
         counts = self.fragments, self.starts, self.tokens, self.last_seq, self.calls, self.reading.size
-        return "\n".join((repr(counts), *(line.head for line in self.reading.lines.values())))
+        return "\n".join([repr(counts), *[line.head for line in self.reading.lines.values()]])
 
 
 def _own(subject: str, first_seq: int) -> str:
@@ -284,6 +284,8 @@ class Notebook:
     snapshots: int = 0
     fresh: dict[tuple[int, int], Fragment] = field(default_factory=dict)
     readings: dict[tuple[int, int], NoteMaterial] = field(default_factory=dict)
+    # The literals of payloads that stand beside the notes of this event.
+    literals: dict[str, frozenset[str]] = field(default_factory=dict)
     # Ledgers of this event, by what they reach to: each attempt of an event asks for the same few.
     reached: dict[tuple[int, tuple[tuple[int, int], ...]], Ledger] = field(default_factory=dict)
 
@@ -361,6 +363,7 @@ class Notebook:
         merged = self.reached.get((merged_through, tuple(run for run in runs if run[1] <= merged_through)))
         self.fresh.clear()
         self.readings.clear()
+        self.literals.clear()
         self.reached.clear()
         self.ledger = merged or self._through(merged_through)
         self.pending = [fragment for fragment in self.pending if fragment.last_seq > merged_through]
@@ -389,6 +392,7 @@ class Notebook:
         self.ledger, self.pending = None, []
         self.fresh.clear()
         self.readings.clear()
+        self.literals.clear()
         self.reached.clear()
 
     def _kept(self) -> Record:
@@ -429,7 +433,7 @@ class Notebook:
         said = [replace(codecs[row.codec].decode(row.payload), category=row.category) for row in rows]
         calls = sum(len(message.calls) for message in said)
         reading = read(said, users_verbatim=not self.tells_users)
-        tokens = total(step.cost for step in steps).bound
+        tokens = total([step.cost for step in steps]).bound
         return Fragment.of(steps[0].first_seq, steps[-1].last_seq, tokens, calls, reading), reading
 
     def _summary(  # noqa: PLR0913, PLR0917  # as `folded`
@@ -442,7 +446,7 @@ class Notebook:
         texts: Sequence[str] = (),
     ) -> Summary:
         meter = self.renderer.meter
-        known = frozenset[str]().union(*map(_literals_of, (*map(self._text, standing), *texts)))
+        known = frozenset[str]().union(*map(self._literals, standing), *map(_literals_of, texts))
         source = _digest(MADE_BY, level, str(limit_tokens), told.mark, *sorted(known), *texts)
         told_of = f"{run[1] - run[0] + 1} messages{IN_FRONT if texts else ''}"
         made_by = f"{MADE_BY}+model" if texts else MADE_BY
@@ -474,10 +478,12 @@ class Notebook:
                 break
         return summary
 
-    def _text(self, part: Part) -> str:
+    def _literals(self, part: Part) -> frozenset[str]:
         if part.text is not None or part.payload is None or part.codec is None:
-            return part.text or ""
-        return self.renderer.codecs[part.codec].text(part.payload)
+            return _literals_of(part.text or "")
+        if part.payload not in self.literals:
+            self.literals[part.payload] = _literals_of(self.renderer.codecs[part.codec].text(part.payload))
+        return self.literals[part.payload]
 
 
 @lru_cache(maxsize=4096)

@@ -112,7 +112,7 @@ class CoreAssembly:
     def payloads(self) -> tuple[str, ...]:
         """The request in the form of its newest message, one JSON text for each part; others cross over to it (M8)."""
         form = self.form
-        return tuple(_sent(part, self.codecs, form) for part in self.parts)
+        return tuple([_sent(part, self.codecs, form) for part in self.parts])
 
     @property
     def stable(self) -> tuple[int, ...]:

@@ -109,7 +109,7 @@ def _costing(step: Step, costs: Mapping[int, Cost]) -> Step:
     if all(costs.get(row.seq, row.sent_cost) == row.sent_cost for row in step.messages):
         return step
     rows = (replace(row, sent_cost=costs.get(row.seq, row.sent_cost)) for row in step.messages)
-    return step._replace(messages=tuple(rows))
+    return Step.of(tuple(rows), whole=step.whole)
 
 
 def _less(cost: Cost, part: Cost) -> Cost:
@@ -261,7 +261,7 @@ def standing(plan: PlanRecord | None, pieces: Pieces, counts: CurrentView | None
     """Return the standing of these pieces; counts, turn and time are those of `counts`."""
     counts = counts or bare(plan)
     lead, head, blocks, tail = pieces
-    sent = tuple(part for block in blocks for part in block.parts)
+    sent = tuple([part for block in blocks for part in block.parts])
     return CurrentView(
         plan=plan,
         lead=lead,
@@ -280,7 +280,7 @@ def standing(plan: PlanRecord | None, pieces: Pieces, counts: CurrentView | None
         markers=counts.markers,
         asked=counts.asked,
         withdrawn=counts.withdrawn,
-        summaries=spent(filter(is_note, sent)),
+        summaries=spent([part for part in sent if is_note(part)]),
     )
 
 

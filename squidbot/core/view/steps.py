@@ -18,44 +18,39 @@ if TYPE_CHECKING:
 class Step(NamedTuple):
     """A user message, or an assistant step with the tool results directly behind it, in order of seq.
 
-    `whole` says that each of its calls is answered in it and that it holds no answer without its call.
+    Attributes:
+        messages: its messages.
+        whole: whether each of its calls is answered in it, and it holds no answer without its call.
+        first_seq, last_seq: the seqs of its first and its last message.
+        is_user: whether it is a message of the user, and not one that carries tool results.
+        sent_cost: tokens of what is sent for it when raw.
+        cost: tokens of all that was said in it.
     """
 
     messages: tuple[StoredMessage, ...]
     whole: bool
+    first_seq: int
+    last_seq: int
+    is_user: bool
+    sent_cost: Cost
+    cost: Cost
 
-    @property
-    def first_seq(self) -> int:
-        """The seq of its first message."""
-        return self.messages[0].seq
-
-    @property
-    def last_seq(self) -> int:
-        """The seq of its last message."""
-        return self.messages[-1].seq
-
-    @property
-    def is_user(self) -> bool:
-        """Whether it is a message of the user, and not one that carries tool results."""
-        return opens_turn(self.messages[0])
-
-    @property
-    def sent_cost(self) -> Cost:
-        """Tokens of what is sent for it when raw."""
-        return total(message.sent_cost for message in self.messages)
-
-    @property
-    def cost(self) -> Cost:
-        """Tokens of all that was said in it."""
-        return total(message.cost for message in self.messages)
+    @classmethod
+    def of(cls, messages: tuple[StoredMessage, ...], *, whole: bool) -> Step:
+        """Return the step that these messages make."""
+        first, last = messages[0], messages[-1]
+        sent, cost = first.sent_cost, first.cost
+        if first is not last:
+            sent, cost = total([one.sent_cost for one in messages]), total([one.cost for one in messages])
+        return cls(messages, whole, first.seq, last.seq, opens_turn(first), sent, cost)
 
 
 def total(costs: Iterable[Cost]) -> Cost:
     """Return the sum of costs, in tokens; nothing costs nothing."""
     estimate = bound = 0
     for cost in costs:
-        estimate += cost.estimate
-        bound += cost.bound
+        estimate += cost[0]
+        bound += cost[1]
     return Cost(estimate, bound)
 
 
@@ -90,7 +85,7 @@ def steps_of(messages: Sequence[StoredMessage]) -> list[Step]:
     A step takes the results that stand directly behind it; a result that comes later, or twice, or without a call,
     is an step of its own that is not whole. `messages` must not begin inside an step.
     """
-    return [Step(tuple(group), whole) for group, whole in _groups(messages)]
+    return [Step.of(tuple(group), whole=whole) for group, whole in _groups(messages)]
 
 
 def _groups(messages: Iterable[StoredMessage]) -> Iterator[tuple[list[StoredMessage], bool]]:
