@@ -6,6 +6,7 @@ import hashlib
 import json
 from dataclasses import replace
 from functools import lru_cache
+from operator import is_
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.budget import Reserve
@@ -69,8 +70,8 @@ class LastRequest(NamedTuple):
         mode: the mode of its system text, "" for none; mode_chosen: whether somebody chose it for the session;
             mode_told: the label of turns that the model was told last.
         reserve: the room for the answers of its turn; None: the window's.
-        added: what it has behind the request before it; sent: its parts. Neither is stored, since only its own record
-            needs them.
+        added: what it has behind the request before it; sent: its parts. Neither is stored: its own record needs the
+            first, and the next request of this process the second.
     """
 
     number: int = -1
@@ -123,7 +124,12 @@ class LastRequest(NamedTuple):
         """Return whether a request under the same plan does not extend this one."""
         if not self.known or plan_id != self.plan_id:
             return False
-        return len(parts) < self.parts or seal(parts[: self.parts]) != self.seal
+        if len(parts) < self.parts:
+            return True
+        sealed = parts[max(0, self.parts - SEALED_PARTS) : self.parts]
+        # Where this process made both requests, they hold the same parts.
+        is_same = len(self.sent) == self.parts and all(map(is_, sealed, self.sent[-SEALED_PARTS:]))
+        return not is_same and seal(sealed) != self.seal
 
     def recorded(self, sent: Sequence[StoredMessage], rows: Sequence[StoredMessage]) -> LastRequest:
         """Return the past whose request can be rebuilt only if `rows` begin with what came with it, as it was sent."""

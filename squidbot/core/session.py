@@ -686,7 +686,7 @@ class SessionState:
         elif left.again != again:
             left = left._replace(again=again)
         self._unbilled = left
-        return left._replace(bills=self._bills(left, rows, usage), added=None, sent=())
+        return left._replace(bills=self._bills(left, rows, usage), added=None)
 
     def _reported(self, rows: Sequence[StoredMessage], usage: Usage) -> LastRequest:
         """Return what the newest request leaves, recorded already, with what was reported since."""
@@ -697,7 +697,7 @@ class SessionState:
         )
         number, again = self.last_request.number + 1, self.last_request.again + 1
         bills = self._bills(known, rows, usage)
-        return known._replace(bills=bills, number=number, again=again, added=None, sent=())
+        return known._replace(bills=bills, number=number, again=again, added=None)
 
     def _bills(self, left: LastRequest, rows: Sequence[StoredMessage], usage: Usage | None) -> UsageCalibration:
         """Return what the usage of a request has taught; nothing stands by it where there is none to believe."""
