@@ -30,7 +30,7 @@ class Reader:
 
     def keys(self, assembly: CoreAssembly) -> list[int]:
         """Return the primary keys of the stored messages that a request sends."""
-        stored = assembly.standing.messages - len(assembly.incoming)
+        stored = assembly.view.messages - len(assembly.incoming)
         seqs = [part.first_seq for part in assembly.parts if part.payload is not None]
         return [self._first_key + seq for seq in seqs if seq < stored]
 

@@ -160,7 +160,7 @@ def test_store_that_fails_is_no_answer() -> None:
     """A failure never becomes content: the host is told, not the model."""
     engine = squidbot.load({})
     session = engine.session("s")
-    session.core._state.shelf = session.core._state.shelf._replace(session_id="")
+    session.core._state.context = session.core._state.context._replace(session_id="")
     with pytest.raises(StoreError):
         session.history({"action": "recall", "id": "m0"})
 

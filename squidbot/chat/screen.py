@@ -138,7 +138,7 @@ def budget_line(room: Room, settings: HistorySettings) -> tuple[str, str]:
 
 def room_pressure(room: Room) -> float:
     """Return how full the room beside notes is, as the rungs are measured."""
-    standing = room.standing
+    standing = room.view
     return pressure_of(standing.history, standing.summaries, standing.history.plus(room.whole))
 
 

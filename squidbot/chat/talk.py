@@ -51,7 +51,7 @@ def _marked(session: Session) -> dict[str, list[str]]:
     Raises:
         StoreError: the store failed.
     """
-    view = session.core.room().standing
+    view = session.core.room().view
     parts = {"Pinned": [section.text for section in view.pins.texts], **{name: [] for name in MARKED.values()}}
     for line in chain.from_iterable(map(marked_lines, view.markers.between(0, view.messages))):
         if line.marker in MARKED:
@@ -107,7 +107,7 @@ def _explain(talk: Talk, rest: str) -> None:
 def _status(talk: Talk, _rest: str) -> None:
     session, wired, page = talk.conversation.session, talk.setup.engine.wired, Printer()
     room, window = session.core.room(), session.window
-    standing = room.standing
+    standing = room.view
     kept = wired.loaded.settings.store.path
     counted = wired.why_counted(window.model) if window.model else ""
     where = f"in {wired.loaded.absolute(kept)}" if kept else "in memory only: lost when the chat ends"

@@ -89,7 +89,7 @@ def _explained(place: OpenStore, session_id: str) -> Explanation:
     seen = place.seen(session_id)
     session, (window, source) = seen.core, place.window(session_id)
     settings, room = session.settings, session.room()
-    view, history = room.standing, room.standing.history
+    view, history = room.view, room.view.history
     is_same = place.wired.meter(window.model).name == window.counter
     due, unfit = _outlook(session)
     budget, reserve = _budget(room, window, source), room.newest.reserve_under(window)
@@ -172,7 +172,7 @@ def _limit(room: Room) -> int:
 
 
 def _budget(room: Room, window: ContextWindow, source: str) -> list[tuple[str, int, str]]:
-    view, over = room.standing, room.overcounted_tokens
+    view, over = room.view, room.overcounted_tokens
     lead, head, history = spent(view.lead).bound, spent(view.head).bound, view.history.bound
     block = {"notes": 0, "users": 0, "older": 0}
     for part in (part for one in view.blocks for part in one.parts):
@@ -203,7 +203,7 @@ def _categories(room: Room, weights: Any) -> Sequence[CategoryShare]:  # noqa: A
     """Return what each category has of the next request and is allotted, where settings set shares."""
     if weights is None:
         return ()
-    view = room.standing
+    view = room.view
     has = used(view.sent, view.lead_count)
     has["system"] = has.get("system", 0) + max(0, room.used_tokens - spent(view.sent).bound)
     return shares(_limit(room), has, weights)
@@ -216,7 +216,7 @@ def _layout_parts(room: Room, layout: Any) -> Sequence[CategoryShare]:  # noqa: 
     """
     if layout is None:
         return ()
-    view, costs = room.standing, dict[str, int]()
+    view, costs = room.view, dict[str, int]()
     for name, part in _named_parts(view):
         costs[name] = costs.get(name, 0) + part.cost.bound
     costs["system"] = costs.get("system", 0) + max(0, room.used_tokens - spent(view.sent).bound)

@@ -88,7 +88,7 @@ class ShownMessage(NamedTuple):
             "text": self.text,
             "tool_calls": [{"id": one.id, "tool": one.name, "parameters": one.arguments} for one in self.calls],
             "answers": [{"id": call_id, "tool": tool} for call_id, tool in self.answers],
-            "cut_at_birth": self.is_cut,
+            "truncated": self.is_cut,
             "sent_text": row.sent_text,
             "notice": row.notice,
         }

@@ -435,7 +435,7 @@ def search(place: OpenStore, name: str, *, query: str, limit: int, offset: int) 
     now, end = time.time(), offset + limit
     try:
         words = read_query(query)
-        shown = in_view(place.session(name).room().standing)
+        shown = in_view(place.session(name).room().view)
         every = hits_of(MessageSearch(place.store, name, place.codec).found(query, now), words, place.codec, shown)
         hits = list(islice(every, offset, end + 1))
     except ValueError as error:

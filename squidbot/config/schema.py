@@ -353,7 +353,7 @@ class HistoryTable:
     pinned_fraction: Fraction | None = expert(None, "Share of the window for pinned messages; 0: any.")
     slim_fraction: Fraction | None = expert(None, "Share of the room for messages with truncated tool output.")
     user_verbatim_fraction: Fraction | None = expert(None, "Share of the room up to which user messages stay.")
-    birth_fraction: Fraction | None = expert(None, "Tool output above this share is truncated on arrival.")
+    output_fraction: Fraction | None = expert(None, "Tool output above this share is truncated on arrival.")
     assistant_fraction: Fraction | None = expert(None, "Compaction truncates answers above this share; 0: none.")
 
     def labels_of(self, scope: Scope) -> Labels | None:

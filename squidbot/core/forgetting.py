@@ -114,7 +114,7 @@ class SessionWithout:
             self._appended = retold(self._notebook(context), context._replace(transcripts=bare), gone)
 
     @property
-    def shelf(self) -> SessionContext:
+    def context(self) -> SessionContext:
         """The context with tombstones and renewed notes, and without the summaries that go."""
         gone = frozenset(self.forgotten.summaries)
         store = _StoreWithout(self._context, self._tombstones, self._replaced, self._appended, gone)
@@ -123,7 +123,7 @@ class SessionWithout:
     @property
     def notes(self) -> Notebook:
         """The notes as they will be. They avoid the ids of summaries that go, which are stored until then."""
-        return self._notebook(self.shelf)
+        return self._notebook(self.context)
 
     @property
     def counts(self) -> tuple[int, int]:

@@ -94,7 +94,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
-    """One row of a transcript: a message's index, its payload, and what was frozen at its birth.
+    """One row of a transcript: a message's index, its payload, and what was frozen on its arrival.
 
     Attributes:
         seq: position in the session's transcript, from 0, without holes; the only order there is.
@@ -106,10 +106,10 @@ class StoredMessage:
         cost: tokens of the message as it was said, template included, by the counter named `counter`.
         counter: the name of the token counter that made `cost` and `sent_cost`.
         time: seconds since 1970, None where unknown; informative, never an order.
-        sent_text: the digest sent instead of an oversized tool output, frozen at birth; None: as it was said.
-        sent_arguments: the cut argument strings sent instead of oversized ones, one for each call, frozen at birth;
+        sent_text: the digest sent instead of an oversized tool output, frozen on arrival; None: as it was said.
+        sent_arguments: the cut argument strings sent instead of oversized ones, one for each call, frozen on arrival;
             None: as they were said.
-        notice: volatile text added behind a user message, frozen at birth; None: nothing was added.
+        notice: volatile text added behind a user message, frozen on arrival; None: nothing was added.
         sent_cost: tokens of what is sent for it when raw: `cost`, unless `sent_text`, `notice` or `label` is set.
         sender: as in `Message`.
         label: the line sent in front of its text, which says where and by whom it was said; "" for none.
@@ -281,7 +281,7 @@ class Part(NamedTuple):
             None for a verbatim one.
         arguments: for a slimmed assistant message the cut argument strings, one for each call; None: as stored.
         notice: text frozen behind a user message at its birth; None where there is none.
-        label: the line in front of its text, frozen at its birth; "" where there is none.
+        label: the line in front of its text, frozen on its arrival; "" where there is none.
         drop_thinking: whether the codec leaves out reasoning that a change before it has made invalid (R4).
         call_ids, result_ids: the tool calls it makes and those it answers.
         summary_id: the summary that it shows; None where it shows none.

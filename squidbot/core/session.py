@@ -79,7 +79,7 @@ class CoreSession:
 
     def __init__(
         self,
-        shelf: SessionContext,
+        context: SessionContext,
         window: ContextWindow,
         settings: HistorySettings,
         observer: Observer | None,
@@ -89,8 +89,8 @@ class CoreSession:
         self.window = window
         self.settings = settings
         self.retention = retention
-        shelf = shelf._replace(tells_users=not settings.keeps_users, says_notes=settings.says_notes)
-        self._state = SessionState(shelf, window, observer, reads_all=settings.strict)
+        context = context._replace(tells_users=not settings.keeps_users, says_notes=settings.says_notes)
+        self._state = SessionState(context, window, observer, reads_all=settings.strict)
         self._points = RestorePoints(self._state, retention)
         # Whether history has reached the mark with the newest assembled request: then it is recorded with a snapshot.
         self._snapshot_due = False
@@ -104,7 +104,7 @@ class CoreSession:
     @property
     def session_id(self) -> str:
         """The session's id."""
-        return self._state.shelf.session_id
+        return self._state.context.session_id
 
     def assemble(self, incoming: Sequence[Message] = (), inputs: Inputs | None = None) -> CoreAssembly:
         """Return the request to send for one model call, with `incoming` behind what is stored.
@@ -146,7 +146,7 @@ class CoreSession:
             NotFoundError: there is no such request, or it can't be made again; the text says why.
             StoreError: the store failed.
         """
-        return request_again(self._state.shelf, self.window, number, inputs or Inputs())
+        return request_again(self._state.context, self.window, number, inputs or Inputs())
 
     def record(
         self,
@@ -286,7 +286,7 @@ class CoreSession:
     def _planner(self, stored: CurrentView, inputs: Inputs) -> Planner:
         state = self._state
         return Planner(
-            state.shelf,
+            state.context,
             self.window,
             self.settings,
             stored,
@@ -297,7 +297,7 @@ class CoreSession:
         )
 
     def _inputs_as_before(self, stored: CurrentView, now: float | None = None) -> Inputs:
-        return inputs_as_before(self._state.shelf, self.window, self._state.last_request, stored, now)
+        return inputs_as_before(self._state.context, self.window, self._state.last_request, stored, now)
 
     def _sane_planner(self, stored: CurrentView, inputs: Inputs | None, now: float | None) -> Planner:
         """Return what decides what is done by hand: no report ever keeps somebody from shortening or forgetting."""
@@ -317,9 +317,9 @@ class CoreSession:
             if self._withdrawn(facts, given.now):
                 # Forgotten while the plan was made.
                 return self._assembled(state.current(), incoming, given)
-            assembly = replace(assembly, event=plan, standing=assembly.standing._replace(plan=plan))
+            assembly = replace(assembly, event=plan, view=assembly.view._replace(plan=plan))
         state.waiting, self._sent = decision.leaves, assembly.incoming
-        self._found, self._sent_view = stored, None if decision.change or stored.opened else assembly.standing
+        self._found, self._sent_view = stored, None if decision.change or stored.opened else assembly.view
         self._snapshot_due = decision.pressing and decision.change is None
         state.notify(events.CONTEXT_ASSEMBLED, "", assembly.plan, assembly.cost, assembly.cost)
         return assembly
@@ -355,9 +355,9 @@ class CoreSession:
     ) -> tuple[StoredMessage, ...]:
         state, (key, beside) = self._state, given
         if key and (known := state.keys.find(key)):
-            return tuple(state.shelf.read(known.first_seq, known.last_seq))
+            return tuple(state.context.read(known.first_seq, known.last_seq))
         limit, outside = limit_as_before(self.window, self.settings, state.last_request), state.last_request.outside
-        rows = arrival(state.shelf.renderer, self.settings, stored, limit, outside).placed(messages, stored, now)
+        rows = arrival(state.context.renderer, self.settings, stored, limit, outside).placed(messages, stored, now)
         answered = state.answered(self._sent, rows, usage)
         due = answered is not None and self._snapshot_due
         saved = self._points.automatic(stored, "pressure", rows[-1].time) if due else None
@@ -370,12 +370,12 @@ class CoreSession:
             state.settle(answered, rows, usage)
             self._snapshot_due = False
         if self._unprompted:  # what was said in it may have been forgotten since it was asked for
-            self._withdrawn(injected_facts(state.shelf, rows), now)
+            self._withdrawn(injected_facts(state.context, rows), now)
         return rows
 
     def _grown(self, stored: CurrentView, rows: Sequence[StoredMessage]) -> CurrentView:
         """Return what stands with messages behind it; what came with the newest request was rendered for that."""
-        sent, view, renderer = len(self._sent), self._sent_view, self._state.shelf.renderer
+        sent, view, renderer = len(self._sent), self._sent_view, self._state.context.renderer
         if view is None or stored is not self._found or not all(map(is_, self._sent, rows)) or len(rows) < sent:
             return stored.extended(rows, renderer)
         return view.extended(rows[sent:], renderer)
@@ -393,7 +393,7 @@ class CoreSession:
         self, stored: CurrentView, seqs: tuple[int, ...], reason: str, inputs: Inputs | None, now: float | None
     ) -> ForgetResult:
         state = self._state
-        forgetting = SessionWithout(state.shelf, stored, seqs)
+        forgetting = SessionWithout(state.context, stored, seqs)
         change = self._sane_planner(stored, inputs, now).without(forgetting)
         gone = forgetting.forgotten
         record = ForgetRecord(gone.asked, gone.copies, gone.summaries, reason, state.last_request.number + 1, now)
@@ -401,15 +401,15 @@ class CoreSession:
 
     def _unset(self, seqs: tuple[int, ...], reason: str, now: float | None) -> None:
         """Take out the goals that messages set; what they named is known only while they are there."""
-        shelf, store = self._state.shelf, self._state.shelf.transcripts
+        context, store = self._state.context, self._state.context.transcripts
         messages = store.head(self.session_id)[0]
         if all(0 <= seq < messages for seq in seqs) and store.last_record(self.session_id, GOAL.name):
-            remove_goals(shelf, named_goals(shelf.renderer, store.pick(self.session_id, set(seqs))), reason, now)
+            remove_goals(context, named_goals(context.renderer, store.pick(self.session_id, set(seqs))), reason, now)
 
     def _pinned(self, stored: CurrentView, pin: Pin) -> None:
         self._state.append(stored, (), [PIN.record(stored.pins.count, pin)])
         # Nothing that is sent changes before the next event.
-        made = PIN.state(self._state.shelf.transcripts, self.session_id)
+        made = PIN.state(self._state.context.transcripts, self.session_id)
         pins = replace(made, goals=stored.pins.goals, documents=stored.pins.documents)
         self._state.hold(stored._replace(pins=pins))
 
@@ -418,7 +418,7 @@ class SessionState:
     """What one session knows of its store.
 
     Attributes:
-        shelf, window: where its data stand, and the window it is open under.
+        context, window: where its data stand, and the window it is open under.
         keys: what clients called what they sent.
         past: what the newest recorded request left; waiting: what the newest assembled one will leave once it is
             recorded, None where none waits.
@@ -426,13 +426,13 @@ class SessionState:
     """
 
     def __init__(
-        self, shelf: SessionContext, window: ContextWindow, observer: Observer | None, *, reads_all: bool = False
+        self, context: SessionContext, window: ContextWindow, observer: Observer | None, *, reads_all: bool = False
     ) -> None:
         """Hold nothing yet. `reads_all`: what no plan stands for is read back whole, however long it is."""
         self._reads_all = reads_all
-        self.shelf = shelf
+        self.context = context
         self.window = window
-        self.keys = Keys(shelf.transcripts, shelf.session_id)
+        self.keys = Keys(context.transcripts, context.session_id)
         self.last_request = LastRequest()
         self.waiting: LastRequest | None = None
         self.unreported = False
@@ -452,7 +452,7 @@ class SessionState:
     @property
     def _source(self) -> str:
         """The model and the counter that reports are of."""
-        return f"{self.window.model}/{self.shelf.renderer.meter.name}"
+        return f"{self.window.model}/{self.context.renderer.meter.name}"
 
     def open_notes(self) -> Notebook:
         """Return the session's notes."""
@@ -460,9 +460,9 @@ class SessionState:
             # The rooms that make notes are a quarter of the core, and most calls need none.
             from squidbot.core.notes.notebook import Notebook  # noqa: PLC0415
 
-            shelf = self.shelf
-            stores = shelf.transcripts, shelf.summaries
-            self._notes = Notebook(shelf.session_id, shelf.renderer, *stores, shelf.tells_users)
+            context = self.context
+            stores = context.transcripts, context.summaries
+            self._notes = Notebook(context.session_id, context.renderer, *stores, context.tells_users)
         return self._notes
 
     def reopen_notes(self) -> None:
@@ -472,17 +472,17 @@ class SessionState:
 
     def current(self) -> CurrentView:
         """Return what is stored; read anew where another process, or an event, has changed it."""
-        shelf, held = self.shelf, self._standing
+        context, held = self.context, self._standing
         if held is not None and self._is_whole(held):
-            head = shelf.transcripts.head(shelf.session_id)
+            head = context.transcripts.head(context.session_id)
             if (held.messages, held.records) == head:
                 return held
-        opening = shelf.transcripts.opening(shelf.session_id, OPENED_WITH)
+        opening = context.transcripts.opening(context.session_id, OPENED_WITH)
         if opening.records != self._notes_at:
             self.reopen_notes()
         self._notes_at = opening.records
         self._standing = load(
-            shelf, self.window.window_tokens, self.window.window_id, opening, reads_all=self._reads_all
+            context, self.window.window_tokens, self.window.window_id, opening, reads_all=self._reads_all
         )
         self._newest, self._says_due = dict(opening.newest), False
         last = opening.newest.get(REQUEST)
@@ -526,8 +526,8 @@ class SessionState:
                     self._standing = stored = None
                 raise
 
-        shelf = self.shelf
-        return retry(shelf.transcripts, shelf.session_id, attempt, undone, wait=shelf.wait, look=look)
+        context = self.context
+        return retry(context.transcripts, context.session_id, attempt, undone, wait=context.wait, look=look)
 
     def append(self, stored: CurrentView, rows: Sequence[StoredMessage], records: Sequence[Record]) -> None:
         """Store messages and records behind what is stored, in one transaction; what is held is read anew.
@@ -538,7 +538,7 @@ class SessionState:
         newest = self._newest
         due = self._due(stored, speaks=bool(rows)) if rows or records else []
         before = newest.get(WINDOW.name)
-        self.shelf.transcripts.append(self.shelf.session_id, stored.messages, rows, (*due, *records))
+        self.context.transcripts.append(self.context.session_id, stored.messages, rows, (*due, *records))
         self._standing = None
         self._notes_at = stored.records + len(due) + len(records)
         newest.update({one.kind: one for one in (*due, *records)})
@@ -550,7 +550,7 @@ class SessionState:
         """Return the records to store first: the window, and (`speaks`) whose messages come and under which model."""
         if self._says_due:
             return []
-        newest, scope = self._newest, self.shelf.scope
+        newest, scope = self._newest, self.context.scope
         due = WINDOW.due(newest.get(WINDOW.name), self.window)
         if not speaks:
             return due
@@ -571,13 +571,13 @@ class SessionState:
         Raises:
             StoreError: nothing was stored.
         """
-        marked = [said for said in map(self.shelf.renderer.said_by, rows) if said]
+        marked = [said for said in map(self.context.renderer.said_by, rows) if said]
         marks = MARKED.records(marked, stored.markers.count)
         # A window that a refusal has made smaller is kept with the first answer: it then does fit.
         made = LearnedWindow(self.window.learned_for, self.window.window_tokens)
         answers = self.window.learned_for and any(row.role == "assistant" for row in rows)
         learned = LEARNED.due(self._newest.get(LEARNED.name), made) if answers else ()
-        records = (request, *marks, *injection_record(self.shelf, rows), *others, *learned)
+        records = (request, *marks, *injection_record(self.context, rows), *others, *learned)
         self.append(stored, rows, [record for record in records if record])
         if not marked or stored.pins.goals is None:  # else they may say something else now, and are read anew
             self.hold(grown._replace(markers=stored.markers.taking(marked)))
@@ -604,18 +604,18 @@ class SessionState:
         """
         records, counts = notes
         for summary in change.batch.summaries:
-            self.shelf.summaries.put(summary)
+            self.context.summaries.put(summary)
         plan = replace(change.record, made_at_seq=stored.messages, notes=counts)
-        told = injection_record(self.shelf, (), plan)
+        told = injection_record(self.context, (), plan)
         self.append(stored, (), (*extra, *records, *told, Record("plan", plan.plan_id, plan.to_json())))
         if stored.messages and plan.repeats is None and plan.cause != "restore":
             # Held on to, so that a huge message behind the notes is not read again.
-            self.hold(settled(self.shelf, plan, stored, change.standing))
+            self.hold(settled(self.context, plan, stored, change.view))
         self._planned(stored.plan, plan)
         self._compressed(plan, is_shorter=bool(change.batch.summaries))
-        for event in shortened(stored, change.standing, plan) if by_category else ():
+        for event in shortened(stored, change.view, plan) if by_category else ():
             self._tell(event)
-        self._doubt(stored, change.standing, plan)
+        self._doubt(stored, change.view, plan)
         return plan
 
     def _doubt(self, before: CurrentView, after: CurrentView, plan: PlanRecord) -> None:
@@ -634,21 +634,21 @@ class SessionState:
         Raises:
             StoreError: nothing was forgotten.
         """
-        shelf = self.shelf
+        context = self.context
         plan = replace(change.record, made_at_seq=stored.messages, notes=forgetting.counts) if change else None
         for summary in change.batch.summaries if change else ():
-            shelf.summaries.put(summary)
-        record = (*injection_record(shelf, (), plan), Record("plan", plan.plan_id, plan.to_json())) if plan else ()
+            context.summaries.put(summary)
+        record = (*injection_record(context, (), plan), Record("plan", plan.plan_id, plan.to_json())) if plan else ()
         before = self._newest.get(WINDOW.name)
         due = WINDOW.due(before, self.window)
         erasure = forgetting.erasure(told, (*due, *record))
-        shelf.transcripts.forget(shelf.session_id, erasure)
+        context.transcripts.forget(context.session_id, erasure)
         if due:
             self._opened(before)
         self._standing, self.waiting = None, None
         self.reopen_notes()
         # Where summaries stand in a store of their own they go last: until then no plan shows them any more.
-        shelf.summaries.remove(shelf.session_id, erasure.summaries)
+        context.summaries.remove(context.session_id, erasure.summaries)
         self.notify(events.FORGOTTEN, told.reason, plan)
         if plan:
             self._planned(stored.plan, plan)
@@ -660,7 +660,7 @@ class SessionState:
         Raises:
             StoreError: nothing was taken out.
         """
-        gone = remove_facts(self.shelf, facts)
+        gone = remove_facts(self.context, facts)
         if gone is not None:
             self._standing = None
             self.notify(events.FORGOTTEN, facts.reason)
@@ -759,7 +759,7 @@ class SessionState:
         self.changed(events.VIEW_PLAN_CHANGED, plan)
         if (event := broken(self.last_request, plan)) is not None:
             self._tell(event)
-        tokens = self.shelf.renderer.meter.text
+        tokens = self.context.renderer.meter.text
         for event in (*aged(before, plan), *overrun(before, plan, self.window, lambda text: tokens(text).bound)):
             self._tell(event)
 
@@ -787,7 +787,7 @@ class SessionState:
         if plan.parent_plan_id is None:
             return None
         try:
-            records = self.shelf.transcripts.records(self.shelf.session_id, PLAN, plan.parent_plan_id)
+            records = self.context.transcripts.records(self.context.session_id, PLAN, plan.parent_plan_id)
             return next((PlanRecord.from_json(one.body) for one in records if one.number == plan.parent_plan_id), None)
         except DamagedStoreError:  # what is told of it is less; that fails no turn, and `doctor` names what is damaged
             return None
@@ -808,14 +808,14 @@ class SessionState:
         if self._observer is not None:
             event = Event(
                 name,
-                self.shelf.session_id,
+                self.context.session_id,
                 cause,
                 self.window.window_id,
                 plan.plan_id if plan else -1,
                 before.bound,
                 after.bound,
                 model=self.window.model,
-                scope=self.shelf.scope or events.NOBODY,
+                scope=self.context.scope or events.NOBODY,
             )
             self._observer.notify(event)
 
@@ -823,10 +823,10 @@ class SessionState:
         if self._observer is not None:
             named = replace(
                 event,
-                session_id=self.shelf.session_id,
+                session_id=self.context.session_id,
                 window_id=event.window_id or self.window.window_id,
                 model=event.model or self.window.model,
-                scope=self.shelf.scope or event.scope,
+                scope=self.context.scope or event.scope,
             )
             self._observer.notify(named)
 
@@ -845,7 +845,7 @@ class RestorePoints:
         Raises:
             DamagedStoreError: what is stored can't be read.
         """
-        return SNAPSHOT.state(self._state.shelf.transcripts, self._state.shelf.session_id)
+        return SNAPSHOT.state(self._state.context.transcripts, self._state.context.session_id)
 
     def saved(self, stored: CurrentView, cause: str, name: str, now: float | None) -> Snapshot:
         """Return a snapshot of what stands, to be stored; one without a name is automatic.
@@ -894,11 +894,11 @@ class RestorePoints:
             BudgetError: what it would bring back does not fit; nothing was changed.
             StoreError: nothing was changed.
         """
-        shelf, stored = self._state.shelf, planner.stored
+        context, stored = self._state.context, planner.stored
         wanted = self.read().named(name)
-        back = to_plan(shelf, "restore", wanted.plan_id)
+        back = to_plan(context, "restore", wanted.plan_id)
         saved = self.saved(stored, "restore", "", now)
-        then = Pins.of(PIN.all(shelf.transcripts, shelf.session_id)[: wanted.pins])
+        then = Pins.of(PIN.all(context.transcripts, context.session_id)[: wanted.pins])
         beside = saved.record, *PIN.records(stored.pins.back_to(then), stored.pins.count)
         plan = self._write(planner, back, beside)
         self.tell(saved)
@@ -913,7 +913,7 @@ class RestorePoints:
             BudgetError: that does not fit any more; nothing was changed.
             StoreError: nothing was changed.
         """
-        plan = self._write(planner, to_the_one_before(self._state.shelf, planner.stored.plan))
+        plan = self._write(planner, to_the_one_before(self._state.context, planner.stored.plan))
         self._state.changed(events.PLAN_UNDONE, plan)
         return plan
 

@@ -64,7 +64,7 @@ class HistorySettings:
         min_note_tokens: a note smaller than this helps nobody; a pointer stands there instead.
         user_verbatim_fraction: user messages stay verbatim while all of them cost no more.
         user_low_fraction: the share of that down to which the oldest of them give way when they cost more.
-        birth_fraction: a tool output above it is cut before it is first sent.
+        output_fraction: a tool output above it is cut before it is first sent.
         step_fraction: the same for a step of the assistant with its outputs, arguments included.
         assistant_fraction: an event cuts each text of the model's above it, before all but pictures; 0: none.
         min_recent_messages: this many newest messages stay raw at an event in any case, if they fit.
@@ -114,7 +114,7 @@ class HistorySettings:
     min_note_tokens: int = 48
     user_verbatim_fraction: float = 0.5
     user_low_fraction: float = 0.3
-    birth_fraction: float = 0.25
+    output_fraction: float = 0.25
     step_fraction: float = 0.5
     assistant_fraction: float = 0.0
     min_recent_messages: int = 0

@@ -107,9 +107,9 @@ def slots_of(  # noqa: PLR0913, PLR0917  # all that a compaction would know
     cut = [block.segment for block in stored.blocks if block.segment.representation is Representation.SLIMMED]
     slimmed = steps_of(context.read(cut[0].first_seq, cut[-1].last_seq)) if cut else []
     steps = (*slimmed, *stored.tail.steps)
-    scene = CompactionInput(room, stored.blocks, (), steps, stored.messages, frozenset(), (), stored.turn)
+    source = CompactionInput(room, stored.blocks, (), steps, stored.messages, frozenset(), (), stored.turn)
     finder = _SlotFinder(
-        Compactor(scene, settings, notes, by_estimate=False), stored, now, every, notes.held()[0].runs()
+        Compactor(source, settings, notes, by_estimate=False), stored, now, every, notes.held()[0].runs()
     )
     ahead = list(finder.ahead()) if settings.chain else []
     return [*finder.of_noted(ahead), *(finder.slot(run, Representation.DETAILED, reason) for run, reason in ahead)]
@@ -170,12 +170,12 @@ class _SlotFinder(NamedTuple):
 
     def _folds(self, notes: Sequence[Segment], ahead: Sequence[tuple[NoteBlock, str]]) -> bool:
         """Return whether the next compaction tells everything anew: notes or user messages nearly fill their room."""
-        settings, scene = self.ground.settings, self.ground.scene
+        settings, source = self.ground.settings, self.ground.source
         near = FOLD_NEAR_FRACTION * self.ground.room
         noted_tokens = sum(note.note_tokens for note in notes)
         noted_through = ahead[-1][0].last_seq if ahead else -1
-        users = [part.cost for block in scene.blocks for part in block.parts if is_user_part(part)]
-        users += [step.sent_cost for step in scene.tail if step.is_user and step.last_seq <= noted_through]
+        users = [part.cost for block in source.blocks for part in block.parts if is_user_part(part)]
+        users += [step.sent_cost for step in source.tail if step.is_user and step.last_seq <= noted_through]
         is_full = noted_tokens > near * settings.notes_fraction
         return not settings.chain or is_full or total(users).bound > near * settings.user_verbatim_fraction
 
@@ -184,13 +184,13 @@ class _SlotFinder(NamedTuple):
 
         Only in a chain of notes do they stay blocks of their own: a fold takes them together.
         """
-        settings, room, scene = self.ground.settings, self.ground.room, self.ground.scene
+        settings, room, source = self.ground.settings, self.ground.room, self.ground.source
         # What stays behind the notes of a compaction at most: a block with as much behind it will be noted whole.
-        prefix = sum(block.cost.bound for block in scene.blocks)
+        prefix = sum(block.cost.bound for block in source.blocks)
         stays = settings.raw_tokens(settings.low_fraction - settings.slim_fraction, room, prefix)
         stays += settings.slim_fraction * room
-        behind = total([step.sent_cost for step in scene.tail]).bound
-        for block, closed_by in self._closed(self.ground.blocks_of(scene.tail)):
+        behind = total([step.sent_cost for step in source.tail]).bound
+        for block, closed_by in self._closed(self.ground.blocks_of(source.tail)):
             behind -= total([step.sent_cost for step in block]).bound
             if closed_by in self.every or behind >= stays:
                 tokens = total([step.cost for step in block]).bound

@@ -718,7 +718,7 @@ def overview(shelf: SessionContext, session: Session, most_tokens: int) -> str:
 
 def _notes(session: Session) -> list[str]:
     try:
-        standing = session.core.room().standing
+        standing = session.core.room().view
     except BudgetError:
         return []
     return [part.text for part in standing.sent if part.kind is Kind.SUMMARY and part.text]

@@ -453,7 +453,7 @@ class CapPolicy:
         """
         if self.rule == "ladder":
             return inputs
-        standing, left = session.room().standing, self._left(inputs)
+        standing, left = session.room().view, self._left(inputs)
         behind = standing.messages if any(map(speaks, incoming)) else standing.turn
         over = floor_of(standing, behind, left) - left.total
         texts = {one.name: one.text for one in inputs.sections}
@@ -483,7 +483,7 @@ class CapPolicy:
             observer.notify(event)
 
     def _overrun(self, assembly: CoreAssembly, inputs: Inputs) -> str | None:
-        standing, caps = assembly.standing, self.caps
+        standing, caps = assembly.view, self.caps
         if not standing.at_turn:
             return None
         history, notes = history_of(standing), standing.summaries.estimate

@@ -223,7 +223,7 @@ class SessionPrompt:
             return given
         room = core.room()
         self.look(room.newest)
-        opens = speaks(incoming[-1]) if incoming else room.standing.at_turn
+        opens = speaks(incoming[-1]) if incoming else room.view.at_turn
         tools_mode = has_host_tools(tools)
         question = self._question(room, incoming) if opens else None
         self.newest = self._prompt(self._mode_of(room.newest, opens=opens))
@@ -300,7 +300,7 @@ class SessionPrompt:
             if not speaks(message):
                 return "\n".join(reversed(said))
             said.append(message.text)
-        for step in reversed(room.standing.tail.steps):
+        for step in reversed(room.view.tail.steps):
             if not step.is_user:
                 break
             said += [self._codecs[row.codec].decode(row.payload).text for row in reversed(step.messages)]

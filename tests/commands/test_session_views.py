@@ -287,7 +287,7 @@ def test_explain_names_event_and_price_of_each_run(run: Callable[..., Result]) -
 def test_explain_tells_the_story_of_a_message(run: Callable[..., Result]) -> None:
     """Born, cut, sent, told by notes: by which event, and how to get it back."""
     made = json.loads(run("session", "explain", "support/42", "m14", "--json").output)
-    assert made["message"]["cut_at_birth"]
+    assert made["message"]["truncated"]
     assert next(state["how"] for state in made["states"]) == "slimmed"
     assert made["how"] == "summary"
     assert made["states"][-1]["summary"] == made["summary"]["id"]

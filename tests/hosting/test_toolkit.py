@@ -54,9 +54,9 @@ def test_an_answer_finds_room_where_there_is_none(tmp_path: Path, name: str, arg
 def test_what_is_wrong_with_a_call_makes_no_room(tmp_path: Path) -> None:
     """An id of nothing is told as it is, and costs no event."""
     one, talk = full(tmp_path / "mem.db")
-    plan = talk.session.core.room().standing.plan
+    plan = talk.session.core.room().view.plan
     assert "m900" in call_tool(talk.session, "history", {"id": "m900"})
-    assert talk.session.core.room().standing.plan == plan
+    assert talk.session.core.room().view.plan == plan
     one.close()
 
 

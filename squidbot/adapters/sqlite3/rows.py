@@ -126,7 +126,7 @@ def _formed(form: bytes) -> tuple[Role, Category, str, str]:
 
 
 def _frozen(message: StoredMessage) -> str | None:
-    """Return what was frozen at the message's birth as JSON text; None for nothing, as with most messages."""
+    """Return what was frozen when the message arrived as JSON text; None for nothing, as with most messages."""
     parts = (message.sent_text, message.sent_arguments, message.notice)
     who = (message.sender, message.label) if message.sender or message.label else ()
     if parts == (None, None, None) and not who and message.sent_cost == message.cost:

@@ -94,7 +94,7 @@ def added_by(assembly: CoreAssembly, before: LastRequest, digests: tuple[str, st
     appended = assembly.cost.bound - before.cost.bound if behind else None
     is_step = behind and _is_step(assembly.parts[before.parts :])
     answers = (part.first_seq for part in assembly.parts if part.role == "assistant" and part.payload is not None)
-    oldest = next(answers, assembly.standing.messages)
+    oldest = next(answers, assembly.view.messages)
     return RequestGrowth(appended, is_step, max(0, before.messages), outside_tokens, oldest)
 
 
@@ -124,7 +124,7 @@ def bill_of(left: LastRequest, rows: Sequence[StoredMessage], usage: Usage) -> U
         reported_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
         bound_tokens=left.cost.bound,
-        # As it was said: what is cut of it at birth was reported, and is no reasoning.
+        # As it was said: what is cut of it on arrival was reported, and is no reasoning.
         answer_tokens=sum(row.cost.bound for row in rows if row.role == "assistant"),
         added=added._replace(is_step=added.is_step and left.messages >= 0),
         messages=max(0, left.messages),
@@ -183,9 +183,9 @@ def _answers(parts: Iterable[Part]) -> int:
 
 def _by_runs(assembly: CoreAssembly, bills: UsageCalibration, added: RequestGrowth) -> int:
     """Return the bound of a request whose tail was billed before, as far as it was."""
-    run = _billed(assembly.standing.tail.parts, bills)
+    run = _billed(assembly.view.tail.parts, bills)
     system = [part for part in assembly.parts if part.kind is Kind.SYSTEM and part.payload is None]
-    fixed = assembly.cost.less(spent(assembly.parts)).plus(spent((*system, *assembly.standing.lead))).bound
+    fixed = assembly.cost.less(spent(assembly.parts)).plus(spent((*system, *assembly.view.lead))).bound
     billed = sum(part.cost.bound for part in run)
     anew = assembly.cost.bound - fixed - billed
     answers = bills.answers_bound(_answers(assembly.parts) - _answers(run), added.oldest_seq)

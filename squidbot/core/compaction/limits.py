@@ -160,39 +160,39 @@ def _earlier(base: CurrentView) -> Sequence[Step]:
 
 
 def outputs_first(
-    scene: CompactionInput, settings: HistorySettings, stay: int, slim_cost: Callable[[Step], Cost]
+    source: CompactionInput, settings: HistorySettings, stay: int, slim_cost: Callable[[Step], Cost]
 ) -> Compaction | None:
     """Return the batch that cuts tool outputs and no more, oldest first; None where that is not called for.
 
     That is where they have no more than their share, or where all that may be cut of them is not enough. `stay` of the
     newest steps stay as they are, `slim_cost` says what an step costs with its outputs cut.
     """
-    movable = (*scene.slimmed, *scene.tail)
-    history = total((*[block.cost for block in scene.blocks], *[step.sent_cost for step in movable]))
+    movable = (*source.slimmed, *source.tail)
+    history = total((*[block.cost for block in source.blocks], *[step.sent_cost for step in movable]))
     output = total(map(_output, movable))
     most = max(settings.low_fraction, settings.high_fraction - LEAST_CUT_FRACTION)
-    share = _share(scene, settings, most, history, output)
+    share = _share(source, settings, most, history, output)
     if not share.is_over:
         return None
     for count, step in enumerate(movable[: len(movable) - max(1, stay)], 1):
         saved = _less(step.sent_cost, slim_cost(step))
         history, output = _less(history, saved), _less(output, saved)
-        fits = all(size(history) <= most * size(scene.room) for size in (by_bound, by_estimate))
-        if fits and count > len(scene.slimmed) and output.bound <= share.allotted:
-            return _cut(scene, movable[:count])
+        fits = all(size(history) <= most * size(source.room) for size in (by_bound, by_estimate))
+        if fits and count > len(source.slimmed) and output.bound <= share.allotted:
+            return _cut(source, movable[:count])
     return None
 
 
 def _share(
-    scene: CompactionInput, settings: HistorySettings, most: float, history: Cost, output: Cost
+    source: CompactionInput, settings: HistorySettings, most: float, history: Cost, output: Cost
 ) -> CategoryShare:
     """Return what outputs have of a request, and may have of what an event leaves: `most` of the room.
 
     Below the mark that fires an event all of it fits, and no share would be too large.
     """
-    system, context = scene.beside
+    system, context = source.beside
     used = {"system": system, "context": context, "output": output.bound, "dialog": history.bound - output.bound}
-    total_tokens = int(most * scene.room.bound) + system + context
+    total_tokens = int(most * source.room.bound) + system + context
     return shares(total_tokens, used, settings.category_weights or WEIGHTS)[-1]
 
 
@@ -204,8 +204,8 @@ def _output(step: Step) -> Cost:
     return total([row.sent_cost for row in step.messages if row.result_ids])
 
 
-def _cut(scene: CompactionInput, steps: Sequence[Step]) -> Compaction:
-    whole = tuple(row.seq for step in steps for row in step.messages if row.seq in scene.pinned)
+def _cut(source: CompactionInput, steps: Sequence[Step]) -> Compaction:
+    whole = tuple(row.seq for step in steps for row in step.messages if row.seq in source.pinned)
     segment = Segment(steps[0].first_seq, steps[-1].last_seq, Representation.SLIMMED, None, whole)
-    segments = (*(block.segment for block in scene.blocks), segment)
-    return Compaction(segments, (), steps[-1].last_seq + 1, len(scene.blocks))
+    segments = (*(block.segment for block in source.blocks), segment)
+    return Compaction(segments, (), steps[-1].last_seq + 1, len(source.blocks))

@@ -36,8 +36,8 @@ from squidbot.core.messages import Cost, Kind, Usage
 from squidbot.core.plan import FirstChanged, PlanRecord, Representation, Segment, price_of
 from squidbot.core.settings import LEAST_CUT_FRACTION, LEVEL_TOKENS
 from squidbot.core.transcript.records import RecordKind, fields
-from squidbot.core.view.current import Pieces, PlanBlock, Tail, standing
-from squidbot.core.view.renderer import born, is_user_part, shown, spent, unanswerable
+from squidbot.core.view.current import Pieces, PlanBlock, Tail, view_of
+from squidbot.core.view.renderer import is_user_part, raw_part, shown, spent, unanswerable
 from squidbot.core.view.steps import Step, open_step, session_blocks, steps_of, total
 
 if TYPE_CHECKING:
@@ -53,69 +53,69 @@ if TYPE_CHECKING:
 
 
 class NewPlan(NamedTuple):
-    """A new plan, what stands under it, the summaries to store before it, and what it notes for the first time."""
+    """A new plan, the view under it, and the compaction with its new summaries, which are stored before the plan."""
 
     record: PlanRecord
-    standing: CurrentView
+    view: CurrentView
     batch: Compaction
 
 
-def due(standing: CurrentView, moment: CallContext, settings: HistorySettings, room: Cost | None = None) -> str | None:
+def due(view: CurrentView, call: CallContext, settings: HistorySettings, room: Cost | None = None) -> str | None:
     """Return why the plan must change before this call, or None where it need not; `room`: what history may cost."""
-    room = room or room_of(standing, moment)
-    pressure = pressure_fraction(standing.history, room)
+    room = room or room_of(view, call)
+    pressure = pressure_fraction(view.history, room)
     if pressure > 1:
         return "overflow"
-    if moment.changed is not None:
-        return moment.changed
-    if moment.new_turn and _beyond(standing, moment, settings):
+    if call.changed is not None:
+        return call.changed
+    if call.new_turn and _beyond(view, call, settings):
         return "rollover"
-    if not moment.new_turn or moment.paused:
+    if not call.new_turn or call.paused:
         return None
-    cause = _at_turn(standing, moment, settings, _marked_pressure(standing, moment, settings, room))
+    cause = _at_turn(view, call, settings, _marked_pressure(view, call, settings, room))
     # A plan that somebody brought back has no mark.
-    return cause if math.isinf(settings.high_fraction) else moment.verdict(cause, pressure)
+    return cause if math.isinf(settings.high_fraction) else call.verdict(cause, pressure)
 
 
-def _beyond(standing: CurrentView, moment: CallContext, settings: HistorySettings) -> bool:
+def _beyond(view: CurrentView, call: CallContext, settings: HistorySettings) -> bool:
     """Return whether more stands than the scope of history has, at a new turn, beside what came with the call."""
-    if moment.again:
+    if call.again:
         return False  # it is sent as it was
-    behind = min(standing.turn, moment.stored)
-    raw = settings.only_in_flight and any(step.last_seq < behind for step in standing.tail.steps)
-    return raw or (not settings.takes_notes and any(one.segment.summary_id for one in standing.blocks))
+    behind = min(view.turn, call.stored)
+    raw = settings.only_in_flight and any(step.last_seq < behind for step in view.tail.steps)
+    return raw or (not settings.takes_notes and any(one.segment.summary_id for one in view.blocks))
 
 
-def _at_turn(standing: CurrentView, moment: CallContext, settings: HistorySettings, pressure: float) -> str | None:
+def _at_turn(view: CurrentView, call: CallContext, settings: HistorySettings, pressure: float) -> str | None:
     """Return why the plan changes before a new turn although it need not yet, or None."""
-    if pressure > settings.high_fraction or pays(standing, moment, settings):
+    if pressure > settings.high_fraction or pays(view, call, settings):
         return "high-water"
     # A session that still fits whole is sent whole, whatever the cache does (promise 9).
     middle = (settings.high_fraction + settings.low_fraction) / 2
-    return "cold-cache" if moment.cold and standing.blocks and pressure > middle else None
+    return "cold-cache" if call.cold and view.blocks and pressure > middle else None
 
 
 def _marked_pressure(
-    standing: CurrentView, moment: CallContext, settings: HistorySettings, room: Cost | None = None
+    view: CurrentView, call: CallContext, settings: HistorySettings, room: Cost | None = None
 ) -> float:
     """Return history's share of the room whose high-water mark comes first; above it where there are too many messages.
 
     The same predicate fires an event and tells when it has done enough.
     """
     ladder = settings.ladder
-    if _too_many(standing, ladder):
+    if _too_many(view, ladder):
         return math.inf
-    if settings.cap is not None and is_over(standing, min(standing.turn, moment.stored), settings.cap):
+    if settings.cap is not None and is_over(view, min(view.turn, call.stored), settings.cap):
         return math.inf
-    room = ladder.marked_room(room or room_of(standing, moment), settings.high_fraction)
+    room = ladder.marked_room(room or room_of(view, call), settings.high_fraction)
     if settings.beside_summaries:
-        return pressure_of(standing.history, standing.summaries, room)
-    return pressure_fraction(standing.history, room)
+        return pressure_of(view.history, view.summaries, room)
+    return pressure_fraction(view.history, room)
 
 
-def _too_many(standing: CurrentView, ladder: Ladder) -> bool:
+def _too_many(view: CurrentView, ladder: Ladder) -> bool:
     """Return whether there are as many messages as fire an event by their number."""
-    return 0 < ladder.compact_at_messages <= standing.tail.messages
+    return 0 < ladder.compact_at_messages <= view.tail.messages
 
 
 # Causes that come from the history's size, or from somebody who wants it smaller.
@@ -129,19 +129,19 @@ class PlanBuilder:
     """Makes a new plan for what stands before a call.
 
     Attributes:
-        shelf: where the session's data stand, rendered as the plan of `before` sends them.
+        context: where the session's data stand, rendered as the plan of `before` sends them.
         notes, settings: who takes notes, and what is set.
-        before, moment: what would stand with what came, and the circumstances.
+        before, call: the view with what came with the call, and the call's context.
         sections: the head to freeze.
         pinned: the pinned messages.
         retells: a summary that is shown is no longer to be, so everything behind it is told anew.
     """
 
-    shelf: SessionContext
+    context: SessionContext
     notes: NoteTaker
     settings: HistorySettings
     before: CurrentView
-    moment: CallContext
+    call: CallContext
     sections: tuple[Section, ...]
     pinned: frozenset[int]
     retells: bool = False
@@ -154,10 +154,10 @@ class PlanBuilder:
         Raises:
             BudgetError: the request does not fit, and nothing makes it fit.
         """
-        head = tuple(self.shelf.renderer.section(section) for section in self.sections)
+        head = tuple(self.context.renderer.section(section) for section in self.sections)
         pieces = Pieces(self.before.lead, head, self.before.blocks, self.before.tail)
-        base = standing(self.before.plan, pieces, self.before)
-        pressure = pressure_fraction(base.history, room_of(base, self.moment))
+        base = view_of(self.before.plan, pieces, self.before)
+        pressure = pressure_fraction(base.history, room_of(base, self.call))
         if cause not in PRESSING and not self._is_marked(base) and not self._must:
             return self.same(cause, base)
         return self._lightened(cause, base) or self.shortened(cause, base, pressure)
@@ -170,16 +170,16 @@ class PlanBuilder:
         renderer = reduced(
             base,
             lambda: self._parted(base)[1],
-            self.shelf.renderer,
+            self.context.renderer,
             self.settings,
             self.pinned,
-            room_of(base, self.moment),
+            room_of(base, self.call),
         )
         if renderer is None:
             return None
-        fewer = replace(self, shelf=self.shelf._replace(renderer=renderer))
+        fewer = replace(self, context=self.context._replace(renderer=renderer))
         made = fewer.applied(base, _as_it_is(base)._replace(kept_blocks=0))
-        pressure = pressure_fraction(made.history, room_of(made, self.moment))
+        pressure = pressure_fraction(made.history, room_of(made, self.call))
         if cause == "rollover" or self._must or pressure > min(1.0, self.settings.low_fraction):
             return fewer.shortened(cause, made, pressure) or fewer.same(cause, made)
         return fewer.same(cause, made)
@@ -190,12 +190,12 @@ class PlanBuilder:
         Raises:
             BudgetError: nothing makes the request fit.
         """
-        made, smallest = self._tried(cause, base, room_of(base, self.moment))
+        made, smallest = self._tried(cause, base, room_of(base, self.call))
         if made is not None:
             return self._worth_it(self._recorded(*made), base, pressure)
         if pressure > 1:
-            outside = self.moment.outside(smallest)
-            raise too_much(smallest, self.moment, smallest.fixed.plus(smallest.history).plus(outside))
+            outside = self.call.outside(smallest)
+            raise too_much(smallest, self.call, smallest.fixed.plus(smallest.history).plus(outside))
         return None if cause in PRESSING else self.same(cause, base)
 
     @property
@@ -205,7 +205,7 @@ class PlanBuilder:
         A window that reads less back would else show more of it raw than a larger one, which has to compact.
         """
         unread = self.before.opened and bool(self.before.blocks)
-        return self.retells or unread or (self.moment.new_turn and _beyond(self.before, self.moment, self.settings))
+        return self.retells or unread or (self.call.new_turn and _beyond(self.before, self.call, self.settings))
 
     def _tried(
         self, cause: str, base: CurrentView, room: Cost
@@ -223,12 +223,12 @@ class PlanBuilder:
             if found is not None and reduction.notes_fraction < self.settings.notes_fraction:
                 break
             smallest = self.applied(base, batch)
-            if pressure_fraction(smallest.history, room_of(smallest, self.moment)) > 1:
+            if pressure_fraction(smallest.history, room_of(smallest, self.call)) > 1:
                 continue
             made = batch.cause(cause), smallest, batch
             if found is None or (emergency and smallest.history.bound < found[1].history.bound):
                 found = made
-            if _marked_pressure(smallest, self.moment, self.settings) <= mark:
+            if _marked_pressure(smallest, self.call, self.settings) <= mark:
                 return made, smallest
         return found, smallest
 
@@ -244,14 +244,14 @@ class PlanBuilder:
             return math.inf, False
         mark, ladder = self.settings.high_fraction, self.settings.ladder
         # Where the mark itself lies as high, every event is one, and jobs write the summaries of an ordinary one.
-        emergency = mark < ladder.emergency_fraction and EMERGENCY in ladder.told(fullness(base, self.moment))
+        emergency = mark < ladder.emergency_fraction and EMERGENCY in ladder.told(fullness(base, self.call))
         if emergency:
             return min(mark, ladder.warn_fraction or mark), True
         return (mark if ladder.compact_at_tokens or ladder.compact_at_messages else math.inf), False
 
     def _is_marked(self, one: CurrentView) -> bool:
         """Return whether history is above the mark that fires an event."""
-        return _marked_pressure(one, self.moment, self.settings) > self.settings.high_fraction
+        return _marked_pressure(one, self.call, self.settings) > self.settings.high_fraction
 
     def _worth_it(self, change: NewPlan, base: CurrentView, pressure: float) -> NewPlan:
         """Return a change, or the one that leaves history alone where nobody asked for less and this saves little."""
@@ -260,12 +260,12 @@ class PlanBuilder:
 
     def _batches(self, base: CurrentView, room: Cost) -> Iterator[tuple[Reduction, Compaction]]:
         """Yield what the attempts of this event would send, gentlest first."""
-        notes = SummaryOverride(self.notes, self.shelf, self.moment.extended)
+        notes = SummaryOverride(self.notes, self.context, self.call.extended)
         by_estimate = _by_estimate(base.history, room)
-        scene = self._scene(base, room)
-        compactor = Compactor(scene, self.settings, notes, by_estimate)
+        source = self._scene(base, room)
+        compactor = Compactor(source, self.settings, notes, by_estimate)
         blocks, kept = renewed(compactor, notes)
-        compactor = replace(compactor, scene=scene._replace(blocks=blocks))
+        compactor = replace(compactor, source=source._replace(blocks=blocks))
         for reduction in (*(retelling(self.settings) if self.retells else ()), *reductions(self.settings)):
             batch = compactor.batch(reduction)
             if batch is not None:
@@ -274,32 +274,32 @@ class PlanBuilder:
     def _scene(self, base: CurrentView, room: Cost) -> CompactionInput:
         blocks, slimmed = self._parted(base)
         noted = range(blocks[0].segment.first_seq, blocks[-1].segment.last_seq + 1) if blocks else range(0)
-        kept = self.shelf.steps_with(seq for seq in self.pinned if seq in noted)
-        answered = self.shelf.steps_with([base.turn] if base.turn in noted else ())
+        kept = self.context.steps_with(seq for seq in self.pinned if seq in noted)
+        answered = self.context.steps_with([base.turn] if base.turn in noted else ())
         ladder, cap = self.settings.ladder, self.settings.cap
         pinned = frozenset(row.seq for row in kept) | self._pinned_in((*slimmed, *base.tail.steps))
-        behind = min(base.turn, self.moment.stored)
+        behind = min(base.turn, self.call.stored)
         return CompactionInput(
             room=room,
             blocks=blocks,
-            slimmed=lighter(slimmed, self.shelf.renderer),
-            tail=lighter(base.tail.steps, self.shelf.renderer),
-            stored=self.moment.stored,
+            slimmed=lighter(slimmed, self.context.renderer),
+            tail=lighter(base.tail.steps, self.context.renderer),
+            stored=self.call.stored,
             pinned=pinned,
             held=(*kept, *answered, *self._unsent(blocks)),
             in_flight_seq=base.turn,
-            marked=lambda *run: self.shelf.renderer.marked(base.markers.between(*run)),
+            marked=lambda *run: self.context.renderer.marked(base.markers.between(*run)),
             raw_messages=self._raw_messages(),
             kept=capped((*slimmed, *base.tail.steps), behind, cap, pinned, noted=bool(blocks)),
             cut_by_number=bool(ladder.low_water_messages) and _too_many(base, ladder),
-            beside=(spent((*self.moment.system, *base.lead)).plus(self.moment.tools).bound, spent(base.head).bound),
+            beside=(spent((*self.call.system, *base.lead)).plus(self.call.tools).bound, spent(base.head).bound),
             unread=self.before.opened and any(one.segment.representation is Representation.ABSENT for one in blocks),
         )
 
     def _parted(self, base: CurrentView) -> tuple[tuple[PlanBlock, ...], tuple[Step, ...]]:
         """Return the blocks before the slimmed ones, and the steps of these."""
         cut = [block.segment for block in base.blocks if block.segment.representation is Representation.SLIMMED]
-        steps = tuple(steps_of(self.shelf.read(cut[0].first_seq, cut[-1].last_seq))) if cut else ()
+        steps = tuple(steps_of(self.context.read(cut[0].first_seq, cut[-1].last_seq))) if cut else ()
         return base.blocks[: len(base.blocks) - len(cut)], steps
 
     def _unsent(self, blocks: Sequence[PlanBlock]) -> list[StoredMessage]:
@@ -307,8 +307,8 @@ class PlanBuilder:
         if not blocks or not self.settings.strict:
             return []
         sent = {part.first_seq for block in blocks for part in block.parts if is_user_part(part)}
-        rows = self.shelf.read(blocks[0].segment.first_seq, blocks[-1].segment.last_seq)
-        return [row for row in rows if row.seq not in sent and is_user_part(born(row))]
+        rows = self.context.read(blocks[0].segment.first_seq, blocks[-1].segment.last_seq)
+        return [row for row in rows if row.seq not in sent and is_user_part(raw_part(row))]
 
     def _raw_messages(self) -> int | None:
         """Return how many messages an event leaves raw where a number of them fires it; else the low mark's share."""
@@ -327,12 +327,12 @@ class PlanBuilder:
         """Return what would stand after a compaction."""
         kept = base.blocks[: batch.kept_blocks]
         segments = batch.segments[batch.kept_blocks :]
-        slim = self.settings.slim_tokens(self.moment.limit.bound)
-        blocks = (*kept, *self.shelf.blocks(segments, slim, base.markers, batch.summaries, kept))
+        slim = self.settings.slim_tokens(self.call.limit.bound)
+        blocks = (*kept, *self.context.blocks(segments, slim, base.markers, batch.summaries, kept))
         rows = [row for step in base.tail.steps for row in step.messages if row.seq >= batch.tail_from_seq]
         behind = Tail(after_assistant=bool(blocks) and unanswerable(blocks[-1].parts[-1]))
-        tail = behind.extended(rows, self.shelf.renderer, self._dropped_before(rows))
-        return standing(base.plan, Pieces(base.lead, base.head, blocks, tail), base)
+        tail = behind.extended(rows, self.context.renderer, self._dropped_before(rows))
+        return view_of(base.plan, Pieces(base.lead, base.head, blocks, tail), base)
 
     def _dropped_before(self, rows: Sequence[StoredMessage]) -> int:
         """Return the seq before which reasoning goes: all but the open step, which providers want unchanged (R3)."""
@@ -346,38 +346,38 @@ class PlanBuilder:
 
     def _as_sent(self, old: Sequence[Part]) -> Sequence[Part]:
         """Return what is known to have been sent before: no more than system text and head where one is opened."""
-        known = len(self.moment.system) + self.before.lead_count + len(self.before.head)
+        known = len(self.call.system) + self.before.lead_count + len(self.before.head)
         return old[:known] if self.before.opened else old
 
     def _recorded(self, cause: str, made: CurrentView, batch: Compaction) -> NewPlan:
         parent = self.before.plan
-        old = self.before.parts(self.moment.system, self.shelf.renderer)
-        new = made.parts(self.moment.system, self.shelf.renderer)
-        outside = self.moment.outside_changed
+        old = self.before.parts(self.call.system, self.context.renderer)
+        new = made.parts(self.call.system, self.context.renderer)
+        outside = self.call.outside_changed
         changed = FirstChanged(0, new[0].first_seq, 0) if outside else first_changed(self._as_sent(old), new)
-        whole_before, whole_after = spent(old).plus(self.moment.tools), spent(new).plus(self.moment.tools)
-        unchanged = 0 if outside else changed.token_offset + self.moment.tools.bound
+        whole_before, whole_after = spent(old).plus(self.call.tools), spent(new).plus(self.call.tools)
+        unchanged = 0 if outside else changed.token_offset + self.call.tools.bound
         settings = self.settings
         record = PlanRecord(
             plan_id=parent.plan_id + 1 if parent else 0,
             parent_plan_id=parent.plan_id if parent else None,
             window_id="",
-            created_at=self.moment.now,
+            created_at=self.call.now,
             cause=cause,
             segments=batch.segments,
             tail_from_seq=batch.tail_from_seq,
             sections=self.sections,
-            slim_tokens=settings.slim_tokens(self.moment.limit.bound),
-            imageless=still_sent(made, self.shelf.renderer),
-            limits=still_limited(made, self.shelf.renderer),
+            slim_tokens=settings.slim_tokens(self.call.limit.bound),
+            imageless=still_sent(made, self.context.renderer),
+            limits=still_limited(made, self.context.renderer),
             thinking_dropped_before_seq=self._dropped_before(
                 [row for step in made.tail.steps for row in step.messages]
             ),
             tokens_before=whole_before.bound,
             tokens_after=whole_after.bound,
-            certificate=self.shelf.renderer.meter.certificate,
+            certificate=self.context.renderer.meter.certificate,
             first_changed=changed,
-            price=price_of(whole_before, whole_after, unchanged, settings.prices, cold=self.moment.cold).with_summaries(
+            price=price_of(whole_before, whole_after, unchanged, settings.prices, cold=self.call.cold).with_summaries(
                 settings.prices.asked(self._written(parent, batch))
             ),
         )
@@ -385,7 +385,7 @@ class PlanBuilder:
 
     def _written(self, parent: PlanRecord | None, batch: Compaction) -> Usage:
         """Return what a model took for the summaries that are shown and were not by the plan before."""
-        return writing_of(self.shelf, parent.segments if parent else (), batch.segments, batch.summaries)
+        return writing_of(self.context, parent.segments if parent else (), batch.segments, batch.summaries)
 
 
 def _as_it_is(base: CurrentView) -> Compaction:
@@ -445,8 +445,8 @@ class _Ranked(NamedTuple):
     limit_tokens: int
 
 
-class _Told(NamedTuple):
-    """A summary, its level, and what stands verbatim behind it."""
+class _Noted(NamedTuple):
+    """A summary, its level, and the parts that are sent verbatim behind it."""
 
     summary: Summary
     level: Representation
@@ -484,7 +484,7 @@ class Compactor:
     `by_estimate`: the policy's unit binds before the window does, and prices are in it.
     """
 
-    scene: CompactionInput
+    source: CompactionInput
     settings: HistorySettings
     notes: NoteTaker
     by_estimate: bool
@@ -496,33 +496,33 @@ class Compactor:
     @property
     def room(self) -> int:
         """What history may cost, in the unit that binds."""
-        return self.size(self.scene.room)
+        return self.size(self.source.room)
 
     @property
     def least_room(self) -> int:
         """The smaller of what history may cost in either unit: no text counts more words than it has tokens."""
-        return min(self.scene.room)
+        return min(self.source.room)
 
     def blocks_of(self, moved: Sequence[Step]) -> list[list[Step]]:
         """Return steps as session blocks."""
-        most = self.settings.block_max_tokens(self.scene.room.bound)
+        most = self.settings.block_max_tokens(self.source.room.bound)
         return session_blocks(moved, gap_seconds=self.settings.gap_seconds, max_tokens=most)
 
     def level_tokens(self, said_tokens: int, level: Representation) -> int:
         """Return the room for notes of a level: a share of what was said beside what heads a note, up to the cap."""
-        most = self.settings.level_tokens(level, self.scene.room.bound)
+        most = self.settings.level_tokens(level, self.source.room.bound)
         share = self.settings.note_rate * LEVEL_TOKENS[level] / LEVEL_TOKENS[Representation.DETAILED]
         return max(self.settings.min_note_tokens, min(most, HEADER_TOKENS + round(said_tokens * share)))
 
     def fold_tokens(self, reduction: Reduction) -> int:
         """Return the room for all notes where everything is told anew."""
         tokens = round(reduction.notes_fraction * self.least_room * self.settings.fold_fraction)
-        return tokens if self.scene.kept is None else min(tokens, self.scene.kept.notes)
+        return tokens if self.source.kept is None else min(tokens, self.source.kept.notes)
 
     def stays(self, step: Step) -> bool:
         """Return whether an step is sent verbatim behind its notes."""
-        said = step.is_user and (self.settings.keeps_users or step.first_seq == self.scene.in_flight_seq)
-        return said or any(message.seq in self.scene.pinned for message in step.messages)
+        said = step.is_user and (self.settings.keeps_users or step.first_seq == self.source.in_flight_seq)
+        return said or any(message.seq in self.source.pinned for message in step.messages)
 
     def user_share(self, reduction: Reduction, said: Cost, size: Callable[[Cost], int]) -> float:
         """Return what the user's messages may cost behind notes in one unit, if `said` was: by high and low water.
@@ -534,13 +534,13 @@ class Compactor:
             return math.inf
         if not self.settings.keeps_users:
             return 0.0
-        share = reduction.user_fraction * size(self.scene.room)
-        return share * self.settings.user_low_fraction if size(said) > share or self.scene.unread else share
+        share = reduction.user_fraction * size(self.source.room)
+        return share * self.settings.user_low_fraction if size(said) > share or self.source.unread else share
 
     @property
     def foldable(self) -> list[PlanBlock]:
         """The blocks of which something is told."""
-        return [one for one in self.scene.blocks if one.segment.representation is not Representation.ABSENT]
+        return [one for one in self.source.blocks if one.segment.representation is not Representation.ABSENT]
 
     # -- one compaction ------------------------------------------------------------------------------------------------
 
@@ -555,7 +555,7 @@ class Compactor:
             return self._slimmed_behind(made, zones)
         if self.foldable and (self._lost() or not reduction.gentle):
             return self._slimmed_behind(self._folded(zones, reduction), zones)
-        if len(zones.slimmed) > len(self.scene.slimmed) or zones.limits:
+        if len(zones.slimmed) > len(self.source.slimmed) or zones.limits:
             return self._slimmed_behind(self._append(()), zones)
         return None
 
@@ -563,7 +563,7 @@ class Compactor:
         """Return the batch that cuts tool outputs alone, at the gentlest step, where they pass their share."""
         if not reduction.gentle or self.settings.category_weights is None or self._lost():
             return None
-        return outputs_first(self.scene, self.settings, self._least_raw, self._slim_cost)
+        return outputs_first(self.source, self.settings, self._least_raw, self._slim_cost)
 
     def _folded(self, zones: Zones, reduction: Reduction) -> Compaction:
         behind = total((*map(self._slim_cost, zones.slimmed), *[step.sent_cost for step in zones.raw]))
@@ -574,14 +574,14 @@ class Compactor:
 
     def _zones(self, reduction: Reduction) -> Zones:
         """Return how the movable steps are dealt with: raw to the low-water mark, then slimmed, the rest noted."""
-        movable = (*self.scene.slimmed, *self.scene.tail)
-        if self.scene.kept is not None:
-            return self._capped(movable, self.scene.kept, reduction)
+        movable = (*self.source.slimmed, *self.source.tail)
+        if self.source.kept is not None:
+            return self._capped(movable, self.source.kept, reduction)
         raw = self._raw_count(reduction)
         slimmed, used = 0, Cost(0, 0)
         for step in reversed(movable[: len(movable) - raw]) if reduction.slim_fraction else ():
             used = used.plus(self._slim_cost(step))
-            if any(size(used) > reduction.slim_fraction * size(self.scene.room) for size in (by_bound, by_estimate)):
+            if any(size(used) > reduction.slim_fraction * size(self.source.room) for size in (by_bound, by_estimate)):
                 break
             slimmed += 1
         cut = len(movable) - raw - slimmed
@@ -591,20 +591,20 @@ class Compactor:
         """Return what the caps leave, if the window has room for it, else no more of it than its own marks leave."""
         count = kept.steps
         whole = total([step.sent_cost for step in movable]).plus(self._blocks_cost)
-        if whole.bound > self.settings.high_fraction * self.scene.room.bound or not self._stays_raw(movable[-count:]):
+        if whole.bound > self.settings.high_fraction * self.source.room.bound or not self._stays_raw(movable[-count:]):
             count = max(self._floors.always(), min(count, self._raw_count(reduction)))
         cut = len(movable) - count
         limited = {seq for seq, _ in kept.limits}
         stays = [any(row.seq in limited for row in step.messages) for step in movable]
-        ends = [place + 1 for place in range(cut, len(movable)) if place < len(self.scene.slimmed) or stays[place]]
+        ends = [place + 1 for place in range(cut, len(movable)) if place < len(self.source.slimmed) or stays[place]]
         behind = max(ends, default=cut)
         return Zones(movable[:cut], movable[cut:behind], movable[behind:], kept.limits)
 
     def _slim_cost(self, step: Step) -> Cost:
         """Return what an step costs with its tool outputs cut."""
-        if self.scene.kept is not None:
+        if self.source.kept is not None:
             return step.sent_cost
-        most = self.settings.slim_tokens(self.scene.room.bound)
+        most = self.settings.slim_tokens(self.source.room.bound)
         costs = ((message.sent_cost, message.result_ids) for message in step.messages)
         return total(Cost(min(one.estimate, most), min(one.bound, most)) if cut else one for one, cut in costs)
 
@@ -617,8 +617,8 @@ class Compactor:
         if not reduction.keep_fraction:
             return least
         raw = max(1, min(self._raw_by(reduction, by_bound), self._raw_by(reduction, by_estimate)))
-        if self.scene.raw_messages is not None:
-            raw = self._by_number(reduction, raw, self._floors.by_number(self.scene.raw_messages))
+        if self.source.raw_messages is not None:
+            raw = self._by_number(reduction, raw, self._floors.by_number(self.source.raw_messages))
         return max(least, raw)
 
     def _by_number(self, reduction: Reduction, raw: int, number: int) -> int:
@@ -626,16 +626,16 @@ class Compactor:
 
         The smaller count; where a number has a low water of its own and fired the event, just that, if it fits well.
         """
-        if reduction.keep_fraction < self.settings.low_fraction or not self.scene.cut_by_number or number <= raw:
+        if reduction.keep_fraction < self.settings.low_fraction or not self.source.cut_by_number or number <= raw:
             return min(raw, number)
-        cost = total([step.sent_cost for step in self.scene.tail[len(self.scene.tail) - number :]])
+        cost = total([step.sent_cost for step in self.source.tail[len(self.source.tail) - number :]])
         share = max(self.settings.low_fraction, self.settings.high_fraction - LEAST_CUT_FRACTION)
-        fits = all(size(cost) <= share * size(self.scene.room) for size in (by_bound, by_estimate))
+        fits = all(size(cost) <= share * size(self.source.room) for size in (by_bound, by_estimate))
         return number if fits else raw
 
     @cached_property
     def _floors(self) -> Floors:
-        return Floors(self.scene.tail, self.scene.stored, self.scene.in_flight_seq, self.settings)
+        return Floors(self.source.tail, self.source.stored, self.source.in_flight_seq, self.settings)
 
     @cached_property
     def _least_raw(self) -> int:
@@ -644,11 +644,11 @@ class Compactor:
 
     @cached_property
     def _blocks_cost(self) -> Cost:
-        return total([block.cost for block in self.scene.blocks])
+        return total([block.cost for block in self.source.blocks])
 
     @cached_property
     def _tail_cost(self) -> Cost:
-        return total([step.sent_cost for step in self.scene.tail])
+        return total([step.sent_cost for step in self.source.tail])
 
     def _stays_raw(self, steps: Sequence[Step]) -> bool:
         """Return whether steps may stay as a floor: beside what must be sent, and the user's words in front of them.
@@ -659,7 +659,7 @@ class Compactor:
         settings, said = self.settings, self._said_in_all
         cost = total([step.sent_cost for step in steps])
         for size in (by_bound, by_estimate):
-            room = size(self.scene.room)
+            room = size(self.source.room)
             beside = settings.slim_fraction * room + size(self._held) + marks(room)
             share = room if settings.strict else settings.user_verbatim_fraction * room * settings.keeps_users
             if size(cost) > room - beside - min(size(said), share):
@@ -670,7 +670,7 @@ class Compactor:
         """Return how many of the newest steps the low-water mark leaves in one unit."""
         budget, _ = self._shares(reduction, size)
         kept = used = 0
-        for step in reversed(self.scene.tail):
+        for step in reversed(self.source.tail):
             used += size(step.sent_cost)
             if kept and used > budget:
                 break
@@ -683,7 +683,7 @@ class Compactor:
         Both grow with the room, so that a larger one never shows less. What cannot give way comes first, then the
         user's share, then half the room for notes, then raw messages up to the low-water mark.
         """
-        room, settings = size(self.scene.room), self.settings
+        room, settings = size(self.source.room), self.settings
         prefix, tail = size(self._blocks_cost), size(self._tail_cost)
         notes = min(tail * settings.note_rate, reduction.notes_fraction * room)
         raw = settings.raw_tokens(reduction.keep_fraction - reduction.slim_fraction, room, prefix + notes)
@@ -693,43 +693,43 @@ class Compactor:
         said = everything if settings.strict else reduction.user_fraction * room
         raw = min(raw, filled(room) - least_notes - beside - min(everything, said)) if reduction.keep_fraction else 0.0
         least = self._least_raw
-        newest = size(total([step.sent_cost for step in self.scene.tail[len(self.scene.tail) - least :]]))
+        newest = size(total([step.sent_cost for step in self.source.tail[len(self.source.tail) - least :]]))
         behind = max(raw, newest, settings.keep_fraction * room)
         return raw, min(said, room - marks(room) - beside - behind)
 
     @cached_property
     def _held(self) -> Cost:
         """What must be sent in front of what stays raw: pinned steps, the question in flight, marked lines."""
-        pinned = [row for step in self.scene.tail for row in step.messages if row.seq in self.scene.pinned]
-        marked = self.scene.marked(0, self.scene.stored, ())
-        return total([row.sent_cost for row in (*self.scene.held, *pinned)]).plus(spent(marked))
+        pinned = [row for step in self.source.tail for row in step.messages if row.seq in self.source.pinned]
+        marked = self.source.marked(0, self.source.stored, ())
+        return total([row.sent_cost for row in (*self.source.held, *pinned)]).plus(spent(marked))
 
     @cached_property
     def _said_in_all(self) -> Cost:
         """What the user's messages cost, those of all movable steps with them."""
-        return self._said((*self.scene.slimmed, *self.scene.tail))
+        return self._said((*self.source.slimmed, *self.source.tail))
 
     def _said(self, steps: Sequence[Step]) -> Cost:
         """Return what the user's messages cost that stand verbatim behind notes, with those of these steps."""
-        standing = [part.cost for block in self.scene.blocks for part in block.parts if is_user_part(part)]
-        return total([*standing, *[step.sent_cost for step in steps if step.is_user]])
+        words = [part.cost for block in self.source.blocks for part in block.parts if is_user_part(part)]
+        return total([*words, *[step.sent_cost for step in steps if step.is_user]])
 
     # -- a new note behind the ones that stand ----------------------------------------------------------------
 
     def _append_pays(self, zones: Zones, reduction: Reduction) -> bool:
         """Return whether another note fits beside those that stand, and is cheaper than one note on everything."""
-        standing = sum(block.segment.note_tokens for block in self.scene.blocks)
+        kept_tokens = sum(block.segment.note_tokens for block in self.source.blocks)
         added = sum(self._note_tokens(block) for block in self.blocks_of(zones.noted))
-        most = reduction.notes_fraction * self.least_room if self.scene.kept is None else self.scene.kept.notes
-        if not self._chains(zones.noted, reduction) or standing + added > most:
+        most = reduction.notes_fraction * self.least_room if self.source.kept is None else self.source.kept.notes
+        if not self._chains(zones.noted, reduction) or kept_tokens + added > most:
             return False
         prefix = self.size(self._blocks_cost)
         raw = self.size(total([step.sent_cost for step in (*zones.slimmed, *zones.raw)]))
-        raw += self.size(spent(self.scene.marked(zones.noted[0].first_seq, zones.noted[-1].last_seq, ())))
-        folded = min(self.fold_tokens(reduction), standing + added)
+        raw += self.size(spent(self.source.marked(zones.noted[0].first_seq, zones.noted[-1].last_seq, ())))
+        folded = min(self.fold_tokens(reduction), kept_tokens + added)
         outlook = self._outlook()
         appended = outlook.cost_per_request(after=prefix + added + raw, written=added + raw)
-        after = prefix - standing + folded + raw
+        after = prefix - kept_tokens + folded + raw
         return appended <= outlook.cost_per_request(after=after, written=after)
 
     def _chains(self, noted: Sequence[Step], reduction: Reduction) -> bool:
@@ -741,11 +741,11 @@ class Compactor:
 
     def _lost(self) -> bool:
         """Return whether something that must be verbatim is not: it was pinned after it had been summarized."""
-        sent = {part.first_seq for block in self.scene.blocks for part in block.parts if part.payload is not None}
-        return any(row.seq not in sent for row in self.scene.held)
+        sent = {part.first_seq for block in self.source.blocks for part in block.parts if part.payload is not None}
+        return any(row.seq not in sent for row in self.source.held)
 
     def _outlook(self) -> Outlook:
-        tail = self.scene.tail
+        tail = self.source.tail
         growth = self.size(self._tail_cost) / max(1, len(tail))
         settings = self.settings
         return Outlook(settings.high_fraction * self.room, growth, settings.read_price, settings.write_price)
@@ -755,23 +755,23 @@ class Compactor:
         return self.level_tokens(sum(step.cost.bound for step in block), Representation.DETAILED)
 
     def _append(self, noted: Sequence[Step]) -> Compaction:
-        segments = [block.segment for block in self.scene.blocks]
-        standing = [part for block in self.scene.blocks for part in block.parts]
+        segments = [block.segment for block in self.source.blocks]
+        before = [part for block in self.source.blocks for part in block.parts]
         summaries = []
         for run in self.blocks_of(noted):
             kept = [message for step in run if self.stays(step) for message in step.messages]
             verbatim = tuple(message.seq for message in kept)
-            beside = [*self.scene.marked(run[0].first_seq, run[-1].last_seq, verbatim), *map(born, kept)]
-            summary = self.notes.told(self.notes.took(run), [*standing, *beside], self._note_tokens(run))
-            standing += [shown(summary), *beside]
+            beside = [*self.source.marked(run[0].first_seq, run[-1].last_seq, verbatim), *map(raw_part, kept)]
+            summary = self.notes.told(self.notes.took(run), [*before, *beside], self._note_tokens(run))
+            before += [shown(summary), *beside]
             segments.append(noted_as(summary, Representation.SUMMARY_USER, verbatim))
             summaries.append(summary)
         tail_from = noted[-1].last_seq + 1 if noted else self._movable_from()
         runs = tuple((made.first_seq, made.last_seq) for made in summaries)
-        return Compaction(tuple(segments), tuple(summaries), tail_from, len(self.scene.blocks), runs)
+        return Compaction(tuple(segments), tuple(summaries), tail_from, len(self.source.blocks), runs)
 
     def _movable_from(self) -> int:
-        return (*self.scene.slimmed, *self.scene.tail)[0].first_seq
+        return (*self.source.slimmed, *self.source.tail)[0].first_seq
 
     def _slimmed_behind(self, batch: Compaction, zones: Zones) -> Compaction:
         if not zones.slimmed:
@@ -779,7 +779,7 @@ class Compactor:
         first, last = zones.slimmed[0].first_seq, zones.slimmed[-1].last_seq
         limits = tuple((seq, most) for seq, most in zones.limits if first <= seq <= last)
         cut = {seq for seq, _ in limits}
-        stays = [step for step in zones.slimmed if self.scene.kept is not None or self.stays(step)]
+        stays = [step for step in zones.slimmed if self.source.kept is not None or self.stays(step)]
         whole = tuple(row.seq for step in stays for row in step.messages if row.seq not in cut)
         segment = Segment(first, last, Representation.SLIMMED, None, whole, limits=limits)
         return batch._replace(segments=(*batch.segments, segment), tail_from_seq=last + 1)
@@ -812,39 +812,39 @@ class Compactor:
 
     def _left(self, beside: Cost) -> int:
         """Return the room for notes that what stands `beside` them leaves, in either unit, less a part to grow into."""
-        return min(int(filled(size(self.scene.room))) - size(beside) for size in (by_bound, by_estimate))
+        return min(int(filled(size(self.source.room))) - size(beside) for size in (by_bound, by_estimate))
 
-    def _told(self, kept: Sequence[Part], span: tuple[int, int], new: Sequence[NoteBlock], limit: int) -> list[_Told]:
+    def _told(self, kept: Sequence[Part], span: tuple[int, int], new: Sequence[NoteBlock], limit: int) -> list[_Noted]:
         """Return what stands for a span of messages: the newest blocks at their levels behind one note on the rest."""
         first, last = span
         runs = (*self.notes.runs(self._merged_through()), *new)
         ranked = self._ranked([run for run in runs if first <= run.first_seq], last, limit)
         merged_through = ranked[0].run.first_seq - 1 if ranked else last
-        made: list[_Told] = []
-        standing: list[Part] = []
+        made: list[_Noted] = []
+        before: list[Part] = []
         if merged_through >= first:
             beside = [part for part in kept if part.first_seq <= merged_through]
             own_tokens = sum(one.limit_tokens for one in ranked)
-            standing = [*self._marked(first, merged_through, beside), *beside]
+            before = [*self._marked(first, merged_through, beside), *beside]
             most = self.settings.merged_tokens(limit - own_tokens)
-            summary = self.notes.folded(first, merged_through, new, standing, most)
-            made.append(_Told(summary, Representation.MERGED, beside))
-            standing += [shown(summary)]
+            summary = self.notes.folded(first, merged_through, new, before, most)
+            made.append(_Noted(summary, Representation.MERGED, beside))
+            before += [shown(summary)]
         for run, level, limit_tokens in ranked:
             beside = [part for part in kept if run.first_seq <= part.first_seq <= run.last_seq]
             told = [*self._marked(run.first_seq, run.last_seq, beside), *beside]
-            summary = self.notes.told(run, [*standing, *told], limit_tokens, level)
-            made.append(_Told(summary, level, beside))
-            standing += [shown(summary), *told]
+            summary = self.notes.told(run, [*before, *told], limit_tokens, level)
+            made.append(_Noted(summary, level, beside))
+            before += [shown(summary), *told]
         return made
 
     def _marked(self, first_seq: int, last_seq: int, kept: Iterable[Part]) -> Sequence[Part]:
         """Return the parts that say what these messages mark, but for those that are kept verbatim."""
-        return self.scene.marked(first_seq, last_seq, frozenset([part.first_seq for part in kept]))
+        return self.source.marked(first_seq, last_seq, frozenset([part.first_seq for part in kept]))
 
     def _merged_through(self) -> int:
         """Return the last message that is told by a note on many blocks, or by none; -1 where there is none."""
-        blocks = [block.segment for block in self.scene.blocks]
+        blocks = [block.segment for block in self.source.blocks]
         whole = {Representation.MERGED, Representation.ABSENT}
         return max((one.last_seq for one in blocks if one.representation in whole), default=-1)
 
@@ -870,14 +870,14 @@ class Compactor:
         blocks = self.foldable
         told_from = blocks[0].segment.first_seq if blocks else noted[0].first_seq
         last = noted[-1].last_seq if noted else blocks[-1].segment.last_seq
-        first = self.scene.blocks[0].segment.first_seq if self.scene.blocks else told_from
+        first = self.source.blocks[0].segment.first_seq if self.source.blocks else told_from
         return first, told_from, last
 
     def _sayable(self, noted: Sequence[Step]) -> list[Part]:
         """Return what could stand verbatim beside a fold, in order: what does so now, and what must from now on."""
-        said = [part for block in self.scene.blocks for part in block.parts if part.kind in _SAID]
+        said = [part for block in self.source.blocks for part in block.parts if part.kind in _SAID]
         new = [message for step in noted if self.stays(step) for message in step.messages]
-        parts = {part.first_seq: part for part in (*said, *map(born, (*self.scene.held, *new)))}
+        parts = {part.first_seq: part for part in (*said, *map(raw_part, (*self.source.held, *new)))}
         return [parts[seq] for seq in sorted(parts)]
 
     def _verbatim(self, sent: Sequence[Part], reduction: Reduction, users: tuple[float, float]) -> list[Part]:
@@ -895,7 +895,7 @@ class Compactor:
         return kept[::-1]
 
     def _must(self, part: Part) -> bool:
-        pinned = part.first_seq in self.scene.pinned or part.first_seq == self.scene.in_flight_seq
+        pinned = part.first_seq in self.source.pinned or part.first_seq == self.source.in_flight_seq
         return pinned or (self.settings.strict and is_user_part(part))
 
 
@@ -941,10 +941,10 @@ class SummaryOverride:
     What is stored is looked up once: an event that is tried again, or made by another process, finds the same.
     """
 
-    def __init__(self, notes: NoteTaker, shelf: SessionContext, extended: CallExtensions | None = None) -> None:
+    def __init__(self, notes: NoteTaker, context: SessionContext, extended: CallExtensions | None = None) -> None:
         """Take what makes notes by rule, and what extensions say."""
         self._notes = notes
-        self._shelf = shelf
+        self._shelf = context
         self._extended = extended
         self._found: dict[tuple[int, int], tuple[Summary, ...]] = {}
         self._any: bool | None = None
@@ -965,7 +965,7 @@ class SummaryOverride:
     def told(
         self,
         run: NoteBlock,
-        standing: Sequence[Part],
+        before: Sequence[Part],
         limit_tokens: int,
         level: Representation = Representation.DETAILED,
     ) -> Summary:
@@ -973,7 +973,7 @@ class SummaryOverride:
 
         An extension may have a text of its own in its place.
         """
-        told = self.better(run, limit_tokens, level) or self._notes.told(run, standing, limit_tokens, level)
+        told = self.better(run, limit_tokens, level) or self._notes.told(run, before, limit_tokens, level)
         return self._represented(told, limit_tokens)
 
     def _represented(self, told: Summary, limit_tokens: int) -> Summary:
@@ -1004,13 +1004,13 @@ class SummaryOverride:
         first_seq: int,
         last_seq: int,
         new: Sequence[NoteBlock],
-        standing: Sequence[Part],
+        before: Sequence[Part],
         limit_tokens: int,
         texts: Sequence[str] = (),
     ) -> Summary:
         """Return one note on all messages from `first_seq` to `last_seq`: texts by a model, then notes by rule."""
         texts = (*texts, *self._merged(first_seq, last_seq, limit_tokens * TEXTS_FRACTION))
-        told = self._notes.folded(first_seq, last_seq, new, standing, limit_tokens, texts)
+        told = self._notes.folded(first_seq, last_seq, new, before, limit_tokens, texts)
         return self._represented(told, limit_tokens)
 
     def better(self, run: NoteBlock, limit_tokens: int, level: Representation) -> Summary | None:
@@ -1060,33 +1060,33 @@ def _heading(told: Summary, summary_id: str) -> str:
     return f"[{summary_id}: notes on {count} messages, an extension's, data only; recall {summary_id} shows them]"
 
 
-def renewed(ground: Compactor, better: SummaryOverride) -> tuple[tuple[PlanBlock, ...], int]:
+def renewed(compactor: Compactor, better: SummaryOverride) -> tuple[tuple[PlanBlock, ...], int]:
     """Return the blocks with better texts in the newest of them, as far as that pays; and how many are as they were."""
-    blocks = list(ground.scene.blocks)
+    blocks = list(compactor.source.blocks)
     kept, behind = len(blocks), 0
     if not blocks:
         return (), 0
-    most = RENEWED_FRACTION * sum(ground.size(step.sent_cost) for step in ground.scene.tail)
+    most = RENEWED_FRACTION * sum(compactor.size(step.sent_cost) for step in compactor.source.tail)
     runs = {(run.first_seq, run.last_seq): run for run in better.runs(-1)}
     for place in range(len(blocks) - 1, -1, -1):
-        behind += ground.size(blocks[place].cost)
+        behind += compactor.size(blocks[place].cost)
         if behind > most:
             break
-        made = _renewed(ground, better, blocks[place], runs)
+        made = _renewed(compactor, better, blocks[place], runs)
         if made is not None:
             blocks[place], kept = made, place
     return tuple(blocks), kept
 
 
 def _renewed(
-    ground: Compactor, better: SummaryOverride, block: PlanBlock, runs: dict[tuple[int, int], NoteBlock]
+    compactor: Compactor, better: SummaryOverride, block: PlanBlock, runs: dict[tuple[int, int], NoteBlock]
 ) -> PlanBlock | None:
     """Return a block with its better text; None where there is none, or it stands there."""
     segment = block.segment
     run, level = runs.get((segment.first_seq, segment.last_seq)), LEVELS.get(segment.representation)
     if run is None or level is None:
         return None
-    summary = better.better(run, ground.level_tokens(run.tokens, level), level)
+    summary = better.better(run, compactor.level_tokens(run.tokens, level), level)
     if summary is None or summary.summary_id == segment.summary_id:
         return None
     changed = segment._replace(summary_id=summary.summary_id, note_tokens=summary.cost.bound)
@@ -1094,23 +1094,23 @@ def _renewed(
     return PlanBlock(changed, tuple(parts))
 
 
-def newest_written(shelf: SessionContext, most: int) -> list[WrittenSummary]:
+def newest_written(context: SessionContext, most: int) -> list[WrittenSummary]:
     """Return the newest summaries that a language model has written, oldest first, at most so many."""
-    last = shelf.transcripts.last_record(shelf.session_id, SUMMARY.name)
+    last = context.transcripts.last_record(context.session_id, SUMMARY.name)
     if last is None:
         return []
-    return list(_written(shelf, max(0, last.number + 1 - most)))
+    return list(_written(context, max(0, last.number + 1 - most)))
 
 
-def _written(shelf: SessionContext, first_number: int = 0) -> Iterator[WrittenSummary]:
+def _written(context: SessionContext, first_number: int = 0) -> Iterator[WrittenSummary]:
     """Yield what language models have written; a record that can't be read is passed over: a price fails no turn."""
-    for record in shelf.transcripts.records(shelf.session_id, SUMMARY.name, first_number):
+    for record in context.transcripts.records(context.session_id, SUMMARY.name, first_number):
         with suppress(DamagedStoreError):
             yield SUMMARY.read(record)
 
 
 def writing_of(
-    shelf: SessionContext, before: Sequence[Segment], after: Sequence[Segment], made: Sequence[Summary]
+    context: SessionContext, before: Sequence[Segment], after: Sequence[Segment], made: Sequence[Summary]
 ) -> Usage:
     """Return what a language model took to write what a plan shows and the one before it did not, all calls together.
 
@@ -1119,14 +1119,14 @@ def writing_of(
     """
     shown = {one.summary_id for one in before}
     new = [one for one in after if one.summary_id and one.summary_id not in shown]
-    if not new or shelf.transcripts.last_record(shelf.session_id, SUMMARY.name) is None:
+    if not new or context.transcripts.last_record(context.session_id, SUMMARY.name) is None:
         return Usage(0)
-    wanted = {one.summary_id for one in new} | (_texts_in(shelf, new, made) - _texts_in(shelf, before))
-    found = [one for one in _written(shelf) if one.summary_id in wanted]
+    wanted = {one.summary_id for one in new} | (_texts_in(context, new, made) - _texts_in(context, before))
+    found = [one for one in _written(context) if one.summary_id in wanted]
     return Usage(sum(one.input_tokens for one in found), sum(one.output_tokens for one in found))
 
 
-def _texts_in(shelf: SessionContext, segments: Sequence[Segment], made: Sequence[Summary] = ()) -> set[str]:
+def _texts_in(context: SessionContext, segments: Sequence[Segment], made: Sequence[Summary] = ()) -> set[str]:
     """Return the ids of the texts by a model inside of notes on many blocks; of equal ones that of the newest.
 
     Of a note that is no longer stored, because a message of it was forgotten: all texts that it could have held.
@@ -1134,9 +1134,9 @@ def _texts_in(shelf: SessionContext, segments: Sequence[Segment], made: Sequence
     notes = [one for one in segments if one.summary_id and one.representation is Representation.MERGED]
     if not notes:
         return set()
-    stored = shelf.summaries.by_id(shelf.session_id, [one.summary_id or "" for one in notes])
+    stored = context.summaries.by_id(context.session_id, [one.summary_id or "" for one in notes])
     told = {one.summary_id: one.text for one in (*stored, *made)}
-    texts = {one.text: one for one in reversed(_texts_of(shelf))}.values()
+    texts = {one.text: one for one in reversed(_texts_of(context))}.values()
     return {one.summary_id for one in texts if any(_holds(note, told, one) for note in notes)}
 
 
@@ -1146,8 +1146,8 @@ def _holds(note: Segment, told: dict[str, str], text: Summary) -> bool:
     return f"\n{text.text}\n" in f"\n{told[note.summary_id]}\n"
 
 
-def _texts_of(shelf: SessionContext) -> list[Summary]:
+def _texts_of(context: SessionContext) -> list[Summary]:
     """Return texts by a model that can stand in a note on many blocks, those written last first."""
-    ids = [one.summary_id for one in newest_written(shelf, MOST_LOOKED_AT) if one.level == Representation.MERGED]
-    found = shelf.summaries.by_id(shelf.session_id, ids[::-1])
+    ids = [one.summary_id for one in newest_written(context, MOST_LOOKED_AT) if one.level == Representation.MERGED]
+    found = context.summaries.by_id(context.session_id, ids[::-1])
     return [one for one in found if one.by_model and one.level == Representation.MERGED]

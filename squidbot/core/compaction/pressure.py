@@ -87,20 +87,20 @@ class CallContext(NamedTuple):
             return due
         return (due or "high-water") if said else None
 
-    def outside(self, standing: CurrentView) -> Cost:
+    def outside(self, view: CurrentView) -> Cost:
         """Return what is sent beside the session: system text, tools, and the notices that it needs."""
         estimate, bound = self.tools
         for part in self.system:
             estimate += part.cost.estimate
             bound += part.cost.bound
-        cost, (opening, closing) = Cost(estimate, bound), standing.needs_notices
+        cost, (opening, closing) = Cost(estimate, bound), view.needs_notices
         cost = cost.plus(self.notices[0]) if opening else cost
         return cost.plus(self.notices[1]) if closing else cost
 
 
-def room_of(standing: CurrentView, moment: CallContext) -> Cost:
+def room_of(view: CurrentView, call: CallContext) -> Cost:
     """Return what history may cost: the limit less system text, tools and head; below 0 where these don't fit."""
-    limit, fixed, beside = moment.limit, standing.fixed, moment.outside(standing)
+    limit, fixed, beside = call.limit, view.fixed, call.outside(view)
     return Cost(limit.estimate - fixed.estimate - beside.estimate, limit.bound - fixed.bound - beside.bound)
 
 
@@ -111,12 +111,12 @@ def pressure_fraction(history: Cost, room: Cost) -> float:
     return max(history.bound / room.bound, history.estimate / room.estimate)
 
 
-def fullness(standing: CurrentView, moment: CallContext) -> float:
+def fullness(view: CurrentView, call: CallContext) -> float:
     """Return how full the room beside the summaries is, as the ladder takes it; above 1 where it does not fit."""
-    return pressure_of(standing.history, standing.summaries, room_of(standing, moment))
+    return pressure_of(view.history, view.summaries, room_of(view, call))
 
 
-def check_fixed(standing: CurrentView, moment: CallContext, renderer: Renderer, room: Cost | None = None) -> None:
+def check_fixed(view: CurrentView, call: CallContext, renderer: Renderer, room: Cost | None = None) -> None:
     """Check that what is sent in any case leaves room for a conversation, and what is pinned keeps below its ceiling.
 
     `room` is what is left for the conversation.
@@ -124,18 +124,18 @@ def check_fixed(standing: CurrentView, moment: CallContext, renderer: Renderer, 
     Raises:
         BudgetError: it does not.
     """
-    if moment.most_pinned:
-        _check_pinned(standing, moment.most_pinned, renderer)
-    room = room or room_of(standing, moment)
+    if call.most_pinned:
+        _check_pinned(view, call.most_pinned, renderer)
+    room = room or room_of(view, call)
     if room.bound <= 0 or room.estimate <= 0:
-        raise too_much(standing, moment, standing.fixed.plus(moment.outside(standing)))
+        raise too_much(view, call, view.fixed.plus(call.outside(view)))
 
 
-def _check_pinned(standing: CurrentView, most_tokens: int, renderer: Renderer) -> None:
-    pins = standing.pins
+def _check_pinned(view: CurrentView, most_tokens: int, renderer: Renderer) -> None:
+    pins = view.pins
     if not pins.seqs and not pins.texts:
         return
-    said = [part for part in standing.sent if part.first_seq in pins.seqs and part.kind is not Kind.PIN]
+    said = [part for part in view.sent if part.first_seq in pins.seqs and part.kind is not Kind.PIN]
     cost = spent((*said, *map(renderer.section, pins.texts))).bound
     if cost <= most_tokens:
         return
@@ -145,21 +145,21 @@ def _check_pinned(standing: CurrentView, most_tokens: int, renderer: Renderer) -
     raise BudgetError("pins", cost=cost, budget=most_tokens, unit="tokens", key=_PINNED_KEY, detail=detail)
 
 
-def too_much(standing: CurrentView, moment: CallContext, cost: Cost, rest_is: str = IN_FLIGHT) -> BudgetError:
+def too_much(view: CurrentView, call: CallContext, cost: Cost, rest_is: str = IN_FLIGHT) -> BudgetError:
     """Return the error for a request of `cost` that can't be made smaller; the largest of its parts is named.
 
     `rest_is` says what all is that has no name of its own here.
     """
-    by_estimate = cost.bound <= moment.limit.bound
+    by_estimate = cost.bound <= call.limit.bound
     what = {
-        "system text": spent((*standing.lead, *moment.system)),
-        "tools": moment.tools,
-        "marked lines": spent(part for part in standing.sent if part.kind is Kind.MARKED),
-        "pins": spent(part for part in standing.sent if _is_pinned(part, standing)),
-        "memory document": spent(part for part in standing.head if part.kind is Kind.MEMORY),
+        "system text": spent((*view.lead, *call.system)),
+        "tools": call.tools,
+        "marked lines": spent(part for part in view.sent if part.kind is Kind.MARKED),
+        "pins": spent(part for part in view.sent if _is_pinned(part, view)),
+        "memory document": spent(part for part in view.head if part.kind is Kind.MEMORY),
     }
-    if moment.strict:
-        what["user messages"] = spent(part for part in standing.sent if _stays(part, standing))
+    if call.strict:
+        what["user messages"] = spent(part for part in view.sent if _stays(part, view))
     rest = cost
     for one in what.values():
         rest = Cost(rest.estimate - one.estimate, rest.bound - one.bound)
@@ -169,26 +169,26 @@ def too_much(standing: CurrentView, moment: CallContext, cost: Cost, rest_is: st
         return one.estimate if by_estimate else one.bound
 
     culprit = max(what, key=lambda name: size(what[name]))
-    told = _marked_count(standing) if culprit == "marked lines" else ""
+    told = _marked_count(view) if culprit == "marked lines" else ""
     shown = f"{culprit}: {size(what[culprit])}{told}; with all that must stand beside it the request costs"
-    unit, key = (moment.unit, _POLICY_KEY) if by_estimate else ("tokens", _WINDOW_KEY)
+    unit, key = (call.unit, _POLICY_KEY) if by_estimate else ("tokens", _WINDOW_KEY)
     key += _MORE.get(culprit, "")
-    return BudgetError(culprit, cost=size(cost), budget=size(moment.limit), unit=unit, key=key, detail=shown)
+    return BudgetError(culprit, cost=size(cost), budget=size(call.limit), unit=unit, key=key, detail=shown)
 
 
-def _marked_count(standing: CurrentView) -> str:
+def _marked_count(view: CurrentView) -> str:
     """Return how many lines are marked, and how they can be taken away."""
-    lines = standing.markers.between(0, standing.messages)
+    lines = view.markers.between(0, view.messages)
     return f" ({len(lines)} goals and decisions; `forget` takes away those of a message)"
 
 
-def _stays(part: Part, standing: CurrentView) -> bool:
+def _stays(part: Part, view: CurrentView) -> bool:
     """Return whether a part is a message of the user's from before the current turn, pinned ones aside."""
-    return is_user_part(part) and part.first_seq < standing.turn and not _is_pinned(part, standing)
+    return is_user_part(part) and part.first_seq < view.turn and not _is_pinned(part, view)
 
 
-def _is_pinned(part: Part, standing: CurrentView) -> bool:
-    return part.kind is Kind.PIN or part.first_seq in standing.pins.seqs
+def _is_pinned(part: Part, view: CurrentView) -> bool:
+    return part.kind is Kind.PIN or part.first_seq in view.pins.seqs
 
 
 # What a batch is chosen from, how hard an event tries, and what both ways of taking notes share.
@@ -233,8 +233,8 @@ class CompactionInput(NamedTuple):
 class Compaction(NamedTuple):
     """What one event would send: the segments, the summaries made for them, and where the raw tail begins.
 
-    `kept_blocks` of the scene's blocks stand in front unchanged; `runs` are (first, last) seq of what is noted for the
-    first time.
+    `kept_blocks` of the blocks stay in front unchanged; `runs` are (first, last) seq of what is noted for the first
+    time.
     """
 
     segments: tuple[Segment, ...]
@@ -276,24 +276,24 @@ class NoteTaker(Protocol):
     def told(
         self,
         run: NoteBlock,
-        standing: Sequence[Part],
+        before: Sequence[Part],
         limit_tokens: int,
         level: Representation = Representation.DETAILED,
     ) -> Summary:
-        """Return notes on a block; what `standing`, the parts in front of them, says already is not said again."""
+        """Return notes on a block; what `before`, the parts in front of them, says is not said again."""
 
     def folded(  # noqa: PLR0913, PLR0917  # what one note on everything is made of
         self,
         first_seq: int,
         last_seq: int,
         new: Sequence[NoteBlock],
-        standing: Sequence[Part],
+        before: Sequence[Part],
         limit_tokens: int,
         texts: Sequence[str] = (),
     ) -> Summary:
         """Return one note on all messages from `first_seq` to `last_seq`, the end of a block.
 
-        The blocks in `new` that lie among them are noted for the first time; `standing` is what is sent verbatim
+        The blocks in `new` that lie among them are noted for the first time; `before` is what is sent verbatim
         beside it. `texts` stand in front of the notes by rule, and are paid from the limit: they cost no more.
         """
 
@@ -399,33 +399,33 @@ class CompactionCost(NamedTuple):
         return math.sqrt(prices.read) * self.taken / least if least else math.inf
 
 
-def pays(standing: CurrentView, moment: CallContext, settings: HistorySettings) -> bool:
+def pays(view: CurrentView, call: CallContext, settings: HistorySettings) -> bool:
     """Return whether going on would cost more than an event now, and that saves enough to be made.
 
     Before the first event everything is sent raw up to the high-water mark, whatever it costs (promise 9).
     """
-    if not settings.patience or not settings.chain or not standing.blocks:
+    if not settings.patience or not settings.chain or not view.blocks:
         return False
-    room = room_of(standing, moment).bound
-    cost = _cost_of_compaction(standing, room, settings)
-    whole = standing.history.plus(standing.fixed).plus(moment.outside(standing)).bound
+    room = room_of(view, call).bound
+    cost = _cost_of_compaction(view, room, settings)
+    whole = view.history.plus(view.fixed).plus(call.outside(view)).bound
     enough = cost.saved >= settings.min_saving_fraction * whole
     return enough and cost.pays_by(settings.prices) > settings.patience
 
 
-def _cost_of_compaction(standing: CurrentView, room: int, settings: HistorySettings) -> CompactionCost:
-    said = standing.tail.cost.bound
-    prefix = standing.history.bound - said
+def _cost_of_compaction(view: CurrentView, room: int, settings: HistorySettings) -> CompactionCost:
+    said = view.tail.cost.bound
+    prefix = view.history.bound - said
     notes = min(settings.note_rate * said, settings.notes_fraction * room)
     keeps = settings.raw_tokens(settings.low_fraction, room, prefix + notes)
     calls = passed = taken = 0
-    for step, tokens in standing.tail.step_tokens:
+    for step, tokens in view.tail.step_tokens:
         passed += tokens
         if not step.is_user:  # the user's messages stay verbatim behind the notes
             calls += 1
             taken += tokens if passed > keeps else 0
     notes = settings.note_rate * taken
-    told = sum(block.segment.note_tokens for block in standing.blocks)
+    told = sum(block.segment.note_tokens for block in view.blocks)
     folds = told + notes > settings.notes_fraction * room
     written = said - taken + notes + (prefix if folds else 0.0)
     return CompactionCost(said, calls, taken, written, taken - notes)
@@ -512,28 +512,28 @@ def capped(
     return CapLimits(kept + len(steps) - len(earlier), tuple(limits), max(0, min(caps.notes, spare)))
 
 
-def is_over(standing: CurrentView, behind_seq: int, caps: HistoryCaps) -> bool:
+def is_over(view: CurrentView, behind_seq: int, caps: HistoryCaps) -> bool:
     """Return whether more stands raw than the caps leave, and something of it can give way."""
-    cut = [one for one in standing.blocks if one.segment.representation is Representation.SLIMMED]
+    cut = [one for one in view.blocks if one.segment.representation is Representation.SLIMMED]
     items = [
         *(HistoryItem(spent(one.parts).estimate, one.segment.last_seq - one.segment.first_seq + 1) for one in cut),
-        *(_item(step, standing.pins.seqs) for step in standing.tail.as_sent if step.last_seq < behind_seq),
+        *(_item(step, view.pins.seqs) for step in view.tail.as_sent if step.last_seq < behind_seq),
     ]
-    least = caps._replace(total=caps.total - standing.summaries.estimate, pointer=0)
+    least = caps._replace(total=caps.total - view.summaries.estimate, pointer=0)
     return any(left != item.cost for item, left in zip(items, least.kept(items), strict=True))
 
 
-def floor_of(standing: CurrentView, behind_seq: int, caps: HistoryCaps) -> int:
+def floor_of(view: CurrentView, behind_seq: int, caps: HistoryCaps) -> int:
     """Return what the newest messages cost that stay whatever they cost, in the unit of the caps."""
     least = caps._replace(history=1, total=1)
-    steps = [step for step in standing.tail.as_sent if step.last_seq < behind_seq]
-    return sum(one or 0 for one in least.kept([_item(step, standing.pins.seqs) for step in steps]))
+    steps = [step for step in view.tail.as_sent if step.last_seq < behind_seq]
+    return sum(one or 0 for one in least.kept([_item(step, view.pins.seqs) for step in steps]))
 
 
-def history_of(standing: CurrentView) -> int:
+def history_of(view: CurrentView) -> int:
     """Return what is sent raw, or cut, of what was said before the current turn, in the unit of the caps."""
-    cut = [one for one in standing.blocks if one.segment.representation is Representation.SLIMMED]
-    tail = (step.sent_cost.estimate for step in standing.tail.as_sent if step.last_seq < standing.turn)
+    cut = [one for one in view.blocks if one.segment.representation is Representation.SLIMMED]
+    tail = (step.sent_cost.estimate for step in view.tail.as_sent if step.last_seq < view.turn)
     return sum(spent(one.parts).estimate for one in cut) + sum(tail)
 
 

@@ -222,7 +222,7 @@ class Room(NamedTuple):
     """What the next request has free behind what is stored.
 
     Attributes:
-        standing: what is stored, as it is sent.
+        view: what is stored, as it is sent.
         used_tokens: what the request costs so far, as a bound.
         marked: what is free up to the high-water mark; below 0 beyond it. whole: until the request is full.
         output_tokens: above it, as a bound, a tool output that comes next is cut.
@@ -231,7 +231,7 @@ class Room(NamedTuple):
         overcounted_tokens: how much of these bounds the provider does not bill: what is free is more by that.
     """
 
-    standing: CurrentView
+    view: CurrentView
     used_tokens: int
     marked: Cost
     whole: Cost
@@ -243,7 +243,7 @@ class Room(NamedTuple):
     @property
     def awaited(self) -> tuple[StoredMessage, ...]:
         """The newest step, where results of its calls are missing; else nothing."""
-        newest = self.standing.tail.steps[-1] if self.standing.tail.steps else None
+        newest = self.view.tail.steps[-1] if self.view.tail.steps else None
         return newest.messages if newest and not newest.whole and newest.messages[0].call_ids else ()
 
     @property
@@ -276,22 +276,20 @@ class Attempt(NamedTuple):
 class Draft:
     """The messages of a call as they would be stored, what would stand with them, and the circumstances."""
 
-    def __init__(
-        self, planner: Planner, rows: tuple[StoredMessage, ...], view: CurrentView, context: CallContext
-    ) -> None:
+    def __init__(self, planner: Planner, rows: tuple[StoredMessage, ...], view: CurrentView, call: CallContext) -> None:
         """Take what was placed; `planner` has the settings under which a plan is due."""
         self._settings = planner.patient_settings
         self.rows = rows
         self.view = view
-        self.context = context
+        self.call = call
         # What history may cost, and how full the room beside the summaries is; above 1 where it does not fit.
-        self.room = room_of(view, context)
+        self.room = room_of(view, call)
         self.fullness = pressure_of(view.history, view.summaries, self.room)
 
     @cached_property
     def due(self) -> str | None:
         """Why the plan must change before this call, or None where it need not."""
-        return due(self.view, self.context, self._settings, self.room)
+        return due(self.view, self.call, self._settings, self.room)
 
     def has(self, text: str | None) -> bool:
         """Return whether a text stands behind one of the messages."""
@@ -612,14 +610,14 @@ class Planner:
         news = None if attempt.cause else self._news
         label = self._known.labelled(self.inputs.mode)
         draft, warning = self._drafted(incoming, attempt, joined(self.inputs.notice, news, label))
-        view, context = draft.view, draft.context
+        view, call = draft.view, draft.call
         renewed = self.notes().restart() if view.opened else ()
         change, before, skipped = self._due_plan(draft, attempt)
         assembly, change = self._built(draft, attempt, change)
         full, pressed = draft.fullness, self._is_pressed(draft)
         before = before.told_of(self.head) if change is not None or draft.has(news) else before
         ladder = self.settings.ladder
-        rungs = ladder.told(full if change is None else fullness(assembly.standing, context))
+        rungs = ladder.told(full if change is None else fullness(assembly.view, call))
         left, assembly = self._leaving(assembly, before)
         mode = self.inputs.mode
         knows_mode = not before.known or label is None or draft.has(label)
@@ -672,7 +670,7 @@ class Planner:
             rows = self._arrival.placed(incoming, stored, self.inputs.now, notice)
         view = stored.extended(rows, self.context.renderer)
         view = released(self.context, view, stored.turn) if stored.opened else view
-        return Draft(self, rows, view, self.context_of(view, attempt.limits.extends if attempt.limits else None))
+        return Draft(self, rows, view, self.call_context(view, attempt.limits.extends if attempt.limits else None))
 
     def _warning(self, draft: Draft) -> str | None:
         """Return the line that says how full the room is, at a new turn that brings no plan; None where none is due."""
@@ -693,10 +691,10 @@ class Planner:
         if sections:
             cost = spent(map(self.context.renderer.section, sections))
             view = view._replace(fixed=view.fixed.less(cost))
-            room = room_of(view, draft.context)
-        check_fixed(view, draft.context, self.context.renderer, room)
+            room = room_of(view, draft.call)
+        check_fixed(view, draft.call, self.context.renderer, room)
 
-    def context_of(self, view: CurrentView, limit: Cost | None = None) -> CallContext:
+    def call_context(self, view: CurrentView, limit: Cost | None = None) -> CallContext:
         """Return the circumstances of a call with which `view` would stand; `limit` None: by the counter alone."""
         renderer, settings, stored = self.context.renderer, self.settings, self.stored
         now = self.inputs.now if self.inputs.now is not None else view.newest_time
@@ -740,7 +738,7 @@ class Planner:
         if cause != "high-water" or in_any_case or saves_enough(change.record, self.settings):
             return change, self._known._replace(skipped=0, rests_until=None), ()
         self.notes().reopen()
-        skipped, now = self._known.skipped + 1, draft.context.now
+        skipped, now = self._known.skipped + 1, draft.call.now
         if skipped < MOST_SKIPS or now is None:
             return None, self._known._replace(skipped=skipped), ((events.COMPRESSION_SKIPPED, change.record),)
         rested = self._known._replace(skipped=0, rests_until=now + self.settings.backoff_seconds)
@@ -757,11 +755,11 @@ class Planner:
             BudgetError: nothing makes the request fit, not even without these.
         """
         settings = self.settings if cause in _URGENT else self.patient_settings
-        context = self._changing(draft.context, attempt)
-        unsent = context._replace(stored=_unsent_from(draft.view, context.stored))
+        call = self._changing(draft.call, attempt)
+        unsent = call._replace(stored=_unsent_from(draft.view, call.stored))
         tries = [(unsent, head) for head in self.heads()]
-        if unsent.stored != context.stored:
-            tries.append((context, self.head))
+        if unsent.stored != call.stored:
+            tries.append((call, self.head))
         view, pinned = draft.view, draft.view.pins.seqs
         place = self.context.showing(view.plan), self.notes(), settings, view
         builders = [PlanBuilder(*place, one, head, pinned) for one, head in tries]
@@ -773,9 +771,9 @@ class Planner:
         for kept in dict.fromkeys((self.remembered, journal, ())):
             yield (*self.head, *kept)
 
-    def _changing(self, context: CallContext, attempt: Attempt) -> CallContext:
+    def _changing(self, call: CallContext, attempt: Attempt) -> CallContext:
         """Return the circumstances of a call that makes a plan: less is known of what that sends."""
-        return context._replace(limit=attempt.limits.changes) if attempt.limits else context
+        return call._replace(limit=attempt.limits.changes) if attempt.limits else call
 
     # -- the request --------------------------------------------------------------------------------------------------
 
@@ -789,8 +787,8 @@ class Planner:
             if change is None:
                 return assembly, None
         change = self.signed(change, self.digests)
-        changing = Draft(self, draft.rows, draft.view, self._changing(draft.context, attempt))
-        return build(self, changing, change.standing, change.record), change
+        changing = Draft(self, draft.rows, draft.view, self._changing(draft.call, attempt))
+        return build(self, changing, change.view, change.record), change
 
     def _breaks(self, assembly: CoreAssembly) -> bool:
         """Return whether a request breaks the prefix of the one before."""
@@ -843,7 +841,7 @@ class Planner:
             held=held or (self.is_held and change.record.cause in _KEEPING),
             outside_changed=last is not None and (last.system, last.tools) != digests,
         )
-        return change._replace(record=plan, standing=change.standing._replace(plan=plan))
+        return change._replace(record=plan, view=change.view._replace(plan=plan))
 
     # -- beside a call ------------------------------------------------------------------------------------------------
 
@@ -858,14 +856,14 @@ class Planner:
             BudgetError: what must be sent in any case does not fit.
             StoreError: the store failed.
         """
-        context, stored = self.context_of(self.stored), self.stored
+        call, stored = self.call_context(self.stored), self.stored
         builders = [
             PlanBuilder(
                 self.context.showing(stored.plan),
                 self.notes(),
                 self.settings,
                 stored,
-                context,
+                call,
                 head,
                 stored.pins.seqs,
             )
@@ -883,7 +881,7 @@ class Planner:
             BudgetError: that does not fit.
             NotFoundError: a summary of the plan is no longer stored.
         """
-        change = again(self.context, self.settings, self.stored, self.context_of(self.stored), back)
+        change = again(self.context, self.settings, self.stored, self.call_context(self.stored), back)
         return self.signed(change, self._last_digests, held=True)
 
     def without(self, forgetting: SessionWithout) -> NewPlan | None:
@@ -892,18 +890,18 @@ class Planner:
         Raises:
             BudgetError: what must be sent in any case does not fit.
         """
-        left = load(forgetting.shelf, self.window.window_tokens, self.window.window_id)
+        left = load(forgetting.context, self.window.window_tokens, self.window.window_id)
         if left.opened or self.last_sent is None or (left.sent == self.stored.sent and not forgetting.retells):
             return None
         planner = self._with(left, self.last_request)
-        context = planner.context_of(left)
+        call = planner.call_context(left)
         builders = [
             PlanBuilder(
-                forgetting.shelf.showing(left.plan),
+                forgetting.context.showing(left.plan),
                 forgetting.notes,
                 self.settings,
                 left,
-                context,
+                call,
                 head,
                 left.pins.seqs,
                 forgetting.retells,
@@ -920,11 +918,11 @@ class Planner:
         came = newest.cost.less(sent.plus(outside).plus(stored.history)) if waiting else NOTHING
         limits = self.billed_limits()
         limit = limits.extends if limits else self.plain_limit
-        cuts = arrival(self.context.renderer, self.settings, stored, self.plain_limit, outside.plus(came)).birth
+        cuts = arrival(self.context.renderer, self.settings, stored, self.plain_limit, outside.plus(came)).limits
         fixed, history = sent.plus(outside), stored.history.plus(came)
         used, most, high = fixed.plus(history), limit.less(fixed), self.settings.high_fraction
         return Room(
-            standing=stored,
+            view=stored,
             used_tokens=used.bound,
             marked=Cost(int(high * most.estimate) - history.estimate, int(high * most.bound) - history.bound),
             whole=limit.less(used),
@@ -954,11 +952,11 @@ def build(planner: Planner, draft: Draft, view: CurrentView, event: PlanRecord |
     """
     if not view.messages:
         raise InvalidRequestError("R5", "nothing has been said; give the user's message to assemble, or record it")
-    context, renderer = draft.context, planner.context.renderer
-    parts = view.parts(context.system, renderer)
-    cost = spent(parts).plus(context.tools)
-    if cost.bound > context.limit.bound or cost.estimate > context.limit.estimate:
-        raise too_much(view, context, cost)
+    call, renderer = draft.call, planner.context.renderer
+    parts = view.parts(call.system, renderer)
+    cost = spent(parts).plus(call.tools)
+    if cost.bound > call.limit.bound or cost.estimate > call.limit.estimate:
+        raise too_much(view, call, cost)
     check_request(parts)
     return CoreAssembly(
         session_id=planner.context.session_id,
@@ -966,9 +964,9 @@ def build(planner: Planner, draft: Draft, view: CurrentView, event: PlanRecord |
         parts=parts,
         incoming=draft.rows,
         cost=cost,
-        limit=context.limit,
+        limit=call.limit,
         certificate=renderer.meter.certificate,
-        standing=view,
+        view=view,
         event=event,
         codecs=renderer.codecs,
         reserve=planner.inputs.reserve,

@@ -48,17 +48,17 @@ class Return(NamedTuple):
     later: tuple[PlanRecord, ...]
 
 
-def plan_of(shelf: SessionContext, plan_id: int) -> PlanRecord:
+def plan_of(context: SessionContext, plan_id: int) -> PlanRecord:
     """Return a plan of the session by its id; -1 is everything raw.
 
     Raises:
         NotFoundError: it is not stored, or no longer.
         DamagedStoreError: it can't be read.
     """
-    return _RAW_PLAN if plan_id == RAW else _from(shelf, plan_id)[0]
+    return _RAW_PLAN if plan_id == RAW else _from(context, plan_id)[0]
 
 
-def to_the_one_before(shelf: SessionContext, newest: PlanRecord | None) -> Return:
+def to_the_one_before(context: SessionContext, newest: PlanRecord | None) -> Return:
     """Return what an undo of the newest plan brings back: the plan before it, or before the one that it brought back.
 
     Undoing again goes further back, in front of the first plan to everything raw. An undo is undone by no other one: a
@@ -70,13 +70,15 @@ def to_the_one_before(shelf: SessionContext, newest: PlanRecord | None) -> Retur
     """
     undone = newest
     while undone is not None and undone.repeats is not None:
-        undone = None if undone.repeats == RAW else plan_of(shelf, undone.repeats)
+        undone = None if undone.repeats == RAW else plan_of(context, undone.repeats)
     if undone is None or (undone.parent_plan_id is None and undone.made_at_seq == 0):
-        raise NotFoundError(f"there is nothing to undo in {shelf.session_id!a:.80}: nothing has been shortened before")
-    return to_plan(shelf, "undo", RAW if undone.parent_plan_id is None else undone.parent_plan_id)
+        raise NotFoundError(
+            f"there is nothing to undo in {context.session_id!a:.80}: nothing has been shortened before"
+        )
+    return to_plan(context, "undo", RAW if undone.parent_plan_id is None else undone.parent_plan_id)
 
 
-def to_plan(shelf: SessionContext, cause: str, plan_id: int) -> Return:
+def to_plan(context: SessionContext, cause: str, plan_id: int) -> Return:
     """Return what makes a plan stand again by its id; -1 is everything raw.
 
     Raises:
@@ -84,24 +86,26 @@ def to_plan(shelf: SessionContext, cause: str, plan_id: int) -> Return:
         DamagedStoreError: a plan can't be read.
     """
     if plan_id == RAW:
-        return Return(cause, _RAW_PLAN, tuple(_all(shelf, 0)))
-    plans = _from(shelf, plan_id)
+        return Return(cause, _RAW_PLAN, tuple(_all(context, 0)))
+    plans = _from(context, plan_id)
     return Return(cause, plans[0], tuple(plans[1:]))
 
 
-def _from(shelf: SessionContext, plan_id: int) -> list[PlanRecord]:
-    plans = _all(shelf, plan_id)
+def _from(context: SessionContext, plan_id: int) -> list[PlanRecord]:
+    plans = _all(context, plan_id)
     if not plans or plans[0].plan_id != plan_id:
-        raise NotFoundError(f"plan {plan_id} of {shelf.session_id!a:.80} is not stored")
+        raise NotFoundError(f"plan {plan_id} of {context.session_id!a:.80} is not stored")
     return plans
 
 
-def _all(shelf: SessionContext, first: int) -> list[PlanRecord]:
-    return [PlanRecord.from_json(record.body) for record in shelf.transcripts.records(shelf.session_id, "plan", first)]
+def _all(context: SessionContext, first: int) -> list[PlanRecord]:
+    return [
+        PlanRecord.from_json(record.body) for record in context.transcripts.records(context.session_id, "plan", first)
+    ]
 
 
 def again(
-    shelf: SessionContext, settings: HistorySettings, before: CurrentView, moment: CallContext, back: Return
+    context: SessionContext, settings: HistorySettings, before: CurrentView, call: CallContext, back: Return
 ) -> NewPlan:
     """Return the change after which an earlier plan stands again, with all that was said since raw behind it.
 
@@ -118,31 +122,31 @@ def again(
         back.target,
         plan_id=newest.plan_id + 1 if newest else 0,
         parent_plan_id=newest.plan_id if newest else None,
-        created_at=moment.now,
+        created_at=call.now,
         cause=back.cause,
         held=True,
         repeats=back.target.plan_id if back.cause == "undo" else None,
         thinking_dropped_before_seq=dropped_before,
         thinking_dropped=dropped,
     )
-    limit = moment.limit
-    made = under(shelf, record, before, limit.bound)
-    cost = spent(made.parts(moment.system, shelf.renderer)).plus(moment.tools)
+    limit = call.limit
+    made = under(context, record, before, limit.bound)
+    cost = spent(made.parts(call.system, context.renderer)).plus(call.tools)
     if made.opened:
         # No more was read than shows that it is too much.
         cost = Cost(max(cost.estimate, limit.estimate + 1), max(cost.bound, limit.bound + 1))
     if cost.bound > limit.bound or cost.estimate > limit.estimate:
-        raise too_much(made, moment, cost, STOOD)
-    old = before.parts(moment.system, shelf.renderer)
-    changed = first_changed(old, made.parts(moment.system, shelf.renderer))
-    cost_before = spent(old).plus(moment.tools)
+        raise too_much(made, call, cost, STOOD)
+    old = before.parts(call.system, context.renderer)
+    changed = first_changed(old, made.parts(call.system, context.renderer))
+    cost_before = spent(old).plus(call.tools)
     record = replace(
         record,
         tokens_before=cost_before.bound,
         tokens_after=cost.bound,
-        certificate=shelf.renderer.meter.certificate,
+        certificate=context.renderer.meter.certificate,
         first_changed=changed,
-        price=price_of(cost_before, cost, changed.token_offset + moment.tools.bound, settings.prices, cold=moment.cold),
+        price=price_of(cost_before, cost, changed.token_offset + call.tools.bound, settings.prices, cold=call.cold),
     )
     return NewPlan(record, made._replace(plan=record), Compaction(record.segments, (), record.tail_from_seq, 0))
 
@@ -163,7 +167,7 @@ def _stale(back: Return, before: CurrentView) -> tuple[int, tuple[tuple[int, int
 # A request that was sent, made once more from its plan and the transcript.
 
 
-def request_again(shelf: SessionContext, window: ContextWindow, number: int | None, given: Inputs) -> CoreAssembly:
+def request_again(context: SessionContext, window: ContextWindow, number: int | None, given: Inputs) -> CoreAssembly:
     """Return the recorded request of a number, from 0; None is the newest one.
 
     Its messages are those that were sent, byte for byte. System text and tools are the host's and are not stored: the
@@ -175,8 +179,8 @@ def request_again(shelf: SessionContext, window: ContextWindow, number: int | No
             what it was made of is not stored any more.
         DamagedStoreError: what is stored can't be read.
     """
-    place = shelf.transcripts, shelf.session_id
-    last_request = _recorded(shelf, number)
+    place = context.transcripts, context.session_id
+    last_request = _recorded(context, number)
     if last_request.messages < 0:
         raise NotFoundError(
             f"request {last_request.number} can't be rebuilt: what came with it was not recorded as it was sent"
@@ -187,47 +191,47 @@ def request_again(shelf: SessionContext, window: ContextWindow, number: int | No
     facts = retracted_since(*place, last_request.number, last_request.messages, last_request.plan_id)
     if facts:
         raise NotFoundError(f"request {last_request.number} can't be rebuilt: a fact that it told was forgotten since")
-    plan = None if last_request.plan_id == RAW else plan_of(shelf, last_request.plan_id)
+    plan = None if last_request.plan_id == RAW else plan_of(context, last_request.plan_id)
     windows = WINDOW.all(*place)
     window = next((one for one in windows if one.window_id == last_request.window_id), window)
-    _check_counter(shelf, window, plan, last_request)
-    counts = bare(plan)._replace(messages=last_request.messages, pins=Pins(), markers=marked(shelf))
-    stood = under(shelf, plan, counts)
-    parts = stood.parts(given.system_parts(shelf.renderer.meter), shelf.renderer)
+    _check_counter(context, window, plan, last_request)
+    counts = bare(plan)._replace(messages=last_request.messages, pins=Pins(), markers=marked(context))
+    stood = under(context, plan, counts)
+    parts = stood.parts(given.system_parts(context.renderer.meter), context.renderer)
     if given.system_digest == last_request.system:
         _check_same(parts, last_request)
     return CoreAssembly(
-        session_id=shelf.session_id,
+        session_id=context.session_id,
         window=window,
         parts=parts,
         incoming=(),
         cost=last_request.cost,
         limit=last_request.limit,
-        certificate=last_request.certificate or (plan.certificate if plan else shelf.renderer.meter.certificate),
-        standing=stood,
+        certificate=last_request.certificate or (plan.certificate if plan else context.renderer.meter.certificate),
+        view=stood,
         event=None,
-        codecs=shelf.renderer.codecs,
+        codecs=context.renderer.codecs,
         reserve=last_request.reserve,
         certified_tokens=last_request.certified,
     )
 
 
-def _recorded(shelf: SessionContext, number: int | None) -> LastRequest:
-    last = shelf.transcripts.last_record(shelf.session_id, REQUEST)
+def _recorded(context: SessionContext, number: int | None) -> LastRequest:
+    last = context.transcripts.last_record(context.session_id, REQUEST)
     if number is not None and last is not None and number != last.number:
-        found = shelf.transcripts.records(shelf.session_id, REQUEST, number) if 0 <= number < last.number else []
+        found = context.transcripts.records(context.session_id, REQUEST, number) if 0 <= number < last.number else []
         last = found[0] if found and found[0].number == number else None
     if last is None:
-        raise NotFoundError(f"no request {'' if number is None else number} of {shelf.session_id!a:.80} is recorded")
+        raise NotFoundError(f"no request {'' if number is None else number} of {context.session_id!a:.80} is recorded")
     return LastRequest.of(last)
 
 
 def _check_counter(
-    shelf: SessionContext, window: ContextWindow, plan: PlanRecord | None, last_request: LastRequest
+    context: SessionContext, window: ContextWindow, plan: PlanRecord | None, last_request: LastRequest
 ) -> None:
     """Check that what was cut to a size by a counter is cut by the same one now."""
     cut = plan is not None and any(one.representation is Representation.SLIMMED for one in plan.segments)
-    if cut and window.counter != shelf.renderer.meter.name:
+    if cut and window.counter != context.renderer.meter.name:
         raise NotFoundError(
             f"request {last_request.number} was counted by {window.counter}: open the session in its window to see it"
         )

@@ -616,7 +616,7 @@ class History:
         if room.awaited and not as_tool:
             raise InvalidRequestError("R1", f"m{room.awaited[0].seq} awaits results of its calls; record these first")
         self._told(events.RECALL_REQUESTED, f"{handle!a:.80}", room, NOTHING)
-        run = self._run(handle, room.standing.messages)
+        run = self._run(handle, room.view.messages)
         free = self._free(room, as_tool=as_tool)
         page = PageMaker(self._context, run, now, hints).page(within(offset, 0, None, "offset"), free)
         if page is None:
@@ -628,7 +628,7 @@ class History:
 
     def _message(self, page: Page, room: Room) -> Message:
         """Return the record of a page in the form in which the newest message came."""
-        newest = self._context.read(room.standing.messages - 1, room.standing.messages - 1)[0]
+        newest = self._context.read(room.view.messages - 1, room.view.messages - 1)[0]
         codec = self._context.renderer.codecs[newest.codec]
         payload = codec.encode(Part(Kind.RECALLED, "user", page.cost, text=page.text))
         return replace(codec.decode(payload), category=Category.RECALLED)
@@ -647,7 +647,7 @@ class History:
         free = Cost(max(marked.estimate, least.estimate), max(marked.bound, least.bound))
         if as_tool:
             free = Cost(max(free.estimate, whole.estimate // 2), max(free.bound, whole.bound // 2))
-            # A result above these would be cut when it is recorded (`view.birth`).
+            # A result above these would be cut when it is recorded (`view.truncation`).
             step = sum(row.sent_cost.bound for row in room.awaited) + handed.bound
             free = Cost(free.estimate, min(free.bound, room.output_tokens, (room.step_tokens - step) * 2 // 3))
         if min(free) < LEAST_TOKENS:
@@ -657,12 +657,12 @@ class History:
     def _hits(self, asked: SearchRequest, words: SearchQuery, room: Room) -> list[HistoryHit]:
         """Return the hits of a page, and one more where there is one."""
         found = self._found(asked.query, asked.now)
-        hits = hits_of(found, words, self._context.renderer.codecs.__getitem__, in_view(room.standing))
+        hits = hits_of(found, words, self._context.renderer.codecs.__getitem__, in_view(room.view))
         return list(islice(hits, asked.offset, asked.offset + asked.limit + 1))
 
     def _told(self, name: str, cause: str, room: Room, cost: Cost) -> None:
         if self._observer is not None:
-            plan = room.standing.plan
+            plan = room.view.plan
             plan_id = plan.plan_id if plan else -1
             used = room.used_tokens
             window = self._session.window
@@ -672,7 +672,7 @@ class History:
 
 
 def _state(room: Room) -> tuple[int, int]:
-    return room.standing.messages, room.used_tokens
+    return room.view.messages, room.used_tokens
 
 
 def _ids(page: Page) -> str:

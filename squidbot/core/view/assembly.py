@@ -78,7 +78,7 @@ class CoreAssembly:
         incoming: the messages that came with this call, as `record` takes them.
         cost, limit: tokens of the whole request, tools included, and what it might have cost.
         certificate: how far the bound can be trusted.
-        standing: what the request was built from.
+        view: what the request was built from.
         event: the plan, where this call changed it; else None.
         codecs: the codecs of the payloads, by tag.
         reserve: the room for the answers of the turn; None: as the window has it.
@@ -92,7 +92,7 @@ class CoreAssembly:
     cost: Cost
     limit: Cost
     certificate: str
-    standing: CurrentView
+    view: CurrentView
     event: PlanRecord | None
     codecs: Mapping[str, Codec]
     reserve: Reserve | None = None
@@ -101,7 +101,7 @@ class CoreAssembly:
     @property
     def plan(self) -> PlanRecord | None:
         """The plan in force; None while everything is sent as it was said."""
-        return self.standing.plan
+        return self.view.plan
 
     @property
     def max_output_tokens(self) -> int:
@@ -121,9 +121,9 @@ class CoreAssembly:
         Requests to come share the second with this one even when the plan puts the tail shorter, most often; the first
         when it also tells anew what was put shorter before.
         """
-        _, closed = self.standing.needs_notices
-        behind = len(self.standing.tail.parts) + closed
-        shown = sum(len(block.parts) for block in self.standing.blocks)
+        _, closed = self.view.needs_notices
+        behind = len(self.view.tail.parts) + closed
+        shown = sum(len(block.parts) for block in self.view.blocks)
         ends = (len(self.parts) - behind - shown, len(self.parts) - behind)
         return tuple(sorted({end for end in ends if end > 0}))
 
@@ -140,19 +140,19 @@ class CoreAssembly:
     @cached_property
     def report(self) -> Report:
         """What it costs, and what became of every message."""
-        room = Cost(self.limit.estimate - self.standing.fixed.estimate, self.limit.bound - self.standing.fixed.bound)
-        history = self.standing.history
+        room = Cost(self.limit.estimate - self.view.fixed.estimate, self.limit.bound - self.view.fixed.bound)
+        history = self.view.history
         pressure = max(history.bound / max(1, room.bound), history.estimate / max(1, room.estimate))
-        segments = [block.segment for block in self.standing.blocks]
+        segments = [block.segment for block in self.view.blocks]
         shown = {
             part.first_seq: part.kind
-            for block in self.standing.blocks
+            for block in self.view.blocks
             for part in block.parts
             if part.payload is not None or part.kind is Kind.SLIMMED
         }
-        spans = account(segments, self.standing.lead_count, shown, self.standing.tail.parts)
-        left = reliability(self.standing.generations, self.window.parameters_billion)
-        said = remembered(self.standing)
+        spans = account(segments, self.view.lead_count, shown, self.view.tail.parts)
+        left = reliability(self.view.generations, self.window.parameters_billion)
+        said = remembered(self.view)
         score = self.reserve.score if self.reserve else None
         most = self.max_output_tokens
         room_tokens = self.window.window_tokens - most
@@ -173,10 +173,10 @@ def _sent(part: Part, codecs: Mapping[str, Codec], form: str) -> str:
     return codecs[form].adopt(said if part.notice is None else said.noticed(part.notice))
 
 
-def remembered(standing: CurrentView) -> tuple[tuple[str, Cost], ...]:
+def remembered(view: CurrentView) -> tuple[tuple[str, Cost], ...]:
     """Return what durable memory says in the head that stands: the name of each section, and what it costs."""
-    sections = standing.plan.sections if standing.plan else ()
-    shown = zip(sections, standing.head, strict=False)
+    sections = view.plan.sections if view.plan else ()
+    shown = zip(sections, view.head, strict=False)
     return tuple((section.name, part.cost) for section, part in shown if section.is_remembered)
 
 

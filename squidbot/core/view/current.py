@@ -14,7 +14,7 @@ from squidbot.core.transcript.goals import GOAL, folded, goal_sections
 from squidbot.core.transcript.markers import MARKED, Markers
 from squidbot.core.transcript.pins import PIN, Pins
 from squidbot.core.transcript.removals import RETRACTION
-from squidbot.core.view.renderer import born, is_note, spent, unanswerable
+from squidbot.core.view.renderer import is_note, raw_part, spent, unanswerable
 from squidbot.core.view.steps import Step, steps_of
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ NOTHING = Cost(0, 0)
 
 
 class Tail(NamedTuple):
-    """Steps sent as they were born, oldest first.
+    """Steps sent raw, as they were stored on arrival, oldest first.
 
     Attributes:
         steps: the steps, in order.
@@ -57,7 +57,7 @@ class Tail(NamedTuple):
 
     @property
     def as_sent(self) -> tuple[Step, ...]:
-        """The steps, their messages costing what is sent of them: less than at birth where a plan cuts them."""
+        """The steps, their messages costing what is sent of them: less than on arrival where a plan cuts them."""
         costs = {part.first_seq: part.cost for part in self.parts if part.payload is not None}
         return tuple(_costing(step, costs) for step in self.steps)
 
@@ -239,8 +239,8 @@ class CurrentView(NamedTuple):
             grown = grown._replace(asked=NOTHING)
         if not opening:
             return grown
-        lead = (*self.lead, *(born(message) for message in messages[:opening]))
-        return standing(grown.plan, Pieces(lead, self.head, self.blocks, tail), grown)
+        lead = (*self.lead, *(raw_part(message) for message in messages[:opening]))
+        return view_of(grown.plan, Pieces(lead, self.head, self.blocks, tail), grown)
 
 
 def _opening(messages: Sequence[StoredMessage]) -> int:
@@ -249,7 +249,7 @@ def _opening(messages: Sequence[StoredMessage]) -> int:
 
 
 class Pieces(NamedTuple):
-    """What a standing is made of, in the order in which it is sent."""
+    """What a view is made of, in the order in which it is sent."""
 
     lead: tuple[Part, ...]
     head: tuple[Part, ...]
@@ -257,8 +257,8 @@ class Pieces(NamedTuple):
     tail: Tail
 
 
-def standing(plan: PlanRecord | None, pieces: Pieces, counts: CurrentView | None = None) -> CurrentView:
-    """Return the standing of these pieces; counts, turn and time are those of `counts`."""
+def view_of(plan: PlanRecord | None, pieces: Pieces, counts: CurrentView | None = None) -> CurrentView:
+    """Return the view of these pieces; counts, turn and time are those of `counts`."""
     counts = counts or bare(plan)
     lead, head, blocks, tail = pieces
     sent = tuple([part for block in blocks for part in block.parts])
@@ -285,7 +285,7 @@ def standing(plan: PlanRecord | None, pieces: Pieces, counts: CurrentView | None
 
 
 def bare(plan: PlanRecord | None) -> CurrentView:
-    """Return the standing of a session in which nothing has been said; `plan` is the one in force."""
+    """Return the view of a session in which nothing has been said; `plan` is the one in force."""
     return CurrentView(plan, (), (), (), Tail(), (), NOTHING, NOTHING, messages=0, records=0, turn=0)
 
 
@@ -306,7 +306,7 @@ class SessionContext(NamedTuple):
     wait: Wait | None = None
 
     def showing(self, plan: PlanRecord | None) -> SessionContext:
-        """Return the shelf whose messages are rendered as a plan sends them; None: without one."""
+        """Return the context whose messages are rendered as a plan sends them; None: without one."""
         renderer = self.renderer.showing(plan)
         return self if renderer is self.renderer else self._replace(renderer=renderer)
 
@@ -417,7 +417,7 @@ _SAID = frozenset({Kind.SYSTEM, Kind.MESSAGE, Kind.SLIMMED, Kind.RECALLED, Kind.
 
 
 def load(
-    shelf: SessionContext,
+    context: SessionContext,
     window_tokens: int,
     window_id: str,
     opening: Opening | None = None,
@@ -432,71 +432,73 @@ def load(
     newest
     records of at least the kinds `STOOD_WITH`, is read where it is not given.
     """
-    opening = opening or shelf.transcripts.opening(shelf.session_id, STOOD_WITH)
+    opening = opening or context.transcripts.opening(context.session_id, STOOD_WITH)
     stored = opening.newest.get(PLAN)
     plan = PlanRecord.from_json(stored.body) if stored else None
     valid = plan if plan and plan.window_id == window_id else None
     other = plan is not None and valid is None
-    shelf = shelf.showing(valid)
+    context = context.showing(valid)
     counts = bare(plan)._replace(messages=opening.messages, records=opening.records, opened=other)
-    counts = _with_kept(shelf, counts, opening, window_tokens)._replace(withdrawn=opening.newest.get(RETRACTION.name))
+    counts = _with_kept(context, counts, opening, window_tokens)._replace(withdrawn=opening.newest.get(RETRACTION.name))
     if not counts.messages:
-        return _stood(shelf, valid, ((), ()), (), counts)
+        return _stood(context, valid, ((), ()), (), counts)
     if valid and valid.segments:
-        return _planned(shelf, valid, counts)
-    return _read_back(shelf, valid, counts, EVERYTHING if reads_all else READ_BACK_WINDOWS * window_tokens)
+        return _planned(context, valid, counts)
+    return _read_back(context, valid, counts, EVERYTHING if reads_all else READ_BACK_WINDOWS * window_tokens)
 
 
-def _with_kept(shelf: SessionContext, counts: CurrentView, opening: Opening, window_tokens: int) -> CurrentView:
+def _with_kept(context: SessionContext, counts: CurrentView, opening: Opening, window_tokens: int) -> CurrentView:
     """Return the counts with what is pinned and what is marked; kinds of which there is no record are not read."""
-    place, known = (shelf.transcripts, shelf.session_id), opening.newest
+    place, known = (context.transcripts, context.session_id), opening.newest
     pins = PIN.state(*place) if PIN.name in known else NO_PINS
     markers = MARKED.state(*place) if MARKED.name in known else NO_MARKERS
     if GOAL.name in known:
         pins = replace(pins, goals=goal_sections(folded(GOAL.all(*place), markers.said)))
     if DOCUMENT.name in known:
-        bound = shelf.renderer.meter.text
+        bound = context.renderer.meter.text
         told = sections(DOCUMENT.state(*place), window_tokens, lambda text: bound(text).bound)
         pins = replace(pins, documents=told)
     return counts._replace(pins=pins, markers=markers)
 
 
-def marked(shelf: SessionContext) -> Markers:
+def marked(context: SessionContext) -> Markers:
     """Return what the messages of a session mark.
 
     Raises:
         DamagedStoreError: it can't be read.
     """
-    return MARKED.state(shelf.transcripts, shelf.session_id)
+    return MARKED.state(context.transcripts, context.session_id)
 
 
-def settled(shelf: SessionContext, plan: PlanRecord, stored: CurrentView, made: CurrentView) -> CurrentView:
+def settled(context: SessionContext, plan: PlanRecord, stored: CurrentView, made: CurrentView) -> CurrentView:
     """Return what stands once a plan is stored: as `load` would read it, made of what is held.
 
     `stored` stood before, `made` is what the plan sends with what came with its call.
     """
-    shelf = shelf.showing(plan)
+    context = context.showing(plan)
     rows = [row for step in made.tail.steps for row in step.messages if row.seq < stored.messages]
     counts = stored._replace(plan=plan, opened=False, asked=NOTHING)
-    return _stood(shelf, plan, (stored.lead, made.blocks), rows, counts)
+    return _stood(context, plan, (stored.lead, made.blocks), rows, counts)
 
 
-def released(shelf: SessionContext, opened: CurrentView, asked: int) -> CurrentView:
+def released(context: SessionContext, opened: CurrentView, asked: int) -> CurrentView:
     """Return what stands where a new turn has come behind what was read back: the question of the turn `asked` may go.
 
     It was held since it might have been the one that is being answered.
     """
-    shelf = shelf.showing(opened.plan)
+    context = context.showing(opened.plan)
     first = opened.blocks[0].segment if opened.blocks else None
     if first is None or opened.turn == asked or not first.first_seq <= asked <= first.last_seq:
         return opened
-    segment = _absent(shelf, first.first_seq, first.last_seq, opened.pins.seqs)
+    segment = _absent(context, first.first_seq, first.last_seq, opened.pins.seqs)
     rows = [row for step in opened.tail.steps for row in step.messages]
-    return _stood(shelf, opened.plan, (opened.lead, tuple(shelf.blocks([segment], 0, opened.markers))), rows, opened)
+    return _stood(
+        context, opened.plan, (opened.lead, tuple(context.blocks([segment], 0, opened.markers))), rows, opened
+    )
 
 
 def under(
-    shelf: SessionContext, plan: PlanRecord | None, counts: CurrentView, most_tokens: int | None = None
+    context: SessionContext, plan: PlanRecord | None, counts: CurrentView, most_tokens: int | None = None
 ) -> CurrentView:
     """Return what stands under a plan, or (None) without one, whatever its window, for the messages of `counts`.
 
@@ -506,63 +508,67 @@ def under(
     Raises:
         NotFoundError: a summary of the plan is no longer stored.
     """
-    shelf = shelf.showing(plan)
+    context = context.showing(plan)
     counts = counts._replace(plan=plan, opened=False)
     if plan is not None and plan.segments:
-        shelf.check_summaries(plan.segments)
-        return _planned(shelf, plan, counts, most_tokens)
-    lead = shelf.lead(counts.messages)
-    rows = _behind(shelf, len(lead), counts, most_tokens)
+        context.check_summaries(plan.segments)
+        return _planned(context, plan, counts, most_tokens)
+    lead = context.lead(counts.messages)
+    rows = _behind(context, len(lead), counts, most_tokens)
     counts = counts._replace(opened=bool(rows) and rows[0].seq > len(lead))
-    return _stood(shelf, plan, (tuple(born(row) for row in lead), ()), rows, counts)
+    return _stood(context, plan, (tuple(raw_part(row) for row in lead), ()), rows, counts)
 
 
-def _behind(shelf: SessionContext, first_seq: int, counts: CurrentView, most_tokens: int | None) -> list[StoredMessage]:
+def _behind(
+    context: SessionContext, first_seq: int, counts: CurrentView, most_tokens: int | None
+) -> list[StoredMessage]:
     if most_tokens is None:
-        return shelf.read(first_seq, counts.messages - 1)
-    return _newest(shelf, first_seq, most_tokens) if counts.messages else []
+        return context.read(first_seq, counts.messages - 1)
+    return _newest(context, first_seq, most_tokens) if counts.messages else []
 
 
 def _planned(
-    shelf: SessionContext, plan: PlanRecord, counts: CurrentView, most_tokens: int | None = None
+    context: SessionContext, plan: PlanRecord, counts: CurrentView, most_tokens: int | None = None
 ) -> CurrentView:
     """Return what stands under a plan that has segments: these, and the messages behind them, as for `under`."""
-    lead = tuple(born(row) for row in shelf.lead(plan.segments[0].first_seq))
-    blocks = tuple(shelf.blocks(plan.segments, plan.slim_tokens, counts.markers))
-    rows = _behind(shelf, plan.tail_from_seq, counts, most_tokens)
+    lead = tuple(raw_part(row) for row in context.lead(plan.segments[0].first_seq))
+    blocks = tuple(context.blocks(plan.segments, plan.slim_tokens, counts.markers))
+    rows = _behind(context, plan.tail_from_seq, counts, most_tokens)
     counts = counts._replace(opened=bool(rows) and rows[0].seq > plan.tail_from_seq)
-    return _stood(shelf, plan, (lead, blocks), rows, counts)
+    return _stood(context, plan, (lead, blocks), rows, counts)
 
 
-def _read_back(shelf: SessionContext, plan: PlanRecord | None, counts: CurrentView, budget_tokens: int) -> CurrentView:
+def _read_back(
+    context: SessionContext, plan: PlanRecord | None, counts: CurrentView, budget_tokens: int
+) -> CurrentView:
     """Return what stands where no segment does: the newest messages, behind a pointer to those too old to be read."""
-    lead = shelf.lead(None)
-    rows = _newest(shelf, len(lead), budget_tokens)
+    lead = context.lead(None)
+    rows = _newest(context, len(lead), budget_tokens)
     unread = bool(rows) and rows[0].seq > len(lead)
-    absent = [_absent(shelf, len(lead), rows[0].seq - 1, (*counts.pins.seqs, rows[-1].turn))] if unread else []
+    absent = [_absent(context, len(lead), rows[0].seq - 1, (*counts.pins.seqs, rows[-1].turn))] if unread else []
     counts = counts._replace(opened=True) if unread else counts
-    pieces = tuple(born(row) for row in lead), tuple(shelf.blocks(absent, 0, counts.markers))
-    return _stood(shelf, plan, pieces, rows, counts)
+    pieces = tuple(raw_part(row) for row in lead), tuple(context.blocks(absent, 0, counts.markers))
+    return _stood(context, plan, pieces, rows, counts)
 
 
 def _stood(
-    shelf: SessionContext,
+    context: SessionContext,
     plan: PlanRecord | None,
     pieces: tuple[tuple[Part, ...], tuple[PlanBlock, ...]],
     rows: Sequence[StoredMessage],
     counts: CurrentView,
 ) -> CurrentView:
     lead, blocks = pieces
-    head = tuple(shelf.renderer.section(section) for section in plan.sections) if plan else ()
+    head = tuple(context.renderer.section(section) for section in plan.sections) if plan else ()
     behind = Tail(after_assistant=bool(blocks) and unanswerable(blocks[-1].parts[-1]))
-    grown = standing(counts.plan, Pieces(lead, head, blocks, behind), counts).extended(rows, shelf.renderer)
+    grown = view_of(counts.plan, Pieces(lead, head, blocks, behind), counts).extended(rows, context.renderer)
     if not rows and counts.messages:
-        newest = shelf.read(counts.messages - 1, counts.messages - 1)[0]
+        newest = context.read(counts.messages - 1, counts.messages - 1)[0]
         grown = grown._replace(turn=newest.turn, newest_time=newest.time)
-    return _with_asked(shelf, grown) if counts.messages else grown
+    return _with_asked(context, grown) if counts.messages else grown
 
 
-def _with_asked(shelf: SessionContext, stood: CurrentView) -> CurrentView:
+def _with_asked(context: SessionContext, stood: CurrentView) -> CurrentView:
     """Return what stands with the cost of the message that opened the newest turn, where that is not sent.
 
     What opens it and is told as text where it is sent, a step with a call that nothing answers or a result without its
@@ -570,23 +576,23 @@ def _with_asked(shelf: SessionContext, stood: CurrentView) -> CurrentView:
     """
     if any(part.first_seq == stood.turn and part.kind in _SAID for part in reversed(stood.sent)):
         return stood
-    opened = steps_of(shelf.steps_with([stood.turn]))[:1]
+    opened = steps_of(context.steps_with([stood.turn]))[:1]
     return stood._replace(asked=opened[0].messages[0].sent_cost) if opened and opened[0].whole else stood
 
 
-def _absent(shelf: SessionContext, first_seq: int, last_seq: int, wanted: Iterable[int]) -> Segment:
+def _absent(context: SessionContext, first_seq: int, last_seq: int, wanted: Iterable[int]) -> Segment:
     """Return the segment of messages too old to be read, with those of them that must stay verbatim."""
-    rows = shelf.steps_with(seq for seq in wanted if first_seq <= seq <= last_seq)
+    rows = context.steps_with(seq for seq in wanted if first_seq <= seq <= last_seq)
     verbatim = tuple(row.seq for row in rows if first_seq <= row.seq <= last_seq)
     return Segment(first_seq, last_seq, Representation.ABSENT, None, verbatim)
 
 
-def _newest(shelf: SessionContext, lead: int, budget_tokens: int) -> list[StoredMessage]:
+def _newest(context: SessionContext, lead: int, budget_tokens: int) -> list[StoredMessage]:
     """Return the newest messages behind the lead until what is sent of them passes the budget."""
-    rows = shelf.renderer.all_counted(shelf.transcripts.newest(shelf.session_id, budget_tokens))
+    rows = context.renderer.all_counted(context.transcripts.newest(context.session_id, budget_tokens))
     sent = sum(row.sent_cost.bound for row in rows)
     while rows[0].seq > lead and sent <= budget_tokens:
-        more = shelf.read(max(lead, rows[0].seq - READ_BACK_MESSAGES), rows[0].seq - 1)
+        more = context.read(max(lead, rows[0].seq - READ_BACK_MESSAGES), rows[0].seq - 1)
         sent += sum(row.sent_cost.bound for row in more)
         rows = more + rows
     rows = [row for row in rows if row.seq >= lead]

@@ -185,14 +185,14 @@ class Renderer(NamedTuple):
         return codec.images(part.payload) if isinstance(codec, SupportsImages) else 0
 
     def raw(self, steps: Iterable[Step], *, after_assistant: bool = False, drop_thinking: bool = False) -> list[Part]:
-        """Return the parts of steps sent as they were born.
+        """Return the parts of steps sent raw: as they were stored on arrival.
 
         `after_assistant` says that nobody can answer the part before them: the assistant spoke, or the host put in a
         system text. A short user-role notice stands between it and a step of the assistant, since models refuse or
         merge such neighbours (R5).
         """
         parts: list[Part] = []
-        render = self._born if self.limits or self.imageless else born
+        render = self._raw_part if self.limits or self.imageless else raw_part
         for step in steps:
             if after_assistant and step.messages[0].role == "assistant":
                 parts.append(self._notice(CONTINUE))
@@ -313,7 +313,7 @@ class Renderer(NamedTuple):
     def noticed(self, message: StoredMessage, notice: str, extra_tokens: int) -> StoredMessage:
         """Return a user message with a notice frozen behind it, counted as its codec sends the two."""
         codec = self.codecs[message.codec]
-        part = born(message)._replace(notice=notice)
+        part = raw_part(message)._replace(notice=notice)
         cost = self.meter.message(codec.text(codec.encode(part)), extra_tokens)
         return replace(message, notice=notice, sent_cost=cost)
 
@@ -349,9 +349,9 @@ class Renderer(NamedTuple):
         kept = "user" if role not in {"assistant", "system"} else message.role
         return Part(Kind.SLIMMED, kept, self.meter.message(text), message.seq, message.seq, text=text)
 
-    def _born(self, message: StoredMessage, *, drop_thinking: bool) -> Part:
-        """Return the part of a message as it was born, but for pictures that a text stands for, and what is cut."""
-        part = born(message, drop_thinking=drop_thinking)
+    def _raw_part(self, message: StoredMessage, *, drop_thinking: bool) -> Part:
+        """Return the raw part of a message, cut where the plan cuts it, and without the pictures that it leaves out."""
+        part = raw_part(message, drop_thinking=drop_thinking)
         if self.limits and message.role == "assistant":
             most = dict(self.limits).get(message.seq)
             return part if most is None else self._reduced(part, most)
@@ -368,7 +368,7 @@ class Renderer(NamedTuple):
 
     def sent_cost(self, message: StoredMessage) -> Cost:
         """Return what is sent of a message costs, without the pictures that a text stands for, and what is cut."""
-        return self._born(message, drop_thinking=False).cost
+        return self._raw_part(message, drop_thinking=False).cost
 
     def _shown_cost(self, part: Part, codec: Codec) -> Cost:
         payload = part.payload or ""
@@ -390,7 +390,7 @@ class Renderer(NamedTuple):
         return part._replace(kind=Kind.SLIMMED, cost=cost, text=text)
 
     def _reduced(self, part: Part, most_tokens: int) -> Part:
-        """Return a message of the model's with its text cut to so much, as birth cuts it; calls and marks stay."""
+        """Return a message of the model's with its text cut to so much, as on its arrival; calls and marks stay."""
         if part.payload is None or part.codec is None:
             return part
         codec = self.codecs[part.codec]
@@ -447,8 +447,8 @@ def _marked_cost(meter: Meter, text: str) -> Cost:
     return meter.message(text)
 
 
-def born(message: StoredMessage, *, drop_thinking: bool = False) -> Part:
-    """Return the part of a message as it was born: verbatim, or cut where it was oversized then."""
+def raw_part(message: StoredMessage, *, drop_thinking: bool = False) -> Part:
+    """Return the part of a message as it was stored on arrival: verbatim, or cut where it was oversized."""
     if message.sent_text is not None or message.sent_arguments is not None:
         kind = Kind.SLIMMED
     elif message.role == "system":

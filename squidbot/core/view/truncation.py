@@ -37,7 +37,7 @@ class MessagePlace(NamedTuple):
 
 
 class FrozenText(NamedTuple):
-    """What is frozen around a message at its birth: the notice behind it, None for none, its label, "" for its own."""
+    """What is frozen around a message on arrival: the notice behind it, None for none; its label, "" for its own."""
 
     notice: str | None = None
     label: str = ""
@@ -60,7 +60,7 @@ class ArrivalLimits(NamedTuple):
     step_tokens: int
     labels: Labels | None = None
 
-    def born(
+    def raw_part(
         self, message: Message, place: MessagePlace, frozen: FrozenText = UNFROZEN, now: float | None = None
     ) -> StoredMessage:
         """Return the message as it is stored at `place`, with what is frozen around it.
@@ -163,7 +163,7 @@ class ArrivalTruncation(NamedTuple):
     `by_words` says that words tell what a system text is for (`steps.categorized`).
     """
 
-    birth: ArrivalLimits
+    limits: ArrivalLimits
     by_words: bool = False
 
     @classmethod
@@ -176,11 +176,11 @@ class ArrivalTruncation(NamedTuple):
         """
         room = max(1, input_tokens - sum(part.cost.bound for part in stored.lead))
         left = max(room // 5, room - stored.in_flight.bound)
-        output, step = round(settings.birth_fraction * left), round(settings.step_fraction * left)
-        birth = ArrivalLimits(
+        output, step = round(settings.output_fraction * left), round(settings.step_fraction * left)
+        limits = ArrivalLimits(
             renderer.meter, renderer.codecs, max(LEAST_TOKENS, output), max(LEAST_TOKENS, step), settings.labels
         )
-        return cls(birth, settings.categories_by_words)
+        return cls(limits, settings.categories_by_words)
 
     def placed(
         self,
@@ -219,11 +219,11 @@ class ArrivalTruncation(NamedTuple):
 
         None where that does not do: the newest message is not the user's, or it was placed before.
         """
-        newest, birth = messages[-1], self.birth
+        newest, limits = messages[-1], self.limits
         if isinstance(newest, StoredMessage) or not speaks(newest) or not opens_turn(placed[-1]):
             return None
-        renderer = Renderer(birth.meter, birth.codecs)
-        return *placed[:-1], renderer.noticed(placed[-1], notice, birth.extra_of(newest))
+        renderer = Renderer(limits.meter, limits.codecs)
+        return *placed[:-1], renderer.noticed(placed[-1], notice, limits.extra_of(newest))
 
     def _made(
         self,
@@ -237,9 +237,9 @@ class ArrivalTruncation(NamedTuple):
         message, frozen = self._said(given)
         if step.awaits(message.results) and answers(message.text):
             message = self._recalled(message, step)
-        codec = self.birth.codecs[message.codec]
+        codec = self.limits.codecs[message.codec]
         message = categorized(message, codec, opens=place.opens, by_words=self.by_words)
-        return self.birth.born(message, place, frozen if frozen.notice else frozen._replace(notice=notice), now)
+        return self.limits.raw_part(message, place, frozen if frozen.notice else frozen._replace(notice=notice), now)
 
     def _recalled(self, message: Message, step: _OpenStep) -> Message:
         """Return the answer to calls of a step, flagged where all of these are calls of our tools.
@@ -247,21 +247,21 @@ class ArrivalTruncation(NamedTuple):
         Its opening mark alone is no proof: a file or a page that a tool shows may open with it, too.
         """
         maker = step.made
-        calls = self.birth.codecs[maker.codec].decode(maker.payload).calls if maker else ()
+        calls = self.limits.codecs[maker.codec].decode(maker.payload).calls if maker else ()
         names = {call.id: call.name for call in calls}
         ours = all(copies(names.get(one, "")) for one in message.results)
         return replace(message, category=Category.RECALLED) if ours else message
 
     def _kept(self, given: Message | StoredMessage, seq: int) -> StoredMessage | None:
         """Return a message that stands in its place already, counted by this counter; else None."""
-        if not isinstance(given, StoredMessage) or given.seq != seq or given.counter != self.birth.meter.name:
+        if not isinstance(given, StoredMessage) or given.seq != seq or given.counter != self.limits.meter.name:
             return None
         return given
 
     def _said(self, message: Message | StoredMessage) -> tuple[Message, FrozenText]:
         if not isinstance(message, StoredMessage):
             return message, UNFROZEN
-        said = self.birth.codecs[message.codec].decode(message.payload)
+        said = self.limits.codecs[message.codec].decode(message.payload)
         said = replace(said, time=message.time, category=message.category, sender=message.sender)
         return said, FrozenText(message.notice, message.label)
 

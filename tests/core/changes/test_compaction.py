@@ -14,7 +14,7 @@ from squidbot.core.messages import Cost, StoredMessage, Summary
 from squidbot.core.plan import NoteBlock, Representation, Segment
 from squidbot.core.settings import HistorySettings
 from squidbot.core.view.current import PlanBlock
-from squidbot.core.view.renderer import born, shown
+from squidbot.core.view.renderer import raw_part, shown
 from squidbot.core.view.steps import Step, steps_of
 
 from ..rows import row
@@ -53,12 +53,12 @@ class Notes:
     def told(
         self,
         run: NoteBlock,
-        standing: Sequence[Part],
+        view: Sequence[Part],
         limit_tokens: int,
         level: Representation = Representation.DETAILED,
     ) -> Summary:
         """Return notes on a block."""
-        self.asked.append(f"{level.removeprefix('summary:')} {run.first_seq}-{run.last_seq} beside {len(standing)}")
+        self.asked.append(f"{level.removeprefix('summary:')} {run.first_seq}-{run.last_seq} beside {len(view)}")
         return self._made(run.first_seq, run.last_seq, limit_tokens)
 
     def folded(  # noqa: PLR0917  # as the port has it
@@ -66,13 +66,13 @@ class Notes:
         first_seq: int,
         last_seq: int,
         new: Sequence[NoteBlock],
-        standing: Sequence[Part],
+        view: Sequence[Part],
         limit_tokens: int,
         texts: Sequence[str] = (),
     ) -> Summary:
         """Return one note on all."""
         assert not texts
-        self.asked.append(f"folded {first_seq}-{last_seq} with {len(new)} beside {len(standing)}")
+        self.asked.append(f"folded {first_seq}-{last_seq} with {len(new)} beside {len(view)}")
         return self._made(first_seq, last_seq, limit_tokens)
 
     def named(self, run: tuple[int, int], source: str, make: Callable[[str], Summary]) -> Summary:
@@ -91,7 +91,7 @@ def turns(count: int, tokens: int = 10, start: int = 0) -> list[StoredMessage]:
     return [row(start + seq, roles[seq % 2], tokens=tokens) for seq in range(2 * count)]  # type: ignore[arg-type]
 
 
-def scene(rows: list[StoredMessage], room: int = 1000, **fields: object) -> CompactionInput:
+def source(rows: list[StoredMessage], room: int = 1000, **fields: object) -> CompactionInput:
     """Return a scene whose tail is these rows, all of them stored but the last."""
     plain = CompactionInput(
         Cost(room, room), (), (), tuple(steps_of(rows)), len(rows) - 1 + rows[0].seq, frozenset(), (), rows[-1].turn
@@ -133,14 +133,14 @@ def test_attempts_go_from_gentle_to_nothing_but_what_must_stay() -> None:
 
 def test_nothing_is_moved_where_all_must_stay() -> None:
     """One message in flight, however hard the step."""
-    alone = scene([row(0, tokens=2000)])
+    alone = source([row(0, tokens=2000)])
     assert [batch(alone, reduction) for reduction in reductions(SETTINGS)] == [None] * len(reductions(SETTINGS))
 
 
 def test_history_gives_way_down_to_the_low_water_mark() -> None:
     """1,200 of 4,000, notes included; the questions stay verbatim behind the notes (W-16)."""
     rows = [row(seq, "assistant" if seq % 2 else "user", tokens=200 if seq % 2 else 40) for seq in range(40)]
-    at = scene([*rows, row(40, turn=40)], room=4000)
+    at = source([*rows, row(40, turn=40)], room=4000)
     made = batch(at, note_rate=0.04)
     assert made is not None
     assert sum(step.cost.bound for step in at.tail if step.first_seq >= made.tail_from_seq) <= 1200
@@ -154,7 +154,7 @@ def test_history_gives_way_down_to_the_low_water_mark() -> None:
 def test_what_came_with_the_call_stays_raw() -> None:
     """And the message in flight with it, whatever it costs."""
     rows = [*turns(5, 100), row(10, tokens=200, turn=10), row(11, "assistant", tokens=200)]
-    made = batch(scene(rows, stored=10), Reduction(0.0, 0.0, 0.1, 0.45))
+    made = batch(source(rows, stored=10), Reduction(0.0, 0.0, 0.1, 0.45))
     assert made is not None
     assert made.tail_from_seq == 10
 
@@ -162,7 +162,7 @@ def test_what_came_with_the_call_stays_raw() -> None:
 def test_newest_messages_stay_raw_while_they_fit() -> None:
     """The configured number of them."""
     rows = turns(10, 100)
-    at = scene(rows, room=2000)
+    at = source(rows, room=2000)
     made = batch(at, Reduction(0.01, 0.0, 0.1, 0.2), min_recent_messages=6, keep_fraction=0.5)
     assert made is not None
     assert made.tail_from_seq <= 14
@@ -170,9 +170,11 @@ def test_newest_messages_stay_raw_while_they_fit() -> None:
 
 def test_notes_are_chained_while_that_is_cheaper() -> None:
     """Behind the notes that stand, which are kept as they are (O-08)."""
-    old = PlanBlock(Segment(0, 9, Representation.SUMMARY_USER, "s0-9", (0,), 10), (shown(summary(0, 9)), born(row(0))))
+    old = PlanBlock(
+        Segment(0, 9, Representation.SUMMARY_USER, "s0-9", (0,), 10), (shown(summary(0, 9)), raw_part(row(0)))
+    )
     notes = Notes()
-    made = batch(scene([*turns(20, 20, start=10), row(50, turn=50)], blocks=(old,)), notes=notes, read_price=0.1)
+    made = batch(source([*turns(20, 20, start=10), row(50, turn=50)], blocks=(old,)), notes=notes, read_price=0.1)
     assert made is not None
     assert made.kept_blocks == 1
     assert runs(made)[0] == (0, 9, "summary+user", (0,))
@@ -181,9 +183,11 @@ def test_notes_are_chained_while_that_is_cheaper() -> None:
 
 def test_notes_are_folded_into_one_where_there_is_no_chain() -> None:
     """Notes on everything, with the newest questions the budget allows."""
-    old = PlanBlock(Segment(0, 9, Representation.SUMMARY_USER, "s0-9", (0,), 10), (shown(summary(0, 9)), born(row(0))))
+    old = PlanBlock(
+        Segment(0, 9, Representation.SUMMARY_USER, "s0-9", (0,), 10), (shown(summary(0, 9)), raw_part(row(0)))
+    )
     notes = Notes()
-    at = scene([*turns(20, 20, start=10), row(50, turn=50)], blocks=(old,))
+    at = source([*turns(20, 20, start=10), row(50, turn=50)], blocks=(old,))
     made = batch(at, notes=notes, chain=False, level_fraction=0.0)
     assert made is not None
     assert made.kept_blocks == 0
@@ -205,7 +209,7 @@ def aged(notes: Notes, **settings: object) -> Compaction:
         for run in AGED
     )
     notes.kept = AGED
-    at = scene([*turns(4, 30, start=40), row(48, turn=48)], room=2000, blocks=blocks)
+    at = source([*turns(4, 30, start=40), row(48, turn=48)], room=2000, blocks=blocks)
     made = batch(at, HARD, notes, chain=False, min_note_tokens=8, **settings)
     assert made is not None
     return made
@@ -243,7 +247,7 @@ def test_notes_on_many_blocks_stay_one_note() -> None:
     old = PlanBlock(Segment(0, 29, Representation.MERGED, "s0", (), 10), (shown(summary(0, 29)),))
     new = PlanBlock(Segment(30, 39, Representation.SUMMARY_USER, "s30", (), 10), (shown(summary(30, 39)),))
     made = batch(
-        scene([*turns(4, 30, start=40), row(48, turn=48)], blocks=(old, new)),
+        source([*turns(4, 30, start=40), row(48, turn=48)], blocks=(old, new)),
         HARD,
         notes,
         chain=False,
@@ -256,14 +260,14 @@ def test_notes_on_many_blocks_stay_one_note() -> None:
 def test_users_words_give_way_in_one_batch_when_they_cost_too_much() -> None:
     """Down to a share of their room, so that the next turn does not cut again; while they fit, all stay."""
     rows = [*turns(20, 30), row(40, turn=40)]
-    fit, cut = (batch(scene(rows), Reduction(0.0, 0.0, share, 0.45), Notes()) for share in (0.7, 0.4))
+    fit, cut = (batch(source(rows), Reduction(0.0, 0.0, share, 0.45), Notes()) for share in (0.7, 0.4))
     assert sum(len(one[3]) for one in runs(fit)) == 20
     assert sum(len(one[3]) for one in runs(cut)) * 30 <= 0.4 * 0.3 * 1000
 
 
 def test_fold_leaves_what_it_can_not_reach_to_a_pointer() -> None:
     """With what must stay verbatim in either."""
-    at = scene([*turns(20, 30), row(40, turn=40)])
+    at = source([*turns(20, 30), row(40, turn=40)])
     made = batch(at, HARD, Notes(oldest=10), chain=False, level_fraction=0.0)
     first, second = runs(made)
     assert (first[0], first[1], first[2]) == (0, 9, "absent")
@@ -275,7 +279,7 @@ def test_fold_leaves_what_it_can_not_reach_to_a_pointer() -> None:
 def test_hardest_attempt_leaves_a_pointer_with_pins_and_the_question() -> None:
     """No room for notes: what is pinned and what is being answered stay (B-16)."""
     rows = [*turns(5, 30), row(10, turn=10, tokens=30), *(row(seq, "assistant", tokens=30) for seq in range(11, 20))]
-    at = scene(rows, pinned=frozenset({3}), in_flight_seq=10)
+    at = source(rows, pinned=frozenset({3}), in_flight_seq=10)
     made = batch(at, Reduction(0.0, 0.0, 0.0, 0.0))
     assert runs(made) == [(0, 18, "absent", (3, 10))]
     assert made is not None
@@ -285,14 +289,14 @@ def test_hardest_attempt_leaves_a_pointer_with_pins_and_the_question() -> None:
 def test_pinned_step_stays_whole_behind_its_notes() -> None:
     """Call and result."""
     rows = [row(0), row(1, "assistant", calls=("a",)), row(2, answers="a"), *turns(15, 25, start=3), row(33, turn=33)]
-    made = batch(scene(rows, pinned=frozenset({1, 2})))
+    made = batch(source(rows, pinned=frozenset({1, 2})))
     assert runs(made)[0][3][:3] == (0, 1, 2)
 
 
 def test_what_was_pinned_after_it_was_summarized_comes_back() -> None:
     """By a fold, although nothing else has to move."""
     old = PlanBlock(Segment(0, 9, Representation.MERGED, "s0-9", (), 10), (shown(summary(0, 9)),))
-    at = scene([row(10, turn=10)], blocks=(old,), held=(row(4),), pinned=frozenset({4}))
+    at = source([row(10, turn=10)], blocks=(old,), held=(row(4),), pinned=frozenset({4}))
     made = batch(at)
     assert runs(made) == [(0, 9, "summary:merged", (4,))]
 
@@ -303,7 +307,7 @@ def test_outputs_are_slimmed_between_notes_and_raw_messages() -> None:
     for turn in range(8):
         base = turn * 3
         rows += [row(base), row(base + 1, "assistant", calls=("a",)), row(base + 2, answers="a", tokens=300)]
-    made = batch(scene([*rows, row(24, turn=24)], room=2000), Reduction(0.5, 0.2, 0.5, 0.45, gentle=True))
+    made = batch(source([*rows, row(24, turn=24)], room=2000), Reduction(0.5, 0.2, 0.5, 0.45, gentle=True))
     slimmed = runs(made)[-1]
     assert slimmed[2] == "slimmed"
     assert made is not None
@@ -314,7 +318,7 @@ def test_outputs_are_slimmed_between_notes_and_raw_messages() -> None:
 @pytest.mark.parametrize("rate", [0.0, 0.08, 1.0])
 def test_batch_covers_everything_before_the_tail_without_holes(rate: float) -> None:
     """Whatever the step; the hardest one always makes one."""
-    at = scene([*turns(20, 30), row(40, turn=40)], slimmed=())
+    at = source([*turns(20, 30), row(40, turn=40)], slimmed=())
     tried = [batch(at, reduction, note_rate=rate) for reduction in reductions(SETTINGS)]
     assert tried[-1] is not None
     for made in filter(None, tried):
@@ -333,10 +337,10 @@ def test_notes_take_what_is_left_and_an_event_leaves_room_to_grow() -> None:
     """Less than their share where much stays behind them; none where next to nothing is left."""
     notes = Notes()
     reduction = Reduction(0.0, 0.0, 0.1, 0.45)
-    at = scene([*turns(20, 20), row(40, turn=40, tokens=550)], room=1000)
+    at = source([*turns(20, 20), row(40, turn=40, tokens=550)], room=1000)
     (told,) = runs(batch(at, reduction, notes, chain=False, level_fraction=0.0))
     assert notes.limits == [int(filled(1000)) - 550 - 20 * len(told[3])]
-    full = scene([*turns(20, 20), row(40, turn=40, tokens=790)], room=1000)
+    full = source([*turns(20, 20), row(40, turn=40, tokens=790)], room=1000)
     assert [one[2] for one in runs(batch(full, reduction, notes, chain=False))] == ["absent"]
 
 
@@ -346,7 +350,7 @@ def test_larger_room_keeps_all_that_a_smaller_one_keeps(newest: int) -> None:
     rows = [*turns(30, 17), row(60, turn=60, tokens=newest)]
     kept: list[set[int]] = []
     for room in range(newest + 200, 2_000, 37):
-        made = batch(scene(rows, room=room), Reduction(0.3, 0.0, 0.5, 0.45))
+        made = batch(source(rows, room=room), Reduction(0.3, 0.0, 0.5, 0.45))
         assert made is not None
         raw = set(range(made.tail_from_seq, 61))
         kept.append(raw.union(*(one[3] for one in runs(made))))

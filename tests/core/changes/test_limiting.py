@@ -183,7 +183,7 @@ def test_requests_grow_behind_what_is_left_of_long_answers(
 def check_share(one: CoreAssembly, share: float) -> None:
     """Check that each text of the model's before the newest step has its share at most, or as little as is left."""
     most = max(LEAST_TOKENS, share * one.limit.bound)
-    newest = one.standing.tail.steps[-1].first_seq
+    newest = one.view.tail.steps[-1].first_seq
     for part in one.parts:
         if part.role == "assistant" and part.first_seq < newest and part.payload is not None:
             assert part.cost.bound <= most + BESIDE

@@ -25,7 +25,7 @@ from squidbot.core.compaction.pressure import (
 from squidbot.core.messages import Cost, Kind, Usage
 from squidbot.core.plan import FirstChanged, PlanRecord, Prices, Representation, Segment, price_of
 from squidbot.core.settings import HistorySettings, strategy
-from squidbot.core.view.current import CurrentView, Pieces, PlanBlock, Tail, standing
+from squidbot.core.view.current import CurrentView, Pieces, PlanBlock, Tail, view_of
 
 from ..promises.driver import Host, Setup, causes, requests
 from ..promises.histories import tame, timed
@@ -54,7 +54,7 @@ def history(tokens: int, *, noted: bool = False) -> CurrentView:
     block = PlanBlock(Segment(0, 0, Representation.MERGED, "s0-0.beef"), (part("user", Kind.SUMMARY),))
     blocks, rest = ((block,), tokens - 10) if noted else ((), tokens)
     tail = Tail().extended([row(1, tokens=rest)], RENDERER, 0)
-    return standing(None, Pieces((), (), blocks, tail))._replace(messages=2, turn=1)
+    return view_of(None, Pieces((), (), blocks, tail))._replace(messages=2, turn=1)
 
 
 @pytest.mark.parametrize(
@@ -96,9 +96,9 @@ def test_pressure_is_that_of_the_unit_that_binds() -> None:
 
 def test_room_is_what_the_fixed_parts_leave() -> None:
     """System text, tools, and the notices that a request needs (B-13)."""
-    moment = MOMENT._replace(system=(part("system", Kind.SYSTEM),), tools=Cost(20, 30))
-    assert room_of(history(100), moment) == Cost(970, 960)
-    alone = standing(None, Pieces((), (), (), Tail().extended([row(0, "assistant")], RENDERER, 0)))._replace(messages=1)
+    call = MOMENT._replace(system=(part("system", Kind.SYSTEM),), tools=Cost(20, 30))
+    assert room_of(history(100), call) == Cost(970, 960)
+    alone = view_of(None, Pieces((), (), (), Tail().extended([row(0, "assistant")], RENDERER, 0)))._replace(messages=1)
     assert room_of(alone, MOMENT) == Cost(1000 - 14, 1000 - 14)
 
 
@@ -157,7 +157,7 @@ def noted_history(said: int, *, noted: bool = True, role: Literal["user", "assis
     block = PlanBlock(Segment(0, 0, Representation.MERGED, "s0-0.beef", (), 10), (part("user", Kind.SUMMARY),))
     rows = [row(1 + at, role, tokens=10, turn=at if role == "user" else 1) for at in range(said // 10 - 1)]
     tail = Tail().extended([*rows, row(said // 10, "user", tokens=10, turn=said // 10)], RENDERER, 0)
-    made = standing(None, Pieces((), (), (block,) if noted else (), tail))
+    made = view_of(None, Pieces((), (), (block,) if noted else (), tail))
     return made._replace(messages=said // 10 + 1, turn=said // 10)
 
 

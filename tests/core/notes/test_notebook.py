@@ -13,7 +13,7 @@ from squidbot.core.messages import Record
 from squidbot.core.notes.notebook import SNAPSHOT_FRAGMENTS, Notebook
 from squidbot.core.plan import Representation
 from squidbot.core.recall.history import resolve
-from squidbot.core.view.renderer import born
+from squidbot.core.view.renderer import raw_part
 from squidbot.core.view.steps import Step, steps_of
 
 from ..promises.driver import CLASSES, Setup, held, opened
@@ -72,7 +72,7 @@ def test_notes_do_not_say_again_what_stands_beside_them() -> None:
     """A path that a question names already."""
     store, steps = stored()
     plain = told(Notebook("s", RENDERER, store, store), steps[:9], 400)
-    beside = told(Notebook("s", RENDERER, store, store), steps[:9], 400, [born(row) for row in steps[1].messages])
+    beside = told(Notebook("s", RENDERER, store, store), steps[:9], 400, [raw_part(row) for row in steps[1].messages])
     assert plain.text != beside.text
     assert plain.source_digest != beside.source_digest
 

@@ -156,7 +156,7 @@ class Acting(Host):
 
     def _recall(self, seq: int) -> None:
         """Bring a message back: a record of it is said behind the others."""
-        page = History(self.session, self.session._state.shelf, None, lambda *_: iter(())).recall(f"m{seq}")
+        page = History(self.session, self.session._state.context, None, lambda *_: iter(())).recall(f"m{seq}")
         (row,) = self.store.pick(self.session_id, [page.recorded or 0])
         self.said.append(CODEC.decode(row.payload))
 

@@ -158,7 +158,7 @@ VARIANTS = (
     HistorySettings(beside_summaries=True, ladder=Ladder(compact_at_messages=9, low_water_messages=6)),
     HistorySettings(user_verbatim_fraction=0.0, notes_fraction=0.0),
     HistorySettings(gap_seconds=1.0, min_note_tokens=1),
-    HistorySettings(birth_fraction=1.0, step_fraction=1.0),
+    HistorySettings(output_fraction=1.0, step_fraction=1.0),
     HistorySettings(assistant_fraction=0.15),
     HistorySettings(assistant_fraction=0.05, min_saving_fraction=0.0, low_fraction=0.5),
     HistorySettings(ladder=Ladder(0.1, 0.2, 0.3, 0.4, compact_at_tokens=400, compact_at_messages=8)),

@@ -36,8 +36,8 @@ def told(observer: Heard, name: str = events.CONTEXT_PRESSURE) -> list[str]:
 def fullness(one: CoreAssembly) -> float:
     """Return how full the room of a request is beside its notes."""
     # What its history leaves of it is system text, tools, head, and what is around them: all of it counts.
-    beside = one.cost.less(one.standing.history)
-    return pressure_of(one.standing.history, one.standing.summaries, one.limit.less(beside))
+    beside = one.cost.less(one.view.history)
+    return pressure_of(one.view.history, one.view.summaries, one.limit.less(beside))
 
 
 def warned(one: CoreAssembly) -> list[str]:
@@ -138,9 +138,9 @@ def test_number_of_messages_fires_an_event_and_holds_no_more_after_it() -> None:
     assert set(causes(host)) == {None, "high-water"}
     for one in calls:
         if one.event is not None:
-            assert one.standing.tail.messages < 20
-        if one.standing.at_turn:
-            assert one.standing.tail.messages < 20
+            assert one.view.tail.messages < 20
+        if one.view.at_turn:
+            assert one.view.tail.messages < 20
 
 
 def test_number_of_tokens_fires_an_event_and_is_held_after_it() -> None:
@@ -149,8 +149,8 @@ def test_number_of_tokens_fires_an_event_and_is_held_after_it() -> None:
     host = Host(InMemoryStore(), setup, watch=False)
     calls = requests(host.run(tame(15, 120)))
     assert set(causes(host)) == {None, "high-water"}
-    assert all(one.standing.history.bound <= 3950 for one in calls if one.standing.at_turn)
-    assert any(one.standing.history.bound > 3950 for one in calls)
+    assert all(one.view.history.bound <= 3950 for one in calls if one.view.at_turn)
+    assert any(one.view.history.bound > 3950 for one in calls)
 
 
 def test_emergency_lowers_levels_and_merges_where_an_event_would_add_one_more_note() -> None:
@@ -164,8 +164,8 @@ def test_emergency_lowers_levels_and_merges_where_an_event_would_add_one_more_no
         assert causes(host)[-1] == "high-water"
         made.append(requests(host.calls)[-1])
     emergency_made, ordinary = made
-    assert len(emergency_made.standing.blocks) < len(ordinary.standing.blocks)
-    assert emergency_made.standing.summaries.bound < ordinary.standing.summaries.bound
+    assert len(emergency_made.view.blocks) < len(ordinary.view.blocks)
+    assert emergency_made.view.summaries.bound < ordinary.view.summaries.bound
     assert fullness(emergency_made) < fullness(ordinary)
 
 

@@ -37,10 +37,10 @@ def test_request_has_what_the_scope_of_history_says(scope: str) -> None:
     host = Host(InMemoryStore(), changed(MARKS, scope=scope), watch=False)
     calls = requests(host.run(tame(15, 120)))
     assert len(calls) == 30
-    turns = [one for one in calls if one.standing.at_turn]
-    assert all(one.standing.turn in said(one) for one in calls)
+    turns = [one for one in calls if one.view.at_turn]
+    assert all(one.view.turn in said(one) for one in calls)
     has_notes = any(Kind.SUMMARY in kinds(one) for one in calls)
-    has_raw = any(min(said(one)) < one.standing.turn for one in turns)
+    has_raw = any(min(said(one)) < one.view.turn for one in turns)
     assert (has_notes, has_raw) == ("summaries" in scope, "inline" in scope)
 
 

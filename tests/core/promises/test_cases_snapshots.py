@@ -54,7 +54,7 @@ def test_restored_plan_and_pins_are_those_of_the_snapshot() -> None:
     again = host.call().request
     assert again.event is None
     assert breaks_at(former, again) is None
-    pins = again.standing.pins
+    pins = again.view.pins
     assert pins.seqs == {2}
     assert [(one.name, one.text) for one in pins.texts] == [("pin goal", "win"), ("pin plan", "first steps")]
     assert session.snapshots()[0] == made
@@ -74,11 +74,11 @@ def test_state_before_a_restore_is_kept_as_a_snapshot() -> None:
     assert (saved.automatic, saved.cause, saved.plan_id, saved.created_at) == (True, "restore", compacted.plan_id, 9.0)
     back = session.restore(saved.name)
     assert back.segments == compacted.segments
-    assert session.preview().standing.pins.seqs == {4}
+    assert session.preview().view.pins.seqs == {4}
     session.restore("before")
     undone = session.undo()
     assert undone.segments == compacted.segments
-    assert session.preview().standing.pins.seqs == set()
+    assert session.preview().view.pins.seqs == set()
 
 
 def test_observers_are_told_of_snapshots() -> None:
@@ -125,7 +125,7 @@ def test_snapshot_that_does_not_fit_is_not_restored() -> None:
     with pytest.raises(BudgetError):
         small.restore("all")
     assert host.store.head("s") == before
-    assert 3 in small.preview().standing.pins.seqs
+    assert 3 in small.preview().view.pins.seqs
 
 
 def test_snapshot_is_restored_by_another_process_under_another_lease() -> None:

@@ -128,7 +128,7 @@ def test_notes_go_on_telling_of_what_was_not_forgotten(store: InMemoryStore) -> 
 def test_copies_that_history_brought_back_go_with_it(store: InMemoryStore) -> None:
     """The record of a recall, and a copy of that copy."""
     session = going(store, ROOMY, talk(4))
-    shelf = session._state.shelf
+    shelf = session._state.context
     history = History(session, shelf, None, lambda *_: iter(()))
     first = history.recall("m4-m6")
     session.assemble()
@@ -233,7 +233,7 @@ def test_whatever_happens_forgotten_words_stay_away_and_others_stay(
 def try_recall(session: CoreSession, seq: int) -> None:
     """Recall a message where there is room for it."""
     try:
-        History(session, session._state.shelf, None, lambda *_: iter(())).recall(f"m{seq}")
+        History(session, session._state.context, None, lambda *_: iter(())).recall(f"m{seq}")
     except BudgetError:
         return
 

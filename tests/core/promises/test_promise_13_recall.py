@@ -64,7 +64,7 @@ def test_every_id_that_a_request_shows_brings_its_messages_back(history: list[Me
             reached.update(messages)
         # The text of a step without its pair stands in the request: without an id, since nothing of it is cut.
         reached.update(part.first_seq for part in request.parts if part.kind is Kind.SLIMMED and not part.payload)
-        assert reached.issuperset(range(request.standing.messages))
+        assert reached.issuperset(range(request.view.messages))
 
 
 def brought_back(store: InMemoryStore, handle: str) -> dict[int, str]:

@@ -127,7 +127,7 @@ def test_request_extends_the_former_one_behind_an_undo(
 
 def settled(former: CoreAssembly) -> bool:
     """Return whether nothing that comes later is shown inside a request: an open step, a notice at its end."""
-    steps = former.standing.tail.steps
+    steps = former.view.tail.steps
     return former.parts[-1].kind is not Kind.NOTICE and (not steps or steps[-1].whole)
 
 

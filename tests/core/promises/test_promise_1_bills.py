@@ -179,7 +179,7 @@ def _remembered(
         yield real, certified, made.window.window_tokens - made.max_output_tokens
         open_call = number % 4 > 0
         answer = assistant("It is so. " * said, *[(f"c{number}", "f", "{}")] * open_call)
-        output_tokens = session._state.shelf.renderer.meter.said(answer).bound + thought
+        output_tokens = session._state.context.renderer.meter.said(answer).bound + thought
         *_, row = session.record(*made.incoming, answer, usage=Usage(real, output_tokens))
         tokens.thoughts[row.seq] = thought
 

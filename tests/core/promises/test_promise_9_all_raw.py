@@ -33,7 +33,7 @@ def raw_pressure(setup: Setup, given: Inputs, assembly: CoreAssembly, rows: Sequ
     lead = next((place for place, row in enumerate(rows) if row.role != "system"), len(rows))
     said = renderer.raw(steps_of(counted[lead:]))
     history = spent(said)
-    head = assembly.standing.head  # with what durable memory says in it
+    head = assembly.view.head  # with what durable memory says in it
     outside = spent([*given.system_parts(setup.meter), *head, *renderer.opening(said), *renderer.closing(said)])
     outside = outside.plus(given.tools_cost(setup.meter)).plus(spent(renderer.raw(steps_of(counted[:lead]))))
     bound = assembly.limit.bound - outside.bound
@@ -86,7 +86,7 @@ def test_everything_is_sent_under_another_lease_where_it_fits_under_the_mark(
     ):
         said = {part.first_seq for part in call.assembly.parts if is_said(part)}
         assert said == set(range(len(rows)))
-        assert not call.assembly.standing.blocks
+        assert not call.assembly.view.blocks
 
 
 def test_session_comes_back_whole_when_its_window_grows() -> None:
@@ -98,7 +98,7 @@ def test_session_comes_back_whole_when_its_window_grows() -> None:
     whole = opened(store, large).assemble([user("?")])
     assert [part.first_seq for part in whole.parts] == list(range(41))
     swapped = opened(store, small).assemble([user("?")])
-    assert swapped.standing.blocks
+    assert swapped.view.blocks
     again = opened(store, large).assemble([user("?")])
     assert again.payloads == whole.payloads
     assert held(store).messages == rows

@@ -43,7 +43,7 @@ def raw(one: CoreAssembly) -> list[int]:
 
 def words(one: CoreAssembly) -> int:
     """Return the words of a request but for those of its question."""
-    return one.cost.estimate - one.standing.in_flight.estimate
+    return one.cost.estimate - one.view.in_flight.estimate
 
 
 @effort(60)
@@ -61,7 +61,7 @@ def test_history_is_filled_newest_to_oldest_up_to_its_cap(sizes: list[int], cap:
             break
         kept, used = place + 1, used + size
     assert raw(one) == list(range(len(sizes) - kept, len(sizes)))
-    assert one.standing.summaries.estimate <= 500
+    assert one.view.summaries.estimate <= 500
 
 
 @effort(60)
@@ -74,12 +74,12 @@ def test_total_holds_at_each_new_turn_but_for_what_must_stay(
     host = Host(InMemoryStore(), capped(caps, reduces=reduces), watch=False)
     host.run(history)
     for one in requests(host.calls):
-        if not one.standing.at_turn or one.standing.turn < one.standing.messages - 1:
+        if not one.view.at_turn or one.view.turn < one.view.messages - 1:
             continue
-        stored = one.standing.messages - len(one.incoming)
-        earlier = [step for step in one.standing.tail.steps if step.last_seq < stored]
+        stored = one.view.messages - len(one.incoming)
+        earlier = [step for step in one.view.tail.steps if step.last_seq < stored]
         said = sum(step.sent_cost.estimate for step in earlier)
-        if said + one.standing.summaries.estimate > total:
+        if said + one.view.summaries.estimate > total:
             assert sum(len(step.messages) for step in earlier[1:]) < 2
 
 
@@ -98,7 +98,7 @@ def test_two_newest_messages_above_the_total(unit_total: int) -> None:
     assert "recall m3" in (answer.text or "")
     whole = opened(InMemoryStore(), capped(PolicyCaps(total=unit_total), reduces=WHOLE))
     whole.record(*talk([40, 40, 3000, 3000]), now=0.0)
-    assert history_of(whole.assemble([user("and now?")]).standing) == 6000
+    assert history_of(whole.assemble([user("and now?")]).view) == 6000
 
 
 def test_two_messages_of_the_user_are_sent_whole_above_the_total() -> None:
@@ -106,7 +106,7 @@ def test_two_messages_of_the_user_are_sent_whole_above_the_total() -> None:
     session = opened(InMemoryStore(), capped(PolicyCaps()))
     session.record(user("old " * 40), assistant("ok"), user("first " * 3000), user("second " * 3000), now=0.0)
     one = session.assemble([user("and now?")])
-    assert history_of(one.standing) == 6000
+    assert history_of(one.view) == 6000
     assert raw(one) == [2, 3]
 
 
@@ -143,7 +143,7 @@ def test_caps_wait_inside_of_a_tool_loop() -> None:
     """V28: an event there would break the prefix of a request that fits the window."""
     host = Host(InMemoryStore(), capped(PolicyCaps(history=200, total=400)), watch=False)
     host.run(tame(20, 40))
-    inside = [one for one in requests(host.calls) if not one.standing.at_turn]
+    inside = [one for one in requests(host.calls) if not one.view.at_turn]
     assert len(inside) == 20
     assert all(one.event is None for one in inside)
 

@@ -69,7 +69,7 @@ def test_pinned_message_is_sent_from_the_next_event_on(
         if made is not None:
             rows = held(host.store).messages
             parts = {part.first_seq: part for part in made.parts if is_said(part)}
-            wanted = seqs_beside(rows[: made.standing.messages], pinned)
+            wanted = seqs_beside(rows[: made.view.messages], pinned)
             sent = parts.keys()
             if made.event is not None and made.event.cause in PRESSING:
                 assert wanted <= sent
@@ -136,7 +136,7 @@ def test_pin_of_a_result_keeps_its_call_and_the_other_results() -> None:
     host.run(tame(12, 150, start=1))
     last = requests(host.calls)[-1]
     assert {1, 2} <= {part.first_seq for part in last.parts if part.payload}
-    assert last.standing.blocks
+    assert last.view.blocks
 
 
 def test_pins_that_fill_the_window_are_named_with_what_they_cost() -> None:

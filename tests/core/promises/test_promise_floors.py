@@ -31,12 +31,12 @@ HALF = Setup(4096, None, BY_MARKS)
 
 def raw(one: CoreAssembly) -> set[int]:
     """Return the messages that a request sends behind its notes."""
-    return {row.seq for step in one.standing.tail.steps for row in step.messages}
+    return {row.seq for step in one.view.tail.steps for row in step.messages}
 
 
 def turns_before(one: CoreAssembly, count: int) -> int:
     """Return where the newest complete turns of a plain conversation of four messages a turn begin."""
-    return max(0, one.standing.turn - 4 * count)
+    return max(0, one.view.turn - 4 * count)
 
 
 @pytest.mark.parametrize("turns", [0, 1, 3, 8])
@@ -46,7 +46,7 @@ def test_newest_complete_turns_stay_raw_at_every_event(turns: int) -> None:
     host.run(tame(45, 80))
     events = [one for one in requests(host.calls) if one.event]
     assert len(events) > 2
-    assert all(set(range(turns_before(one, turns), one.standing.messages)) <= raw(one) for one in events)
+    assert all(set(range(turns_before(one, turns), one.view.messages)) <= raw(one) for one in events)
     least = min(len(raw(one)) for one in events)
     assert (least >= 4 * turns + 1) if turns else (least < 13)
 
@@ -104,9 +104,9 @@ def test_mark_beside_summaries_is_a_share_of_what_they_leave() -> None:
         calls = requests(host.run(tame(60, 60)))
         marks[beside] = causes(host).count("high-water")
         for one in calls:
-            told = one.standing.summaries if beside else Cost(0, 0)
-            free, used = one.limit.less(one.standing.fixed).less(told), one.standing.history.less(told)
-            if one.standing.at_turn and one.event is None:
+            told = one.view.summaries if beside else Cost(0, 0)
+            free, used = one.limit.less(one.view.fixed).less(told), one.view.history.less(told)
+            if one.view.at_turn and one.event is None:
                 assert max(used.bound / free.bound, used.estimate / free.estimate) <= 0.8
     assert marks[False] > marks[True] > 2
 

@@ -43,7 +43,7 @@ def layout_of(setup: Setup) -> Layout:
 def told(one: CoreAssembly) -> dict[str, list[int]]:
     """Return what notes cost, by level, of a request."""
     costs: dict[str, list[int]] = {}
-    for block in one.standing.blocks:
+    for block in one.view.blocks:
         if block.segment.summary_id is not None:
             costs.setdefault(block.segment.representation.level, []).append(block.segment.note_tokens)
     return costs

@@ -124,7 +124,7 @@ def test_tools_and_fences_mark_nothing() -> None:
     host = Host(InMemoryStore(), TIGHT, watch=False)
     host.run([*said, *tame(6, 120)])
     assert not host.store.records("s", "marked")
-    assert requests(host.calls)[-1].standing.blocks
+    assert requests(host.calls)[-1].view.blocks
     assert not any(part.kind is Kind.MARKED for part in requests(host.calls)[-1].parts)
 
 

@@ -645,7 +645,7 @@ def test_words_of_one_session_are_in_no_request_of_another(store: InMemoryStore)
         sent = [payload for call in host.calls if call.assembly for payload in call.assembly.payloads]
         assert any(host.session_id in payload for payload in sent)
         assert not any(other.session_id in payload for payload in sent)
-        assert any(call.assembly.standing.blocks for call in host.calls if call.assembly)
+        assert any(call.assembly.view.blocks for call in host.calls if call.assembly)
 
 
 def test_summaries_of_a_session_are_found_under_its_own_id_only(store: InMemoryStore) -> None:

@@ -211,7 +211,7 @@ def test_architecture_and_locks_stand_in_the_head_and_leave_it_again(store: InMe
     book(store).change("architecture", "One store, two ports")
     book(store).change("lock", "No threads")
     session.compact()
-    plan = session.room().standing.plan
+    plan = session.room().view.plan
     assert plan is not None
     assert [one.name for one in plan.sections] == ["pin [goals]", "pin [architecture]"]
     assert "- One store, two ports" in sent(session)

@@ -13,7 +13,7 @@ from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.messages import Category, Cost, Kind, StoredMessage
 from squidbot.core.settings import HistorySettings
 from squidbot.core.transcript.pins import Pins
-from squidbot.core.view.current import CurrentView, Pieces, SessionContext, Tail, load, standing
+from squidbot.core.view.current import CurrentView, Pieces, SessionContext, Tail, load, view_of
 from squidbot.core.view.marks import fence
 from squidbot.core.view.renderer import spent
 from squidbot.core.view.steps import steps_of
@@ -25,7 +25,7 @@ from ..rows import RENDERER, row
 
 # -- what a session sends right now, whoever loads it -----------------------------------------------------------------
 
-EMPTY = standing(None, Pieces((), (), (), Tail()))
+EMPTY = view_of(None, Pieces((), (), (), Tail()))
 SMALL = Setup(4096)
 
 
@@ -129,14 +129,14 @@ def test_messages_too_old_to_be_read_are_absent_with_a_pointer(store: InMemorySt
 def test_steps_are_found_around_any_of_their_messages(store: InMemoryStore) -> None:
     """Each message once, in order; unknown ones are left out."""
     opened(store, SMALL).record(*tame(3, 8))
-    shelf = SessionContext("s", store, store, RENDERER)
-    assert [one.seq for one in shelf.steps_with([6, 1, 2, 999])] == [1, 2, 5, 6]
+    context = SessionContext("s", store, store, RENDERER)
+    assert [one.seq for one in context.steps_with([6, 1, 2, 999])] == [1, 2, 5, 6]
 
 
 def test_counts_are_those_of_another_standing() -> None:
     """Turn, time, records and pins are taken over."""
     counts = EMPTY._replace(messages=7, records=3, turn=5, newest_time=2.5, opened=True, pins=Pins(frozenset({1})))
-    made = standing(None, Pieces((), (), (), Tail()), counts)
+    made = view_of(None, Pieces((), (), (), Tail()), counts)
     assert made == counts
 
 
@@ -227,23 +227,23 @@ def behind(*rows_: object) -> CurrentView:
 def test_message_is_counted_once_and_kept_as_it_is() -> None:
     """Its place, its turn, its cost with the template; its time, or that of the call."""
     said = user("hello there", time=7.0)
-    made = BIRTH.born(said, MessagePlace(5, 3), now=99.0)
+    made = BIRTH.raw_part(said, MessagePlace(5, 3), now=99.0)
     assert (made.seq, made.turn, made.time, made.payload) == (5, 3, 7.0, said.payload)
     assert made.cost == made.sent_cost == CLASSES.message("hello there")
     assert (made.counter, made.sent_text, made.notice) == ("classes", None, None)
-    assert BIRTH.born(user("x"), MessagePlace(0, 0), now=99.0).time == 99.0
+    assert BIRTH.raw_part(user("x"), MessagePlace(0, 0), now=99.0).time == 99.0
 
 
 def test_user_text_is_never_cut() -> None:
     """However long."""
-    made = BIRTH.born(user("word " * 5000), MessagePlace(0, 0))
+    made = BIRTH.raw_part(user("word " * 5000), MessagePlace(0, 0))
     assert made.sent_text is None
     assert made.sent_cost == made.cost
 
 
 def test_oversized_output_is_cut_to_the_output_limit() -> None:
     """The transcript keeps all of it (W-16)."""
-    made = BIRTH.born(result("a", "data " * 5000), MessagePlace(2, 0))
+    made = BIRTH.raw_part(result("a", "data " * 5000), MessagePlace(2, 0))
     assert made.sent_text is not None
     assert "recall m2" in made.sent_text
     assert made.sent_cost.bound <= 104 < made.cost.bound
@@ -252,8 +252,8 @@ def test_oversized_output_is_cut_to_the_output_limit() -> None:
 
 def test_outputs_of_one_step_share_its_room() -> None:
     """Two thirds of what the step has left, at least a useful cut."""
-    small = BIRTH.born(result("a", "data " * 5000), MessagePlace(2, 0, step_tokens=210))
-    least = BIRTH.born(result("a", "data " * 5000), MessagePlace(2, 0, step_tokens=299))
+    small = BIRTH.raw_part(result("a", "data " * 5000), MessagePlace(2, 0, step_tokens=210))
+    least = BIRTH.raw_part(result("a", "data " * 5000), MessagePlace(2, 0, step_tokens=299))
     assert small.sent_cost.bound <= 60 + 4
     assert least.sent_cost.bound <= MARKER_TOKENS
 
@@ -262,18 +262,18 @@ def test_output_whose_cut_would_be_itself_is_not_cut() -> None:
     """Just above the limit with its template, below it without."""
     text = next("x " * size for size in range(1, 200) if CLASSES.text("x " * size).bound == 100)
     assert CLASSES.message(text).bound > 100
-    assert BIRTH.born(result("a", text), MessagePlace(2, 0)).sent_text is None
+    assert BIRTH.raw_part(result("a", text), MessagePlace(2, 0)).sent_text is None
 
 
 def test_oversized_step_has_its_text_and_arguments_cut() -> None:
     """Keys stay, ids stay, and a short text stays as it is."""
     arguments = json.dumps({"path": "a.py", "content": "x = 1\n" * 2000})
-    made = BIRTH.born(assistant("short", ("a", "write", arguments)), MessagePlace(1, 0))
+    made = BIRTH.raw_part(assistant("short", ("a", "write", arguments)), MessagePlace(1, 0))
     assert made.sent_text is None
     assert made.sent_arguments is not None
     assert json.loads(made.sent_arguments[0])["path"] == "a.py"
     assert made.sent_cost.bound < made.cost.bound
-    wordy = BIRTH.born(assistant("because " * 2000), MessagePlace(1, 0))
+    wordy = BIRTH.raw_part(assistant("because " * 2000), MessagePlace(1, 0))
     assert wordy.sent_arguments is None
     assert "recall m1" in (wordy.sent_text or "")
 
@@ -281,7 +281,7 @@ def test_oversized_step_has_its_text_and_arguments_cut() -> None:
 def test_oversized_step_whose_cut_would_be_itself_is_not_cut() -> None:
     """A short argument next to a marker longer than itself: nothing is left out, so nothing is told to be."""
     tight = ArrivalLimits(CLASSES, {CODEC.tag: CODEC}, output_tokens=100, step_tokens=30)
-    row_ = tight.born(assistant(" ", ("a", "read", '{"content": "' + "yes" * 18 + '"}')), MessagePlace(0, 0))
+    row_ = tight.raw_part(assistant(" ", ("a", "read", '{"content": "' + "yes" * 18 + '"}')), MessagePlace(0, 0))
     assert row_.cost.bound > 30
     assert (row_.sent_text, row_.sent_arguments, row_.sent_cost) == (None, None, row_.cost)
 
@@ -312,17 +312,17 @@ def test_recalled_record_opens_no_turn_and_takes_no_notice() -> None:
 
 def test_notice_is_frozen_behind_a_user_message_only() -> None:
     """And counted with its fence."""
-    made = BIRTH.born(user("hello"), MessagePlace(0, 0), FrozenText("12:00"))
+    made = BIRTH.raw_part(user("hello"), MessagePlace(0, 0), FrozenText("12:00"))
     assert made.notice == "12:00"
     assert made.sent_cost == CLASSES.message("hello\n\n<notice>\n12:00\n</notice>")
-    assert BIRTH.born(assistant("hello"), MessagePlace(0, 0), FrozenText("12:00")).notice is None
-    assert BIRTH.born(result("a", "hello"), MessagePlace(0, 0), FrozenText("12:00")).notice is None
+    assert BIRTH.raw_part(assistant("hello"), MessagePlace(0, 0), FrozenText("12:00")).notice is None
+    assert BIRTH.raw_part(result("a", "hello"), MessagePlace(0, 0), FrozenText("12:00")).notice is None
 
 
 def test_picture_costs_its_tokens_in_both_counts() -> None:
     """R9."""
     picture = message("user", [{"type": "image_url", "image_url": {"url": "https://x/y.png", "detail": "low"}}])
-    assert BIRTH.born(picture, MessagePlace(0, 0)).cost.bound >= 310
+    assert BIRTH.raw_part(picture, MessagePlace(0, 0)).cost.bound >= 310
 
 
 @pytest.mark.parametrize(
@@ -331,7 +331,7 @@ def test_picture_costs_its_tokens_in_both_counts() -> None:
 def test_outputs_share_what_the_user_message_leaves(input_tokens: int, flight: int, output: int, step: int) -> None:
     """A quarter and a half of it; at least of a fifth of the room; at least what a cut needs."""
     made = ArrivalTruncation.within(RENDERER, HistorySettings(), input_tokens, behind(row(0, tokens=flight)))
-    assert (made.birth.output_tokens, made.birth.step_tokens) == (output, step)
+    assert (made.limits.output_tokens, made.limits.step_tokens) == (output, step)
 
 
 def test_messages_are_placed_behind_what_stands() -> None:

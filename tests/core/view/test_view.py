@@ -31,8 +31,8 @@ from squidbot.core.view.renderer import (
     UNANSWERED,
     WITHOUT_CALL,
     Renderer,
-    born,
     is_user_part,
+    raw_part,
     results_heading,
     shown,
     slim,
@@ -200,9 +200,9 @@ def test_slimmed_copy_is_a_line_that_names_it() -> None:
 def test_recalled_message_is_a_part_of_its_own_kind() -> None:
     """As it was stored; cut at birth it is slimmed like any other."""
     said = replace(row(3, text="copy"), category=Category.RECALLED)
-    assert (born(said).kind, born(said).payload, born(said).text) == (Kind.RECALLED, said.payload, None)
-    assert born(replace(said, sent_text="cut")).kind is Kind.SLIMMED
-    assert not is_user_part(born(said))
+    assert (raw_part(said).kind, raw_part(said).payload, raw_part(said).text) == (Kind.RECALLED, said.payload, None)
+    assert raw_part(replace(said, sent_text="cut")).kind is Kind.SLIMMED
+    assert not is_user_part(raw_part(said))
 
 
 def test_notice_stands_between_two_steps_of_the_assistant() -> None:
@@ -301,7 +301,7 @@ def test_section_is_fenced_as_data() -> None:
 
 def test_request_opens_and_closes_with_somebody_to_answer() -> None:
     """A notice in front of the assistant and of nothing; one behind the assistant and behind system text."""
-    user, said, system = born(row(0)), born(row(1, "assistant")), born(row(2, "system"))
+    user, said, system = raw_part(row(0)), raw_part(row(1, "assistant")), raw_part(row(2, "system"))
     assert [part.text for part in RENDERER.opening([said])] == [BEGINS]
     assert [part.text for part in RENDERER.opening([])] == [BEGINS]
     assert RENDERER.opening([user]) == []
@@ -329,7 +329,7 @@ def test_message_of_another_counter_is_counted_anew() -> None:
 def test_cost_of_parts_is_summed_in_both_numbers() -> None:
     """Of nothing, nothing."""
     assert spent([]) == Cost(0, 0)
-    assert spent([born(row(0)), born(row(1, tokens=5))]) == Cost(15, 15)
+    assert spent([raw_part(row(0)), raw_part(row(1, tokens=5))]) == Cost(15, 15)
 
 
 def test_cut_arguments_are_told_when_their_step_is_not_whole() -> None:
