@@ -1,6 +1,6 @@
-"""One conversation: what it sends before each model call, what it records after, and what somebody asks of it.
+"""One conversation: it assembles each request, records what was said, and undoes, pins and forgets on demand.
 
-What is decided, `core.compaction.turn` decides. Here it is written, in one transaction, and observers hear of it.
+`core.compaction.turn` decides; this file writes the decision in one transaction and notifies observers.
 """
 
 from __future__ import annotations
@@ -69,13 +69,13 @@ NO_LONGER = "a fact in the requests was forgotten, or belongs to somebody else"
 NOTHING = Cost(0, 0)
 # The kinds of records whose newest one a session is opened with.
 OPENED_WITH = (*STOOD_WITH, WINDOW.name, LEARNED.name, REQUEST, SCOPE.name, MODEL.name)
-# Why a report is not believed, and why what reports have taught is forgotten.
+# Why a usage report is dropped, and why the calibration is.
 TOO_MUCH = "the report says more than the request can have cost, as a sum over several calls does: it is not believed"
 NO_ROOM = "what was reported before would leave no room for any request: it is forgotten"
 
 
 class CoreSession:
-    """One conversation under one window. Not for two threads at once; several processes may hold the same session."""
+    """One conversation under one window. Not thread-safe; several processes may open the same session."""
 
     def __init__(
         self,
@@ -92,11 +92,11 @@ class CoreSession:
         context = context._replace(tells_users=not settings.keeps_users, says_notes=settings.says_notes)
         self._state = SessionState(context, window, observer, reads_all=settings.strict)
         self._points = RestorePoints(self._state, retention)
-        # Whether history has reached the mark with the newest assembled request: then it is recorded with a snapshot.
+        # Whether the newest request has reached the mark for an automatic snapshot; recording it makes one.
         self._snapshot_due = False
-        # What memory says unprompted, as the newest call gave it.
+        # The unprompted context of the newest call.
         self._unprompted: UnpromptedContext | None = None
-        # What came with that request, what stood before, and (None: not with it) what stands with it.
+        # The new messages of the newest request, the view before them, and with them (None: a plan changed it).
         self._sent: tuple[StoredMessage, ...] = ()
         self._found: CurrentView | None = None
         self._sent_view: CurrentView | None = None
@@ -107,10 +107,10 @@ class CoreSession:
         return self._state.context.session_id
 
     def assemble(self, incoming: Sequence[Message] = (), inputs: Inputs | None = None) -> CoreAssembly:
-        """Return the request to send for one model call, with `incoming` behind what is stored.
+        """Return the request for one model call: what is stored, then `incoming`.
 
-        Nothing is written but the plan, where this call changes it. Pass its `incoming` to `record` with the
-        reply; messages that are recorded already need not be passed.
+        Only a new plan is written. Pass the request's `incoming` to `record` together with the reply; leave out
+        messages that are recorded already.
 
         Raises:
             BudgetError: no request with system text, tools, pins and the current turn fits the window.
@@ -121,9 +121,10 @@ class CoreSession:
         return self._state.tried(lambda stored: self._assembled(stored, incoming, given), "no request was made")
 
     def preview(self, inputs: Inputs | None = None) -> CoreAssembly:
-        """Return the request that `assemble` would return if nothing new had been said.
+        """Return the request that `assemble` would return without new messages.
 
-        Nothing is written or told. Without `inputs` the head is the plan's, system text and tools cost what they did.
+        Nothing is written, and no observer is notified. Without `inputs`, the head is the plan's, and system text and
+        tools cost what they did in the newest request.
 
         Raises:
             BudgetError: nothing makes it fit.
@@ -137,13 +138,13 @@ class CoreSession:
             self._state.reopen_notes()
 
     def request(self, number: int | None = None, inputs: Inputs | None = None) -> CoreAssembly:
-        """Return a request as it was sent and recorded, made once more: the one of a number from 0, None: the newest.
+        """Rebuild a recorded request as it was sent: number `number`, counted from 0; `None`: the newest.
 
-        `inputs` bring its system text, which is the host's and is not stored; without it the messages behind it are
-        returned. No more is promised of other fields than cost, limit, window and report of then.
+        The host's system text is not stored: pass it in `inputs`, or get the messages behind it only. Of the other
+        fields, cost, limit, window and report are those of that time.
 
         Raises:
-            NotFoundError: there is no such request, or it can't be made again; the text says why.
+            NotFoundError: there is no such request, or it can't be rebuilt; the text says why.
             StoreError: the store failed.
         """
         return request_again(self._state.context, self.window, number, inputs or Inputs())
@@ -156,13 +157,13 @@ class CoreSession:
         key: str = "",
         beside: RecordOf | None = None,
     ) -> tuple[StoredMessage, ...]:
-        """Store messages behind the transcript, durably, in one transaction, and return them as stored.
+        """Append messages in one durable transaction, and return them as stored.
 
-        Take its `incoming` as it came, then the reply; in one call, or what came before the model is called and
-        the reply behind it (M7). `usage` is what the provider reported for the newest assembled request: it calibrates
-        the counter and shows a prompt that was cut silently. `now`, in seconds since 1970, is the time of messages
-        that bring none. `key` is what a client calls them: what is recorded under it already, by any process, is
-        returned, and nothing is stored. `beside` makes the record that is stored with them, of what they are stored as.
+        Pass the request's `incoming` and then the reply, in one call or in two: one before and one after the model
+        call. `usage` is what the provider reported for the newest request: it calibrates the counter and reveals a
+        prompt that was silently truncated. `now`, in seconds since 1970, is the time of messages without one. `key` is
+        an idempotency key: if any process has recorded messages under it, those are returned and nothing is stored.
+        `beside` makes a record, from the messages as stored, to store with them.
 
         Raises:
             StoreError: nothing was stored.
@@ -173,7 +174,7 @@ class CoreSession:
         )
 
     def pin(self, seq: int, *, on: bool = True) -> None:
-        """Keep a message verbatim whatever happens, with its tool results, or (`on` false) no longer; durable.
+        """Pin a message: it stays verbatim, with its tool results, whatever happens; `on=False` unpins it. Durable.
 
         Raises:
             StoreError: nothing was stored.
@@ -181,9 +182,9 @@ class CoreSession:
         self._state.tried(lambda stored: self._pinned(stored, Pin(seq, on)), NO_PIN)
 
     def pin_text(self, name: str, text: str) -> None:
-        """Put a text (a goal, a locked decision) into the head of every request from the next event on; durable.
+        """Put a text, such as a goal, into the head of every request from the next compaction on. Durable.
 
-        An empty text takes the one of that name away.
+        An empty text removes the one of that name.
 
         Raises:
             StoreError: nothing was stored.
@@ -191,29 +192,28 @@ class CoreSession:
         self._state.tried(lambda stored: self._pinned(stored, Pin(name=name, text=text)), NO_PIN)
 
     def compact(self, inputs: Inputs | None = None, *, now: float | None = None) -> PlanRecord | None:
-        """Make an event now, whatever the pressure, and return its plan; None where there is nothing to compact.
+        """Compact now, whatever the pressure, and return the new plan; `None` if there is nothing to compact.
 
-        Without `inputs` the head stays as the plan has it, but for pinned texts, and system text and tools cost what
-        they did in the newest recorded request; `now` is in seconds since 1970.
+        Without `inputs`, the head stays the plan's, but for pinned texts, and system text and tools cost what they did
+        in the newest request. `now` is in seconds since 1970.
 
         Raises:
-            BudgetError: what must be sent in any case does not fit.
+            BudgetError: what must always be sent does not fit.
             StoreError: nothing was changed.
         """
         return self._state.tried(lambda stored: self._compacted(stored, inputs, now), "nothing was changed")
 
     def undo(self, inputs: Inputs | None = None, *, now: float | None = None) -> PlanRecord:
-        """Make the plan before the newest one stand again, and return the plan that does so; `inputs` as in `compact`.
+        """Undo the newest compaction: return to the plan before it; `inputs` as in `compact`.
 
-        The next request is the former one byte for byte, and what was said since behind it; steps that were said under
-        the plan that is undone are sent without their reasoning. From then on only a request that does not fit,
-        `compact` or another window changes it. Undoing again goes further back, in front of the first plan to
-        everything
-        raw; to come forward again, restore a snapshot made before, or `compact`. Pins stay as they are.
+        The next request is the former one byte for byte, followed by what was said since; steps from under the undone
+        plan are sent without their reasoning. The plan then stays until a request does not fit, the window changes, or
+        you call `compact`. Undo again to go further back, at last to everything raw. To go forward, restore a snapshot
+        or `compact`. Pins stay.
 
         Raises:
-            NotFoundError: there is nothing to undo, or what would stand again is no longer stored.
-            BudgetError: that does not fit any more; nothing was changed.
+            NotFoundError: there is nothing to undo, or something that it would send is no longer stored.
+            BudgetError: the former request no longer fits; nothing was changed.
             StoreError: nothing was changed.
         """
         return self._state.tried(
@@ -221,12 +221,12 @@ class CoreSession:
         )
 
     def snapshot(self, name: str, *, now: float | None = None) -> Snapshot:
-        """Keep plan and pins as they are under a name, durably; `now` is in seconds since 1970.
+        """Save plan and pins under a name, durably; `now` is in seconds since 1970.
 
-        A name that is given again takes the place of the one before. `Retention` says how many are kept.
+        A snapshot replaces one of the same name. `Retention` says how many are kept.
 
         Raises:
-            ValueError: the name is empty, too long, or of the form of automatic ones.
+            ValueError: the name is empty, too long, or looks like an automatic one.
             StoreError: nothing was stored.
         """
         check_name(name)
@@ -241,14 +241,14 @@ class CoreSession:
         return self._points.read().kept
 
     def restore(self, name: str, inputs: Inputs | None = None, *, now: float | None = None) -> PlanRecord:
-        """Make plan and pins what they were at a snapshot, and return the plan that does so; `inputs` as in `compact`.
+        """Restore plan and pins from a snapshot, and return the new plan; `inputs` as in `compact`.
 
-        The state now is kept as a snapshot first. What was said since stands raw behind what is brought back, as after
-        `undo`, and is held as there; `undo` brings back the plan before, and leaves the pins.
+        The present state is saved as a snapshot first. What was said since follows raw, as after `undo`, and the plan
+        stays as long as there. `undo` takes the restore back, but leaves the pins.
 
         Raises:
-            NotFoundError: there is no snapshot of that name, or what it was made of is no longer stored.
-            BudgetError: what it would bring back does not fit; nothing was changed.
+            NotFoundError: there is no snapshot of that name, or something that it would send is no longer stored.
+            BudgetError: the restored request does not fit; nothing was changed.
             StoreError: nothing was changed.
         """
         return self._state.tried(
@@ -259,16 +259,15 @@ class CoreSession:
     def forget(
         self, *seqs: int, reason: str = "", inputs: Inputs | None = None, now: float | None = None
     ) -> ForgetResult:
-        """Remove messages for good: payloads, notes that tell of them, copies that `history` made, what search knows.
+        """Remove messages for good: payloads, notes about them, copies that `history` made, and index entries.
 
-        A mark stands in the place of each from then on, so that tool calls keep their results and every other message
-        its id. Goals go with the call or the marked line that set them. What others said of it later stays. `reason`
-        is kept beside the ids in a record of the request; it must not repeat what is to be forgotten. `inputs` and
-        `now` as in `compact`.
+        A tombstone takes the place of each, so that tool calls keep their results and other messages their ids. A goal
+        goes with the call or the marked line that set it. What was said about them later stays. `reason` is stored
+        with the ids; it must not repeat what is to be forgotten. `inputs` and `now` as in `compact`.
 
         Raises:
-            NotFoundError: a message is not there; nothing was forgotten.
-            BudgetError: what must be sent in any case does not fit; nothing was forgotten.
+            NotFoundError: a message does not exist; nothing was forgotten.
+            BudgetError: what must always be sent does not fit; nothing was forgotten.
             StoreError: no message was forgotten.
         """
         self._unset(seqs, reason, now)
@@ -277,7 +276,7 @@ class CoreSession:
         )
 
     def room(self) -> Room:
-        """Return what the next request has free behind what is stored, and behind what came with the newest one."""
+        """Return how much room the next request has, after what is stored and what came with the newest one."""
         stored = self._state.current()
         return self._planner(stored, self._inputs_as_before(stored)).room(self._state.waiting)
 
@@ -300,16 +299,16 @@ class CoreSession:
         return inputs_as_before(self._state.context, self.window, self._state.last_request, stored, now)
 
     def _sane_planner(self, stored: CurrentView, inputs: Inputs | None, now: float | None) -> Planner:
-        """Return what decides what is done by hand: no report ever keeps somebody from shortening or forgetting."""
+        """Return the planner for changes made by hand: no usage report may prevent a compaction or a removal."""
         return self._planner(stored, inputs or self._inputs_as_before(stored, now)).sane()
 
     def _assembled(self, stored: CurrentView, incoming: Sequence[Message], given: Inputs) -> CoreAssembly:
         state, self._unprompted = self._state, given.unprompted
         if self._unprompted and self._withdrawn(unprompted_facts(stored), given.now):
             stored = state.current()
-        state.tell_again(stored)
+        state.notify_again(stored)
         decision = decide(self._planner(stored, given), incoming)
-        state.tell_decision(decision)
+        state.notify_decision(decision)
         assembly = decision.assembly
         if decision.change is not None:
             plan = self._stored_plan(stored, decision, decision.change)
@@ -325,15 +324,15 @@ class CoreSession:
         return assembly
 
     def _withdrawn(self, facts: frozenset[str], now: float | None) -> bool:
-        """Take out of what stands the facts that must not be sent any more, and return whether there was one."""
+        """Remove facts from the view that must not be sent any more, and return whether there was one."""
         gone = self._unprompted.withdrawn(facts) if self._unprompted and facts else frozenset[str]()
         return bool(gone) and self._state.remove_facts(FactRetraction(gone, reason=NO_LONGER, now=now)) is not None
 
     def _stored_plan(self, stored: CurrentView, decision: Decision, change: NewPlan) -> PlanRecord:
-        """Store a new plan; where history has reached the mark, with a snapshot of what stood before it."""
+        """Store a new plan; where history has reached the mark, with a snapshot of the view before it."""
         saved = self._points.automatic(stored, "pressure", change.record.created_at) if decision.pressing else None
         plan = self._write(stored, change, decision.renewed, (saved.record,) if saved else ())
-        self._points.tell(saved)
+        self._points.notify_saved(saved)
         return plan
 
     def _write(
@@ -365,7 +364,7 @@ class CoreSession:
         made = beside(rows) if beside else None
         others = saved.record if saved else None, keyed, made
         state.record(stored, self._grown(stored, rows), rows, answered and answered.record(usage), *others)
-        self._points.tell(saved)
+        self._points.notify_saved(saved)
         if answered:
             state.settle(answered, rows, usage)
             self._snapshot_due = False
@@ -374,7 +373,7 @@ class CoreSession:
         return rows
 
     def _grown(self, stored: CurrentView, rows: Sequence[StoredMessage]) -> CurrentView:
-        """Return what stands with messages behind it; what came with the newest request was rendered for that."""
+        """Return the view with messages behind it; those of the newest request were rendered for it."""
         sent, view, renderer = len(self._sent), self._sent_view, self._state.context.renderer
         if view is None or stored is not self._found or not all(map(is_, self._sent, rows)) or len(rows) < sent:
             return stored.extended(rows, renderer)
@@ -400,7 +399,7 @@ class CoreSession:
         return replace(gone, plan=state.erase(stored, forgetting, change, record))
 
     def _unset(self, seqs: tuple[int, ...], reason: str, now: float | None) -> None:
-        """Take out the goals that messages set; what they named is known only while they are there."""
+        """Remove the goals that messages set, before the messages go: they alone name the goals."""
         context, store = self._state.context, self._state.context.transcripts
         messages = store.head(self.session_id)[0]
         if all(0 <= seq < messages for seq in seqs) and store.last_record(self.session_id, GOAL.name):
@@ -408,27 +407,26 @@ class CoreSession:
 
     def _pinned(self, stored: CurrentView, pin: Pin) -> None:
         self._state.append(stored, (), [PIN.record(stored.pins.count, pin)])
-        # Nothing that is sent changes before the next event.
+        # Nothing that is sent changes before the next compaction.
         made = PIN.state(self._state.context.transcripts, self.session_id)
         pins = replace(made, goals=stored.pins.goals, documents=stored.pins.documents)
         self._state.hold(stored._replace(pins=pins))
 
 
 class SessionState:
-    """What one session knows of its store.
+    """What one session holds of its store.
 
     Attributes:
-        context, window: where its data stand, and the window it is open under.
-        keys: what clients called what they sent.
-        past: what the newest recorded request left; waiting: what the newest assembled one will leave once it is
-            recorded, None where none waits.
-        unreported: whether the newest recorded request was recorded before it was answered.
+        context, window: where its data are, and the window it is open under.
+        keys: the idempotency keys of its clients.
+        last_request: the newest recorded request; waiting: the newest assembled one, until it is recorded; else None.
+        unreported: whether the newest request was recorded before it was answered.
     """
 
     def __init__(
         self, context: SessionContext, window: ContextWindow, observer: Observer | None, *, reads_all: bool = False
     ) -> None:
-        """Hold nothing yet. `reads_all`: what no plan stands for is read back whole, however long it is."""
+        """Hold nothing yet. `reads_all`: without a plan, history is read back whole, however long it is."""
         self._reads_all = reads_all
         self.context = context
         self.window = window
@@ -436,7 +434,7 @@ class SessionState:
         self.last_request = LastRequest()
         self.waiting: LastRequest | None = None
         self.unreported = False
-        # The newest recorded request, as it stood to be billed.
+        # The newest recorded request, before its usage was reported.
         self._unbilled: LastRequest | None = None
         self._observer = observer
         self._notes: Notebook | None = None
@@ -446,8 +444,8 @@ class SessionState:
         # The newest records of the kinds that a session is opened with; whether they say all that `_due` has to.
         self._newest: dict[str, Record] = {}
         self._says_due = False
-        # The newest plan that this process has told of; -1 for none.
-        self._told_plan = -1
+        # The newest plan of which this process has notified observers; -1 for none.
+        self._notified_plan = -1
 
     @property
     def _source(self) -> str:
@@ -471,7 +469,7 @@ class SessionState:
             self._notes.reopen()
 
     def current(self) -> CurrentView:
-        """Return what is stored; read anew where another process, or an event, has changed it."""
+        """Return the view of what is stored, read anew where another process or a new plan has changed it."""
         context, held = self.context, self._standing
         if held is not None and self._is_whole(held):
             head = context.transcripts.head(context.session_id)
@@ -493,20 +491,20 @@ class SessionState:
         return self._standing
 
     def _is_whole(self, held: CurrentView) -> bool:
-        """Return whether a new process would hold as much: without a compaction it reads only so far back."""
+        """Return whether a new process would hold as much: before the first compaction it reads only so far back."""
         most_tokens = EVERYTHING if self._reads_all else READ_BACK_WINDOWS * self.window.window_tokens
         near = bool(held.blocks) or held.tail.cost.bound <= most_tokens
         return near and not held.opened
 
     def tried(self, act: Callable[[CurrentView], Done], undone: str, *, looks: bool = True) -> Done:
-        """Return what `act` returns for what is stored; it is tried again where another writer came first.
+        """Return what `act` returns for the stored view, and try again where another writer came first.
 
-        Without `looks` what is held is taken for what is stored at first: the store refuses messages behind others.
+        Without `looks`, the first try trusts the view that is held: the store refuses an append behind other messages.
 
         Raises:
-            BusyError: others never stopped; `undone` says what was not done.
+            BusyError: other processes never stopped writing; `undone` says what was not done.
             StoreError: the store failed.
-            SquidbotError: what `act` raises; what was held of the notes is forgotten.
+            SquidbotError: `act` raised it; the notes are read again the next time.
         """
         held = None if looks else self._standing
         stored = held if held is not None and self._is_whole(held) else None
@@ -530,7 +528,7 @@ class SessionState:
         return retry(context.transcripts, context.session_id, attempt, undone, wait=context.wait, look=look)
 
     def append(self, stored: CurrentView, rows: Sequence[StoredMessage], records: Sequence[Record]) -> None:
-        """Store messages and records behind what is stored, in one transaction; what is held is read anew.
+        """Append messages and records in one transaction; the view is read anew the next time.
 
         Raises:
             StoreError: nothing was stored.
@@ -544,7 +542,7 @@ class SessionState:
         newest.update({one.kind: one for one in (*due, *records)})
         self._says_due = self._says_due or bool(rows)
         if newest.get(WINDOW.name) is not before:
-            self._opened(before)
+            self._notify_window(before)
 
     def _due(self, stored: CurrentView, *, speaks: bool) -> list[Record]:
         """Return the records to store first: the window, and (`speaks`) whose messages come and under which model."""
@@ -566,7 +564,7 @@ class SessionState:
         request: Record | None,
         *others: Record | None,
     ) -> None:
-        """Store messages with the request that they answer, what they mark and tell, and other records; hold all that.
+        """Append messages with the request that they answer, their marks and other records, and hold the view.
 
         Raises:
             StoreError: nothing was stored.
@@ -583,7 +581,7 @@ class SessionState:
             self.hold(grown._replace(markers=stored.markers.taking(marked)))
 
     def hold(self, grown: CurrentView) -> None:
-        """Hold what stands behind what was appended last, so that it is not read anew."""
+        """Hold the view after the last append, so that it is not read anew."""
         self._standing = grown._replace(records=self._notes_at)
 
     def write(
@@ -595,7 +593,7 @@ class SessionState:
         *,
         by_category: bool = False,
     ) -> PlanRecord:
-        """Store an event and return its plan: its summaries, then the plan that shows them, with what they are made of.
+        """Store a new plan and return it: its summaries first, then the plan with the records of its notes.
 
         `notes` are the records of notes, and how many there are behind them; `extra` are stored with them.
 
@@ -606,30 +604,30 @@ class SessionState:
         for summary in change.batch.summaries:
             self.context.summaries.put(summary)
         plan = replace(change.record, made_at_seq=stored.messages, notes=counts)
-        told = injection_record(self.context, (), plan)
-        self.append(stored, (), (*extra, *records, *told, Record("plan", plan.plan_id, plan.to_json())))
+        injected = injection_record(self.context, (), plan)
+        self.append(stored, (), (*extra, *records, *injected, Record("plan", plan.plan_id, plan.to_json())))
         if stored.messages and plan.repeats is None and plan.cause != "restore":
-            # Held on to, so that a huge message behind the notes is not read again.
+            # The view is held, so that a huge message behind the notes is not read again.
             self.hold(settled(self.context, plan, stored, change.view))
-        self._planned(stored.plan, plan)
-        self._compressed(plan, is_shorter=bool(change.batch.summaries))
+        self._notify_stored(stored.plan, plan)
+        self._notify_notes(plan, is_shorter=bool(change.batch.summaries))
         for event in shortened(stored, change.view, plan) if by_category else ():
-            self._tell(event)
-        self._doubt(stored, change.view, plan)
+            self._notify_event(event)
+        self._notify_unreliable(stored, change.view, plan)
         return plan
 
-    def _doubt(self, before: CurrentView, after: CurrentView, plan: PlanRecord) -> None:
-        """Tell where a plan takes from what a model can be relied on to go by, and leaves too little."""
+    def _notify_unreliable(self, before: CurrentView, after: CurrentView, plan: PlanRecord) -> None:
+        """Notify where a plan leaves too little that the model can be relied on to use."""
         size, generations = self.window.parameters_billion, after.generations
         left = reliability(generations, size)
         if left < LEAST_FRACTION and generations > before.generations:
             cause = f"reliability {left:.0%}: a new conversation is better"
-            self._tell(Event(events.RELIABILITY_LOW, "", cause, plan_id=plan.plan_id, fraction=left))
+            self._notify_event(Event(events.RELIABILITY_LOW, "", cause, plan_id=plan.plan_id, fraction=left))
 
     def erase(
-        self, stored: CurrentView, forgetting: SessionWithout, change: NewPlan | None, told: ForgetRecord
+        self, stored: CurrentView, forgetting: SessionWithout, change: NewPlan | None, removal: ForgetRecord
     ) -> PlanRecord | None:
-        """Forget messages for good, in one transaction with the plan that goes on without them; return that plan.
+        """Remove messages for good, in one transaction with the plan that goes on without them; return that plan.
 
         Raises:
             StoreError: nothing was forgotten.
@@ -641,24 +639,24 @@ class SessionState:
         record = (*injection_record(context, (), plan), Record("plan", plan.plan_id, plan.to_json())) if plan else ()
         before = self._newest.get(WINDOW.name)
         due = WINDOW.due(before, self.window)
-        erasure = forgetting.erasure(told, (*due, *record))
+        erasure = forgetting.erasure(removal, (*due, *record))
         context.transcripts.forget(context.session_id, erasure)
         if due:
-            self._opened(before)
+            self._notify_window(before)
         self._standing, self.waiting = None, None
         self.reopen_notes()
-        # Where summaries stand in a store of their own they go last: until then no plan shows them any more.
+        # Summaries in a store of their own go last: no plan shows them any more by then.
         context.summaries.remove(context.session_id, erasure.summaries)
-        self.notify(events.FORGOTTEN, told.reason, plan)
+        self.notify(events.FORGOTTEN, removal.reason, plan)
         if plan:
-            self._planned(stored.plan, plan)
+            self._notify_stored(stored.plan, plan)
         return plan
 
     def remove_facts(self, facts: FactRetraction) -> Retraction | None:
-        """Take facts out of all that was told of them; None where nothing was.
+        """Remove facts from everything that was injected; `None` where none of them was.
 
         Raises:
-            StoreError: nothing was taken out.
+            StoreError: nothing was removed.
         """
         gone = remove_facts(self.context, facts)
         if gone is not None:
@@ -669,17 +667,17 @@ class SessionState:
     def answered(
         self, sent: Sequence[StoredMessage], rows: Sequence[StoredMessage], usage: Usage | None
     ) -> LastRequest | None:
-        """Return what the newest request leaves, with what its usage taught; None where `rows` answer none.
+        """Return the newest request as it is recorded, with what its usage taught; `None` where `rows` answer none.
 
-        `sent` came with it, `rows` are recorded now. One that was recorded before it was answered is recorded once
-        more with its usage.
+        `sent` are its new messages, `rows` are recorded now. A request that was recorded before its answer is recorded
+        once more, with its usage.
         """
         # What was recalled between two turns answers no request.
         if all(row.category is Category.RECALLED for row in rows):
             return None
         if self.waiting is None:
             return self._reported(rows, usage) if self.unreported and usage is not None else None
-        # Another writer may have recorded a request since this one was made.
+        # Another process may have recorded a request since this one was assembled.
         left, number, again = self.waiting.recorded(sent, rows), self.last_request.number + 1, self.last_request.again
         if left.number != number:
             left = left._replace(number=number, again=again, added=None)
@@ -689,7 +687,7 @@ class SessionState:
         return left._replace(bills=self._bills(left, rows, usage), added=None)
 
     def _reported(self, rows: Sequence[StoredMessage], usage: Usage) -> LastRequest:
-        """Return what the newest request leaves, recorded already, with what was reported since."""
+        """Return the newest request, which is recorded already, with what was reported since."""
         known = (
             self._unbilled
             if self._unbilled and self._unbilled.number == self.last_request.number
@@ -700,23 +698,23 @@ class SessionState:
         return known._replace(bills=bills, number=number, again=again, added=None)
 
     def _bills(self, left: LastRequest, rows: Sequence[StoredMessage], usage: Usage | None) -> UsageCalibration:
-        """Return what the usage of a request has taught; nothing stands by it where there is none to believe."""
+        """Return the calibration after a request: as it was, where there is no credible report."""
         window_tokens = self.window.window_tokens
         if usage is None or is_too_little(usage, left) or is_too_much(usage, left, window_tokens):
             return left.bills.unreported()
-        # More than the window holds of an answer can't come back as input.
+        # An answer can't come back as more input than the window holds.
         usage = usage._replace(output_tokens=min(usage.output_tokens, window_tokens))
         return left.bills._replace(source=self._source).learn(bill_of(left, rows, usage))
 
     def settle(self, answered: LastRequest, rows: Sequence[StoredMessage], usage: Usage | None) -> None:
-        """Take what a request leaves, recorded now with `rows`, for the newest, and tell what its usage shows."""
+        """Take a request that was recorded with `rows` as the newest, and notify what its usage shows."""
         if usage is not None:
             self._check_reported(answered, usage)
         self.last_request, self.waiting = answered, None
         self.unreported = usage is None and all(row.role != "assistant" for row in rows)
 
     def _check_reported(self, answered: LastRequest, usage: Usage) -> None:
-        """Tell where a report is not believed: so little that the provider must have cut the request, or too much."""
+        """Notify where a report is not credible: so little that the provider truncated the request, or too much."""
         if not is_too_little(usage, answered):
             if not answered.bills.reported_tokens:  # it has taught nothing
                 self.notify(events.USAGE_DROPPED, TOO_MUCH, None, answered.cost, Cost(0, usage.input_tokens))
@@ -726,62 +724,64 @@ class SessionState:
             cause = "what is reported leaves out what the provider's cache held: it is not believed"
         self.notify(events.SILENT_TRUNCATION, cause, None, answered.cost, Cost(0, usage.input_tokens))
 
-    def tell_decision(self, decision: Decision) -> None:
-        """Tell what a call has decided but its event: new rungs, its mode, events skipped, bills dropped.
+    def notify_decision(self, decision: Decision) -> None:
+        """Notify what a call has decided beside its plan: new rungs, its mode, skipped compactions, dropped reports.
 
-        Where a request waits that was never recorded, its rungs have been told of.
+        Of a request that waits and was never recorded, the rungs have been notified.
         """
         known = self.waiting.rungs if self.waiting else ()
         cost, plan = decision.assembly.cost, None if decision.change else decision.assembly.plan
         for rung in decision.rungs:
             if rung not in known:
                 plan_id, size = plan.plan_id if plan else -1, cost.bound
-                self._tell(Event(events.CONTEXT_PRESSURE, "", rung, "", plan_id, size, size, decision.fullness))
+                self._notify_event(Event(events.CONTEXT_PRESSURE, "", rung, "", plan_id, size, size, decision.fullness))
         for name, skipped in decision.skipped:
-            self.changed(name, skipped)
+            self.notify_plan(name, skipped)
         if self.last_request.bills.reports and not decision.leaves.bills.reports:
             self.notify(events.USAGE_DROPPED, NO_ROOM, plan, cost)
         before = self.waiting or self.last_request
         if before.known and before.mode != decision.leaves.mode:
             self.notify(events.MODE_CHANGED, f"{before.mode_name} -> {decision.leaves.mode_name}", plan)
 
-    def _opened(self, newest: Record | None) -> None:
-        """Tell of the window that has been written, and of the one whose place it takes."""
+    def _notify_window(self, newest: Record | None) -> None:
+        """Notify that a window has been opened, and that the one before it is closed."""
         before = WINDOW.read(newest) if newest else None
         if before is not None:
-            self._tell(closed(before))
+            self._notify_event(closed(before))
         for event in opened(before, self.window):
-            self._tell(event)
+            self._notify_event(event)
 
-    def _planned(self, before: PlanRecord | None, plan: PlanRecord) -> None:
-        """Tell of a plan that has been written: what it breaks of the newest request, and which summaries have aged."""
-        self._told_plan = plan.plan_id
-        self.changed(events.VIEW_PLAN_CHANGED, plan)
+    def _notify_stored(self, before: PlanRecord | None, plan: PlanRecord) -> None:
+        """Notify that a plan was stored: what it breaks of the newest request, and which summaries have aged."""
+        self._notified_plan = plan.plan_id
+        self.notify_plan(events.VIEW_PLAN_CHANGED, plan)
         if (event := broken(self.last_request, plan)) is not None:
-            self._tell(event)
+            self._notify_event(event)
         tokens = self.context.renderer.meter.text
         for event in (*aged(before, plan), *overrun(before, plan, self.window, lambda text: tokens(text).bound)):
-            self._tell(event)
+            self._notify_event(event)
 
-    def _compressed(self, plan: PlanRecord, *, is_shorter: bool) -> None:
-        """Tell of the new notes in a plan, and where it leaves no room for any."""
+    def _notify_notes(self, plan: PlanRecord, *, is_shorter: bool) -> None:
+        """Notify new notes in a plan, and a plan that leaves no room for any."""
         if is_shorter:
-            self.changed(events.COMPRESSED, plan)
+            self.notify_plan(events.COMPRESSED, plan)
         if plan.cause == "rollover":
-            self.changed(events.ROLLOVER_COMPLETE, plan)
+            self.notify_plan(events.ROLLOVER_COMPLETE, plan)
 
-    def tell_again(self, stored: CurrentView) -> None:
-        """Tell of the plan that stands, where this process has not, and no request under it is recorded.
+    def notify_again(self, stored: CurrentView) -> None:
+        """Notify the plan in force, where this process has not, and no request under it is recorded.
 
-        Whoever stored it may have been killed before anybody heard of it: it is told once more rather than never.
+        The process that stored it may have been killed before it notified anybody: better twice than never.
         """
         plan = stored.plan
-        if plan is None or plan.plan_id <= self._told_plan or not self.last_request.is_before(plan):
+        if plan is None or plan.plan_id <= self._notified_plan or not self.last_request.is_before(plan):
             return
         before = self._parent_of(plan)
-        self._planned(before, plan)
+        self._notify_stored(before, plan)
         known = {one.summary_id for one in before.segments} if before else set()
-        self._compressed(plan, is_shorter=any(one.summary_id and one.summary_id not in known for one in plan.segments))
+        self._notify_notes(
+            plan, is_shorter=any(one.summary_id and one.summary_id not in known for one in plan.segments)
+        )
 
     def _parent_of(self, plan: PlanRecord) -> PlanRecord | None:
         if plan.parent_plan_id is None:
@@ -789,11 +789,11 @@ class SessionState:
         try:
             records = self.context.transcripts.records(self.context.session_id, PLAN, plan.parent_plan_id)
             return next((PlanRecord.from_json(one.body) for one in records if one.number == plan.parent_plan_id), None)
-        except DamagedStoreError:  # what is told of it is less; that fails no turn, and `doctor` names what is damaged
+        except DamagedStoreError:  # the event says less; no turn fails, and `doctor` names the damage
             return None
 
-    def changed(self, name: str, plan: PlanRecord) -> None:
-        """Tell of a plan, with its cause and what a request costs on both sides of it."""
+    def notify_plan(self, name: str, plan: PlanRecord) -> None:
+        """Notify an event about a plan, with its cause and what a request costs before and after it."""
         self.notify(name, plan.cause, plan, Cost(0, plan.tokens_before), Cost(0, plan.tokens_after))
 
     def notify(
@@ -804,7 +804,7 @@ class SessionState:
         before: Cost = NOTHING,
         after: Cost = NOTHING,
     ) -> None:
-        """Tell the observer what happened."""
+        """Notify the observer."""
         if self._observer is not None:
             event = Event(
                 name,
@@ -819,7 +819,7 @@ class SessionState:
             )
             self._observer.notify(event)
 
-    def _tell(self, event: Event) -> None:
+    def _notify_event(self, event: Event) -> None:
         if self._observer is not None:
             named = replace(
                 event,
@@ -832,10 +832,10 @@ class SessionState:
 
 
 class RestorePoints:
-    """The snapshots of one session. Times are in seconds since 1970; None is that of the newest message."""
+    """The snapshots of one session. Times are in seconds since 1970; `None`: the time of the newest message."""
 
     def __init__(self, state: SessionState, retention: Retention) -> None:
-        """Use what a session holds, and keep as many as `retention` says."""
+        """Take the state of a session; `retention` says how many snapshots are kept."""
         self._state = state
         self._retention = retention
 
@@ -848,7 +848,7 @@ class RestorePoints:
         return SNAPSHOT.state(self._state.context.transcripts, self._state.context.session_id)
 
     def saved(self, stored: CurrentView, cause: str, name: str, now: float | None) -> Snapshot:
-        """Return a snapshot of what stands, to be stored; one without a name is automatic.
+        """Return a snapshot of plan and pins, to be stored; one without a name is automatic.
 
         Raises:
             DamagedStoreError: what is stored can't be read.
@@ -860,34 +860,34 @@ class RestorePoints:
         return self.read().placed(made, self._retention)
 
     def automatic(self, stored: CurrentView, cause: str, now: float | None) -> Snapshot | None:
-        """Return an automatic snapshot; None where that fails, which never fails the turn."""
+        """Return an automatic snapshot; `None` where that fails, which never fails the turn."""
         try:
             return self.saved(stored, cause, "", now)
         except SquidbotError as error:
             self._state.notify(events.SNAPSHOT_ERROR, str(error), stored.plan)
             return None
 
-    def tell(self, saved: Snapshot | None) -> None:
-        """Tell of a snapshot that is stored by now; None is none."""
+    def notify_saved(self, saved: Snapshot | None) -> None:
+        """Notify that a snapshot was stored; `None`: there is none."""
         if saved is not None:
             name = events.AUTO_SNAPSHOT_CREATED if saved.automatic else events.SNAPSHOT_CREATED
             self._state.notify(name, saved.name)
 
     def make(self, stored: CurrentView, name: str, now: float | None) -> Snapshot:
-        """Store a snapshot of what stands under a name, and return it.
+        """Store a snapshot under a name, and return it.
 
         Raises:
             StoreError: nothing was stored.
         """
         saved = self.saved(stored, "manual", name, now)
         self._state.append(stored, (), (saved.record,))
-        self.tell(saved)
+        self.notify_saved(saved)
         return saved
 
     def restore(self, name: str, planner: Planner, now: float | None) -> PlanRecord:
-        """Make plan and pins what they were at a snapshot, and return the plan that does so, which is stored.
+        """Restore plan and pins from a snapshot, and return the new plan, which is stored.
 
-        The state now is kept as a snapshot first.
+        The present state is saved as a snapshot first.
 
         Raises:
             NotFoundError: there is no snapshot of that name, or what it was made of is no longer stored.
@@ -901,12 +901,12 @@ class RestorePoints:
         then = Pins.of(PIN.all(context.transcripts, context.session_id)[: wanted.pins])
         beside = saved.record, *PIN.records(stored.pins.back_to(then), stored.pins.count)
         plan = self._write(planner, back, beside)
-        self.tell(saved)
-        self._state.changed(events.SNAPSHOT_RESTORED, plan)
+        self.notify_saved(saved)
+        self._state.notify_plan(events.SNAPSHOT_RESTORED, plan)
         return plan
 
     def undo(self, planner: Planner) -> PlanRecord:
-        """Make the plan before the newest one stand again, and return the plan that does so, which is stored.
+        """Return to the plan before the newest one, and return the new plan that does so, which is stored.
 
         Raises:
             NotFoundError: there is nothing to undo, or what would stand again is no longer stored.
@@ -914,11 +914,11 @@ class RestorePoints:
             StoreError: nothing was changed.
         """
         plan = self._write(planner, to_the_one_before(self._state.context, planner.stored.plan))
-        self._state.changed(events.PLAN_UNDONE, plan)
+        self._state.notify_plan(events.PLAN_UNDONE, plan)
         return plan
 
     def _write(self, planner: Planner, back: Return, extra: Sequence[Record] = ()) -> PlanRecord:
-        """Store the plan that brings another one back, with the notes as they were under it."""
+        """Store the plan that returns to another one, with the notes as they were under it."""
         from squidbot.core.notes.notebook import counts_behind, rewound  # noqa: PLC0415  # no other turn needs it
 
         notes = self._state.open_notes()

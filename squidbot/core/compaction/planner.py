@@ -1,4 +1,4 @@
-"""When the plan changes, and to what: the only place where a request stops extending the one before it."""
+"""When the plan changes, and to what: only here does a request stop extending the one before it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class NewPlan(NamedTuple):
 
 
 def due(view: CurrentView, call: CallContext, settings: HistorySettings, room: Cost | None = None) -> str | None:
-    """Return why the plan must change before this call, or None where it need not; `room`: what history may cost."""
+    """Return why the plan must change before this call; `None` if it need not. `room`: what history may cost."""
     room = room or room_of(view, call)
     pressure = pressure_fraction(view.history, room)
     if pressure > 1:
@@ -73,12 +73,12 @@ def due(view: CurrentView, call: CallContext, settings: HistorySettings, room: C
     if not call.new_turn or call.paused:
         return None
     cause = _at_turn(view, call, settings, _marked_pressure(view, call, settings, room))
-    # A plan that somebody brought back has no mark.
+    # A restored plan has no mark.
     return cause if math.isinf(settings.high_fraction) else call.verdict(cause, pressure)
 
 
 def _beyond(view: CurrentView, call: CallContext, settings: HistorySettings) -> bool:
-    """Return whether more stands than the scope of history has, at a new turn, beside what came with the call."""
+    """Return whether the view has more than the scope of history allows, at a new turn, beside the new messages."""
     if call.again:
         return False  # it is sent as it was
     behind = min(view.turn, call.stored)
@@ -87,7 +87,7 @@ def _beyond(view: CurrentView, call: CallContext, settings: HistorySettings) -> 
 
 
 def _at_turn(view: CurrentView, call: CallContext, settings: HistorySettings, pressure: float) -> str | None:
-    """Return why the plan changes before a new turn although it need not yet, or None."""
+    """Return why the plan changes before a new turn although it need not yet; `None` if it stays."""
     if pressure > settings.high_fraction or pays(view, call, settings):
         return "high-water"
     # A session that still fits whole is sent whole, whatever the cache does (promise 9).
@@ -98,9 +98,9 @@ def _at_turn(view: CurrentView, call: CallContext, settings: HistorySettings, pr
 def _marked_pressure(
     view: CurrentView, call: CallContext, settings: HistorySettings, room: Cost | None = None
 ) -> float:
-    """Return history's share of the room whose high-water mark comes first; above it where there are too many messages.
+    """Return history's share of the room whose high-water mark comes first; infinity with too many messages.
 
-    The same predicate fires an event and tells when it has done enough.
+    The same predicate triggers a compaction and tells when it has done enough.
     """
     ladder = settings.ladder
     if _too_many(view, ladder):
@@ -114,27 +114,27 @@ def _marked_pressure(
 
 
 def _too_many(view: CurrentView, ladder: Ladder) -> bool:
-    """Return whether there are as many messages as fire an event by their number."""
+    """Return whether there are so many messages that their number triggers a compaction."""
     return 0 < ladder.compact_at_messages <= view.tail.messages
 
 
-# Causes that come from the history's size, or from somebody who wants it smaller.
+# Causes from the size of history, or from somebody who wants it smaller.
 PRESSING = frozenset({"overflow", "high-water", "cold-cache", "manual", "rollover"})
-# Of these, the ones that a mark fires: they have done enough when it would not fire again.
+# Of these, the ones that a mark triggers: they have done enough when it would not trigger again.
 _MARKED = frozenset({"high-water", "cold-cache"})
 
 
 @dataclass(frozen=True, slots=True)
 class PlanBuilder:
-    """Makes a new plan for what stands before a call.
+    """Makes a new plan for the view before a call.
 
     Attributes:
         context: where the session's data stand, rendered as the plan of `before` sends them.
-        notes, settings: who takes notes, and what is set.
+        notes, settings: the note taker, and the settings.
         before, call: the view with what came with the call, and the call's context.
         sections: the head to freeze.
         pinned: the pinned messages.
-        retells: a summary that is shown is no longer to be, so everything behind it is told anew.
+        retells: a summary in the view must go, so everything behind it is summarized anew.
     """
 
     context: SessionContext
@@ -147,9 +147,9 @@ class PlanBuilder:
     retells: bool = False
 
     def new_plan(self, cause: str) -> NewPlan | None:
-        """Return the plan that this cause makes, or None where there is nothing it may do.
+        """Return the new plan for a cause; `None` where it may change nothing.
 
-        A cause that does not come from pressure compacts only where the history is above the high-water mark.
+        A cause that does not come from pressure compacts only where history is above the high-water mark.
 
         Raises:
             BudgetError: the request does not fit, and nothing makes it fit.
@@ -163,9 +163,9 @@ class PlanBuilder:
         return self._lightened(cause, base) or self.shortened(cause, base, pressure)
 
     def _lightened(self, cause: str, base: CurrentView) -> NewPlan | None:
-        """Return the change that sends less of single messages, and shortens history where that is not enough.
+        """Return the plan that sends less of single messages, and compacts history where that is not enough.
 
-        Pictures and long answers give way before anything else does. None where none has to.
+        Pictures and long answers give way before anything else does. `None` where none has to.
         """
         renderer = reduced(
             base,
@@ -185,7 +185,7 @@ class PlanBuilder:
         return fewer.same(cause, made)
 
     def shortened(self, cause: str, base: CurrentView, pressure: float) -> NewPlan | None:
-        """Return the change that makes history shorter, or None where nothing may be done.
+        """Return the plan that compacts history; `None` where nothing may be done.
 
         Raises:
             BudgetError: nothing makes the request fit.
@@ -200,9 +200,9 @@ class PlanBuilder:
 
     @property
     def _must(self) -> bool:
-        """Whether history is compacted whatever its size: told anew, too long to be read back whole, or not in scope.
+        """Whether history is compacted whatever its size: summarized anew, too long to read back whole, or out of scope.
 
-        A window that reads less back would else show more of it raw than a larger one, which has to compact.
+        Otherwise a window that reads less back would show more of it raw than a larger one, which has to compact.
         """
         unread = self.before.opened and bool(self.before.blocks)
         return self.retells or unread or (self.call.new_turn and _beyond(self.before, self.call, self.settings))
@@ -210,10 +210,10 @@ class PlanBuilder:
     def _tried(
         self, cause: str, base: CurrentView, room: Cost
     ) -> tuple[tuple[str, CurrentView, Compaction] | None, CurrentView]:
-        """Return the attempt to make, as its cause, what would stand and the batch; and the last one that was tried.
+        """Return the attempt to make, as (cause, view, compaction), and the view of the last one that was tried.
 
-        To fall below a mark, levels are lowered and notes are merged; they are cut only where nothing else fits. Where
-        nothing falls below it, the gentlest that fits will do, in an emergency the smallest.
+        To get below a mark, levels are lowered and notes are merged; they are cut only where nothing else fits. Where
+        nothing gets below it, the gentlest attempt that fits is made, in an emergency the smallest.
         """
         found, smallest = None, base
         mark, emergency = self._mark(cause, base)
@@ -233,33 +233,34 @@ class PlanBuilder:
         return found, smallest
 
     def _mark(self, cause: str, base: CurrentView) -> tuple[float, bool]:
-        """Return the pressure at which an event has done enough, and whether there is an emergency.
+        """Return the pressure at which a compaction has done enough, and whether there is an emergency.
 
-        What a mark in tokens or messages has fired goes on until it would not fire again, and an emergency below the
-        first rung. Elsewhere what fits and saves is enough: where notes and the user's words fill the room up to the
-        mark, telling them anew each time to get below it cost a fifth more than leaving them (benchmarks, talk at 32K).
-        So it is where no notes stand yet, and for a new window, which shows all that a smaller one shows.
+        A compaction that a mark in tokens or messages triggers goes on until the mark would not trigger again; in an
+        emergency, until it is below the first rung. Otherwise what fits and saves is enough: where notes and the user's
+        words fill the room up to the mark, summarizing them anew each time to get below it cost a fifth more than
+        leaving them (benchmarks, talk at 32K). The same holds before the first notes, and for a new window, which shows
+        all that a smaller one shows.
         """
         if cause not in _MARKED or not base.blocks or base.opened:
             return math.inf, False
         mark, ladder = self.settings.high_fraction, self.settings.ladder
-        # Where the mark itself lies as high, every event is one, and jobs write the summaries of an ordinary one.
+        # Where the mark itself is as high, every compaction is an emergency; it is then an ordinary one.
         emergency = mark < ladder.emergency_fraction and EMERGENCY in ladder.told(fullness(base, self.call))
         if emergency:
             return min(mark, ladder.warn_fraction or mark), True
         return (mark if ladder.compact_at_tokens or ladder.compact_at_messages else math.inf), False
 
     def _is_marked(self, one: CurrentView) -> bool:
-        """Return whether history is above the mark that fires an event."""
+        """Return whether history is above the mark that triggers a compaction."""
         return _marked_pressure(one, self.call, self.settings) > self.settings.high_fraction
 
     def _worth_it(self, change: NewPlan, base: CurrentView, pressure: float) -> NewPlan:
-        """Return a change, or the one that leaves history alone where nobody asked for less and this saves little."""
+        """Return the plan, or one that leaves history alone where nobody asked for less and this one saves little."""
         needed = pressure > 1 or change.record.cause in PRESSING or self._must
         return change if needed or saves_enough(change.record, self.settings) else self.same(change.record.cause, base)
 
     def _batches(self, base: CurrentView, room: Cost) -> Iterator[tuple[Reduction, Compaction]]:
-        """Yield what the attempts of this event would send, gentlest first."""
+        """Yield the compactions that this event may make, gentlest first."""
         notes = SummaryOverride(self.notes, self.context, self.call.extended)
         by_estimate = _by_estimate(base.history, room)
         source = self._scene(base, room)
@@ -303,7 +304,7 @@ class PlanBuilder:
         return base.blocks[: len(base.blocks) - len(cut)], steps
 
     def _unsent(self, blocks: Sequence[PlanBlock]) -> list[StoredMessage]:
-        """Return the user's messages that have to be sent and are not: these blocks were told while they might go."""
+        """Return the user's messages that must be sent and are not: these blocks were noted while they might go."""
         if not blocks or not self.settings.strict:
             return []
         sent = {part.first_seq for block in blocks for part in block.parts if is_user_part(part)}
@@ -311,7 +312,7 @@ class PlanBuilder:
         return [row for row in rows if row.seq not in sent and is_user_part(raw_part(row))]
 
     def _raw_messages(self) -> int | None:
-        """Return how many messages an event leaves raw where a number of them fires it; else the low mark's share."""
+        """Return how many messages a compaction leaves raw where their number triggers it; else the low mark's share."""
         settings = self.settings
         most, left = settings.ladder.compact_at_messages, settings.ladder.low_water_messages
         return min(most - 1, left or int(most * settings.low_fraction / settings.high_fraction)) if most else None
@@ -324,7 +325,7 @@ class PlanBuilder:
         return frozenset(row.seq for step in found for row in step.messages)
 
     def applied(self, base: CurrentView, batch: Compaction) -> CurrentView:
-        """Return what would stand after a compaction."""
+        """Return the view after a compaction."""
         kept = base.blocks[: batch.kept_blocks]
         segments = batch.segments[batch.kept_blocks :]
         slim = self.settings.slim_tokens(self.call.limit.bound)
@@ -340,12 +341,12 @@ class PlanBuilder:
         return self.before.messages if loop is None else loop
 
     def same(self, cause: str, base: CurrentView) -> NewPlan:
-        """Return the change that leaves history as it is: the tail is rendered anew, without stale reasoning."""
+        """Return the plan that leaves history as it is: the tail is rendered anew, without stale reasoning."""
         batch = _as_it_is(base)
         return self._recorded(cause, self.applied(base, batch), batch)
 
     def _as_sent(self, old: Sequence[Part]) -> Sequence[Part]:
-        """Return what is known to have been sent before: no more than system text and head where one is opened."""
+        """Return what is known to have been sent before: only system text and head where a window is opened."""
         known = len(self.call.system) + self.before.lead_count + len(self.before.head)
         return old[:known] if self.before.opened else old
 
@@ -411,10 +412,10 @@ def _by_estimate(history: Cost, room: Cost) -> bool:
     return history.estimate / room.estimate > history.bound / room.bound
 
 
-# Everything told anew: the newest blocks in notes of their own, by level, behind one note on all
+# Everything summarized anew: the newest blocks in notes of their own, by level, behind one note on all
 # older ones.
 
-# What an event may fill where it tells everything anew: the rest is grown into before the next one. On a recorded
+# How much a compaction may fill where it summarizes everything anew: the rest is left to grow into. On a recorded
 # coding session at 8K, .75, .80 and .85 cost 1,376, 1,546 and 1,707 input tokens' worth a call with recall beyond
 # 2,000 tokens of .61, .63 and .64; at 32K all are the same.
 FULL_FRACTION = 0.8
@@ -428,7 +429,7 @@ _SAID = frozenset({Kind.MESSAGE, Kind.SLIMMED, Kind.SYSTEM})
 
 
 def filled(room: float) -> float:
-    """Return what notes and messages may fill of a room where everything is told anew; grows with it."""
+    """Return how much of a room notes and messages may fill where everything is summarized anew; grows with it."""
     return FULL_FRACTION * room - marks(room)
 
 
@@ -463,12 +464,12 @@ def _absent(first_seq: int, last_seq: int, kept: Iterable[Part]) -> Segment:
     return Segment(first_seq, last_seq, Representation.ABSENT, None, verbatim)
 
 
-# Which messages become a summary, which stay: one batch, from the high-water mark down to the low
-# one.
+# Which messages become a summary, and which stay: one compaction, from the high-water mark down to
+# the low one.
 
 
 class Zones(NamedTuple):
-    """The movable steps, oldest first, by what an event does with them."""
+    """The movable steps, oldest first, by what a compaction does with them."""
 
     noted: tuple[Step, ...]
     slimmed: tuple[Step, ...]
@@ -515,12 +516,12 @@ class Compactor:
         return max(self.settings.min_note_tokens, min(most, HEADER_TOKENS + round(said_tokens * share)))
 
     def fold_tokens(self, reduction: Reduction) -> int:
-        """Return the room for all notes where everything is told anew."""
+        """Return the room for all notes where everything is summarized anew."""
         tokens = round(reduction.notes_fraction * self.least_room * self.settings.fold_fraction)
         return tokens if self.source.kept is None else min(tokens, self.source.kept.notes)
 
     def stays(self, step: Step) -> bool:
-        """Return whether an step is sent verbatim behind its notes."""
+        """Return whether a step is sent verbatim behind its notes."""
         said = step.is_user and (self.settings.keeps_users or step.first_seq == self.source.in_flight_seq)
         return said or any(message.seq in self.source.pinned for message in step.messages)
 
@@ -539,13 +540,13 @@ class Compactor:
 
     @property
     def foldable(self) -> list[PlanBlock]:
-        """The blocks of which something is told."""
+        """The blocks that show a summary or messages."""
         return [one for one in self.source.blocks if one.segment.representation is not Representation.ABSENT]
 
     # -- one compaction ------------------------------------------------------------------------------------------------
 
     def batch(self, reduction: Reduction) -> Compaction | None:
-        """Return what an event of this step would send, or None where there is nothing it may move."""
+        """Return the compaction of one attempt; `None` where it may move nothing."""
         if (first := self._outputs_first(reduction)) is not None:
             return first
         zones = self._zones(reduction)
@@ -560,7 +561,7 @@ class Compactor:
         return None
 
     def _outputs_first(self, reduction: Reduction) -> Compaction | None:
-        """Return the batch that cuts tool outputs alone, at the gentlest step, where they pass their share."""
+        """Return the compaction that cuts tool outputs alone, at the gentlest attempt, where they pass their share."""
         if not reduction.gentle or self.settings.category_weights is None or self._lost():
             return None
         return outputs_first(self.source, self.settings, self._least_raw, self._slim_cost)
@@ -601,7 +602,7 @@ class Compactor:
         return Zones(movable[:cut], movable[cut:behind], movable[behind:], kept.limits)
 
     def _slim_cost(self, step: Step) -> Cost:
-        """Return what an step costs with its tool outputs cut."""
+        """Return what a step costs with its tool outputs cut."""
         if self.source.kept is not None:
             return step.sent_cost
         most = self.settings.slim_tokens(self.source.room.bound)
@@ -622,9 +623,9 @@ class Compactor:
         return max(least, raw)
 
     def _by_number(self, reduction: Reduction, raw: int, number: int) -> int:
-        """Return how many of the newest steps stay by size and by number of messages, `raw` and `number` of them.
+        """Return how many of the newest steps stay, by size (`raw`) and by number of messages (`number`).
 
-        The smaller count; where a number has a low water of its own and fired the event, just that, if it fits well.
+        The smaller count; but just `number` where it has a low-water mark of its own, triggered this, and fits well.
         """
         if reduction.keep_fraction < self.settings.low_fraction or not self.source.cut_by_number or number <= raw:
             return min(raw, number)
@@ -653,8 +654,8 @@ class Compactor:
     def _stays_raw(self, steps: Sequence[Step]) -> bool:
         """Return whether steps may stay as a floor: beside what must be sent, and the user's words in front of them.
 
-        It is the same for each attempt of an event: where the user's words gave way for it in a small window, a larger
-        one, whose first attempt is one that keeps them, would not have it (promise 8).
+        It is the same for each attempt: if the user's words gave way for it in a small window, a larger window, whose
+        first attempt keeps them, would not have it (promise 8).
         """
         settings, said = self.settings, self._said_in_all
         cost = total([step.sent_cost for step in steps])
@@ -678,9 +679,9 @@ class Compactor:
         return kept
 
     def _shares(self, reduction: Reduction, size: Callable[[Cost], int]) -> tuple[float, float]:
-        """Return what raw messages, and the user's ones in front of them, may cost in one unit.
+        """Return what raw messages, and the user's messages in front of them, may cost in one unit.
 
-        Both grow with the room, so that a larger one never shows less. What cannot give way comes first, then the
+        Both grow with the room, so that a larger room never shows less. What cannot give way comes first, then the
         user's share, then half the room for notes, then raw messages up to the low-water mark.
         """
         room, settings = size(self.source.room), self.settings
@@ -789,10 +790,10 @@ class Compactor:
     def _fold(
         self, noted: Sequence[Step], reduction: Reduction, behind: Cost, users: tuple[float, float]
     ) -> Compaction:
-        """Return the batch that tells everything anew, `noted` the newest of it.
+        """Return the compaction that summarizes everything anew; `noted` are the newest steps of it.
 
-        The user's messages may cost `users`, as a bound and by estimate; notes get what they and what stays `behind`
-        them leave of their room, less a part to grow into.
+        The user's messages may cost `users`, as (bound, estimate). Notes get what these, and what stays `behind` them,
+        leave of their room, less a part to grow into.
         """
         first, told_from, last = self._fold_range(noted)
         kept = self._verbatim(self._sayable(noted), reduction, users)
@@ -811,11 +812,11 @@ class Compactor:
         return Compaction(segments, summaries, last + 1, 0, tuple((run.first_seq, run.last_seq) for run in new))
 
     def _left(self, beside: Cost) -> int:
-        """Return the room for notes that what stands `beside` them leaves, in either unit, less a part to grow into."""
+        """Return the room for notes `beside` other parts, in the tighter unit, less a part to grow into."""
         return min(int(filled(size(self.source.room))) - size(beside) for size in (by_bound, by_estimate))
 
     def _told(self, kept: Sequence[Part], span: tuple[int, int], new: Sequence[NoteBlock], limit: int) -> list[_Noted]:
-        """Return what stands for a span of messages: the newest blocks at their levels behind one note on the rest."""
+        """Return the notes on a span of messages: the newest blocks at their levels behind one note on the rest."""
         first, last = span
         runs = (*self.notes.runs(self._merged_through()), *new)
         ranked = self._ranked([run for run in runs if first <= run.first_seq], last, limit)
@@ -843,7 +844,7 @@ class Compactor:
         return self.source.marked(first_seq, last_seq, frozenset([part.first_seq for part in kept]))
 
     def _merged_through(self) -> int:
-        """Return the last message that is told by a note on many blocks, or by none; -1 where there is none."""
+        """Return the last message that a note on many blocks covers, or no note at all; -1 where there is none."""
         blocks = [block.segment for block in self.source.blocks]
         whole = {Representation.MERGED, Representation.ABSENT}
         return max((one.last_seq for one in blocks if one.representation in whole), default=-1)
@@ -866,7 +867,7 @@ class Compactor:
         return ranked[::-1]
 
     def _fold_range(self, noted: Sequence[Step]) -> tuple[int, int, int]:
-        """Return the first message of all, the first one that a note may tell of, and the last one."""
+        """Return the first message of all, the first one that a note may cover, and the last one."""
         blocks = self.foldable
         told_from = blocks[0].segment.first_seq if blocks else noted[0].first_seq
         last = noted[-1].last_seq if noted else blocks[-1].segment.last_seq
@@ -899,10 +900,9 @@ class Compactor:
         return pinned or (self.settings.strict and is_user_part(part))
 
 
-# What a language model wrote of a block takes the place of the notes by rule, where it is stored and
-# fits.
+# A language model's summary of a block replaces the notes by rule, where it is stored and fits.
 
-# Who made a text that an extension had in the place of another.
+# The maker of a text that an extension put in the place of another.
 MADE_BY = "extension"
 # The level of the text that stands for a block in each representation that shows one of its own.
 LEVELS = {
@@ -914,7 +914,7 @@ LEVELS = {
 
 
 class WrittenSummary(NamedTuple):
-    """A language model has written a summary, and what that took, in tokens."""
+    """A summary that a language model wrote, and the tokens that this took."""
 
     summary_id: str
     level: str
@@ -923,7 +923,7 @@ class WrittenSummary(NamedTuple):
     output_tokens: int
 
 
-# Without such a record no text by a model is looked for.
+# Without such a record, no model's summary is looked for.
 SUMMARY = RecordKind("summary", fields(WrittenSummary), tuple)
 # Better texts enter only as far in front as this share of what stands behind all notes: what they move is written to
 # the prompt cache anew, and an event writes its own notes and the raw messages in any case.
@@ -936,13 +936,13 @@ MOST_LOOKED_AT = 512
 
 
 class SummaryOverride:
-    """A note taker that shows a language model's text of a block instead of notes, for one event.
+    """A note taker that shows a language model's text of a block instead of notes, for one compaction.
 
-    What is stored is looked up once: an event that is tried again, or made by another process, finds the same.
+    What is stored is looked up once: a retry, in this process or another one, finds the same.
     """
 
     def __init__(self, notes: NoteTaker, context: SessionContext, extended: CallExtensions | None = None) -> None:
-        """Take what makes notes by rule, and what extensions say."""
+        """Take the maker of notes by rule, and the extensions."""
         self._notes = notes
         self._shelf = context
         self._extended = extended

@@ -1,17 +1,17 @@
-"""One call decided: the request, the plan it is sent under, what it leaves behind. Nothing is written here.
+"""Decides one call: its request, its plan, and what the next call has to know. Nothing is written here.
 
-`Planner.decide` makes one attempt after the other until a request fits and says what it has to:
+`decide` makes one attempt after another until a request fits and says what it must:
 
-==========================================  ==================================================================
-what stands in the way                      the next attempt
-==========================================  ==================================================================
-it does not fit                             without what memory and extensions say behind the user's message
-it still does not fit                       by the counter alone, not by what was billed
-it still does not fit                       without what earlier bills have taught, where that leaves no room
-the head changed, and a new plan is due     the new plan's head says so, not the message
-the new plan has another head               facts of memory that this head does not have
-it is larger than the window, by the bills  a smaller limit, a few times; then by the counter alone
-==========================================  ==================================================================
+==============================================  ==============================================================
+problem                                         next attempt
+==============================================  ==============================================================
+the request does not fit                        without what memory and extensions add to the user's message
+it still does not fit                           by the token counter alone, not by reported usage
+it still does not fit                           without the calibration, where that leaves no room
+the head changed, and a new plan is due         the new plan's head says so, not the message
+the new plan has another head                   with the facts that this head lacks
+by reported usage, it is larger than the window with a smaller limit, a few times; then by the counter alone
+==============================================  ==============================================================
 """
 
 from __future__ import annotations
@@ -85,26 +85,26 @@ __all__ = [
 
 NO_MODE = Mode()
 NOTHING = Cost(0, 0)
-# A conversation begins cold while fewer messages than this were said before the one in flight.
+# A conversation is cold while it has fewer messages than this before the user's newest one.
 COLD_MESSAGES = 3
-# Of what a request may cost, head and cold start may each take a tenth: at 2K it holds a line or two, from 16K on all.
+# Head and cold start may each take a tenth of a request: a line or two at 2K, everything from 16K on.
 SHARE = 10
-# Plans in a row that would have saved too little, after which compaction rests.
+# After so many plans in a row that would have saved too little, compaction pauses.
 MOST_SKIPS = 2
-# Causes of plans that no call for a request has made.
+# Causes of plans that were made by hand.
 BY_HAND = frozenset({"manual", "undo", "restore", "forget"})
-# Causes that leave a plan held that somebody brought back: nobody asked for less.
+# Causes that keep a restored plan in force: nobody asked for less.
 _KEEPING = frozenset({"tools-changed", "system-changed", "mode-changed", "repaired", "forget"})
-# Causes under which even a plan that somebody brought back gives way.
+# Causes that replace even a restored plan.
 _URGENT = frozenset({"overflow", "opened", "rollover"})
-# What an error names where answers, with what no message shows of them, are too much.
+# What an error blames where answers are too large with what their messages do not show, such as reasoning.
 WITH_ANSWERS = "the request, with what its provider adds to answers,"
-# How often a plan is made for a limit by what was billed, before the counter's own is taken.
+# How many limits by reported usage are tried before the counter's own.
 MOST_GUESSES = 4
 
 
 class HiddenPrefix(NamedTuple):
-    """System text and tools that a host sends and did not give for a call: what they cost, and their hashes."""
+    """System text and tools that the host sends but did not pass for a call: their cost and their hashes."""
 
     cost: Cost
     system: str
@@ -112,47 +112,46 @@ class HiddenPrefix(NamedTuple):
 
 
 class UnpromptedContext(Protocol):
-    """What durable memory says in requests unprompted. Its failures never fail a call: it then says nothing."""
+    """What durable memory adds to requests unprompted. Its failures never fail a call: it then adds nothing."""
 
     def head(self, limit_tokens: int) -> tuple[Section, ...]:
-        """Return the sections for the head of a request, which together cost at most so much, as a bound.
+        """Return the sections for the head of a request; together they cost at most `limit_tokens`, as a bound.
 
-        The journal's digest may cost so much beside the others.
-
-        Each `Section.is_remembered`. While nothing is added, replaced or forgotten they are the same.
+        The journal's digest has the same limit once more. Each is `Section.is_remembered`. They stay the same until a
+        fact is added, replaced or forgotten.
         """
 
     def start(self, prompt: str, limit_tokens: int, head: Sequence[Section]) -> str | None:
-        """Return facts that answer the first words of a conversation, between marks of ours; None for none.
+        """Return facts that answer the first message of a conversation, between our marks; `None` for none.
 
-        Facts that `head` has are left out.
+        Facts in `head` are left out.
         """
 
     def resume(self, limit_tokens: int, head: Sequence[Section], noticed: Sequence[str]) -> str | None:
-        """Return what the journal says of the work where a conversation goes on after a pause; None for nothing.
+        """Return what the journal says when a conversation goes on after a pause; `None` for nothing.
 
-        What `head` or one of the texts behind messages says already is left out.
+        What `head` or one of the notices says already is left out.
         """
 
     def withdrawn(self, memory_ids: Collection[str]) -> frozenset[str]:
-        """Return which of these facts must not be sent any more: they were forgotten, or are another one's."""
+        """Return which of these facts must not be sent any more: they were forgotten, or belong to somebody else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What the host gives beside the conversation for one call.
+    """What the host passes for one call, beside the conversation.
 
     Attributes:
-        system: its system text, sent first; "" where the transcript brings its own.
-        tools: its tool definitions as they are sent, JSON text; counted, not kept. "" for none.
+        system: its system text, sent first; "" where the transcript has its own.
+        tools: its tool definitions as they are sent, JSON text; counted, not stored. "" for none.
         sections: texts for the head of the request: the memory document, profiles. Frozen until the next plan.
-        notice: volatile text (time, percent used, facts) frozen behind the newest user message; None for none.
-        now: seconds since 1970; None where time is not known.
-        unprompted: what durable memory says; None keeps what the plan in force has of it.
-        extended: what extensions say; None for none.
-        hidden: the system text and tools that the host sends with it, where they are not given.
-        mode: what the system text is for; another one than before only where the call opens a turn.
-        reserve: the room for the answers of the turn; None: as the window has it.
+        notice: volatile text (time, percent used, facts), frozen behind the newest user message; `None` for none.
+        now: seconds since 1970; `None` if unknown.
+        unprompted: what durable memory adds; `None` keeps what the plan in force has of it.
+        extended: what extensions add; `None` for nothing.
+        hidden: the system text and tools that the host sends but does not pass.
+        mode: what the system text is for; it changes only where the call opens a turn.
+        reserve: the room for the answers of the turn; `None`: the window's.
     """
 
     system: str = ""
@@ -184,7 +183,7 @@ class Inputs:
 
     def tools_cost(self, meter: Meter) -> Cost:
         """Return what the tool definitions cost, in tokens, with all that is sent beside messages and was not given."""
-        # What was sent before and is not given had the template around it already.
+        # Hidden text was counted with the template around it.
         around = self.hidden.cost if self.hidden else meter.request
         return meter.tools(self.tools).plus(around)
 
@@ -195,17 +194,17 @@ class Inputs:
 
 
 class Decision(NamedTuple):
-    """What one call comes to.
+    """The outcome of one call.
 
     Attributes:
         assembly: the request.
-        change: the plan that it is made under; None where it extends the one before.
+        change: its new plan; `None` where the request extends the one before.
         renewed: records of notes begun anew, to store with the change.
-        leaves: what it leaves behind once it is recorded.
-        skipped: names of events about a plan that would not have paid, each with that plan.
-        pressing: whether history reaches the mark at which a snapshot is made by itself, and did not before.
-        fullness: how full the room for history is without the new plan; rungs: those of the ladder that it reaches
-            with this, and the request before did not.
+        leaves: the request as the next call has to know it.
+        skipped: events about a plan that would not have paid: (name, plan).
+        pressing: whether history reaches the mark for an automatic snapshot, and did not before.
+        fullness: how full the room for history is without the new plan; rungs: those of the ladder that this reaches,
+            and the request before did not.
     """
 
     assembly: CoreAssembly
@@ -219,16 +218,15 @@ class Decision(NamedTuple):
 
 
 class Room(NamedTuple):
-    """What the next request has free behind what is stored.
+    """How much room the next request has.
 
     Attributes:
         view: what is stored, as it is sent.
         used_tokens: what the request costs so far, as a bound.
-        marked: what is free up to the high-water mark; below 0 beyond it. whole: until the request is full.
-        output_tokens: above it, as a bound, a tool output that comes next is cut.
-        step_tokens: above it a whole step is.
-        newest: what the newest request has left, recorded or not.
-        overcounted_tokens: how much of these bounds the provider does not bill: what is free is more by that.
+        marked: what is free up to the high-water mark, below 0 beyond it; whole: what is free until it is full.
+        output_tokens, step_tokens: a tool output, or a whole step, above this bound is truncated on arrival.
+        newest: the newest request, recorded or not.
+        overcounted_tokens: how far these bounds are above what the provider bills: so much more is free.
     """
 
     view: CurrentView
@@ -242,27 +240,27 @@ class Room(NamedTuple):
 
     @property
     def awaited(self) -> tuple[StoredMessage, ...]:
-        """The newest step, where results of its calls are missing; else nothing."""
+        """The messages of the newest step, if results of its calls are missing; else nothing."""
         newest = self.view.tail.steps[-1] if self.view.tail.steps else None
         return newest.messages if newest and not newest.whole and newest.messages[0].call_ids else ()
 
     @property
     def open_calls(self) -> tuple[str, ...]:
-        """The ids of that step's calls whose results are missing, in the order of the calls; else nothing."""
+        """The ids of the calls in that step without a result, in order."""
         done = {call_id for row in self.awaited[1:] for call_id in row.result_ids}
         return tuple(call_id for row in self.awaited[:1] for call_id in row.call_ids if call_id not in done)
 
 
 class Attempt(NamedTuple):
-    """What one attempt at a request goes by.
+    """The terms of one attempt at a request.
 
     Attributes:
-        limits: what it may cost by what was billed; None: by the counter alone.
+        limits: what it may cost by reported usage; `None`: by the counter alone.
         guesses: how many limits were too large.
-        facts: what memory says behind the user's newest message; None for nothing.
-        says: whether that, and what extensions say there, is said at all.
-        is_for_new_head: whether `facts` are those that a new plan's head leaves.
-        cause: of the plan that is made in any case, whose head says what has changed; None for the one that is due.
+        facts: what memory adds to the user's newest message; `None` for nothing.
+        says: whether facts, and what extensions add there, are sent at all.
+        is_for_new_head: whether `facts` are those that a new plan's head lacks.
+        cause: the cause of a plan that is made in any case, to say what changed; `None`: only if one is due.
     """
 
     limits: Limits | None
@@ -274,21 +272,21 @@ class Attempt(NamedTuple):
 
 
 class Draft:
-    """The messages of a call as they would be stored, what would stand with them, and the circumstances."""
+    """The new messages of a call as they would be stored, the view with them, and the call's context."""
 
     def __init__(self, planner: Planner, rows: tuple[StoredMessage, ...], view: CurrentView, call: CallContext) -> None:
-        """Take what was placed; `planner` has the settings under which a plan is due."""
+        """Take the placed messages; `planner` has the settings under which a plan is due."""
         self._settings = planner.patient_settings
         self.rows = rows
         self.view = view
         self.call = call
-        # What history may cost, and how full the room beside the summaries is; above 1 where it does not fit.
+        # What history may cost, and how full the room beside the summaries is: above 1, it does not fit.
         self.room = room_of(view, call)
         self.fullness = pressure_of(view.history, view.summaries, self.room)
 
     @cached_property
     def due(self) -> str | None:
-        """Why the plan must change before this call, or None where it need not."""
+        """Why the plan must change before this call; `None` if it need not."""
         return due(self.view, self.call, self._settings, self.room)
 
     def has(self, text: str | None) -> bool:
@@ -297,7 +295,7 @@ class Draft:
 
 
 def decide(planner: Planner, incoming: Sequence[Message]) -> Decision:
-    """Return the request with `incoming` behind what is stored, and all that has to be written with it.
+    """Return the request of what is stored and `incoming`, and everything to write with it.
 
     Raises:
         BudgetError: nothing makes the request fit.
@@ -323,7 +321,7 @@ def decide(planner: Planner, incoming: Sequence[Message]) -> Decision:
 def inputs_as_before(
     context: SessionContext, window: ContextWindow, last_request: LastRequest, stored: CurrentView, now: float | None
 ) -> Inputs:
-    """Return the inputs of the newest request as far as they are known; its system text and tools are counted."""
+    """Return the inputs of the newest request as far as they are known; its system text and tools as their cost."""
     sections = stored.plan.sections if stored.plan else ()
     given = Inputs(
         sections=tuple(section for section in sections if not section.is_remembered and not section.is_kept),
@@ -339,7 +337,7 @@ def inputs_as_before(
 
 
 class Planner:
-    """Decides what is sent in one call of a session that finds `stored`. What follows from these is worked out once."""
+    """Decides what is sent in one call, from the `stored` view and the call's inputs; each value is computed once."""
 
     def __init__(  # noqa: PLR0913  # what a call is decided from
         self,
@@ -353,10 +351,10 @@ class Planner:
         notes: Callable[[], Notebook],
         auto_fraction: float = 0.0,
     ) -> None:
-        """Take where the data stand, and what the call brings.
+        """Take where the data are, and what the call brings.
 
-        `notes` gives the session's notes, which a new plan alone needs. `auto_fraction`: history's share of its room at
-        which a snapshot is made by itself; 0 for never.
+        `notes` returns the session's notes, which only a new plan needs. `auto_fraction`: the share of its room at
+        which history gets an automatic snapshot; 0 for never.
         """
         self.context = context
         self.window = window
@@ -369,7 +367,7 @@ class Planner:
         meter, plan, reserve = context.renderer.meter, stored.plan, inputs.reserve
         # What the window leaves for input beside the room for the answer.
         self.room_tokens = window.window_tokens - (reserve.tokens if reserve else window.reserved_output_tokens)
-        # What a whole request may cost; smaller where reported usage has shown that the counter is under.
+        # What a whole request may cost: less where reported usage has shown that the counter is below it.
         self.plain_limit = plain_limit(window, settings, last_request.bills, self.room_tokens)
         # The host's system text as a part, what its tools and all else around the messages cost, the hashes of both.
         self.system = inputs.system_parts(meter)
@@ -377,26 +375,26 @@ class Planner:
         self.digests = inputs.system_digest, inputs.tools_digest
         # The head that a new plan freezes, without what memory says.
         self.head = inputs.head(stored.pins)
-        # What knows system text and tools of the newest request; None where there has been none.
+        # The plan or request that knows the newest system text and tools; None where there has been no request.
         self.last_sent = last = sent_with(last_request, stored)
         # Whether these are others than in the newest request.
         self.outside_changed = last is not None and (last.system, last.tools) != self.digests
-        # Whether the plan in force is younger than the newest recorded request: its call is tried again.
+        # Whether the plan in force is newer than the newest recorded request: its call is being retried.
         self.is_again = last_request.is_before(plan)
-        # Whether somebody brought the plan in force back.
+        # Whether the plan in force was restored by hand.
         self.is_held = plan is not None and plan.held and not stored.opened
-        # What is sent beside lead and history: system text, tools, and the head that is wanted.
+        # What is sent beside lead and history: system text, tools and the wanted head.
         self.outside = self._outside_with(self.head)
 
     @cached_property
     def remembered(self) -> tuple[Section, ...]:
-        """What memory says in the head; as the plan has it where the call does not ask memory."""
+        """What memory says in the head; the plan's, if the call does not ask memory."""
         unprompted = self.inputs.unprompted
         return unprompted.head(share_of(self.plain_limit)) if unprompted else remembered_of(self.stored.plan)
 
     @cached_property
     def patient_settings(self) -> HistorySettings:
-        """The settings; where somebody brought a plan back, those under which no mark changes it."""
+        """The settings; for a restored plan, those under which no mark changes it."""
         if not self.is_held:
             return self.settings
         ladder = self.settings.ladder.without_marks()
@@ -404,7 +402,7 @@ class Planner:
 
     @cached_property
     def changed(self) -> str | None:
-        """The cause of a new plan that lies outside the history, or None."""
+        """The cause of a new plan that lies outside history; `None` for none."""
         stored = self.stored
         if stored.opened or self._opens():
             return "opened"
@@ -420,7 +418,7 @@ class Planner:
         return "system-changed" if self.last_request.mode == self.inputs.mode.name else "mode-changed"
 
     def _opens(self) -> bool:
-        """Return whether a head is made for the first request of all, or under another window: nothing is cached."""
+        """Return whether this is the first request, or the first under another window, so that nothing is cached."""
         stored = self.stored
         if stored.plan is not None or self.last_request.window_id == self.window.window_id:
             return False
@@ -431,24 +429,24 @@ class Planner:
 
     @cached_property
     def _known(self) -> LastRequest:
-        """What the model was sent last; where a plan was made or brought back since, it knows the plan's head."""
+        """The newest request; where a plan was made or restored since, with the head of that plan."""
         return self.last_request.told_by(self.stored.plan)
 
     @cached_property
     def _news(self) -> str | None:
-        """What of the head differs from what the model was sent; None for nothing."""
+        """What differs in the head from what the model was sent; `None` for nothing."""
         return self._known.news(self.head) if self.stored.messages else None
 
     @cached_property
     def _arrival(self) -> ArrivalTruncation:
-        # Without what memory says: it gives way, and a plan of this call may bring it. Tried again behind that, the
-        # call has to cut what comes with it as before.
+        # Without what memory says: it gives way, and a plan of this call may add it. A retry behind that plan has to
+        # truncate the new messages as before.
         return arrival(self.context.renderer, self.settings, self.stored, self.plain_limit, self.outside)
 
-    # -- bills --------------------------------------------------------------------------------------------------------
+    # -- reported usage -----------------------------------------------------------------------------------------------
 
     def billed_limits(self) -> Limits | None:
-        """Return what a request may cost by what was billed; None where nothing is known."""
+        """Return what a request may cost by reported usage; `None` where nothing is known."""
         if not self.last_request.bills.reported_tokens:
             return None
         fixed = spent((*self.system, *self.stored.lead)).plus(self.tools_cost)
@@ -460,16 +458,16 @@ class Planner:
         return limits if same and not self.changed else limits._replace(extends=limits.changes)
 
     def leaves_room(self, fixed_tokens: int) -> bool:
-        """Return whether what was billed leaves room for a conversation beside what is sent in any case.
+        """Return whether reported usage leaves room for a conversation beside what is always sent.
 
-        Texts have a third of the room that the counter leaves them, at least: no text costs more than three times its
+        Texts have at least a third of the room that the counter leaves them: no text costs more than three times its
         bound.
         """
         left_tokens = max(0, self.room_tokens - fixed_tokens)
         return self.plain_limit.bound - fixed_tokens >= left_tokens // MOST_FACTOR
 
     def unbilled(self) -> Planner:
-        """Return the same by the counter alone: what was billed is forgotten."""
+        """Return the planner without calibration, by the counter alone."""
         return self._with(self.stored, self.last_request._replace(bills=UsageCalibration()))
 
     def _with(self, stored: CurrentView, last_request: LastRequest) -> Planner:
@@ -485,7 +483,7 @@ class Planner:
         )
 
     def sane(self) -> Planner:
-        """Return the same; by the counter alone where bills leave hardly any room: they keep nobody from shortening."""
+        """Return the planner; by the counter alone where the calibration leaves hardly any room to compact."""
         enough = not self.last_request.bills.reports or self.leaves_room(self.last_request.outside.bound)
         return self if enough else self.unbilled()
 
@@ -498,15 +496,15 @@ class Planner:
     def smaller_attempt(
         self, incoming: Sequence[Message], attempt: Attempt, error: BudgetError
     ) -> tuple[Planner, Attempt] | None:
-        """Return what to try where a request does not fit, and what decides it; None for nothing."""
+        """Return the planner and the attempt to try when a request does not fit; `None` when nothing is left."""
         is_decided = error.culprit == WITH_ANSWERS
         if not is_decided and attempt.says and (attempt.facts or self._tail(incoming)):
             return self, attempt._replace(says=False, cause=None)
         first = self.first_attempt(incoming)
         if not is_decided and attempt.limits:
             return self, first._replace(limits=None)
-        # What reports have taught is never the reason for that no request can be made: none would be answered, so none
-        # could show that it was wrong. A turn that is too large by what texts have really cost stays an error.
+        # Calibration must never be the reason that no request can be made: without an answer, nothing could correct it.
+        # A turn whose texts have really cost too much stays an error.
         if not self.last_request.bills.reports:
             return None
         fixed = self.outside.plus(spent(self.stored.lead)).bound
@@ -516,19 +514,19 @@ class Planner:
         return planner, planner.first_attempt(incoming)
 
     def better_attempt(self, incoming: Sequence[Message], attempt: Attempt, decision: Decision) -> Attempt | None:
-        """Return what to try where a request fits and does not say all that it has to; None where it is good.
+        """Return the attempt to try when a request fits but does not say what it must; `None` when it is good.
 
         Raises:
-            BudgetError: it is too large by what has come back of answers.
+            BudgetError: with what comes back of answers, it is too large.
         """
         change, news = decision.change, None if attempt.cause else self._news
         # Behind a message a document is outside of the caps.
         beyond = self.settings.cap is not None and _has(decision.assembly.incoming, news)
         if news is not None and (change is not None or beyond):
-            # The head of the plan says it: behind the message it would be said twice, for good.
+            # The plan's head says it; behind the message it would be said twice, for good.
             return attempt._replace(cause=change.record.cause if change else "system-changed")
         if change is not None and not attempt.is_for_new_head:
-            # Tried again behind its plan, the call finds another head, and has to say the same.
+            # A retry behind this plan finds another head, and has to say the same.
             facts = self._facts(incoming, change.record.remembered)
             if facts != attempt.facts:
                 return attempt._replace(facts=facts, is_for_new_head=True, says=True, cause=None)
@@ -543,14 +541,14 @@ class Planner:
 
     def _check_answers(self, decision: Decision) -> None:
         left = decision.leaves
-        # Of a request that is far smaller than the room it is not believed: each one after it would be refused, too.
+        # For a request far smaller than the room it is not credible: every later one would be refused, too.
         dear = self.last_request.bills.kept.comes_back and MOST_FACTOR * left.cost.bound > self.room_tokens
         if left.certified > self.room_tokens and dear:
             key = "models.<alias>.context_window"
             raise BudgetError(WITH_ANSWERS, cost=left.certified, budget=self.room_tokens, unit="tokens", key=key)
 
     def certified(self, decision: Decision) -> Decision:
-        """Return a request with the counter's own bound where what may come back of reasoning makes it too large."""
+        """Return the decision, with the counter's own bound where possible reasoning makes the request too large."""
         left = decision.leaves
         if left.certified <= self.room_tokens:
             return decision
@@ -560,9 +558,9 @@ class Planner:
         return decision._replace(assembly=assembly, leaves=left._replace(certified=tokens, certificate=certificate))
 
     def _facts(self, incoming: Sequence[Message], head: Sequence[Section]) -> str | None:
-        """Return facts that are not in a head, and after a pause what the journal says; None for nothing.
+        """Return facts that are not in a head and, after a pause, what the journal says; `None` for nothing.
 
-        Facts are said where a conversation begins, once: not where any message before carries some.
+        Facts are sent once, where a conversation begins: not if an earlier message carries some.
         """
         unprompted, newest = self.inputs.unprompted, _newest(incoming)
         if unprompted is None or newest < 0:
@@ -573,7 +571,7 @@ class Planner:
         return joined(started, self._resumed(unprompted, limit_tokens, head))
 
     def _is_cold(self, before: Sequence[Message]) -> bool:
-        """Return whether hardly anything was said, and no facts with it."""
+        """Return whether the conversation has just begun, and no facts were sent with it."""
         stored = self.stored
         messages = stored.messages - stored.lead_count + sum(message.role != "system" for message in before)
         if messages >= COLD_MESSAGES:
@@ -583,7 +581,7 @@ class Planner:
         return not any(tells_memories(row.notice or "") for row in rows)
 
     def _resumed(self, unprompted: UnpromptedContext, limit_tokens: int, head: Sequence[Section]) -> str | None:
-        """Return what the journal says where the conversation goes on after a pause, unless it is in view."""
+        """Return what the journal says after a pause, unless it is in view."""
         now, before = self.inputs.now, self.stored.newest_time
         if now is None or before is None or now - before < self.settings.gap_seconds:
             return None
@@ -591,7 +589,7 @@ class Planner:
         return unprompted.resume(limit_tokens, head, noticed)
 
     def _tail(self, incoming: Sequence[Message]) -> str | None:
-        """Return what extensions say behind the user's newest message; None for nothing."""
+        """Return what extensions add to the user's newest message; `None` for nothing."""
         extended = self.inputs.extended
         if extended is None or (newest := _newest(incoming)) < 0:
             return None
@@ -600,7 +598,7 @@ class Planner:
     # -- one attempt --------------------------------------------------------------------------------------------------
 
     def attempted(self, incoming: Sequence[Message], attempt: Attempt) -> Decision:
-        """Return the request of one attempt. Under `limits` its bound is still to be checked.
+        """Return the outcome of one attempt. Under `limits`, its bound is still to be checked.
 
         Raises:
             BudgetError: nothing makes the request fit.
@@ -641,10 +639,10 @@ class Planner:
         )
 
     def _drafted(self, incoming: Sequence[Message], attempt: Attempt, notice: str | None) -> tuple[Draft, bool]:
-        """Return the messages as placed, with the ladder's warning and memory's facts as far as they fire no plan.
+        """Return the draft with the ladder's warning and memory's facts, as far as they cause no new plan.
 
         Raises:
-            BudgetError: what is sent in any case leaves no room for a conversation.
+            BudgetError: what is always sent leaves no room for a conversation.
         """
         draft, warning = self._placed(incoming, attempt, notice), None
         self._check_fixed(draft)
@@ -662,7 +660,7 @@ class Planner:
     def _placed(
         self, incoming: Sequence[Message], attempt: Attempt, notice: str | None, before: Draft | None = None
     ) -> Draft:
-        """Return the messages as they would be stored; `before` has them with another notice."""
+        """Return the draft with a notice; `before` is the draft with another notice."""
         stored, rows = self.stored, None
         if before is not None and notice is not None:
             rows = self._arrival.noticed(incoming, before.rows, notice)
@@ -673,16 +671,16 @@ class Planner:
         return Draft(self, rows, view, self.call_context(view, attempt.limits.extends if attempt.limits else None))
 
     def _warning(self, draft: Draft) -> str | None:
-        """Return the line that says how full the room is, at a new turn that brings no plan; None where none is due."""
+        """Return the line that says how full the room is, at a new turn without a new plan; `None` if none is due."""
         opens = draft.view.at_turn and draft.view.turn >= self.stored.messages
-        # A call that brought a plan was sent without a line, and is when it is tried again.
+        # A call with a new plan was sent without the line, and so is its retry.
         if self.last_request.noticed or not opens or self.is_again:
             return None
         line = self.settings.ladder.first_notice(draft.fullness)
         return None if line is None or draft.due else line
 
     def _check_fixed(self, draft: Draft) -> None:
-        """Check that what is sent in any case leaves room; what memory says in the head costs nothing: it gives way.
+        """Check that what is always sent leaves room; memory's part of the head does not count, because it gives way.
 
         Raises:
             BudgetError: it does not.
@@ -695,7 +693,7 @@ class Planner:
         check_fixed(view, draft.call, self.context.renderer, room)
 
     def call_context(self, view: CurrentView, limit: Cost | None = None) -> CallContext:
-        """Return the circumstances of a call with which `view` would stand; `limit` None: by the counter alone."""
+        """Return the context of a call with `view`; `limit` `None`: by the counter alone."""
         renderer, settings, stored = self.context.renderer, self.settings, self.stored
         now = self.inputs.now if self.inputs.now is not None else view.newest_time
         idle = now - stored.newest_time if now is not None and stored.newest_time is not None else 0.0
@@ -729,7 +727,7 @@ class Planner:
     def _due_plan(
         self, draft: Draft, attempt: Attempt
     ) -> tuple[NewPlan | None, LastRequest, tuple[tuple[str, PlanRecord], ...]]:
-        """Return the plan that is due, None where none is or it would not pay; what to remember; events to tell."""
+        """Return the due plan, `None` if none is due or it does not pay; the request to remember; skipped events."""
         cause = attempt.cause or draft.due
         change = self._new_plan(draft, attempt, cause) if cause else None
         if change is None:
@@ -746,10 +744,10 @@ class Planner:
         return None, rested, tuple((name, change.record) for name in names)
 
     def _new_plan(self, draft: Draft, attempt: Attempt, cause: str) -> NewPlan | None:
-        """Return the plan that a cause makes; None where there is nothing it may do.
+        """Return the new plan for a cause; `None` where it may change nothing.
 
-        What was recalled and not sent yet stays raw like what came with the call, and memory stands in the head, while
-        that fits.
+        While it fits, recalled messages that were not sent yet stay raw like those of the call, and the head has what
+        memory says.
 
         Raises:
             BudgetError: nothing makes the request fit, not even without these.
@@ -766,19 +764,19 @@ class Planner:
         return _first_fitting(builders, cause)
 
     def heads(self) -> Iterator[tuple[Section, ...]]:
-        """Yield the heads that a plan may have: with all that memory says, with the journal's digest, without."""
+        """Yield the heads that a plan may have: with all of memory, with the journal's digest alone, with neither."""
         journal = tuple(section for section in self.remembered if section.name == JOURNAL_SECTION)
         for kept in dict.fromkeys((self.remembered, journal, ())):
             yield (*self.head, *kept)
 
     def _changing(self, call: CallContext, attempt: Attempt) -> CallContext:
-        """Return the circumstances of a call that makes a plan: less is known of what that sends."""
+        """Return the context of a call that makes a plan: less is known about the cost of what it sends."""
         return call._replace(limit=attempt.limits.changes) if attempt.limits else call
 
     # -- the request --------------------------------------------------------------------------------------------------
 
     def _built(self, draft: Draft, attempt: Attempt, change: NewPlan | None) -> tuple[CoreAssembly, NewPlan | None]:
-        """Return the request, checked, and the plan it is made under: a new one where it would break the prefix."""
+        """Return the checked request and its new plan: one is made where the request would break the prefix."""
         if change is None:
             assembly = build(self, draft, draft.view, None)
             if not self._breaks(assembly):
@@ -795,12 +793,12 @@ class Planner:
         parts, plan_id = assembly.parts, assembly.plan.plan_id if assembly.plan else -1
         if self.system or not self.digests[0]:
             return self.last_request.broken_by(parts, plan_id)
-        # The system text in front of it is not at hand. Any part will do in its place: the seal of a longer request
-        # does not reach it.
+        # The system text in front is not at hand. Any part will do in its place: the seal does not reach it in a longer
+        # request.
         return self.last_request.parts > SEALED_PARTS and self.last_request.broken_by((parts[0], *parts), plan_id)
 
     def _leaving(self, assembly: CoreAssembly, before: LastRequest) -> tuple[LastRequest, CoreAssembly]:
-        """Return what a request leaves behind once it is recorded, and the request with what it costs at most."""
+        """Return the request as the next call has to know it, and the request with its certified cost."""
         remembered, last = remembered_of(assembly.plan), self.last_request
         outside = self._outside_with((*self.head, *remembered)) if remembered else self.outside
         added = added_by(assembly, last, self.digests, outside)
@@ -828,9 +826,9 @@ class Planner:
         return left, assembly
 
     def signed(self, change: NewPlan, digests: tuple[str, str], *, held: bool = False) -> NewPlan:
-        """Return a plan that names the window, and the system text and tools that it is made for, by their hashes.
+        """Return a plan with its window, and the hashes of its system text and tools.
 
-        A plan that somebody brought back is held on where it had to change for what lies outside the history.
+        A restored plan stays held where it had to change for a reason outside history.
         """
         last = self.last_sent
         plan = replace(
@@ -850,10 +848,10 @@ class Planner:
         return (self.last_sent.system, self.last_sent.tools) if self.last_sent else ("", "")
 
     def compacted(self) -> NewPlan | None:
-        """Return the plan that somebody asks for by hand, or None where it would do nothing.
+        """Return the plan of a compaction by hand; `None` where it would do nothing.
 
         Raises:
-            BudgetError: what must be sent in any case does not fit.
+            BudgetError: what must always be sent does not fit.
             StoreError: the store failed.
         """
         call, stored = self.call_context(self.stored), self.stored
@@ -875,7 +873,7 @@ class Planner:
         return self.signed(change, self._last_digests)
 
     def restored(self, back: Return) -> NewPlan:
-        """Return what makes an earlier plan stand again.
+        """Return the new plan that returns to an earlier one.
 
         Raises:
             BudgetError: that does not fit.
@@ -885,10 +883,10 @@ class Planner:
         return self.signed(change, self._last_digests, held=True)
 
     def without(self, forgetting: SessionWithout) -> NewPlan | None:
-        """Return the plan under which the session goes on without what is forgotten; None where none is needed.
+        """Return the plan with which the session goes on without forgotten messages; `None` where none is needed.
 
         Raises:
-            BudgetError: what must be sent in any case does not fit.
+            BudgetError: what must always be sent does not fit.
         """
         left = load(forgetting.context, self.window.window_tokens, self.window.window_id)
         if left.opened or self.last_sent is None or (left.sent == self.stored.sent and not forgetting.retells):
@@ -912,7 +910,7 @@ class Planner:
         return change and self.signed(change, self._last_digests)
 
     def room(self, waiting: LastRequest | None) -> Room:
-        """Return what the next request has free; `waiting` is what the newest one leaves that is not recorded yet."""
+        """Return how much room the next request has; `waiting` is the newest request if it is not recorded yet."""
         stored, newest = self.stored, waiting or self.last_request
         outside, sent = newest.outside, spent(self.stored.lead)
         came = newest.cost.less(sent.plus(outside).plus(stored.history)) if waiting else NOTHING
@@ -936,7 +934,7 @@ class Planner:
 def arrival(
     renderer: Renderer, settings: HistorySettings, stored: CurrentView, limit: Cost, outside: Cost
 ) -> ArrivalTruncation:
-    """Return what places messages behind what stands, beside which `outside` is sent."""
+    """Return what places messages behind the stored view, beside which `outside` is sent."""
     # Nothing counts more words, or more tokens by estimate, than its bound: the smaller limit holds in both units.
     kept = renderer.marked_cost(stored.markers)
     room = min(limit.bound - outside.bound - kept.bound, limit.estimate - outside.estimate - kept.estimate)
@@ -944,7 +942,7 @@ def arrival(
 
 
 def build(planner: Planner, draft: Draft, view: CurrentView, event: PlanRecord | None) -> CoreAssembly:
-    """Return the request of what stands, checked against the window and the providers' rules.
+    """Return the request of a view, checked against the window and the providers' rules.
 
     Raises:
         BudgetError: it does not fit.
@@ -974,9 +972,9 @@ def build(planner: Planner, draft: Draft, view: CurrentView, event: PlanRecord |
 
 
 def sent_with(last_request: LastRequest, stored: CurrentView) -> PlanRecord | LastRequest | None:
-    """Return what knows system text and tools of the newest request; None where there has been none.
+    """Return the plan or request that knows the newest system text and tools; `None` without any request.
 
-    A plan that is younger than the newest recorded request was made for one that is being tried again.
+    A plan that is newer than the newest recorded request was made for one that is being retried.
     """
     if last_request.is_before(stored.plan):
         return stored.plan
@@ -984,7 +982,7 @@ def sent_with(last_request: LastRequest, stored: CurrentView) -> PlanRecord | La
 
 
 def share_of(limit: Cost) -> int:
-    """Return what the sections of memory may cost together, and so much again a cold start, in tokens as a bound."""
+    """Return what the sections of memory may cost together, and a cold start once more; in tokens, as a bound."""
     return max(0, limit.bound) // SHARE
 
 
@@ -994,12 +992,12 @@ def remembered_of(plan: PlanRecord | None) -> tuple[Section, ...]:
 
 
 def joined(*texts: str | None) -> str | None:
-    """Return what stands behind one message, each text on lines of its own; None where there is none."""
+    """Return texts as one notice, each on lines of its own; `None` for none."""
     return "\n".join(filter(None, texts)) or None
 
 
 def _first_fitting(builders: Sequence[PlanBuilder], cause: str) -> NewPlan | None:
-    """Return the plan of the first of these that makes one that fits; the last one may raise."""
+    """Return the plan of the first builder whose plan fits; only the last one may raise."""
     for builder in builders[:-1]:
         with suppress(BudgetError):
             return builder.new_plan(cause)
@@ -1007,7 +1005,7 @@ def _first_fitting(builders: Sequence[PlanBuilder], cause: str) -> NewPlan | Non
 
 
 def _has(rows: Sequence[StoredMessage], text: str | None) -> bool:
-    """Return whether a text stands behind one of these messages."""
+    """Return whether a text is in the notice of one of these messages."""
     return text is not None and any(text in row.notice for row in rows if row.notice)
 
 
