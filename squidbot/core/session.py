@@ -40,7 +40,7 @@ from squidbot.core.transcript.removals import ForgetRecord
 from squidbot.core.transcript.scopes import MODEL, SCOPE, due_model, due_scope
 from squidbot.core.transcript.snapshots import SNAPSHOT, Retention, Snapshot, SnapshotIndex, check_name
 from squidbot.core.transcript.windows import LEARNED, WINDOW, LearnedWindow
-from squidbot.core.view.current import EVERYTHING, PLAN, READ_BACK_WINDOWS, STOOD_WITH, load, settled
+from squidbot.core.view.current import EVERYTHING, PLAN, READ_BACK_WINDOWS, VIEW_KINDS, load, view_after
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -68,7 +68,7 @@ NO_PIN = "nothing was pinned"
 NO_LONGER = "a fact in the requests was forgotten, or belongs to somebody else"
 NOTHING = Cost(0, 0)
 # The kinds of records whose newest one a session is opened with.
-OPENED_WITH = (*STOOD_WITH, WINDOW.name, LEARNED.name, REQUEST, SCOPE.name, MODEL.name)
+OPENED_WITH = (*VIEW_KINDS, WINDOW.name, LEARNED.name, REQUEST, SCOPE.name, MODEL.name)
 # Why a usage report is dropped, and why the calibration is.
 TOO_MUCH = "the report says more than the request can have cost, as a sum over several calls does: it is not believed"
 NO_ROOM = "what was reported before would leave no room for any request: it is forgotten"
@@ -608,7 +608,7 @@ class SessionState:
         self.append(stored, (), (*extra, *records, *injected, Record("plan", plan.plan_id, plan.to_json())))
         if stored.messages and plan.repeats is None and plan.cause != "restore":
             # The view is held, so that a huge message behind the notes is not read again.
-            self.hold(settled(self.context, plan, stored, change.view))
+            self.hold(view_after(self.context, plan, stored, change.view))
         self._notify_stored(stored.plan, plan)
         self._notify_notes(plan, is_shorter=bool(change.batch.summaries))
         for event in shortened(stored, change.view, plan) if by_category else ():

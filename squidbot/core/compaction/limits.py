@@ -165,7 +165,7 @@ def outputs_first(
     """Return the batch that cuts tool outputs and no more, oldest first; None where that is not called for.
 
     That is where they have no more than their share, or where all that may be cut of them is not enough. `stay` of the
-    newest steps stay as they are, `slim_cost` says what an step costs with its outputs cut.
+    newest steps stay as they are, `slim_cost` says what a step costs with its outputs cut.
     """
     movable = (*source.slimmed, *source.tail)
     history = total((*[block.cost for block in source.blocks], *[step.sent_cost for step in movable]))

@@ -200,7 +200,7 @@ class PlanBuilder:
 
     @property
     def _must(self) -> bool:
-        """Whether history is compacted whatever its size: summarized anew, too long to read back whole, or out of scope.
+        """Whether history is compacted at any size: summarized anew, too long to read back whole, or out of scope.
 
         Otherwise a window that reads less back would show more of it raw than a larger one, which has to compact.
         """
@@ -312,7 +312,7 @@ class PlanBuilder:
         return [row for row in rows if row.seq not in sent and is_user_part(raw_part(row))]
 
     def _raw_messages(self) -> int | None:
-        """Return how many messages a compaction leaves raw where their number triggers it; else the low mark's share."""
+        """Return how many messages stay raw where their number triggers a compaction; `None` where it does not."""
         settings = self.settings
         most, left = settings.ladder.compact_at_messages, settings.ladder.low_water_messages
         return min(most - 1, left or int(most * settings.low_fraction / settings.high_fraction)) if most else None

@@ -552,7 +552,7 @@ def _cuttable(row: StoredMessage, pinned: Collection[int]) -> int:
 
 
 def _limits(step: Step, over: int, pinned: Collection[int]) -> Iterator[tuple[int, int]]:
-    """Yield what the messages of an step may cost that is to cost so much less, its oldest cut first."""
+    """Yield what the messages of a step may cost that is to cost so much less, its oldest cut first."""
     for row in step.messages:
         cut = min(over, _cuttable(row, pinned))
         if cut > 0:

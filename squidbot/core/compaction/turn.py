@@ -45,7 +45,7 @@ from squidbot.core.plan import JOURNAL_SECTION
 from squidbot.core.tokens.calibration import MOST_FACTOR, UsageCalibration
 from squidbot.core.transcript.removals import RETRACTION
 from squidbot.core.view.assembly import CoreAssembly
-from squidbot.core.view.current import load, released
+from squidbot.core.view.current import load, without_question
 from squidbot.core.view.marks import tells_memories
 from squidbot.core.view.renderer import spent
 from squidbot.core.view.steps import check_request, speaks
@@ -667,7 +667,7 @@ class Planner:
         if rows is None:
             rows = self._arrival.placed(incoming, stored, self.inputs.now, notice)
         view = stored.extended(rows, self.context.renderer)
-        view = released(self.context, view, stored.turn) if stored.opened else view
+        view = without_question(self.context, view, stored.turn) if stored.opened else view
         return Draft(self, rows, view, self.call_context(view, attempt.limits.extends if attempt.limits else None))
 
     def _warning(self, draft: Draft) -> str | None:

@@ -15,7 +15,7 @@ from squidbot.core.transcript.pins import Pins
 from squidbot.core.transcript.removals import forgotten_since, retracted_since
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.core.view.assembly import CoreAssembly
-from squidbot.core.view.current import bare, marked, under
+from squidbot.core.view.current import empty_view, marked, view_under
 from squidbot.core.view.renderer import spent
 from squidbot.core.view.steps import open_step
 
@@ -130,7 +130,7 @@ def again(
         thinking_dropped=dropped,
     )
     limit = call.limit
-    made = under(context, record, before, limit.bound)
+    made = view_under(context, record, before, limit.bound)
     cost = spent(made.parts(call.system, context.renderer)).plus(call.tools)
     if made.opened:
         # No more was read than shows that it is too much.
@@ -195,9 +195,9 @@ def request_again(context: SessionContext, window: ContextWindow, number: int | 
     windows = WINDOW.all(*place)
     window = next((one for one in windows if one.window_id == last_request.window_id), window)
     _check_counter(context, window, plan, last_request)
-    counts = bare(plan)._replace(messages=last_request.messages, pins=Pins(), markers=marked(context))
-    stood = under(context, plan, counts)
-    parts = stood.parts(given.system_parts(context.renderer.meter), context.renderer)
+    counts = empty_view(plan)._replace(messages=last_request.messages, pins=Pins(), markers=marked(context))
+    view = view_under(context, plan, counts)
+    parts = view.parts(given.system_parts(context.renderer.meter), context.renderer)
     if given.system_digest == last_request.system:
         _check_same(parts, last_request)
     return CoreAssembly(
@@ -208,7 +208,7 @@ def request_again(context: SessionContext, window: ContextWindow, number: int | 
         cost=last_request.cost,
         limit=last_request.limit,
         certificate=last_request.certificate or (plan.certificate if plan else context.renderer.meter.certificate),
-        view=stood,
+        view=view,
         event=None,
         codecs=context.renderer.codecs,
         reserve=last_request.reserve,

@@ -1,4 +1,4 @@
-"""What a session sends right now, in memory: bounded by what is sent, and the same whoever loads it."""
+"""The current view: what a session sends right now. Bounded by what is sent, and the same in every process."""
 
 from __future__ import annotations
 
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from squidbot.core.view.renderer import Renderer
 
 
-# The raw end of a request: steps behind the last segment, their parts, their cost; grows without
-# being rebuilt.
+# The raw end of a request: the steps behind the last segment. It grows without being rebuilt.
 
 NOTHING = Cost(0, 0)
 
@@ -41,7 +40,7 @@ class Tail(NamedTuple):
         parts: what is sent for them, in order.
         cost: tokens of the parts.
         last_parts: how many of the parts belong to the newest step, which may still grow.
-        after_assistant: whether nobody can answer the part in front of the tail (`view.unanswerable`).
+        after_assistant: whether the part in front of the tail can't be answered (`renderer.unanswerable`).
     """
 
     steps: tuple[Step, ...] = ()
@@ -52,18 +51,18 @@ class Tail(NamedTuple):
 
     @property
     def messages(self) -> int:
-        """How many messages of the transcript it is made of."""
+        """The number of its messages."""
         return sum(len(step.messages) for step in self.steps)
 
     @property
     def as_sent(self) -> tuple[Step, ...]:
-        """The steps, their messages costing what is sent of them: less than on arrival where a plan cuts them."""
+        """The steps at the cost of what is sent of them: less than on arrival where a plan cuts them."""
         costs = {part.first_seq: part.cost for part in self.parts if part.payload is not None}
         return tuple(_costing(step, costs) for step in self.steps)
 
     @property
     def step_tokens(self) -> Iterator[tuple[Step, int]]:
-        """The steps from the newest on, each with what is sent of it, as a bound."""
+        """The steps, newest first, each with the cost of what is sent of it, as a bound."""
         bounds = {part.first_seq: part.cost.bound for part in self.parts if part.payload is not None}
         for step in reversed(self.steps):
             tokens = 0
@@ -78,10 +77,10 @@ class Tail(NamedTuple):
         dropped_before: int,
         dropped: Sequence[tuple[int, int]] = (),
     ) -> Tail:
-        """Return the tail with messages behind it; the newest step is rendered again only where it takes them.
+        """Return the tail with messages behind it; the newest step is rendered again only if it takes some of them.
 
-        Reasoning is left out of steps before the seq `dropped_before`, and of those in the runs `dropped`: (first seq,
-        first seq behind).
+        Reasoning is left out of steps before the seq `dropped_before`, and of steps in the ranges `dropped`: (first
+        seq, first seq behind it).
         """
         if not messages:
             return self
@@ -116,7 +115,7 @@ def _less(cost: Cost, part: Cost) -> Cost:
     return Cost(cost.estimate - part.estimate, cost.bound - part.bound)
 
 
-# How many messages are read at once where it is not known how many are needed.
+# How many messages are read at once where the needed number is unknown.
 READ_BACK_MESSAGES = 64
 NO_PINS = Pins()
 NO_MARKERS = Markers()
@@ -130,7 +129,7 @@ class PlanBlock(NamedTuple):
 
     @property
     def cost(self) -> Cost:
-        """Tokens of all that is sent for it."""
+        """Its cost in tokens."""
         return spent(self.parts)
 
 
@@ -145,15 +144,15 @@ class CurrentView(NamedTuple):
         tail: everything behind them.
         prefix: lead, head and blocks as parts, in order.
         fixed: what lead and head cost; history: what blocks and tail cost; in tokens.
-        summaries: what stands for messages that are not sent, notes and pointers, costs of it.
+        summaries: what notes and pointers cost of it, which stand for messages that are not sent.
         messages, records: how many the store holds.
         turn: the seq that opened the newest turn.
-        newest_time: when the newest message was said, in seconds since 1970; None where unknown.
+        newest_time: the time of the newest message, in seconds since 1970; `None` if unknown.
         pins: what is pinned.
         markers: the goals and decisions that messages in the store mark.
-        opened: whether a plan has to be made before the next request: another window, or too long to be read whole.
-        asked: what the message that opened the newest turn costs, where it is not sent.
-        withdrawn: the newest record of facts that were taken out of what was told; None where none ever was.
+        opened: whether the next request needs a new plan: the window is another, or history is too long to read whole.
+        asked: what the message that opened the newest turn costs, if it is not sent.
+        withdrawn: the newest record of facts that were withdrawn after they were sent; `None` for none.
     """
 
     plan: PlanRecord | None
@@ -176,19 +175,19 @@ class CurrentView(NamedTuple):
     summaries: Cost = NOTHING
 
     def parts(self, system: Sequence[Part], renderer: Renderer) -> tuple[Part, ...]:
-        """Return the whole request: the host's system text, what stands, and the notices that keep it valid."""
+        """Return the whole request: the host's system text, the view, and the notices that keep it valid."""
         said = self.prefix[self.lead_count :] + self.tail.parts
         return (*system, *self.lead, *renderer.opening(said), *said, *renderer.closing(said))
 
     @property
     def generations(self) -> int:
-        """How often what stands for messages was told anew: 1 for notes, made from what was said; 0 for none."""
+        """How often the words in the view were summarized: 1 for notes, which are made of messages; 0 without notes."""
         whole = {Representation.RAW, Representation.SLIMMED}
         return int(any(block.segment.representation not in whole for block in self.blocks))
 
     @property
     def needs_notices(self) -> tuple[bool, bool]:
-        """Whether a request of these parts needs a notice in front, and one behind, to be valid (R5)."""
+        """Whether a request of this view needs a notice in front, and one behind, to be valid (R5)."""
         prefix, parts, lead = self.prefix, self.tail.parts, len(self.lead)
         if len(prefix) == lead and not parts:
             return True, False
@@ -197,7 +196,7 @@ class CurrentView(NamedTuple):
 
     @property
     def sent(self) -> tuple[Part, ...]:
-        """What stands, in order, without the host's system text and without notices."""
+        """The parts in order, without the host's system text and without notices."""
         return (*self.prefix, *self.tail.parts)
 
     @property
@@ -207,7 +206,7 @@ class CurrentView(NamedTuple):
 
     @property
     def in_flight(self) -> Cost:
-        """Tokens of the message that opened the newest turn, sent or not: what comes behind it is cut by them."""
+        """The cost of the message that opened the newest turn, sent or not: tool outputs behind it share the rest."""
         for part in chain(reversed(self.tail.parts), reversed(self.prefix[self.lead_count :])):
             if part.first_seq == self.turn and part.payload is not None:
                 return part.cost
@@ -220,11 +219,11 @@ class CurrentView(NamedTuple):
 
     @property
     def lead_count(self) -> int:
-        """How many messages of the transcript open it as system text."""
+        """How many system messages open the transcript."""
         return len(self.lead)
 
     def extended(self, messages: Sequence[StoredMessage], renderer: Renderer) -> CurrentView:
-        """Return what stands with messages behind it, stored or about to be."""
+        """Return the view with messages behind it, stored or about to be."""
         if not messages:
             return self
         opening = 0 if self.blocks or self.tail.steps else _opening(messages)
@@ -244,7 +243,7 @@ class CurrentView(NamedTuple):
 
 
 def _opening(messages: Sequence[StoredMessage]) -> int:
-    """Return how many messages open a transcript as system text."""
+    """Return how many system messages open a transcript."""
     return next((place for place, message in enumerate(messages) if message.role != "system"), len(messages))
 
 
@@ -259,7 +258,7 @@ class Pieces(NamedTuple):
 
 def view_of(plan: PlanRecord | None, pieces: Pieces, counts: CurrentView | None = None) -> CurrentView:
     """Return the view of these pieces; counts, turn and time are those of `counts`."""
-    counts = counts or bare(plan)
+    counts = counts or empty_view(plan)
     lead, head, blocks, tail = pieces
     sent = tuple([part for block in blocks for part in block.parts])
     return CurrentView(
@@ -284,16 +283,16 @@ def view_of(plan: PlanRecord | None, pieces: Pieces, counts: CurrentView | None 
     )
 
 
-def bare(plan: PlanRecord | None) -> CurrentView:
+def empty_view(plan: PlanRecord | None) -> CurrentView:
     """Return the view of a session in which nothing has been said; `plan` is the one in force."""
     return CurrentView(plan, (), (), (), Tail(), (), NOTHING, NOTHING, messages=0, records=0, turn=0)
 
 
 class SessionContext(NamedTuple):
-    """Where a session's data stand, how they are rendered, and whose its next messages are; None: as those before.
+    """Where a session's data are, how they are rendered, and whose its next messages are (`None`: as before).
 
-    `tells_users` says that notes tell of the user's messages, too; `says_notes`, that the model is asked to say when it
-    answers from them; `wait`, how to wait for others who write, None: not at all.
+    `tells_users`: notes cover the user's messages, too. `says_notes`: the model is asked to say when it answers from
+    notes. `wait`: how to wait for other writers; `None`: not at all.
     """
 
     session_id: str
@@ -322,9 +321,9 @@ class SessionContext(NamedTuple):
         made: Sequence[Summary] = (),
         kept: Sequence[PlanBlock] = (),
     ) -> list[PlanBlock]:
-        """Return segments as they are sent behind `kept` blocks, whose last part may be one that nobody can answer.
+        """Return segments as they are sent behind `kept` blocks.
 
-        Summaries that are not stored yet are taken from `made`. What their messages mark stands with them.
+        Summaries that are not stored yet are taken from `made`. Marked lines of their messages come with them.
         """
         texts = self._texts(segments, made)
         rows = self._picked(segments)
@@ -342,7 +341,7 @@ class SessionContext(NamedTuple):
         return blocks
 
     def marked(self, segment: Segment, markers: Markers) -> list[Part]:
-        """Return the parts that say what the messages of a segment mark that are not sent."""
+        """Return the parts with the marked lines of a segment's messages that are not sent."""
         if not markers.said or segment.representation in {Representation.RAW, Representation.SLIMMED}:
             return []
         lines = markers.between(segment.first_seq, segment.last_seq, frozenset(segment.verbatim))
@@ -372,7 +371,7 @@ class SessionContext(NamedTuple):
         return {row.seq: row for row in self.renderer.all_counted(found)}
 
     def steps_with(self, seqs: Iterable[int]) -> list[StoredMessage]:
-        """Return the messages of the steps in which the named ones stand, in order, each once."""
+        """Return all messages of the steps that hold the named ones, in order, each once."""
         wanted = sorted(seqs)
         found = self._alone(wanted) if wanted else {}
         for seq in wanted:
@@ -383,7 +382,7 @@ class SessionContext(NamedTuple):
         return [found[seq] for seq in sorted(found)]
 
     def _alone(self, seqs: Sequence[int]) -> dict[int, StoredMessage]:
-        """Return those of these messages that are steps of their own: they neither call a tool nor answer one."""
+        """Return the named messages that are steps of their own: they neither call a tool nor answer a call."""
         named = self.transcripts.pick(self.session_id, seqs)
         return {row.seq: self.renderer.counted(row) for row in named if not row.call_ids and not row.result_ids}
 
@@ -403,16 +402,16 @@ class SessionContext(NamedTuple):
         return found
 
 
-# What stands, read from a session's store: the same whichever process reads it.
+# The view, read from a session's store: the same in every process.
 
-# A session that has messages but no plan (imported, or never assembled) is read back this many windows far for its
-# first notes; what is older is absent, with a pointer.
+# A session with messages but no plan (imported, or never assembled) is read back this many windows for its first notes;
+# a pointer stands for what is older.
 READ_BACK_WINDOWS = 4
 # More tokens than any session has.
 EVERYTHING = 10**12
 PLAN = "plan"
-# The kinds of records that say what stands.
-STOOD_WITH = (PIN.name, GOAL.name, DOCUMENT.name, MARKED.name, PLAN, RETRACTION.name)
+# The kinds of records that a view is made of.
+VIEW_KINDS = (PIN.name, GOAL.name, DOCUMENT.name, MARKED.name, PLAN, RETRACTION.name)
 _SAID = frozenset({Kind.SYSTEM, Kind.MESSAGE, Kind.SLIMMED, Kind.RECALLED, Kind.FORGOTTEN})
 
 
@@ -424,31 +423,29 @@ def load(
     *,
     reads_all: bool = False,
 ) -> CurrentView:
-    """Return what stands for a session as its store has it.
+    """Return the view of a session from its store.
 
-    `window_tokens` bounds documents, and what is read without a plan, unless `reads_all`.
-
-    A plan made under another window is not in force: detail may come back in a larger window. `opening`, with the
-    newest
-    records of at least the kinds `STOOD_WITH`, is read where it is not given.
+    `window_tokens` bounds documents, and what is read without a plan, unless `reads_all`. A plan made under another
+    window is not in force: detail may come back in a larger one. `opening` has the newest records of at least the
+    kinds `VIEW_KINDS`; it is read if it is not given.
     """
-    opening = opening or context.transcripts.opening(context.session_id, STOOD_WITH)
+    opening = opening or context.transcripts.opening(context.session_id, VIEW_KINDS)
     stored = opening.newest.get(PLAN)
     plan = PlanRecord.from_json(stored.body) if stored else None
     valid = plan if plan and plan.window_id == window_id else None
     other = plan is not None and valid is None
     context = context.showing(valid)
-    counts = bare(plan)._replace(messages=opening.messages, records=opening.records, opened=other)
+    counts = empty_view(plan)._replace(messages=opening.messages, records=opening.records, opened=other)
     counts = _with_kept(context, counts, opening, window_tokens)._replace(withdrawn=opening.newest.get(RETRACTION.name))
     if not counts.messages:
-        return _stood(context, valid, ((), ()), (), counts)
+        return _view_with(context, valid, ((), ()), (), counts)
     if valid and valid.segments:
         return _planned(context, valid, counts)
     return _read_back(context, valid, counts, EVERYTHING if reads_all else READ_BACK_WINDOWS * window_tokens)
 
 
 def _with_kept(context: SessionContext, counts: CurrentView, opening: Opening, window_tokens: int) -> CurrentView:
-    """Return the counts with what is pinned and what is marked; kinds of which there is no record are not read."""
+    """Return the counts with pins and marks; kinds without a record are not read."""
     place, known = (context.transcripts, context.session_id), opening.newest
     pins = PIN.state(*place) if PIN.name in known else NO_PINS
     markers = MARKED.state(*place) if MARKED.name in known else NO_MARKERS
@@ -462,7 +459,7 @@ def _with_kept(context: SessionContext, counts: CurrentView, opening: Opening, w
 
 
 def marked(context: SessionContext) -> Markers:
-    """Return what the messages of a session mark.
+    """Return the marked lines of a session's messages.
 
     Raises:
         DamagedStoreError: it can't be read.
@@ -470,21 +467,21 @@ def marked(context: SessionContext) -> Markers:
     return MARKED.state(context.transcripts, context.session_id)
 
 
-def settled(context: SessionContext, plan: PlanRecord, stored: CurrentView, made: CurrentView) -> CurrentView:
-    """Return what stands once a plan is stored: as `load` would read it, made of what is held.
+def view_after(context: SessionContext, plan: PlanRecord, stored: CurrentView, made: CurrentView) -> CurrentView:
+    """Return the view after a plan is stored, as `load` would read it, made of what is held.
 
-    `stored` stood before, `made` is what the plan sends with what came with its call.
+    `stored` is the view before, `made` the plan's view with the new messages of its call.
     """
     context = context.showing(plan)
     rows = [row for step in made.tail.steps for row in step.messages if row.seq < stored.messages]
     counts = stored._replace(plan=plan, opened=False, asked=NOTHING)
-    return _stood(context, plan, (stored.lead, made.blocks), rows, counts)
+    return _view_with(context, plan, (stored.lead, made.blocks), rows, counts)
 
 
-def released(context: SessionContext, opened: CurrentView, asked: int) -> CurrentView:
-    """Return what stands where a new turn has come behind what was read back: the question of the turn `asked` may go.
+def without_question(context: SessionContext, opened: CurrentView, asked: int) -> CurrentView:
+    """Return the view once a new turn follows what was read back: the question of the turn `asked` may then go.
 
-    It was held since it might have been the one that is being answered.
+    It was kept because it might have been the one that is being answered.
     """
     context = context.showing(opened.plan)
     first = opened.blocks[0].segment if opened.blocks else None
@@ -492,18 +489,17 @@ def released(context: SessionContext, opened: CurrentView, asked: int) -> Curren
         return opened
     segment = _absent(context, first.first_seq, first.last_seq, opened.pins.seqs)
     rows = [row for step in opened.tail.steps for row in step.messages]
-    return _stood(
+    return _view_with(
         context, opened.plan, (opened.lead, tuple(context.blocks([segment], 0, opened.markers))), rows, opened
     )
 
 
-def under(
+def view_under(
     context: SessionContext, plan: PlanRecord | None, counts: CurrentView, most_tokens: int | None = None
 ) -> CurrentView:
-    """Return what stands under a plan, or (None) without one, whatever its window, for the messages of `counts`.
+    """Return the view under a plan of any window, or (`None`) without one, for the messages of `counts`.
 
-    No more is read than what passes `most_tokens`; where there is more, `CurrentView.opened` is set, and the oldest
-    messages are missing.
+    Reading stops once `most_tokens` are passed: then `CurrentView.opened` is set, and the oldest messages are missing.
 
     Raises:
         NotFoundError: a summary of the plan is no longer stored.
@@ -516,7 +512,7 @@ def under(
     lead = context.lead(counts.messages)
     rows = _behind(context, len(lead), counts, most_tokens)
     counts = counts._replace(opened=bool(rows) and rows[0].seq > len(lead))
-    return _stood(context, plan, (tuple(raw_part(row) for row in lead), ()), rows, counts)
+    return _view_with(context, plan, (tuple(raw_part(row) for row in lead), ()), rows, counts)
 
 
 def _behind(
@@ -530,28 +526,28 @@ def _behind(
 def _planned(
     context: SessionContext, plan: PlanRecord, counts: CurrentView, most_tokens: int | None = None
 ) -> CurrentView:
-    """Return what stands under a plan that has segments: these, and the messages behind them, as for `under`."""
+    """Return the view under a plan with segments: these, and the messages behind them, as for `view_under`."""
     lead = tuple(raw_part(row) for row in context.lead(plan.segments[0].first_seq))
     blocks = tuple(context.blocks(plan.segments, plan.slim_tokens, counts.markers))
     rows = _behind(context, plan.tail_from_seq, counts, most_tokens)
     counts = counts._replace(opened=bool(rows) and rows[0].seq > plan.tail_from_seq)
-    return _stood(context, plan, (lead, blocks), rows, counts)
+    return _view_with(context, plan, (lead, blocks), rows, counts)
 
 
 def _read_back(
     context: SessionContext, plan: PlanRecord | None, counts: CurrentView, budget_tokens: int
 ) -> CurrentView:
-    """Return what stands where no segment does: the newest messages, behind a pointer to those too old to be read."""
+    """Return the view without segments: the newest messages, behind a pointer to those too old to be read."""
     lead = context.lead(None)
     rows = _newest(context, len(lead), budget_tokens)
     unread = bool(rows) and rows[0].seq > len(lead)
     absent = [_absent(context, len(lead), rows[0].seq - 1, (*counts.pins.seqs, rows[-1].turn))] if unread else []
     counts = counts._replace(opened=True) if unread else counts
     pieces = tuple(raw_part(row) for row in lead), tuple(context.blocks(absent, 0, counts.markers))
-    return _stood(context, plan, pieces, rows, counts)
+    return _view_with(context, plan, pieces, rows, counts)
 
 
-def _stood(
+def _view_with(
     context: SessionContext,
     plan: PlanRecord | None,
     pieces: tuple[tuple[Part, ...], tuple[PlanBlock, ...]],
@@ -568,27 +564,26 @@ def _stood(
     return _with_asked(context, grown) if counts.messages else grown
 
 
-def _with_asked(context: SessionContext, stood: CurrentView) -> CurrentView:
-    """Return what stands with the cost of the message that opened the newest turn, where that is not sent.
+def _with_asked(context: SessionContext, view: CurrentView) -> CurrentView:
+    """Return the view with the cost of the message that opened the newest turn, if that is not sent.
 
-    What opens it and is told as text where it is sent, a step with a call that nothing answers or a result without its
-    call, counts for nothing there, either.
+    A step that is sent as text, because a call or a result is missing, costs nothing here either.
     """
-    if any(part.first_seq == stood.turn and part.kind in _SAID for part in reversed(stood.sent)):
-        return stood
-    opened = steps_of(context.steps_with([stood.turn]))[:1]
-    return stood._replace(asked=opened[0].messages[0].sent_cost) if opened and opened[0].whole else stood
+    if any(part.first_seq == view.turn and part.kind in _SAID for part in reversed(view.sent)):
+        return view
+    opened = steps_of(context.steps_with([view.turn]))[:1]
+    return view._replace(asked=opened[0].messages[0].sent_cost) if opened and opened[0].whole else view
 
 
 def _absent(context: SessionContext, first_seq: int, last_seq: int, wanted: Iterable[int]) -> Segment:
-    """Return the segment of messages too old to be read, with those of them that must stay verbatim."""
+    """Return the segment for messages too old to be read, with those that must stay verbatim."""
     rows = context.steps_with(seq for seq in wanted if first_seq <= seq <= last_seq)
     verbatim = tuple(row.seq for row in rows if first_seq <= row.seq <= last_seq)
     return Segment(first_seq, last_seq, Representation.ABSENT, None, verbatim)
 
 
 def _newest(context: SessionContext, lead: int, budget_tokens: int) -> list[StoredMessage]:
-    """Return the newest messages behind the lead until what is sent of them passes the budget."""
+    """Return the newest messages behind the lead, until their cost passes the budget."""
     rows = context.renderer.all_counted(context.transcripts.newest(context.session_id, budget_tokens))
     sent = sum(row.sent_cost.bound for row in rows)
     while rows[0].seq > lead and sent <= budget_tokens:
@@ -597,7 +592,7 @@ def _newest(context: SessionContext, lead: int, budget_tokens: int) -> list[Stor
         rows = more + rows
     rows = [row for row in rows if row.seq >= lead]
     if rows and rows[0].seq > lead:
-        # The oldest rows read may stand inside an step whose beginning was not: start at a message that opens one.
+        # The oldest rows read may stand inside a step whose beginning was not: start at a message that opens one.
         opening = next((place for place, row in enumerate(rows) if not row.result_ids), len(rows) - 1)
         rows = rows[opening:]
     return rows

@@ -335,7 +335,7 @@ class Renderer(NamedTuple):
         return _notice(self.meter, text)
 
     def _told(self, message: StoredMessage) -> Part:
-        """Return a message of an step that is not whole: its calls or results as text, without ids."""
+        """Return a message of a step that is not whole: its calls or results as text, without ids."""
         if message.result_ids:
             text = f"{results_heading(message.time)}\n{message.sent_text or self.text_of(message)}"
             return self._made(message, "user", text)

@@ -83,7 +83,7 @@ def steps_of(messages: Sequence[StoredMessage]) -> list[Step]:
     """Return the steps of messages in order of seq.
 
     A step takes the results that stand directly behind it; a result that comes later, or twice, or without a call,
-    is an step of its own that is not whole. `messages` must not begin inside an step.
+    is a step of its own that is not whole. `messages` must not begin inside a step.
     """
     return [Step.of(tuple(group), whole=whole) for group, whole in _groups(messages)]
 

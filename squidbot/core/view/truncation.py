@@ -271,7 +271,7 @@ def _opens(rows: Sequence[StoredMessage]) -> bool:
 
 
 def _step(stored: Sequence[StoredMessage]) -> _OpenStep:
-    """Return the step that the messages of an step make."""
+    """Return the step that the messages of a step make."""
     step = NO_STEP
     for row in stored:
         step = step.behind(row)

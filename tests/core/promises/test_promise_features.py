@@ -129,7 +129,7 @@ def test_text_that_is_pinned_again_replaces_the_one_of_its_name() -> None:
 
 
 def test_pin_of_a_result_keeps_its_call_and_the_other_results() -> None:
-    """An step is kept whole."""
+    """A step is kept whole."""
     host = Host(InMemoryStore(), Setup(4096), watch=False)
     host.run(tame(1, 20))
     host.session.pin(2)
