@@ -464,7 +464,7 @@ def reliability(generations: int, parameters_billion: float | None = None, *, ex
     """Return how reliably a model follows its conversation, 0 to 1.
 
     `generations` is how often text was told anew from text that was told itself: 0 if all is verbatim, 1 for notes
-    that are made from what was said, whatever the number of events. A model of unknown size (None) has no factor.
+    that are made from what was said, whatever the number of compactions. A model of unknown size (None) has no factor.
     It falls linearly, or with `exponential` by a factor; both are equal up to one generation.
     """
     left = (1 - LOSS_FRACTION) ** generations if exponential else 1 - LOSS_FRACTION * generations
@@ -1039,7 +1039,7 @@ def _floors(of: Tier, window_tokens: int, input_tokens: int) -> dict[str, int]:
 # How full the context is, as a ladder of rungs.
 
 # The names of the rungs that somebody is told of. Between and above them stand the strategy's high-water mark, which
-# fires an event at the next turn, and 1, which forces one.
+# triggers a compaction at the next turn, and 1, which forces one.
 WARN, JOURNAL, CRITICAL, EMERGENCY = "warn", "journal", "critical", "emergency"
 NOTICE = "[the context is {percent} % full: before it is full, older messages will be told in notes]"
 
@@ -1068,11 +1068,11 @@ class Ladder(NamedTuple):
         warn_fraction: user and model are warned; 0 for never, as for the others.
         journal_fraction: whoever keeps a journal is to write.
         critical_fraction: the user is warned again.
-        emergency_fraction: that again, and an event before the next turn tells everything anew.
+        emergency_fraction: that again, and a compaction before the next turn summarizes everything anew.
         notice: whether the model is told at the first rung, behind the message that opens a turn.
-        compact_at_tokens: history of so many tokens fires an event like the high-water mark does; 0 for never.
+        compact_at_tokens: history of so many tokens triggers a compaction like the high-water mark does; 0 for never.
         compact_at_messages: so many messages that are sent as they were said do, too; 0 for never.
-        low_water_messages: so many of these an event by their number leaves, while they fit; 0: the low mark's share.
+        low_water_messages: how many a compaction by number leaves, if they fit; 0: the low mark's share.
     """
 
     warn_fraction: float = 0.70
@@ -1107,7 +1107,7 @@ class Ladder(NamedTuple):
     def marked_room(self, room: Cost, high_fraction: float) -> Cost:
         """Return the room whose high-water mark comes first: history's own, or the one that `compact_at_tokens` says.
 
-        All shares that an event goes by are of this room, so the mark that fires is also the one that it falls below.
+        All shares of a compaction are of this room, so it ends below the same mark that triggered it.
         """
         if not self.compact_at_tokens:
             return room
@@ -1115,7 +1115,7 @@ class Ladder(NamedTuple):
         return Cost(min(room.estimate, tokens), min(room.bound, tokens))
 
     def without_marks(self) -> Ladder:
-        """Return the ladder on which no number of tokens or messages fires an event."""
+        """Return the ladder on which no number of tokens or messages triggers a compaction."""
         return self._replace(compact_at_tokens=0, compact_at_messages=0, low_water_messages=0)
 
 

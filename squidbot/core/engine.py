@@ -63,7 +63,7 @@ class ContextEngine:
         settings: HistorySettings,
         scope: Scope | None = None,
     ) -> CoreSession:
-        """Return a session. Nothing is read before its first call, nothing is written before `record` or an event.
+        """Return a session. Nothing is read before its first call, nothing is written before `record` or a compaction.
 
         Messages are recorded as those of `scope`; None: as those before them.
         """

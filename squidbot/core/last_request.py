@@ -65,7 +65,7 @@ class LastRequest(NamedTuple):
         bills: what reported usage has taught.
         certified, certificate: what the request costs at most, in tokens, and how that is known; 0 and "" if by the
             counter alone.
-        skipped: events in a row that would have saved too little; rests_until: compaction rests until then, in
+        skipped: compactions in a row that would have saved too little; rests_until: compaction rests until then, in
             seconds since 1970; None if it does not.
         mode: the mode of its system text, "" for none; mode_chosen: whether somebody chose it for the session;
             mode_told: the label of turns that the model was told last.

@@ -96,7 +96,7 @@ CONTEXT = "context "
 
 
 class Section(NamedTuple):
-    """A text in the head of the request, frozen until the next event: the memory document, a pinned text.
+    """A text in the head of the request, frozen until the next compaction: the memory document, a pinned text.
 
     `memories` are the ids of the durable facts whose words it has.
     """
@@ -112,7 +112,7 @@ class Section(NamedTuple):
 
     @property
     def is_kept(self) -> bool:
-        """Whether records of the session made it, pinned texts, goals and documents: each event takes it from these."""
+        """Whether it is a pinned text, a goal or a document of the session; each compaction reads these anew."""
         return self.name.startswith(("pin ", CONTEXT))
 
 
@@ -165,7 +165,7 @@ class Prices(NamedTuple):
 
 
 class Price(NamedTuple):
-    """What an event costs and brings, in input tokens.
+    """What a compaction costs and brings, in input tokens.
 
     Attributes:
         written_tokens: tokens behind the first changed position, written to the prompt cache anew; 0 on a cold one.
@@ -182,7 +182,7 @@ class Price(NamedTuple):
 
     @property
     def tokens(self) -> float:
-        """All that the event costs, in input tokens: what is written, and the summaries."""
+        """All that the compaction costs, in input tokens: what is written, and the summaries."""
         return self.written_tokens + self.summary_tokens
 
     def with_summaries(self, tokens: float) -> Price:

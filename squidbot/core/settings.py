@@ -33,10 +33,10 @@ BLOCK_MOST_TOKENS = 8192
 # Low water lies at least this far below the high-water mark.
 LEAST_CUT_FRACTION = 0.1
 
-# Where a cached token costs nothing, a request is as cheap long as short, and only what an event writes anew is paid
-# for: early ones cost and bring nothing. On a recorded coding session with a local model's prices, waiting until .80
+# Where a cached token is free, a long request costs no more than a short one, and only what a compaction rewrites is
+# paid for: early ones cost and gain nothing. On a recorded coding session with a local model's prices, waiting until .80
 # of the room cost 858 instead of 931 a call ("speed") and 926 instead of 957 ("balanced") at 128K, both with more
-# recall at each age; until .95 it cost more again, as more events come inside of a tool loop.
+# recall at each age; until .95 it cost more again, as more compactions come inside of a tool loop.
 FREE_READ_HIGH = 0.8
 
 
@@ -47,15 +47,15 @@ class HistorySettings:
     Fractions are of the room that history has: the input limit less system text, tools and head.
 
     Attributes:
-        high_fraction: an event comes before the next user turn above it; inside a tool loop only when nothing fits.
-        patience: below the high-water mark an event comes as soon as there is so much to take out of the request, 1
-            being where events cost least in the long run (`pressure.pays`); 0 to wait for the mark.
-        low_fraction: what an event goes down to, if its notes and user messages leave that much room.
+        high_fraction: above it, the next user turn brings a compaction; inside a tool loop, only what does not fit.
+        patience: below the high-water mark a compaction comes as soon as there is so much to take out of the request, 1
+            being where compactions cost least in the long run (`pressure.pays`); 0 to wait for the mark.
+        low_fraction: where a compaction ends, if its notes and user messages leave that much room.
         slim_fraction: what messages with cut tool outputs may take between the notes and the raw ones.
-        keep_fraction: raw messages that stay at an event in any case, if they fit at all.
+        keep_fraction: raw messages that a compaction always leaves, if they fit at all.
         notes_fraction: what all notes together may take.
         note_rate: tokens of notes for one token of what was said.
-        chain: whether notes are added behind notes until their room is full; else every event makes one note on all.
+        chain: whether notes are added behind notes until their room is full; else each compaction makes one on all.
         fold_fraction: what one note on everything takes of `notes_fraction` when the chain of notes is full.
         detailed_blocks, moderate_blocks, compact_blocks: how many of the newest blocks keep notes of their own at each
             level when the chain of notes is full; older ones are merged.
@@ -66,15 +66,15 @@ class HistorySettings:
         user_low_fraction: the share of that down to which the oldest of them give way when they cost more.
         output_fraction: a tool output above it is cut before it is first sent.
         step_fraction: the same for a step of the assistant with its outputs, arguments included.
-        assistant_fraction: an event cuts each text of the model's above it, before all but pictures; 0: none.
-        min_recent_messages: this many newest messages stay raw at an event in any case, if they fit.
+        assistant_fraction: a compaction cuts each text of the model's above it, before all but pictures; 0: none.
+        min_recent_messages: a compaction always leaves this many newest messages raw, if they fit.
         floor_turns: so do the newest complete turns, this many; keep_recent_tokens: and the newest messages of so many
             tokens together.
         beside_summaries: whether marks are shares of what summaries leave of the room, and not of all of it.
         pinned_fraction: the share of the window that what is pinned may take; 0 for any.
         gap_seconds: a pause that closes a session block.
-        min_saving_fraction: a high-water event that saves less of the request is skipped.
-        backoff_seconds: how long compaction rests after two events in a row that saved too little.
+        min_saving_fraction: a high-water compaction that saves less of the request is skipped.
+        backoff_seconds: how long compaction rests after two compactions in a row that saved too little.
         cache_ttl_seconds: the provider forgets a cached prefix after this pause; infinite: never.
         read_price, write_price: of a cached and of a newly written input token; 1 is an uncached one.
         output_price: of a token that a model writes.
@@ -88,7 +88,7 @@ class HistorySettings:
         says_notes: whether a line in front of the first notes asks the model to say when it answers from them.
         scope: what is sent of history: "inline+summaries"; "inline", for what no longer fits a pointer stands;
             "summaries", of what was said before the current turn notes alone; "none", nothing but that turn.
-        most_images: an event leaves so many of the newest pictures, and texts in the place of older ones.
+        most_images: a compaction leaves so many of the newest pictures, and texts in the place of older ones.
         category_weights: of system text, context, dialogue, output: what has more than its share gives way first, in
             this order; None: no category has a share.
         categories_by_words: whether words tell what a system text behind others is for.
@@ -269,7 +269,7 @@ STRATEGIES: dict[str, HistorySettings] = {
     "balanced": HistorySettings(),
     "speed": HistorySettings(high_fraction=0.4, patience=0.5, keep_fraction=0.05, notes_fraction=0.45),
 }
-# Rooms below these can't hold a chain of notes, or an event's batch, beside a working set: what is saved by waiting is
+# Rooms below these can't hold a chain of notes, or a compaction's notes, beside a working set: what waiting saves is
 # nothing there, and what is forgotten is much.
 SMALL_ROOM_TOKENS, MIDDLE_ROOM_TOKENS = 8_000, 16_000
 # Below this, notes and the step in flight need the room: with a quarter of it for the user's words instead of 15 %,
@@ -319,6 +319,6 @@ def strategy(name: str, room_tokens: int) -> HistorySettings:
         chain=False,
         fold_fraction=1.0,
         user_verbatim_fraction=0.15 if room_tokens < TINY_ROOM_TOKENS else 0.3,
-        # Every event tells everything anew here, so one that cuts deeper saves no later one.
+        # Every compaction tells everything anew here, so one that cuts deeper saves no later one.
         user_low_fraction=0.3 if room_tokens < TINY_ROOM_TOKENS else 0.7,
     )

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 # Which summaries the next compaction could show.
 
-# How full the room for a chain of notes is when the next event is expected to tell everything anew, by level.
+# How full the room for a chain of notes is when the next compaction is expected to tell everything anew, by level.
 FOLD_NEAR_FRACTION = 0.75
 # What stands in front of a text in a note on many blocks, its messages and days: beside what the level may tell.
 MARK_TOKENS = 32

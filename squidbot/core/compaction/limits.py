@@ -1,4 +1,4 @@
-"""What stays raw at an event whatever the low-water mark leaves: the newest turns, messages and tokens."""
+"""What a compaction leaves raw whatever its low-water mark, and what it cuts first."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Floors(NamedTuple):
-    """How many of the newest steps stay.
+    """How many of the newest steps stay raw.
 
     Attributes:
         tail: the steps that are sent raw, oldest first.
@@ -86,7 +86,7 @@ class Floors(NamedTuple):
         return len(self.tail)
 
 
-# The model's own words that give way: at an event each text above its share of the room is cut.
+# The model's own words that give way: a compaction cuts each text above its share of the room.
 
 # No text is cut below this, in tokens as a bound: head and tail should say something beside the mark.
 LEAST_TOKENS = 128
@@ -162,7 +162,7 @@ def _earlier(base: CurrentView) -> Sequence[Step]:
 def outputs_first(
     source: CompactionInput, settings: HistorySettings, stay: int, slim_cost: Callable[[Step], Cost]
 ) -> Compaction | None:
-    """Return the batch that cuts tool outputs and no more, oldest first; None where that is not called for.
+    """Return the compaction that only cuts tool outputs, oldest first; `None` where that is not called for.
 
     That is where they have no more than their share, or where all that may be cut of them is not enough. `stay` of the
     newest steps stay as they are, `slim_cost` says what a step costs with its outputs cut.
@@ -186,9 +186,9 @@ def outputs_first(
 def _share(
     source: CompactionInput, settings: HistorySettings, most: float, history: Cost, output: Cost
 ) -> CategoryShare:
-    """Return what outputs have of a request, and may have of what an event leaves: `most` of the room.
+    """Return the share of tool outputs in a request, beside what they may have of the room that a compaction leaves.
 
-    Below the mark that fires an event all of it fits, and no share would be too large.
+    That room is `most` of the whole: below the mark that triggers a compaction everything fits, and no share is over.
     """
     system, context = source.beside
     used = {"system": system, "context": context, "output": output.bound, "dialog": history.bound - output.bound}

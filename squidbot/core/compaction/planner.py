@@ -260,7 +260,7 @@ class PlanBuilder:
         return change if needed or saves_enough(change.record, self.settings) else self.same(change.record.cause, base)
 
     def _batches(self, base: CurrentView, room: Cost) -> Iterator[tuple[Reduction, Compaction]]:
-        """Yield the compactions that this event may make, gentlest first."""
+        """Yield the possible compactions with their attempts, gentlest first."""
         notes = SummaryOverride(self.notes, self.context, self.call.extended)
         by_estimate = _by_estimate(base.history, room)
         source = self._scene(base, room)
@@ -640,7 +640,7 @@ class Compactor:
 
     @cached_property
     def _least_raw(self) -> int:
-        """How many of the newest steps stay raw in each attempt of this event."""
+        """How many of the newest steps stay raw in each attempt of this compaction."""
         return self._floors.fitting(self._stays_raw)
 
     @cached_property
@@ -926,7 +926,7 @@ class WrittenSummary(NamedTuple):
 # Without such a record, no model's summary is looked for.
 SUMMARY = RecordKind("summary", fields(WrittenSummary), tuple)
 # Better texts enter only as far in front as this share of what stands behind all notes: what they move is written to
-# the prompt cache anew, and an event writes its own notes and the raw messages in any case.
+# the prompt cache anew, and a compaction always writes its own notes and the raw messages.
 RENEWED_FRACTION = 0.5
 # Of the room for a note on everything, what texts by a model may take: the rest names by rule what they leave out.
 TEXTS_FRACTION = 0.5

@@ -39,7 +39,7 @@ _POLICY_KEY = "window.safety_fraction or budget.context_total_max_words"
 
 
 class CallContext(NamedTuple):
-    """The circumstances of one call.
+    """The context of one call.
 
     Attributes:
         limit: what the whole request may cost.
@@ -78,7 +78,7 @@ class CallContext(NamedTuple):
     again: bool = False
 
     def verdict(self, due: str | None, fraction: float) -> str | None:
-        """Return the cause of an event before a new turn as extensions want it: `due`, "high-water", or None for none.
+        """Return the cause of a compaction before a new turn, as extensions want it: `due`, "high-water", or `None`.
 
         What they ask for has to save as much as what a mark fires.
         """
@@ -117,7 +117,7 @@ def fullness(view: CurrentView, call: CallContext) -> float:
 
 
 def check_fixed(view: CurrentView, call: CallContext, renderer: Renderer, room: Cost | None = None) -> None:
-    """Check that what is sent in any case leaves room for a conversation, and what is pinned keeps below its ceiling.
+    """Check that what is always sent leaves room for a conversation, and that pins stay below their ceiling.
 
     `room` is what is left for the conversation.
 
@@ -191,11 +191,11 @@ def _is_pinned(part: Part, view: CurrentView) -> bool:
     return part.kind is Kind.PIN or part.first_seq in view.pins.seqs
 
 
-# What a batch is chosen from, how hard an event tries, and what both ways of taking notes share.
+# What a compaction is chosen from, how hard it tries, and the port that takes notes for it.
 
 
 class CompactionInput(NamedTuple):
-    """What a batch is chosen from.
+    """What a compaction is chosen from.
 
     Attributes:
         room: what history may cost: the input limit less the fixed parts.
@@ -208,7 +208,7 @@ class CompactionInput(NamedTuple):
         in_flight_seq: the user message that is being answered.
         marked: gives the parts that say what messages of a run mark, by first and last seq, those sent verbatim aside.
         raw_messages: how many messages the tail may keep, if they are not kept in any case; None for any number.
-        cut_by_number: whether too many messages have fired the event, and it is to leave just so many.
+        cut_by_number: whether too many messages have triggered it, and it must leave just `raw_messages`.
         kept: what the caps leave raw of `slimmed` and `tail`; None where they don't hold.
         unread: whether older messages were not read back: what the user said in them is not known.
         beside: what is sent beside history: system text and tools, then the head, in tokens as bounds.
@@ -231,7 +231,7 @@ class CompactionInput(NamedTuple):
 
 
 class Compaction(NamedTuple):
-    """What one event would send: the segments, the summaries made for them, and where the raw tail begins.
+    """One possible compaction: its segments, the summaries made for them, and where the raw tail begins.
 
     `kept_blocks` of the blocks stay in front unchanged; `runs` are (first, last) seq of what is noted for the first
     time.
@@ -271,7 +271,7 @@ class NoteTaker(Protocol):
         """Return the blocks behind `after_seq`, oldest first: what is kept of each makes a note of its own."""
 
     def took(self, steps: Sequence[Step]) -> NoteBlock:
-        """Read steps as a block that is noted for the first time; the same steps are read once in an event."""
+        """Read steps as a block that is noted for the first time; the same steps are read once in a compaction."""
 
     def told(
         self,
@@ -302,7 +302,7 @@ class NoteTaker(Protocol):
 
 
 class Reduction(NamedTuple):
-    """How hard an event tries, as shares of the room: raw messages, slimmed ones, user messages, notes."""
+    """How hard a compaction tries, as shares of the room: raw messages, slimmed ones, user messages, notes."""
 
     keep_fraction: float
     slim_fraction: float
@@ -312,7 +312,7 @@ class Reduction(NamedTuple):
 
 
 def reductions(settings: HistorySettings) -> list[Reduction]:
-    """Return the attempts of one event, gentlest first; the next one is made only if the one before did not fit."""
+    """Return the attempts of one compaction, gentlest first; each is made only if the one before did not fit."""
     notes = settings.notes_fraction if settings.takes_notes else 0.0
     if settings.only_in_flight:
         fewer = [Reduction(0.0, 0.0, 0.0, share) for share in (notes, notes / 2, notes / 6) if share]
@@ -356,16 +356,16 @@ def noted_as(summary: Summary, representation: Representation, verbatim: tuple[i
     return Segment(first, last, representation, summary.summary_id, verbatim, summary.cost.bound)
 
 
-# When going on costs more than an event: the high-water mark by price, below the one by size.
+# When going on costs more than a compaction: a high-water mark by price, below the one by size.
 
 # How fast requests grow is taken from the messages that are still raw, and from so many calls that are supposed before
-# them: right behind an event there are too few. The square root of it counts, so a guess that is wrong by half moves
+# them: right after a compaction there are too few. Its square root counts, so a guess that is wrong by half moves
 # the mark by a quarter.
 SUPPOSED_CALLS, SUPPOSED_TOKENS = 20, 500
 
 
 class CompactionCost(NamedTuple):
-    """What an event would take out of the request, and write to it; in tokens.
+    """What a compaction would remove from the request, and write to it; in tokens.
 
     Attributes:
         said: the raw messages.
@@ -382,13 +382,13 @@ class CompactionCost(NamedTuple):
     saved: float
 
     def pays_by(self, prices: Prices) -> float:
-        """Return how much there is to take out, 1 being where events cost least in the long run.
+        """Return how much there is to remove; 1 is where compactions cost least in the long run.
 
-        It is 0 where reading again is free, and infinite where an event is: there nothing is gained by waiting.
+        It is 0 where reading again is free, and infinite where a compaction is free: waiting then gains nothing.
 
-        An event costs c = (write - read) written; what it takes out, x, would be read again by each request. Where x
-        grows by g with each of them, a request costs least on average if the next event comes at
-        x = sqrt(2 c g / read): the order quantity of Harris (Factory 10, 1913), an event being a setup, and a token
+        A compaction costs c = (write - read) written; what it removes, x, would be read again by each request. If x
+        grows by g with each of them, a request costs least on average if the next compaction comes at
+        x = sqrt(2 c g / read): the order quantity of Harris (Factory 10, 1913), a compaction being a setup, and a token
         that is read again an item held. As x never falls until then, this is also where one more request costs more
         than the mean: the best stopping rule where x grows by chance.
         """
@@ -400,9 +400,9 @@ class CompactionCost(NamedTuple):
 
 
 def pays(view: CurrentView, call: CallContext, settings: HistorySettings) -> bool:
-    """Return whether going on would cost more than an event now, and that saves enough to be made.
+    """Return whether going on would cost more than a compaction now, and the compaction saves enough.
 
-    Before the first event everything is sent raw up to the high-water mark, whatever it costs (promise 9).
+    Before the first compaction everything is sent raw up to the high-water mark, whatever it costs (promise 9).
     """
     if not settings.patience or not settings.chain or not view.blocks:
         return False
@@ -436,7 +436,7 @@ def _cost_of_compaction(view: CurrentView, room: int, settings: HistorySettings)
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What is expected after an event: requests grow by `growth_tokens` each until they reach `high_tokens`.
+    """What is expected after a compaction: requests grow by `growth_tokens` each until they reach `high_tokens`.
 
     `read_price` and `write_price` are those of a cached and of a newly written input token, 1 being an uncached one.
     """
@@ -447,9 +447,9 @@ class Outlook:
     write_price: float
 
     def cost_per_request(self, *, after: float, written: float) -> float:
-        """Return the mean price of a request from an event to the next one, the event's own rewriting shared out.
+        """Return the mean price of a request until the next compaction, with its share of what this one rewrites.
 
-        `after` is what history costs after the event, `written` the part of it that is written anew. An event that
+        `after` is what history costs after the compaction, `written` the part that is written anew. A compaction that
         leaves no room to grow into pays its rewriting on every request.
         """
         requests = max(1.0, (self.high_tokens - after) / max(1.0, self.growth_tokens))
@@ -458,12 +458,12 @@ class Outlook:
 
 
 def saves_enough(record: PlanRecord, settings: HistorySettings) -> bool:
-    """Return whether an event makes the request smaller by the share that is worth a break of the prefix."""
+    """Return whether a compaction makes the request enough smaller to be worth breaking the cached prefix."""
     return record.tokens_before - record.tokens_after >= settings.min_saving_fraction * record.tokens_before
 
 
 def pays_by_hand(record: PlanRecord, before: CurrentView) -> bool:
-    """Return whether an event that somebody asked for does anything: smaller, or with something verbatim again."""
+    """Return whether a compaction by hand changes anything: smaller, or with something verbatim again."""
     sent = {part.first_seq for part in before.sent if part.payload is not None}
     back = any(seq not in sent for segment in record.segments for seq in segment.verbatim)
     return back or record.tokens_after < record.tokens_before
@@ -560,7 +560,7 @@ def _limits(step: Step, over: int, pinned: Collection[int]) -> Iterator[tuple[in
             over -= cut
 
 
-# Pictures that give way: at an event the oldest of what is sent, before anything else does.
+# Pictures that give way: a compaction removes the oldest before anything else.
 
 
 def imageless(base: CurrentView, renderer: Renderer, most: int, pinned: Collection[int]) -> tuple[tuple[int, int], ...]:

@@ -443,7 +443,7 @@ def _marked(meter: Meter, lines: Sequence[str]) -> list[Part]:
 
 @lru_cache(maxsize=1024)
 def _marked_cost(meter: Meter, text: str) -> Cost:
-    # The same lines are said again at every event.
+    # The same lines are said again at every compaction.
     return meter.message(text)
 
 

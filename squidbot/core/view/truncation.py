@@ -25,7 +25,7 @@ LEAST_TOKENS = 48
 
 
 class MessagePlace(NamedTuple):
-    """Where the next message stands.
+    """The place of the next message.
 
     Its seq, its turn, what its step costs so far as a bound, and whether nothing but system text is in front of it.
     """
@@ -129,7 +129,7 @@ class ArrivalLimits(NamedTuple):
 
 
 class _OpenStep(NamedTuple):
-    """What the next tool result stands behind.
+    """The step that the next tool result may belong to.
 
     Attributes:
         made: the message whose calls are being answered; None for none.
@@ -158,7 +158,7 @@ NO_STEP = _OpenStep()
 
 
 class ArrivalTruncation(NamedTuple):
-    """Places messages behind what stands, each at its seq and in its turn.
+    """Places messages behind the view, each at its seq and in its turn.
 
     `by_words` says that words tell what a system text is for (`steps.categorized`).
     """
@@ -193,8 +193,8 @@ class ArrivalTruncation(NamedTuple):
 
         Messages that were placed before come out as they are, unless others have taken their place since.
 
-        What a result shares the room of a step with is what no event can take from beside it: the step that it
-        answers, and what came with it. So a call that brought an event is cut the same when it is tried again.
+        A result shares the room of a step with what no compaction can remove from beside it: the step that it answers,
+        and the messages of the same call. So the retry of a call with a compaction truncates the same.
         """
         newest = max((place for place, one in enumerate(messages) if speaks(one)), default=-1)
         rows: list[StoredMessage] = []
