@@ -34,8 +34,8 @@ BLOCK_MOST_TOKENS = 8192
 LEAST_CUT_FRACTION = 0.1
 
 # Where a cached token is free, a long request costs no more than a short one, and only what a compaction rewrites is
-# paid for: early ones cost and gain nothing. On a recorded coding session with a local model's prices, waiting until .80
-# of the room cost 858 instead of 931 a call ("speed") and 926 instead of 957 ("balanced") at 128K, both with more
+# paid for: early ones cost and gain nothing. On a recorded coding session with a local model's prices, waiting until
+# .80 of the room cost 858 instead of 931 a call ("speed") and 926 instead of 957 ("balanced") at 128K, both with more
 # recall at each age; until .95 it cost more again, as more compactions come inside of a tool loop.
 FREE_READ_HIGH = 0.8
 
