@@ -134,7 +134,7 @@ def test_calls_of_one_step_are_all_answered(held: Held) -> None:
     assert [name for name, _, _ in held.seen.calls] == turn.calls
     (_, found, _), (_, _, _), (_, refused, is_error) = held.seen.calls
     assert "the squid eats herring" in found
-    assert refused == "<squidbot refused: there is no tool 'weather'; there are history, memory>"
+    assert refused == "<squidbot refused: there is no tool 'weather'; known: history, memory>"
     assert is_error
     assert [role for role, _ in held.rows()[2:]] == ["user", "assistant", "tool", "tool", "tool", "assistant"]
     assert turn.text.startswith("The tools said 3 things")
@@ -168,7 +168,7 @@ def test_stopped_answer_is_kept_as_far_as_it_came(held: Held) -> None:
     held.talk.say("go on")
     held.talk.say("and then?")
     told = [str(message["content"]) for message in held.model.requests[-1]]
-    notice = "[the answer above broke off (the user stopped it); it is not whole]"
+    notice = "[the answer above broke off: the user stopped it]"
     assert told[3] == f"go on\n\n<notice>\n{notice}\n</notice>"
     assert sum("broke off" in one for one in told) == 1
 

@@ -279,8 +279,8 @@ def wrongly_on(setting: Setting) -> object:
 
 SIGNED = {"anthropic": {"signature": "c2lnbmVk"}}
 EVENTS = [StreamEvent("reasoning", "Hm.", provider_metadata=SIGNED), StreamEvent("text", "Yes.")]
-NO_SWITCH = "No model of llm's has its provider hold the conversation: there is no switch to refuse."
-NO_RIVAL = "llm shortens nothing by itself, and has no hook for others to: there is no rival to tell of."
+NO_SWITCH = "No model of llm makes its provider keep the conversation, so squidbot refuses no options."
+NO_RIVAL = "llm never shortens messages, and other plugins cannot, so there are no rivals to warn of."
 
 HOST = HostDriver(
     name="llm",
@@ -291,7 +291,7 @@ HOST = HostDriver(
     package="llm",
     extra="llm",
     search="Squidbot_memory_search",
-    inactive={"record single prompts": without_talk, "squidbot is not active in llm": wrongly_on},
+    inactive={"record single prompts": without_talk, "squidbot cannot work in llm": wrongly_on},
     signed=SignedReply(EVENTS, to_json([ReasoningPart("Hm.", provider_metadata=SIGNED).to_dict()]).decode()),
     otherwise={"C11 server-held state": Exemption(NO_SWITCH), "C16 rivals": Exemption(NO_RIVAL)},
 )
