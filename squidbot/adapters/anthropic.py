@@ -15,7 +15,7 @@ import anthropic
 import httpx2
 
 from squidbot.adapters.common import providers
-from squidbot.adapters.common.counts import MOST_TEXTS, KeptCounts
+from squidbot.adapters.common.counts import MOST_TEXTS, KeptCounts, hold
 from squidbot.adapters.common.options import for_jobs, places
 from squidbot.adapters.common.providers import (
     Patience,
@@ -173,9 +173,9 @@ class ThinkingBindings:
             "messages": [*_dicts(request.get("messages")), {"role": "assistant", "content": content}],
         }
         with self._lock:
-            self._known.update({key: prefix for key, prefix in _bound(answered) if key in signatures})
-            while len(self._known) > _MOST_KNOWN:
-                self._known.pop(next(iter(self._known)))
+            for key, prefix in _bound(answered):
+                if key in signatures:
+                    hold(self._known, key, prefix, _MOST_KNOWN)
 
     def has_stale(self, request: Mapping[str, object]) -> bool:
         """Return whether a request brings reasoning back behind other words than it was produced."""
@@ -523,9 +523,7 @@ class AnthropicCounter:
         key = self._kept.key(text)
         with self._lock:
             if key not in self._uncounted and self._kept.get(key) is None and not self._asks(text):
-                if len(self._uncounted) >= MOST_TEXTS:
-                    self._uncounted.pop(next(iter(self._uncounted)))
-                self._uncounted[key] = None
+                hold(self._uncounted, key, None, MOST_TEXTS)
             return self._kept.get(key)
 
     def _asks(self, text: str) -> bool:

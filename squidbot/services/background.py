@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self, TypeAlias
 
+from squidbot.adapters.common.counts import hold
 from squidbot.core import events
 from squidbot.core.budget import JOURNAL
 from squidbot.core.errors import LLMError, SquidbotError, StoreError
@@ -23,7 +24,6 @@ from squidbot.core.ports import SupportsClaims
 from squidbot.core.transcript.bookkeeping import JOURNALED, note_journaled
 from squidbot.core.transcript.removals import FORGOTTEN
 from squidbot.core.transcript.scopes import SCOPE, scope_at
-from squidbot.wiring.journal import hold
 from squidbot.wiring.streams import wait
 
 if TYPE_CHECKING:
