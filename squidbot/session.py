@@ -33,6 +33,7 @@ from squidbot.core.errors import ArgumentError, NotFoundError
 from squidbot.core.messages import Message, StoredMessage, Usage
 from squidbot.memory import NOBODY
 from squidbot.services.documents import CapPolicy, DocumentCaps
+from squidbot.services.forget import forget_messages, forget_named
 from squidbot.services.injected import MemoryCall, UnpromptedMemory, is_searchable
 from squidbot.tools.session import SessionTools
 from squidbot.tools.tool import Answer, definition
@@ -528,8 +529,6 @@ class Session:
             BudgetError: what must be sent in any case does not fit; nothing was forgotten.
             StoreError: nothing was forgotten; or the messages were, and the rest is when the store is next opened.
         """
-        from squidbot.services.forget import forget_messages  # noqa: PLC0415  # no turn needs it
-
         asked = [of_message("seqs", one) for one in seqs]
         return forget_messages(self.wired, self.core, asked, reason=reason, inputs=self._inputs_again())
 
@@ -545,8 +544,6 @@ class Session:
             NotFoundError: no call has named it; nothing was taken out.
             StoreError: nothing was taken out.
         """
-        from squidbot.services.forget import forget_named  # noqa: PLC0415  # no turn needs it
-
         return forget_named(self.wired, self.session_id, text, reason=reason)
 
     @_alone

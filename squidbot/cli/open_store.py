@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import click
 
+from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.bootstrap import wire
 from squidbot.cli.texts import count, span
 from squidbot.config import load_settings
@@ -281,8 +282,6 @@ class _ReadOnlyStore:
         register.store(self.name, self._store)
 
     def _store(self, path: str) -> Store:
-        from squidbot.adapters.sqlite3 import SqliteStore  # noqa: PLC0415  # other stores need none
-
         # At rest, a file that is opened as usual and not written to stays as it is. Closing one whose log stands there
         # would empty the log into it, were a crashed host the last to have it open.
         in_use = Path(f"{path}-wal").exists()

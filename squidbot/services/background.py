@@ -19,6 +19,7 @@ from squidbot.core.events import Event
 from squidbot.core.journal import DEFAULT_AGENT, JournalEntry, JournalSpan, by_model, by_rule
 from squidbot.core.last_request import REQUEST, tokens_used
 from squidbot.core.memories import View
+from squidbot.core.memory.view import MOST_COMPARED, among_nearest, merges, places_of
 from squidbot.core.messages import Category
 from squidbot.core.ports import SupportsClaims
 from squidbot.core.transcript.bookkeeping import JOURNALED, note_journaled
@@ -443,8 +444,6 @@ def _merge(wired: Wired, done: LearningResult) -> None:
     memory = wired.loaded.settings.memory
     if not memory.merge or not done.memories:
         return
-    from squidbot.core.memory.view import MOST_COMPARED, among_nearest, merges, places_of  # noqa: PLC0415
-
     store, meaning = wired.remembering.store, wired.remembering.meaning
     view = View(done.memories[0].scope, memory.isolation)
     near = (meaning.near(done.memories, view) if meaning else None) or {}
