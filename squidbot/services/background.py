@@ -18,7 +18,7 @@ from squidbot.core.errors import LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.journal import DEFAULT_AGENT, JournalEntry, JournalSpan, by_model, by_rule
 from squidbot.core.last_request import REQUEST, tokens_used
-from squidbot.core.memories import View
+from squidbot.core.memories import WITH_MESSAGES, View
 from squidbot.core.memory.view import MOST_COMPARED, among_nearest, merges, places_of
 from squidbot.core.messages import Category
 from squidbot.core.ports import SupportsClaims
@@ -354,11 +354,10 @@ def study_of(
         ConfigError: memory is switched off, or its settings are wrong.
         StoreError: the store of facts can't be opened.
     """
-    from squidbot.core.memory.learning import FactReader  # noqa: PLC0415  # as the head of this file says, and below
-    from squidbot.core.summaries import Backoff  # noqa: PLC0415  # as above
+    from squidbot.core.memory.learning import FactReader  # noqa: PLC0415  # a seventh of a start; no turn needs it
 
     memory, remembering = wired.loaded.settings.memory, wired.remembering
-    return FactReader(
+    study = FactReader(
         session_id,
         wired.store,
         wired.codecs,
@@ -367,9 +366,9 @@ def study_of(
         remembering.redactor,
         anonymous=memory.extract is not None,
         model=model,
-        rests=rests or Backoff(),
         observer=wired.relay,
     )
+    return replace(study, rests=rests) if rests else study
 
 
 def reader_of(wired: Wired) -> ModelReader | None:
@@ -381,7 +380,7 @@ def reader_of(wired: Wired) -> ModelReader | None:
     memory = wired.loaded.settings.memory
     if not wired.remembering.learns or memory.extract == "rules" or not (memory.llm or memory.extract):
         return None
-    from squidbot.core.memory.learning import ModelReader  # noqa: PLC0415
+    from squidbot.core.memory.learning import ModelReader  # noqa: PLC0415  # as above
 
     return ModelReader(SafeModel(wired.llm("memory.llm")), wired.remembering.redactor)
 
@@ -397,7 +396,7 @@ class FactWork:
         self._model, self._rests = model, None
         self._reader, self.claim = ("model", "facts") if model else ("rules", "")
         if model:
-            from squidbot.core.summaries import Backoff  # noqa: PLC0415  # as above
+            from squidbot.core.summaries import Backoff  # noqa: PLC0415  # no turn needs it
 
             self._rests = Backoff(backoff_seconds)
 
@@ -426,8 +425,6 @@ def forget_with(wired: Wired, session_id: str, seqs: Sequence[int]) -> tuple[str
     store = wired.remembering.kept()
     if store is None:
         return ()
-    from squidbot.core.memory.learning import WITH_MESSAGES  # noqa: PLC0415
-
     ids = store.forget_messages(session_id, seqs, WITH_MESSAGES)
     if ids:
         wired.retract(ids, reason="removed facts whose only source was forgotten")
