@@ -78,9 +78,7 @@ def log(place: OpenStore, name: str, *, wanted: int | None, last: int, whole: bo
     def put(out: Printer) -> None:
         if not turns:
             out.say(f"{name}: nothing has been said yet")
-        for number, turn in enumerate(turns):
-            if number:
-                out.blank()
+        for turn in out.apart(turns):
             _put_turn(out, turn, whole=whole)
 
     return Result({"session": name, "turns": [turn.values for turn in turns]}, put)

@@ -241,9 +241,7 @@ def show(*, memory_ids: tuple[str, ...], **whose: str) -> Result:
         found = [memories.find(memory_id) for memory_id in memory_ids]
 
     def put(out: Printer) -> None:
-        for number, one in enumerate(found):
-            if number:
-                out.blank()
+        for one in out.apart(found):
             out.heading(f"{one.memory_id}: {one.text}")
             out.pairs([(name, text) for name, text in _pairs(one, time.time()) if text])
 
@@ -618,9 +616,7 @@ def _of_day(book: Daybook, day: str) -> JournalPage:
 
 def put_entries(out: Printer, entries: Sequence[JournalEntry]) -> None:
     """Put entries of the journal, in their order."""
-    for number, entry in enumerate(entries):
-        if number:
-            out.blank()
+    for entry in out.apart(entries):
         about = [one for one in (entry.agent_id, entry.run_id, entry.source_session) if one]
         if entry.total_tokens is not None:
             about.append(count(entry.total_tokens, "token"))

@@ -12,7 +12,7 @@ import click
 
 from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.bootstrap import wire
-from squidbot.cli.texts import count, span
+from squidbot.cli.texts import count, named, span
 from squidbot.config import load_settings
 from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError, SquidbotError, StoreError
 from squidbot.core.plan import PlanRecord
@@ -66,6 +66,11 @@ class ShownMessage(NamedTuple):
     def handle(self) -> str:
         """The id under which people and models name it."""
         return span(self.row.seq)
+
+    @property
+    def who(self) -> str:
+        """Whose it is: its role, and the tools that it answers for."""
+        return " ".join(filter(None, (self.row.role, ", ".join(tool or call_id for call_id, tool in self.answers))))
 
     @property
     def is_cut(self) -> bool:
@@ -368,5 +373,4 @@ def _not_one(given: str, found: list[str], ids: list[str]) -> str:
 
 
 def _named(ids: list[str]) -> str:
-    named = ", ".join(f"{name[:MOST_ID_CHARS]}" for name in ids[:MOST_NAMED])
-    return f"{named} and {len(ids) - MOST_NAMED:,} more" if len(ids) > MOST_NAMED else named
+    return named([name[:MOST_ID_CHARS] for name in ids], MOST_NAMED, ", ")

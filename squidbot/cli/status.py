@@ -239,24 +239,13 @@ def _mib(size_bytes: int) -> str:
 
 def _model(wired: Wired, alias: str) -> dict[str, Any]:
     """Return a model of the settings: the window of its sessions, where that comes from, and what is wrong with it."""
-    found = dict.fromkeys(
-        (
-            "window",
-            "reserved_output_tokens",
-            "source",
-            "detail",
-            "counter",
-            "tier",
-            "largest_window",
-            "loading",
-            "prompt",
-        )
-    )
+    told = ("reserved_output_tokens", "source", "detail", "counter")
+    found = dict.fromkeys(("window", *told, "tier", "largest_window", "loading", "prompt"))
     found |= {"alias": alias, "counted": "", "problem": None}
     try:
         sized = wired.models.sized(alias)
         window = wired.window(alias)
-        found |= {key: getattr(window, key) for key in ("reserved_output_tokens", "source", "detail", "counter")}
+        found |= {key: getattr(window, key) for key in told}
         found |= {"window": window.window_tokens, "tier": tier_of(window.window_tokens).label}
         found["counted"] = wired.why_counted(alias)
         wired.models.check(alias)

@@ -169,9 +169,9 @@ class BackgroundWorker:
                 self._timer = timer
                 timer.start(lambda: self._poke(None, "schedule"), interval_seconds)
 
-    def poke(self, session: WorkSession | None = None, *, reason: str = "") -> None:
+    def poke(self, session: WorkSession | None = None) -> None:
         """Have the thread look for work now, on one session or on all watched ones; returns at once."""
-        self._poke(None if session is None else watched(session).place, reason)
+        self._poke(None if session is None else watched(session).place)
 
     def stop(self, timeout_seconds: float | None = 10.0) -> bool:
         """End the thread after the task at hand, and return whether it has ended within the time.
@@ -206,7 +206,7 @@ class BackgroundWorker:
 
     # -- the thread ---------------------------------------------------------------------------------------------
 
-    def _poke(self, place: tuple[int, str] | None, reason: str) -> None:
+    def _poke(self, place: tuple[int, str] | None, reason: str = "") -> None:
         with self._lock:
             for key in self._watched if place is None else (place,):
                 self._poked[key] = reason or self._poked.get(key, "")

@@ -142,14 +142,8 @@ class _PendingForget:
 _read_task = fields(_PendingForget)
 
 
-def forget_messages(  # noqa: PLR0913  # what `core.Session.forget` takes, and where
-    wired: Wired,
-    core: CoreSession,
-    seqs: Sequence[int],
-    *,
-    reason: str = "",
-    inputs: Inputs | None = None,
-    now: float | None = None,
+def forget_messages(
+    wired: Wired, core: CoreSession, seqs: Sequence[int], *, reason: str = "", inputs: Inputs | None = None
 ) -> ForgetResult:
     """Forget messages of a session, and what squidbot keeps of them elsewhere (`Session.forget`).
 
@@ -162,7 +156,7 @@ def forget_messages(  # noqa: PLR0913  # what `core.Session.forget` takes, and w
         task = _task(wired, core.session_id, seqs, reason)
         pending.note(task)
         try:
-            forgotten = core.forget(*seqs, reason=reason, inputs=inputs, now=time.time() if now is None else now)
+            forgotten = core.forget(*seqs, reason=reason, inputs=inputs, now=time.time())
         except SquidbotError:
             pending.end(task)
             raise
@@ -615,16 +609,16 @@ def forget_named(wired: Wired, session_id: str, text: str, *, reason: str = "") 
     return gone
 
 
-def forget_document(wired: Wired, session_id: str, name: str, *, reason: str = "") -> int:
+def forget_document(wired: Wired, session_id: str, name: str) -> int:
     """Take a document out of a session for good, out of earlier requests, too; return how many texts of it there were.
 
-    Its file stays as it is. `reason` is kept; it must not repeat the text.
+    Its file stays as it is.
 
     Raises:
         NotFoundError: there was never one of that name; nothing was taken out.
         StoreError: nothing was taken out.
     """
-    gone = remove_document(_shelf(wired, session_id), name, reason, time.time())
+    gone = remove_document(_shelf(wired, session_id), name, "", time.time())
     if not gone:
         raise NotFoundError(f"{session_id!a:.80} never had a document {name!a:.80}; nothing was taken out")
     return gone

@@ -111,8 +111,8 @@ def made_memory(  # noqa: PLR0913  # a memory has that many sides, and a test na
 # far was read.
 
 
-def _held(store: MemoryStore, *, past: bool = False) -> list[str]:
-    return [memory.memory_id for memory in store.listed(SEEN, limit=100, past=past)]
+def _held(store: MemoryStore) -> list[str]:
+    return [memory.memory_id for memory in store.listed(SEEN, limit=100)]
 
 
 def _found(store: MemoryStore, query: str, *, past: bool = False) -> list[str]:
