@@ -161,24 +161,16 @@ def repair(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> Repa
         StoreError: `target` exists or can't be written, or the original can't be read; no half copy is left.
     """
     name, goal = _existing(path), str(Path(target).absolute())
-    if os.path.lexists(goal):
-        raise StoreError(f"{goal}: already exists; choose another file name")
-    part = f"{goal}.part-{os.getpid()}"
-    try:
+    with files.new_file(goal, "already exists; choose another file name", "no copy was made") as part:
         files.create(part, 0.0)
         with closing(files.connect(part, 0.0)) as connection:
-            connection.execute("PRAGMA synchronous = OFF")  # `files.place` syncs the whole file
+            connection.execute("PRAGMA synchronous = OFF")  # `files.new_file` syncs the whole file
             connection.execute("BEGIN IMMEDIATE")
             sessions, memories = _salvage(name, connection)
             connection.execute("COMMIT")
         if not (sessions or memories):
             raise DamagedStoreError(f"{name}: nothing to recover; restore a backup")
         SqliteStore(part).close()  # this empties the log
-        files.place(part, goal)
-    except (*FOREIGN, OSError) as error:
-        raise store_error(goal, error, "; no copy was made") from error
-    finally:
-        files.remove(part)
     return RepairedCopy(name, goal, tuple(sessions), memories)
 
 
