@@ -228,7 +228,7 @@ def _forget_turns(wired: Wired, user: str, session_id: str, reason: str) -> Forg
     seqs = [row.seq for row in rows if (scope := scope_at(since, row.seq)) and scope.user == user]
     if not seqs:
         return ForgetReport()
-    forgotten = forget_messages(wired, _core(wired, session_id), seqs, reason=reason)
+    forgotten = forget_messages(wired, core_of(wired, session_id), seqs, reason=reason)
     return ForgetReport(facts=forgotten.facts, messages=len(seqs), files=forgotten.files)
 
 
@@ -250,7 +250,7 @@ def finish(wired: Wired) -> None:
 def _finish_all(wired: Wired, pending: _PendingFile) -> None:
     for task in list(pending.tasks):
         if not task.is_whole and not _forgotten_by(wired, task):
-            _core(wired, task.session_id).forget(*task.seqs, reason=task.reason, now=time.time())
+            core_of(wired, task.session_id).forget(*task.seqs, reason=task.reason, now=time.time())
         _elsewhere(wired, task)
         # Where facts and entries that were gone before had been shown is not known any more.
         wired.retract(task.ids, reason="an interrupted forget removed their source")
@@ -284,7 +284,8 @@ def _droppable(wired: Wired) -> SupportsDrop:
     return wired.store
 
 
-def _core(wired: Wired, session_id: str) -> CoreSession:
+def core_of(wired: Wired, session_id: str) -> CoreSession:
+    """Return a session under its newest window."""
     window = wired.engine.window(session_id) or wired.window()
     return wired.engine.session(session_id, window, wired.meter(window.model), wired.history(window))
 
