@@ -52,7 +52,7 @@ from squidbot.core.transcript.pins import PIN, Pin
 from squidbot.core.transcript.records import append, messages_of
 from squidbot.core.transcript.scopes import MOST_ID_CHARS, SCOPE, SessionOwner, transcript_id
 from squidbot.core.transcript.windows import WINDOW
-from squidbot.memory import NOBODY
+from squidbot.memory import NOBODY, sessions_of
 from squidbot.services import forget
 from squidbot.services.background import (
     BackgroundWorker,
@@ -508,10 +508,7 @@ class Engine:
         return rolled_back(self.wired, self._sessions(), map(Path, paths))
 
     def _sessions(self) -> list[str]:
-        listed = getattr(self.wired.store, "sessions", None)
-        if listed is None:
-            raise StoreError("this store cannot list its sessions; it has no method `sessions`")
-        return [name for name, _ in listed()]
+        return [name for name, _ in sessions_of(self.wired.store)]
 
     def origins(self) -> list[Origin]:
         """Return every setting with its value and where that comes from."""

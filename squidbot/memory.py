@@ -183,6 +183,17 @@ class SessionLister(Protocol):
         """Return the sessions of a store, each with its number of messages."""
 
 
+def sessions_of(store: object) -> list[tuple[str, int]]:
+    """Return (id, number of messages) of every session of a store, oldest first.
+
+    Raises:
+        StoreError: the store can't list its sessions, or failed.
+    """
+    if not isinstance(store, SessionLister):
+        raise StoreError("this store cannot list its sessions; it has no method `sessions`")
+    return store.sessions()
+
+
 def retract(
     store: object, memory_ids: Iterable[str], out_of: Callable[[str], Retraction | None], observer: Observer
 ) -> list[str]:

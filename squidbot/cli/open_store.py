@@ -19,7 +19,7 @@ from squidbot.core.plan import PlanRecord
 from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.hookspecs import hookimpl
-from squidbot.memory import provider_of
+from squidbot.memory import provider_of, sessions_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -152,10 +152,7 @@ class OpenStore:
         Raises:
             StoreError: the store can't list its sessions, or failed.
         """
-        listed = getattr(self.store, "sessions", None)
-        if listed is None:
-            raise StoreError("this store cannot list its sessions; it has no method `sessions`")
-        return cast("list[tuple[str, int]]", listed())
+        return sessions_of(self.store)
 
     def find(self, given: str) -> str:
         """Return the id of the session of this name, or of the only one whose id begins so.

@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
-from squidbot.adapters.common.files import make_folder, open_own, sync
+from squidbot.adapters.common.files import make_folder, open_own, sync, write
 from squidbot.adapters.stdlib.model_files import ModelFiles
 from squidbot.codecs import jsontext, workspaceai
 from squidbot.codecs.openai_chat import OpenAIChat
@@ -682,9 +682,7 @@ def backed_up(path: Path) -> Path:
     if not backup.exists():
         part = backup.with_name(f".{backup.name}.part-{os.getpid()}")
         try:
-            with open_own(part, "w") as file:
-                file.write(data)
-            sync(part)
+            write(part, data)
             part.replace(backup)
         finally:
             part.unlink(missing_ok=True)
