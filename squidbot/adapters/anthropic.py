@@ -23,6 +23,7 @@ from squidbot.adapters.common.providers import (
     TextReply,
     UnfitError,
     number,
+    objects,
     writable,
 )
 from squidbot.core.errors import ContextOverflowError, LLMError, StaleThinkingError
@@ -170,7 +171,7 @@ class ThinkingBindings:
             return
         answered = {
             **request,
-            "messages": [*_dicts(request.get("messages")), {"role": "assistant", "content": content}],
+            "messages": [*objects(request.get("messages")), {"role": "assistant", "content": content}],
         }
         with self._lock:
             for key, prefix in _bound(answered):
@@ -196,7 +197,7 @@ def _bound(request: Mapping[str, object]) -> Iterator[tuple[bytes, _Prefix]]:
     for part in ("tools", "system"):
         for block in _thinking_blocks(request.get(part)):
             prefix.update(_canonical(part, block))
-    for message in _dicts(request.get("messages")):
+    for message in objects(request.get("messages")):
         for block in _thinking_blocks(message.get("content")):
             if key := _signature(block):
                 yield key, (prefix.digest(), after)
@@ -219,11 +220,7 @@ def _canonical(role: str, block: Mapping[str, object]) -> bytes:
 
 
 def _thinking_blocks(content: object) -> list[Json]:
-    return [{"type": "text", "text": content}] if isinstance(content, str) else _dicts(content)
-
-
-def _dicts(content: object) -> list[Json]:
-    return [item for item in content if isinstance(item, dict)] if isinstance(content, list) else []
+    return [{"type": "text", "text": content}] if isinstance(content, str) else objects(content)
 
 
 class AnthropicAccount(providers.Account):

@@ -9,6 +9,7 @@ from functools import lru_cache, partial
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 
+from squidbot.adapters.common.providers import objects
 from squidbot.core.errors import ContextOverflowError, LLMError
 from squidbot.core.memory.search import terms_of
 from squidbot.core.messages import Completion, Reply
@@ -193,20 +194,16 @@ def _as_responses() -> tuple[Json, list[Json], list[Json]]:
 def _text_and_calls(form: str, message: Mapping[str, object]) -> tuple[str, int]:
     """Return the text of an assistant's message, and how many calls it makes."""
     if form == "openai.responses":
-        items = _dicts(message.get("output"))
-        parts = [part for item in items if item.get("type") == "message" for part in _dicts(item.get("content"))]
+        items = objects(message.get("output"))
+        parts = [part for item in items if item.get("type") == "message" for part in objects(item.get("content"))]
         texts = [part["text"] for part in parts if part.get("type") == "output_text"]
         return "".join(map(str, texts)), sum(item.get("type") == "function_call" for item in items)
     content = message.get("content")
     if form == "anthropic.messages" and isinstance(content, list):
-        blocks = _dicts(content)
+        blocks = objects(content)
         texts = [block["text"] for block in blocks if block.get("type") == "text"]
         return "".join(map(str, texts)), sum(block.get("type") == "tool_use" for block in blocks)
-    return str(content or ""), len(_dicts(message.get("tool_calls")))
-
-
-def _dicts(items: object) -> list[Json]:
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+    return str(content or ""), len(objects(message.get("tool_calls")))
 
 
 def _checks_reply(chat: Chat, messages: Sequence[Json], tools: Sequence[Json], most: int) -> Reply:
@@ -234,7 +231,7 @@ def _checks_back(chat: Chat, most: int) -> None:
     message = _checks_reply(chat, ASKED, (), most).message
     if not _text_and_calls(chat.form, message)[0]:
         return  # nothing was said; whether that comes back is the codec's affair
-    answered = _dicts(message.get("output")) if chat.form == "openai.responses" else [dict(message)]
+    answered = objects(message.get("output")) if chat.form == "openai.responses" else [dict(message)]
     _checks_reply(chat, [*ASKED, *answered, {"role": "user", "content": "And what is high?"}], (), most)
 
 
