@@ -25,6 +25,7 @@ from squidbot.wiring.journal import Journals
 from squidbot.wiring.prompting import PromptLibrary
 from squidbot.wiring.registry import INDEXES, TIMERS, Counters, check_offered, collected, make, relay_of, store_name
 from squidbot.wiring.streams import wait
+from squidbot.wiring.turnlog import TurnLog
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from squidbot.core.vectors import VectorIndex
     from squidbot.wiring.extensions import Relay
     from squidbot.wiring.registry import Registry, Timer
-    from squidbot.wiring.turnlog import TurnLog
 
 
 class Wired:
@@ -87,8 +87,6 @@ class Wired:
         Raises:
             ConfigError: it is a folder, or it has none to stand in; or a pattern of what is redacted is none.
         """
-        from squidbot.wiring.turnlog import TurnLog  # noqa: PLC0415  # who looks for no fault needs none of it
-
         self.turn_log = TurnLog(path, self.remembering.redactor, self.relay, place)
 
     @property

@@ -52,7 +52,8 @@ from squidbot.core.transcript.pins import PIN, Pin
 from squidbot.core.transcript.records import append, messages_of
 from squidbot.core.transcript.scopes import MOST_ID_CHARS, SCOPE, SessionOwner, transcript_id
 from squidbot.core.transcript.windows import WINDOW
-from squidbot.memory import NOBODY
+from squidbot.memory import NOBODY, sessions_of
+from squidbot.services import forget
 from squidbot.services.background import (
     BackgroundWorker,
     FactWork,
@@ -81,7 +82,6 @@ if TYPE_CHECKING:
     from squidbot.core.transcript.pins import Pins
     from squidbot.services.background import TaskOutcome
     from squidbot.services.exchange import ExportedFile, FileReport, ImportedFile, RemovedImport
-    from squidbot.services.forget import ForgetReport
     from squidbot.services.indexing import IndexReport
     from squidbot.services.summaries import SummaryWorker
 
@@ -114,9 +114,7 @@ def load(source: str | Path | Mapping[str, object] | None = None, *, extensions:
     """
     engine = Engine(wire(load_settings(source), extensions))
     if engine.wired.pending and os.path.exists(engine.wired.pending):  # noqa: PTH110  # each start asks
-        from squidbot.services.forget import finish  # noqa: PLC0415  # most find nothing to end
-
-        finish(engine.wired)
+        forget.finish(engine.wired)
     return engine
 
 
@@ -437,7 +435,7 @@ class Engine:
             self._jobs().recorded(session)
 
     @takes(session_id=text, reason=text)
-    def forget_session(self, session_id: str, *, reason: str = "") -> ForgetReport:
+    def forget_session(self, session_id: str, *, reason: str = "") -> forget.ForgetReport:
         """Forget a whole session: its messages, facts without another source, journal entries, and turns in the log.
 
         Backups and exports remain. A host that still has the messages may record them again.
@@ -446,12 +444,10 @@ class Engine:
             NotFoundError: there is no such session.
             StoreError: nothing was forgotten, or the rest is forgotten when the store is next opened.
         """
-        from squidbot.services.forget import forget_session  # noqa: PLC0415  # no turn needs it
-
-        return forget_session(self.wired, session_id, reason=reason)
+        return forget.forget_session(self.wired, session_id, reason=reason)
 
     @takes(user=text, reason=text)
-    def forget_user(self, user: str, *, reason: str = "") -> ForgetReport:
+    def forget_user(self, user: str, *, reason: str = "") -> forget.ForgetReport:
         """Forget a user (`Scope.user`): messages, facts, indexed documents and journals.
 
         Sessions of this user alone are removed; sessions of several users lose this user's turns.
@@ -460,9 +456,7 @@ class Engine:
             NotFoundError: there is no data of this user.
             StoreError: the store cannot list or remove sessions, or the rest is forgotten when it is next opened.
         """
-        from squidbot.services.forget import forget_user  # noqa: PLC0415  # no turn needs it
-
-        return forget_user(self.wired, user, self._sessions(), reason=reason)
+        return forget.forget_user(self.wired, user, self._sessions(), reason=reason)
 
     @takes(folder=path, sessions=items(text, "several ids of sessions"), replaces=flag)
     def export_models(
@@ -514,10 +508,7 @@ class Engine:
         return rolled_back(self.wired, self._sessions(), map(Path, paths))
 
     def _sessions(self) -> list[str]:
-        listed = getattr(self.wired.store, "sessions", None)
-        if listed is None:
-            raise StoreError("this store cannot list its sessions; it has no method `sessions`")
-        return [name for name, _ in listed()]
+        return [name for name, _ in sessions_of(self.wired.store)]
 
     def origins(self) -> list[Origin]:
         """Return every setting with its value and where that comes from."""

@@ -16,6 +16,8 @@ from squidbot.core import events
 from squidbot.core.errors import ConfigError, LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.memories import Scope, View
+from squidbot.core.memory.semantic import SemanticStore
+from squidbot.core.memory.view import Memories
 from squidbot.core.ports import SupportsCalibration, SupportsRecordSearch
 from squidbot.core.redaction import NAMES
 from squidbot.core.transcript.removals import INJECTION
@@ -27,8 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from squidbot.config import Loaded
-    from squidbot.core.memory.semantic import SemanticStore
-    from squidbot.core.memory.view import Memories
     from squidbot.core.ports import Embedder, MemoryStore, Observer
     from squidbot.core.redaction import Redactor
     from squidbot.core.tokens.counters import Meter
@@ -183,6 +183,17 @@ class SessionLister(Protocol):
         """Return the sessions of a store, each with its number of messages."""
 
 
+def sessions_of(store: object) -> list[tuple[str, int]]:
+    """Return (id, number of messages) of every session of a store, oldest first.
+
+    Raises:
+        StoreError: the store can't list its sessions, or failed.
+    """
+    if not isinstance(store, SessionLister):
+        raise StoreError("this store cannot list its sessions; it has no method `sessions`")
+    return store.sessions()
+
+
 def retract(
     store: object, memory_ids: Iterable[str], out_of: Callable[[str], Retraction | None], observer: Observer
 ) -> list[str]:
@@ -255,13 +266,8 @@ class MemoryService:
             ConfigError: as `store` does.
             StoreError: the store can't be opened.
         """
-        if self._store is None and not self._is_there():
-            from squidbot.adapters.sqlite3.memory.rows import may_have  # noqa: PLC0415  # only where it is used
-
-            name, path = provider_of(self._loaded)
-            if name != "sqlite3" or not may_have(path, "memory_marks"):
-                return None
-        return self._opened()
+        there = self._store is not None or self._is_there("memories", "forgotten_memories", "memory_marks")
+        return self._opened() if there else None
 
     @property
     def learns(self) -> bool:
@@ -315,14 +321,15 @@ class MemoryService:
         """Return whether there may be facts; creates no file and no table."""
         if self._store is not None:
             return True
-        return self._loaded.settings.memory.enabled and self._is_there()
+        return self._loaded.settings.memory.enabled and self._is_there("memories", "forgotten_memories")
 
-    def _is_there(self) -> bool:
+    def _is_there(self, *tables: str) -> bool:
+        """Return whether a file may hold something in one of these tables, or an extension keeps facts."""
         name, path = provider_of(self._loaded)
         if name == "sqlite3":
             from squidbot.adapters.sqlite3.memory.rows import may_have  # noqa: PLC0415  # only where it is used
 
-            return may_have(path, "memories", "forgotten_memories")
+            return may_have(path, *tables)
         return name != "stdlib"
 
     @property
@@ -340,8 +347,6 @@ class MemoryService:
         Raises:
             ConfigError: the provider keeps no vectors.
         """
-        from squidbot.core.memory.semantic import SemanticStore  # noqa: PLC0415  # few need it
-
         if not isinstance(store, VectorStore):
             raise ConfigError(
                 f'the memory provider {name!r} keeps no vectors; set memory.embedder to "none", or another provider'
@@ -382,8 +387,6 @@ class MemoryService:
             ConfigError: as `store` does, or a pattern of `memory.redact_patterns` is invalid.
             StoreError: the store can't be opened.
         """
-        from squidbot.core.memory.view import Memories  # noqa: PLC0415  # no turn needs it
-
         memory = self._loaded.settings.memory
         store = self.store
         return Memories(

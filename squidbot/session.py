@@ -32,7 +32,8 @@ from squidbot.core.engine import Inputs
 from squidbot.core.errors import ArgumentError, NotFoundError
 from squidbot.core.messages import Message, StoredMessage, Usage
 from squidbot.memory import NOBODY
-from squidbot.services.documents import CapPolicy, DocumentCaps
+from squidbot.services.documents import CapPolicy
+from squidbot.services.forget import forget_messages, forget_named
 from squidbot.services.injected import MemoryCall, UnpromptedMemory, is_searchable
 from squidbot.tools.session import SessionTools
 from squidbot.tools.tool import Answer, definition
@@ -275,10 +276,9 @@ class Session:
         self.scope = scope
         self.codec = codec
         self.meter = meter = wired.meter(window.model)
-        self._documents = DocumentCaps(wired.loaded.settings.budget.caps, meter)
         self._prompting = SessionPrompt(wired.prompts, window, meter.physical, wired.codecs, mode)
         rule = wired.loaded.settings.budget.trim_rule
-        self._policy = CapPolicy(self._documents.caps, meter, rule) if wired.loaded.policy else None
+        self._policy = CapPolicy(wired.loaded.settings.budget.caps, meter, rule)
         # What the newest request was asked for with, None: this process has asked for none; and what it costs at most.
         self._inputs: Inputs | None = None
         self._asked_tokens = window.window_tokens
@@ -359,7 +359,7 @@ class Session:
         given = Inputs(
             system=system,
             tools=self._written(definitions) if definitions else "",
-            sections=self._documents.sections(memory, summary),
+            sections=self._policy.sections(memory, summary),
             notice=notice,
             now=now,
             unprompted=UnpromptedMemory(
@@ -369,7 +369,7 @@ class Session:
         )
         incoming = [*unstored(self._spoken(said, "user", sender), self.wired.codecs)]
         self._inputs = self._prompting.inputs(given, definitions, incoming, self.core)
-        if self._policy is None:
+        if not self.wired.loaded.policy:
             made = self.core.assemble(incoming, self._inputs)
         else:
             made = self._policy.assemble(self.core, incoming, self._inputs, self.wired.relay)
@@ -528,8 +528,6 @@ class Session:
             BudgetError: what must be sent in any case does not fit; nothing was forgotten.
             StoreError: nothing was forgotten; or the messages were, and the rest is when the store is next opened.
         """
-        from squidbot.services.forget import forget_messages  # noqa: PLC0415  # no turn needs it
-
         asked = [of_message("seqs", one) for one in seqs]
         return forget_messages(self.wired, self.core, asked, reason=reason, inputs=self._inputs_again())
 
@@ -545,8 +543,6 @@ class Session:
             NotFoundError: no call has named it; nothing was taken out.
             StoreError: nothing was taken out.
         """
-        from squidbot.services.forget import forget_named  # noqa: PLC0415  # no turn needs it
-
         return forget_named(self.wired, self.session_id, text, reason=reason)
 
     @_alone

@@ -20,12 +20,12 @@ from click.testing import CliRunner
 
 import squidbot
 from squidbot import hookspecs
+from squidbot.adapters.gpus import SOURCES
 from squidbot.cli import main
 from squidbot.config import load_settings
 from squidbot.config.schema import Settings, keys_of
 from squidbot.core import events
 from squidbot.core.events import Event
-from squidbot.wiring.gpus import PROBES
 from squidbot.wiring.registry import BuiltIn, Registry
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ def test_every_adapter_is_documented() -> None:
     models = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in models for name in offered.runtimes)
     assert all(f"`{name}`" in models for name in offered.probes)
-    assert set(offered.probes) == set(PROBES)
+    assert set(offered.probes) == {"auto", "pynvml", *SOURCES, "none"}
 
 
 def test_every_certificate_that_is_documented_is_the_counters_own() -> None:

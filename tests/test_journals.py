@@ -93,7 +93,7 @@ def test_damaged_line_is_told_once(tmp_path: Path) -> None:
 
 def test_what_is_held_of_journals_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of journals, sessions and faults the newest are held; the others are looked up again."""
-    monkeypatch.setattr("squidbot.wiring.journal.MOST_HELD", 3)
+    monkeypatch.setattr("squidbot.adapters.common.counts.MOST_HELD", 3)
     settings = {"journal": {"enabled": True, "folder": str(tmp_path)}, "summary": {"scheduler": "none"}}
     with squidbot.load(settings) as engine:
         journals, work = engine.wired.journals, JournalWork(60.0)

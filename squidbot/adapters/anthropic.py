@@ -15,7 +15,7 @@ import anthropic
 import httpx2
 
 from squidbot.adapters.common import providers
-from squidbot.adapters.common.counts import MOST_TEXTS, KeptCounts
+from squidbot.adapters.common.counts import MOST_TEXTS, KeptCounts, hold
 from squidbot.adapters.common.options import for_jobs, places
 from squidbot.adapters.common.providers import (
     Patience,
@@ -23,6 +23,7 @@ from squidbot.adapters.common.providers import (
     TextReply,
     UnfitError,
     number,
+    objects,
     writable,
 )
 from squidbot.core.errors import ContextOverflowError, LLMError, StaleThinkingError
@@ -170,12 +171,12 @@ class ThinkingBindings:
             return
         answered = {
             **request,
-            "messages": [*_dicts(request.get("messages")), {"role": "assistant", "content": content}],
+            "messages": [*objects(request.get("messages")), {"role": "assistant", "content": content}],
         }
         with self._lock:
-            self._known.update({key: prefix for key, prefix in _bound(answered) if key in signatures})
-            while len(self._known) > _MOST_KNOWN:
-                self._known.pop(next(iter(self._known)))
+            for key, prefix in _bound(answered):
+                if key in signatures:
+                    hold(self._known, key, prefix, _MOST_KNOWN)
 
     def has_stale(self, request: Mapping[str, object]) -> bool:
         """Return whether a request brings reasoning back behind other words than it was produced."""
@@ -196,7 +197,7 @@ def _bound(request: Mapping[str, object]) -> Iterator[tuple[bytes, _Prefix]]:
     for part in ("tools", "system"):
         for block in _thinking_blocks(request.get(part)):
             prefix.update(_canonical(part, block))
-    for message in _dicts(request.get("messages")):
+    for message in objects(request.get("messages")):
         for block in _thinking_blocks(message.get("content")):
             if key := _signature(block):
                 yield key, (prefix.digest(), after)
@@ -219,11 +220,7 @@ def _canonical(role: str, block: Mapping[str, object]) -> bytes:
 
 
 def _thinking_blocks(content: object) -> list[Json]:
-    return [{"type": "text", "text": content}] if isinstance(content, str) else _dicts(content)
-
-
-def _dicts(content: object) -> list[Json]:
-    return [item for item in content if isinstance(item, dict)] if isinstance(content, list) else []
+    return [{"type": "text", "text": content}] if isinstance(content, str) else objects(content)
 
 
 class AnthropicAccount(providers.Account):
@@ -523,9 +520,7 @@ class AnthropicCounter:
         key = self._kept.key(text)
         with self._lock:
             if key not in self._uncounted and self._kept.get(key) is None and not self._asks(text):
-                if len(self._uncounted) >= MOST_TEXTS:
-                    self._uncounted.pop(next(iter(self._uncounted)))
-                self._uncounted[key] = None
+                hold(self._uncounted, key, None, MOST_TEXTS)
             return self._kept.get(key)
 
     def _asks(self, text: str) -> bool:

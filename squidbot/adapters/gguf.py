@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections import OrderedDict
 from math import prod
 from pathlib import Path
 from struct import Struct, unpack
 from threading import Lock
 from typing import TYPE_CHECKING, Final
 
+from squidbot.adapters.common.counts import hold
 from squidbot.core.errors import ModelFileError
 from squidbot.core.sizing.header import Header, LongArray, Tensor, Value, tensor_bytes
 
@@ -372,7 +372,7 @@ _MOST_REMEMBERED: Final = 8
 # A file as it was read, to tell whether it still is that: its path, size, time of change in nanoseconds, and inode.
 _Stamp = tuple[Path, int, int, int]
 
-_remembered: OrderedDict[Path, tuple[list[_Stamp | None], Header]] = OrderedDict()
+_remembered: dict[Path, tuple[list[_Stamp | None], Header]] = {}
 _lock = Lock()
 
 
@@ -390,14 +390,12 @@ def read_header(path: str | PathLike[str]) -> Header:
     with _lock:
         known = _remembered.get(path)
         if known is not None and all(stamp and _stamp(stamp[0]) == stamp for stamp in known[0]):
-            _remembered.move_to_end(path)
+            hold(_remembered, path, known)
             return known[1]
-    stamps, header = _read_all(path)
+    read = _read_all(path)
     with _lock:
-        _remembered[path] = (stamps, header)
-        while len(_remembered) > _MOST_REMEMBERED:
-            _remembered.popitem(last=False)
-    return header
+        hold(_remembered, path, read, _MOST_REMEMBERED)
+    return read[1]
 
 
 def _stamp(path: Path, found: os.stat_result | None = None) -> _Stamp | None:

@@ -23,6 +23,7 @@ from squidbot.adapters.common.providers import (
     is_here,
     job_messages,
     number,
+    objects,
     unit_vector,
 )
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, ModelLoadError
@@ -32,7 +33,7 @@ from squidbot.core.tokens.counters import Meter, builtin_counter
 
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 
     from squidbot.core.ports import TokenCounter
     from squidbot.core.sizing.header import Definition, Value
@@ -98,7 +99,7 @@ def read_pulled(wire: Wire) -> tuple[str, ...]:
     Raises:
         LLMError: no server is there.
     """
-    return tuple(_fact_text(entry, "name") for entry in _entries(wire.ask("/api/tags")) if _fact_text(entry, "name"))
+    return tuple(filter(None, (_fact_text(entry, "name") for entry in objects(wire.ask("/api/tags").get("models")))))
 
 
 def running_window(wire: Wire, model: str) -> tuple[bool, int | None]:
@@ -107,7 +108,7 @@ def running_window(wire: Wire, model: str) -> tuple[bool, int | None]:
     Raises:
         LLMError: no server is there.
     """
-    for entry in _entries(wire.ask("/api/ps")):
+    for entry in objects(wire.ask("/api/ps").get("models")):
         if named(model) in {named(_fact_text(entry, "name")), named(_fact_text(entry, "model"))}:
             tokens = entry.get("context_length")
             return True, tokens if type(tokens) is int and tokens > 0 else None
@@ -118,11 +119,6 @@ def named(model: str) -> str:
     """Return a model's name in one spelling: without a tag it means "latest"."""
     name = model.casefold()
     return name if ":" in name.rpartition("/")[2] else f"{name}:latest"
-
-
-def _entries(answer: Mapping[str, object]) -> Iterable[dict[str, object]]:
-    listed = answer.get("models")
-    return [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
 
 
 def _mapping(answer: Mapping[str, object], key: str) -> dict[str, object]:

@@ -21,7 +21,7 @@ from uuid import uuid4
 
 import xllamacpp
 
-from squidbot.adapters.common.counts import ExactCounter
+from squidbot.adapters.common.counts import ExactCounter, hold
 from squidbot.adapters.common.llama_log import read_buffers
 from squidbot.adapters.common.providers import (
     ChatAnswer,
@@ -415,9 +415,7 @@ class VocabularyCounter(ExactCounter):
             if any(mark in sent for mark in SPECIAL_MARKS):
                 known = max(known, self._tokens(sent, special=False))
             with self._lock:
-                while len(self._known) >= REMEMBERED:
-                    del self._known[next(iter(self._known))]
-                self._known[key] = known
+                hold(self._known, key, known, REMEMBERED)
         return known
 
     def _tokens(self, text: str, *, special: bool) -> int:

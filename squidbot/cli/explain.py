@@ -475,8 +475,7 @@ def _put_story(
     out: Printer, entry: ShownMessage, rows: Sequence[tuple[str, str]], note: Summary | None, now: float
 ) -> None:
     row = entry.row
-    tools = f" {', '.join(tool or call_id for call_id, tool in entry.answers)}" if entry.answers else ""
-    out.heading(f"{entry.handle} {row.role}{tools}, {clock(row.time)} ({ago(row.time, now)})")
+    out.heading(f"{entry.handle} {entry.who}, {clock(row.time)} ({ago(row.time, now)})")
     out.body(entry.text or " ".join(f"-> {call.name} {call.arguments}" for call in entry.calls), most_lines=4)
     out.blank()
     out.pairs(rows)

@@ -81,10 +81,8 @@ def _one_line(payload: str) -> str:
 def _markdown(shown: ShownMessage, _: Left) -> Iterator[str]:
     """Yield a message as Markdown: who, when, what; tool calls and results as code."""
     row = shown.row
-    tools = ", ".join(tool or call_id for call_id, tool in shown.answers)
-    who = f"{row.role} {tools}".rstrip()
     when = f", {clock(row.time)}" if row.time is not None else ""
-    yield f"## {shown.handle} {line(who)}{when}\n"
+    yield f"## {shown.handle} {line(shown.who)}{when}\n"
     if shown.text:
         yield block(_fenced(shown.text) if shown.answers else shown.text) + "\n"
     for call in shown.calls:

@@ -12,11 +12,11 @@ from squidbot.cli.explain import plan_json
 from squidbot.cli.export import results_of
 from squidbot.cli.open_store import shown_messages
 from squidbot.cli.output import Result, ResultCommand, message
-from squidbot.cli.texts import clock, count, event_line, shorter, span
+from squidbot.cli.texts import clock, event_line, shorter, span
 from squidbot.core.errors import DamagedStoreError
 from squidbot.core.last_request import REQUEST, LastRequest
 from squidbot.core.messages import Usage
-from squidbot.wiring.turnlog import action_of, parameters_of
+from squidbot.wiring.turnlog import CallEntry, call_lines, calls_heading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -78,9 +78,7 @@ def log(place: OpenStore, name: str, *, wanted: int | None, last: int, whole: bo
     def put(out: Printer) -> None:
         if not turns:
             out.say(f"{name}: nothing has been said yet")
-        for number, turn in enumerate(turns):
-            if number:
-                out.blank()
+        for turn in out.apart(turns):
             _put_turn(out, turn, whole=whole)
 
     return Result({"session": name, "turns": [turn.values for turn in turns]}, put)
@@ -191,9 +189,7 @@ def _calls(messages: Sequence[ShownMessage], answers: Sequence[ShownMessage]) ->
     for number, answer in enumerate(answers, 1):
         for call in answer.calls:
             result, text = results.get(call.id, (None, None))
-            given = parameters_of(call.arguments)
-            named = {"tool": call.name, "action": action_of(given), "parameters": given}
-            calls.append({**named, "result": text, "iteration": number})
+            calls.append(CallEntry(call.id, call.name, call.arguments, number, text).to_json())
             sent_tokens = result.row.sent_cost.estimate if result and result.is_cut else 0
             cuts.append(f"; truncated to {sent_tokens:,} tokens" if sent_tokens else "")
     return calls, cuts
@@ -225,8 +221,7 @@ def _put_turn(out: Printer, turn: LoggedTurn, *, whole: bool) -> None:
         out.say("no request is recorded for this turn", "dim", indent="  ")
     for event in filter(None, (request.event for request in turn.requests)):
         out.say(event_line(event), indent="  ")
-    iterations = count(len({call["iteration"] for call in calls}), "iteration")
-    out.heading(f"TOOL CALLS ({count(len(calls), 'call')} across {iterations})")
+    out.heading(calls_heading(len(calls), len({call["iteration"] for call in calls})))
     for number, (call, cut) in enumerate(zip(calls, turn.cuts, strict=True), 1):
         _put_call(out, number, call, cut, whole=whole)
     out.heading("RESPONSE")
@@ -253,16 +248,10 @@ def _request_row(request: dict[str, Any]) -> dict[str, object]:
 
 
 def _put_call(out: Printer, number: int, call: dict[str, Any], cut: str, *, whole: bool) -> None:
-    out.say(f"[{number}] Tool: {call['tool']}  (iteration {call['iteration']})")
-    if call["action"] is not None:
-        out.say(f"Action: {call['action']}", indent="    ")
-    parameters = json.dumps(call["parameters"], ensure_ascii=False)
-    if whole:
-        out.body(f"Parameters: {parameters}", whole=True, indent="    ")
-    else:
-        out.say(f"Parameters: {shorter(parameters, out.columns - 16)}", indent="    ")
-    if call["result"] is None:
-        out.say("Result: none is recorded", indent="    ")
-        return
-    out.say(f"Result ({len(call['result']):,} chars{cut}):", indent="    ")
-    out.body(call["result"], whole=whole, indent="      ", most_lines=4)
+    tool, *others = call_lines(number, call["tool"], call["parameters"], call["result"], cut)
+    out.say(f"{tool}  (iteration {call['iteration']})")
+    for one in others:
+        is_cut = not whole and one.startswith("Parameters: ")
+        out.say(shorter(one, out.columns - 4) if is_cut else one, indent="    ")
+    if call["result"] is not None:
+        out.body(call["result"], whole=whole, indent="      ", most_lines=4)

@@ -22,12 +22,12 @@ from squidbot.cli.texts import ANSWER_IS_NO, DAMAGED_DATA, block, clock, complai
 from squidbot.config import StoreTable, load_settings
 from squidbot.core.errors import ConfigError, NotFoundError, RecallError, StoreError, TranscriptError
 from squidbot.core.journal import LISTS, as_markdown
-from squidbot.core.memories import CARDS, CATEGORIES, JOURNAL, Memory, Scope, Source, View, refuse_misfit
+from squidbot.core.memories import CARDS, CATEGORIES, JOURNAL, Memory, Scope, Source, refuse_misfit
 from squidbot.core.memory.chunks import FILES
 from squidbot.core.memory.notefiles import DECLARATIVE, SUMMARY
 from squidbot.core.memory.semantic import SemanticStore, vector_text
 from squidbot.core.memory.text import when
-from squidbot.core.memory.view import MOST_COMPARED, MemoryQuery, NewMemory, as_near, merges, places_of
+from squidbot.core.memory.view import MOST_COMPARED, MemoryQuery, NewMemory, as_near, every, merges, places_of
 from squidbot.memory import provider_of
 from squidbot.services.exchange import read_notes, write_notes
 from squidbot.services.forget import WrittenFile, note_written
@@ -241,9 +241,7 @@ def show(*, memory_ids: tuple[str, ...], **whose: str) -> Result:
         found = [memories.find(memory_id) for memory_id in memory_ids]
 
     def put(out: Printer) -> None:
-        for number, one in enumerate(found):
-            if number:
-                out.blank()
+        for one in out.apart(found):
             out.heading(f"{one.memory_id}: {one.text}")
             out.pairs([(name, text) for name, text in _pairs(one, time.time()) if text])
 
@@ -347,7 +345,8 @@ def restore(*, memory_ids: tuple[str, ...], **whose: str) -> Result:
 def export(*, file: str, files: bool, **whose: str) -> Result:
     """Write all facts, history too, as JSON lines; to standard output without FILE."""
     with opened(whose) as (memories, _):
-        found = [one for shelf in ("", *((FILES, CARDS) if files else ())) for one in _every(memories, shelf)]
+        views = [memories.view.of(one) for one in ("", *((FILES, CARDS) if files else ()))]
+        found = [one for view in views for one in every(memories.store, view, past=True)]
     rows = (f"{json.dumps(_fact_json(one))}\n" for one in found)
     if file == "-":
         # The facts themselves, with --json too: each line is a JSON object.
@@ -357,15 +356,6 @@ def export(*, file: str, files: bool, **whose: str) -> Result:
         written.writelines(row.encode("utf-8", "surrogatepass") for row in rows)
     _note_written(whose["store"], Path(file))
     return Result({"file": file, "memories": len(found)}, f"{count(len(found), 'fact')} in {file}")
-
-
-def _every(memories: Memories, shelf: str) -> Iterator[Memory]:
-    """Yield all of a collection, newest first, history too."""
-    after = ""
-    view = View(memories.view.scope._replace(collection=shelf), memories.view.isolation)
-    while page := memories.store.listed(view, limit=PAGE, after=after, past=True):
-        yield from page
-        after = page[-1].memory_id
 
 
 def _fact_json(fact: Memory) -> dict[str, object]:
@@ -618,9 +608,7 @@ def _of_day(book: Daybook, day: str) -> JournalPage:
 
 def put_entries(out: Printer, entries: Sequence[JournalEntry]) -> None:
     """Put entries of the journal, in their order."""
-    for number, entry in enumerate(entries):
-        if number:
-            out.blank()
+    for entry in out.apart(entries):
         about = [one for one in (entry.agent_id, entry.run_id, entry.source_session) if one]
         if entry.total_tokens is not None:
             about.append(count(entry.total_tokens, "token"))

@@ -11,6 +11,7 @@ import click
 
 from squidbot.adapters.gguf import read_header
 from squidbot.adapters.gpus import Machine
+from squidbot.adapters.llama_cpp.verify import verify
 from squidbot.cli.open_store import without_store
 from squidbot.cli.output import Result, ResultGroup, tokens
 from squidbot.cli.texts import ANSWER_IS_NO, count
@@ -265,8 +266,6 @@ def _sized(asked: SizeRequest) -> SizeAnswer:
         return answer
     if answer.sizing and answer.sizing.compute_kind == "unknown":
         answer = _found_by_llama_cpp(asked, header, answer, answer.sizing)
-    from squidbot.adapters.llama_cpp.verify import verify  # noqa: PLC0415  # starts a child; few ask for it
-
     verified = verify(asked.path, [answer.sizing.loading if answer.sizing else asked.loading])
     sizing = _with_compute(answer.sizing, verified.settings[0]) if answer.sizing else None
     return answer._replace(verified=verified, sizing=sizing)
@@ -342,8 +341,6 @@ def _largest_window(
         ModelLoadError: llama.cpp does not load the file.
         SizingError: llama-cpp-python is not installed.
     """
-    from squidbot.adapters.llama_cpp.verify import verify  # noqa: PLC0415  # as above
-
     fits, too_large, found = -1, len(windows), None
     while too_large - fits > 1:
         places = sorted({fits + (too_large - fits) * part // (AT_ONCE + 1) for part in range(1, AT_ONCE + 1)} - {fits})

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import click
 
+from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.bootstrap import wire
-from squidbot.cli.texts import count, span
+from squidbot.cli.texts import count, named, span
 from squidbot.config import load_settings
 from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError, SquidbotError, StoreError
 from squidbot.core.plan import PlanRecord
 from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.hookspecs import hookimpl
-from squidbot.memory import provider_of
+from squidbot.memory import provider_of, sessions_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -65,6 +66,11 @@ class ShownMessage(NamedTuple):
     def handle(self) -> str:
         """The id under which people and models name it."""
         return span(self.row.seq)
+
+    @property
+    def who(self) -> str:
+        """Whose it is: its role, and the tools that it answers for."""
+        return " ".join(filter(None, (self.row.role, ", ".join(tool or call_id for call_id, tool in self.answers))))
 
     @property
     def is_cut(self) -> bool:
@@ -146,10 +152,7 @@ class OpenStore:
         Raises:
             StoreError: the store can't list its sessions, or failed.
         """
-        listed = getattr(self.store, "sessions", None)
-        if listed is None:
-            raise StoreError("this store cannot list its sessions; it has no method `sessions`")
-        return cast("list[tuple[str, int]]", listed())
+        return sessions_of(self.store)
 
     def find(self, given: str) -> str:
         """Return the id of the session of this name, or of the only one whose id begins so.
@@ -281,8 +284,6 @@ class _ReadOnlyStore:
         register.store(self.name, self._store)
 
     def _store(self, path: str) -> Store:
-        from squidbot.adapters.sqlite3 import SqliteStore  # noqa: PLC0415  # other stores need none
-
         # At rest, a file that is opened as usual and not written to stays as it is. Closing one whose log stands there
         # would empty the log into it, were a crashed host the last to have it open.
         in_use = Path(f"{path}-wal").exists()
@@ -369,5 +370,4 @@ def _not_one(given: str, found: list[str], ids: list[str]) -> str:
 
 
 def _named(ids: list[str]) -> str:
-    named = ", ".join(f"{name[:MOST_ID_CHARS]}" for name in ids[:MOST_NAMED])
-    return f"{named} and {len(ids) - MOST_NAMED:,} more" if len(ids) > MOST_NAMED else named
+    return named([name[:MOST_ID_CHARS] for name in ids], MOST_NAMED, ", ")

@@ -78,12 +78,12 @@ class ResultCommand(click.Command):
 
     def invoke(self, ctx: click.Context) -> None:
         """Run it, print its result, and end with its exit code."""
-        from squidbot.cli.open_store import open_store  # noqa: PLC0415  # so that --help is quick
-
         given = ctx.params
         as_json, before = given.pop("as_json"), list[object]()
         with ExitStack() as stack:
             if self._on:
+                from squidbot.cli.open_store import open_store  # noqa: PLC0415  # so that --help is quick
+
                 writes = bool(given.get(self._writes)) if isinstance(self._writes, str) else self._writes
                 place = stack.enter_context(open_store(given.pop("store"), writes=writes))
                 before = [place, *([place.find(given.pop("session_id"))] if self._on == "session" else [])]

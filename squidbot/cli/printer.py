@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from rich.console import RenderableType
+
+T = TypeVar("T")
 
 # The width of a page in a pipe or a file.
 PIPE_COLUMNS = 100
@@ -69,6 +71,13 @@ class Printer:
     def blank(self) -> None:
         """Add an empty line."""
         self._lines.append("")
+
+    def apart(self, items: Iterable[T]) -> Iterator[T]:
+        """Yield items, with an empty line between what you add for each."""
+        for number, item in enumerate(items):
+            if number:
+                self.blank()
+            yield item
 
     def rule(self, text: str) -> None:
         """Add a line across the page, with a text in it."""

@@ -222,7 +222,6 @@ def show(  # noqa: PLR0913  # an argument for each option
     messages = place.length(name)
     first, last = _ends(messages, wanted, start, limit)
     values, found = _page(place, name, first, last)
-    first, last = max(0, first), min(last, messages - 1)
     alone = wanted is not None and len({*wanted}) == 1
     everything = everything or alone or place.wired.loaded.settings.ui.show_context_messages
 
@@ -243,12 +242,10 @@ def _with_damage(name: str, values: dict[str, Any], put: Callable[[Printer], Non
 
 def _page(place: OpenStore, name: str, first: int, last: int) -> tuple[dict[str, Any], list[ShownMessage]]:
     """Return the messages of a range, both ends included, as values and as they are shown."""
-    messages = place.length(name)
-    first, last = max(0, first), min(last, messages - 1)
     found, damaged = place.shown(name, first, last)
     return {
         "session": name,
-        "messages": messages,
+        "messages": place.length(name),
         "first": first if found else None,
         "last": last if found else None,
         "shown": [one.to_json() for one in found],
@@ -257,15 +254,12 @@ def _page(place: OpenStore, name: str, first: int, last: int) -> tuple[dict[str,
 
 
 def _ends(messages: int, wanted: tuple[int, int] | None, start: int | None, limit: int) -> tuple[int, int]:
-    """Return the first and the last message to show."""
-    if wanted is not None and start is None:
-        first, last = wanted
-        if first >= messages > 0:
-            raise click.UsageError(f"there is no m{first}: the session has m0 to m{messages - 1}")
-        return first, min(last, first + limit - 1)
-    if start is not None:
-        return start, min(start + limit - 1, wanted[1] if wanted else END)
-    return max(0, messages - limit), messages - 1
+    """Return the first and the last message to show, both in the session."""
+    first, last = wanted or (max(0, messages - limit), END)
+    if wanted and start is None and first >= messages > 0:
+        raise click.UsageError(f"there is no m{first}: the session has m0 to m{messages - 1}")
+    first = first if start is None else start
+    return first, min(last, first + limit - 1, messages - 1)
 
 
 def _put_messages(out: Printer, found: Sequence[ShownMessage], *, everything: bool, whole: bool) -> None:
@@ -295,8 +289,7 @@ def _put_message(out: Printer, shown: ShownMessage, *, whole: bool) -> None:
     """Put a message: who, when, how much, what was said, the tool calls it makes."""
     row = shown.row
     cut = f", truncated: {row.sent_cost.estimate:,} of them are sent" if shown.is_cut else ""
-    tools = f" {', '.join(tool or call_id for call_id, tool in shown.answers)}" if shown.answers else ""
-    text = f"{shown.handle}  {row.role}{tools}  {clock(row.time)}  {count(row.cost.estimate, 'token')}{cut}"
+    text = f"{shown.handle}  {shown.who}  {clock(row.time)}  {count(row.cost.estimate, 'token')}{cut}"
     out.heading(text, ROLE_STYLES.get(row.role, "bold"))
     if shown.text:
         out.body(shown.text, whole=whole)
@@ -449,9 +442,7 @@ def search(place: OpenStore, name: str, *, query: str, limit: int, offset: int) 
     }
 
     def put(out: Printer) -> None:
-        for number, hit in enumerate(hits[:limit]):
-            if number:
-                out.blank()
+        for hit in out.apart(hits[:limit]):
             where = f", {hit.shown}" if hit.shown else ""
             when = f"{clock(hit.row.time)}, {ago(hit.row.time, now)}"
             out.heading(f"{span(hit.row.seq)}  {hit.row.role}  {when}  score {hit.score:.2f}{where}")

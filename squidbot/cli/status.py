@@ -16,6 +16,8 @@ import click
 from squidbot.adapters.common.packages import DISTRIBUTION, Extra, command, missing
 from squidbot.adapters.common.providers import USUAL_KEYS
 from squidbot.adapters.gpus import Machine
+from squidbot.adapters.sqlite3.doctor import check
+from squidbot.adapters.sqlite3.memory.store import memory_counts
 from squidbot.cli.explain import prompt_json
 from squidbot.cli.open_store import open_store, with_store, without_store
 from squidbot.cli.output import STORE_OPTION, Result, ResultCommand
@@ -237,24 +239,13 @@ def _mib(size_bytes: int) -> str:
 
 def _model(wired: Wired, alias: str) -> dict[str, Any]:
     """Return a model of the settings: the window of its sessions, where that comes from, and what is wrong with it."""
-    found = dict.fromkeys(
-        (
-            "window",
-            "reserved_output_tokens",
-            "source",
-            "detail",
-            "counter",
-            "tier",
-            "largest_window",
-            "loading",
-            "prompt",
-        )
-    )
+    told = ("reserved_output_tokens", "source", "detail", "counter")
+    found = dict.fromkeys(("window", *told, "tier", "largest_window", "loading", "prompt"))
     found |= {"alias": alias, "counted": "", "problem": None}
     try:
         sized = wired.models.sized(alias)
         window = wired.window(alias)
-        found |= {key: getattr(window, key) for key in ("reserved_output_tokens", "source", "detail", "counter")}
+        found |= {key: getattr(window, key) for key in told}
         found |= {"window": window.window_tokens, "tier": tier_of(window.window_tokens).label}
         found["counted"] = wired.why_counted(alias)
         wired.models.check(alias)
@@ -458,8 +449,6 @@ def _store(loaded: Loaded) -> dict[str, Any]:
 
 def _health(path: Path) -> tuple[str, str]:
     """Return what is in a file, and what is wrong with it."""
-    from squidbot.adapters.sqlite3.doctor import check  # noqa: PLC0415  # few stores are looked into
-
     if not path.exists():
         return "no file yet; the first session creates it", ""
     size_bytes = path.stat().st_size
@@ -518,7 +507,6 @@ def _held(name: str, path: str) -> MemoryCounts | None:
     """
     if name != "sqlite3" or not Path(path).exists():
         return None
-    from squidbot.adapters.sqlite3.memory.store import memory_counts  # noqa: PLC0415  # few stores are looked into
 
     return memory_counts(path)
 

@@ -109,9 +109,9 @@ def seqs(found: Sequence[int], most: int = 8) -> str:
     return named([span(seq) for seq in found], most)
 
 
-def named(found: Sequence[str], most: int) -> str:
+def named(found: Sequence[str], most: int, joint: str = " ") -> str:
     """Return names, at most that many of them."""
-    return " ".join([*found[:most], *([f"and {len(found) - most:,} more"] if len(found) > most else [])])
+    return joint.join(found[:most]) + (f" and {len(found) - most:,} more" if len(found) > most else "")
 
 
 def clock(time: float | None) -> str:

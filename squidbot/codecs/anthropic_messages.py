@@ -10,6 +10,7 @@ from squidbot.codecs.fields import (
     as_dict,
     as_name,
     as_object,
+    as_text,
     bare,
     kind,
     media_from,
@@ -249,10 +250,7 @@ def _blocks(content: object) -> list[Block]:
 
 
 def _string(block: Block, key: str) -> str:
-    value = block.get(key, "")
-    if not isinstance(value, str):
-        raise PayloadError(f"{key} of a {block['type']} block is {kind(value)}; it is a string")
-    return value
+    return as_text(block.get(key, ""), f"{key} of a {block['type']} block")
 
 
 def _block(piece: Piece) -> Block:

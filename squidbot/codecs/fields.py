@@ -93,6 +93,17 @@ def as_list(value: object, what: str) -> list[object]:
     return value
 
 
+def as_text(value: object, what: str, expected: str = "it is a string") -> str:
+    """Return the value if it is a string.
+
+    Raises:
+        PayloadError: it is not; the text calls it `what`, and says what is expected.
+    """
+    if not isinstance(value, str):
+        raise PayloadError(f"{what} is {kind(value)}; {expected}")
+    return value
+
+
 def as_name(obj: dict[str, object], key: str, what: str) -> str:
     """Return obj[key] if it is a string that is not empty.
 
@@ -115,13 +126,13 @@ def fenced(notice: str) -> str:
     return f"<{mark}>\n{notice}\n</{mark}>"
 
 
-def with_notice(content: object, notice: str) -> object:
-    """Return a message's content with a notice behind it: a text part of its own in a list, else fenced in the string.
+def with_notice(content: object, notice: str, part: str = "text") -> object:
+    """Return a message's content with a notice behind it: a `part` of its own in a list, else fenced in the string.
 
     The fence is two line breaks and the marks of `fenced`.
     """
     if isinstance(content, list):
-        return [*content, {"type": "text", "text": notice}]
+        return [*content, {"type": part, "text": notice}]
     return f"{content}\n\n{fenced(notice)}" if content else fenced(notice)
 
 

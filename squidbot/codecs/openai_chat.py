@@ -10,6 +10,7 @@ from squidbot.codecs.fields import (
     as_dict,
     as_list,
     as_name,
+    as_text,
     bare,
     content_of,
     data_url,
@@ -179,9 +180,7 @@ def _view(part: object) -> PartView:
     if isinstance(part, str):
         return PartView(part, (Words(part),))
     given = as_dict(part, "a part of content")
-    text = given.get("text", "")
-    if not isinstance(text, str):
-        raise PayloadError(f"text of a part of content is {kind(text)}; it is a string")
+    text = as_text(given.get("text", ""), "text of a part of content")
     what = given.get("type")
     if what in _IMAGES:
         image = given.get("image_url")

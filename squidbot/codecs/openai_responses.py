@@ -11,10 +11,10 @@ from squidbot.codecs.fields import (
     as_list,
     as_name,
     as_object,
+    as_text,
     bare,
     content_of,
     data_url,
-    fenced,
     joined,
     kind,
     media_from,
@@ -23,6 +23,7 @@ from squidbot.codecs.fields import (
     portable_id,
     told,
     with_label,
+    with_notice,
 )
 from squidbot.codecs.form import MessageForm, PartView
 from squidbot.core.messages import Media, Message, Role, ToolCall, ToolResult, Words
@@ -102,10 +103,7 @@ def _part_text(part: Item) -> str:
         return ""
     if part.get("type") not in {*_WORDS, "refusal"}:
         return jsontext.write(part)
-    text = part.get(name, "")
-    if not isinstance(text, str):
-        raise PayloadError(f"{name} of a {part['type']} is {kind(text)}; it is a string")
-    return text
+    return as_text(part.get(name, ""), f"{name} of a {part['type']}")
 
 
 # -- calls ------------------------------------------------------------------------------------------------------------
@@ -329,7 +327,8 @@ class OpenAIResponses(MessageForm):
 
     def _noticed(self, sent: Item, notice: str) -> Item:
         items = items_of(sent)
-        return {"output": [*items[:-1], _with_notice(items[-1], notice)]}
+        noticed = with_notice(items[-1].get("content"), notice, "input_text")
+        return {"output": [*items[:-1], {**items[-1], "content": noticed}]}
 
     def _written(self, sent: Item) -> object:
         items = items_of(sent)
@@ -387,10 +386,3 @@ def _with_label(items: Sequence[Item], label: str) -> list[Item]:
         return [*items]
     first = next((item for item in items if type_of(item) == "message" and item.get("content")), None)
     return [{**one, "content": with_label(one["content"], label)} if one is first else one for one in items]
-
-
-def _with_notice(item: Item, notice: str) -> Item:
-    content = item.get("content")
-    if isinstance(content, list):
-        return {**item, "content": [*content, {"type": "input_text", "text": notice}]}
-    return {**item, "content": f"{content}\n\n{fenced(notice)}" if content else fenced(notice)}

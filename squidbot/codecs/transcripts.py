@@ -126,30 +126,25 @@ def _conversations(file: pathlib.Path, name: str) -> Iterator[tuple[str, int, li
     """Yield the conversations of a file: id, line, messages, and how many events are none."""
     entries = read_entries(file)
     first = entries[0]
-    if len(entries) == 1 and isinstance(first.value, list):
-        if any(map(_holds_messages, first.value)):
-            for number, value in enumerate(first.value, 1):
-                yield *_named(file, f"{name}-{number}", first.line, value), 0
-        else:
-            yield name, first.line, _numbered(first.line, first.value), 0
-        return
-    values = [_line_object(file, entry) for entry in entries]
+    array = first.value if len(entries) == 1 and isinstance(first.value, list) else None
+    raw = [_line(file, entry) for entry in entries] if array is None else _numbered(first.line, array)
+    values = [one.value for one in raw]
     if any(map(_holds_messages, values)):
-        for entry in entries:
-            own = name if len(entries) == 1 else f"{name}-{entry.index + 1}"
-            yield *_named(file, own, entry.line, entry.value), 0
-    elif claude_code.is_session(values):
+        is_alone = array is None and len(raw) == 1
+        for one in raw:
+            yield *_named(file, name if is_alone else f"{name}-{one.source + 1}", one.line, one.value), 0
+    elif array is None and claude_code.is_session(values):
         messages, skipped = claude_code.messages(values)
-        yield name, 1, [RawMessage(value, None, entries[at].line, at) for at, value in messages], skipped
+        yield name, 1, [RawMessage(value, None, raw[at].line, at) for at, value in messages], skipped
     else:
-        yield name, 1, [RawMessage(entry.value, entry.text, entry.line, entry.index) for entry in entries], 0
+        yield name, first.line, raw, 0
 
 
-def _line_object(file: pathlib.Path, entry: JsonEntry) -> dict[str, object]:
-    if isinstance(entry.value, dict):
-        return entry.value
-    wrong = f"the line is {kind(entry.value)}; it is an object: a message or a conversation"
-    raise TranscriptError(str(file), entry.line, wrong)
+def _line(file: pathlib.Path, entry: JsonEntry) -> RawMessage:
+    if not isinstance(entry.value, dict):
+        wrong = f"the line is {kind(entry.value)}; it is an object: a message or a conversation"
+        raise TranscriptError(str(file), entry.line, wrong)
+    return RawMessage(entry.value, entry.text, entry.line, entry.index)
 
 
 def _holds_messages(value: object) -> bool:

@@ -14,7 +14,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from squidbot.codecs import jsontext
-from squidbot.codecs.fields import PayloadError, kind
+from squidbot.codecs.fields import PayloadError, as_text, kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -160,7 +160,7 @@ def read(value: object, left: Omissions) -> ModelFile:
     left.update(f"key {key}" for key in whole if key not in {"metadata", *_LISTS})
     left.update(f"key metadata.{key}" for key in head if key not in _HEAD)
     window = head.get("context_window")
-    model, created, updated = (_text(head.get(key, ""), f"metadata.{key}") for key in _TEXTS)
+    model, created, updated = (as_text(head.get(key, ""), f"metadata.{key}") for key in _TEXTS)
     exchanges = (
         _exchange(item, f"current_conversation.{at}", left)
         for at, item in enumerate(_list(whole["current_conversation"], "current_conversation"))
@@ -189,7 +189,7 @@ def _head(whole: Mapping[str, object]) -> Mapping[str, object]:
 def _summary(value: object, shelf: Shelf, place: str, left: Omissions) -> ConversationSummary:
     given = _object(value, place)
     details = _known(given, _FIGURES, place, left, besides=("summary",))
-    return ConversationSummary(shelf, _text(given.get("summary"), f"{place}.summary"), details)
+    return ConversationSummary(shelf, as_text(given.get("summary"), f"{place}.summary"), details)
 
 
 def _exchange(value: object, place: str, left: Omissions) -> Exchange:
@@ -199,7 +199,7 @@ def _exchange(value: object, place: str, left: Omissions) -> Exchange:
     texts = []
     for side in ("user", "assistant"):
         part = _object(whole.get(side), f"{place}.{side}")
-        texts.append(_text(part.get("content"), f"{place}.{side}.content"))
+        texts.append(as_text(part.get("content"), f"{place}.{side}.content"))
         counted = _known(part, {"tokens": (int,)}, f"{place}.{side}", left, besides=("content",))
         details |= {f"{side}_{key}": number for key, number in counted.items()}
     time = None
@@ -236,12 +236,6 @@ def _list(value: object, place: str) -> list[object]:
 
 def _object(value: object, place: str, expected: str = "it is an object") -> Mapping[str, object]:
     if not isinstance(value, dict):
-        raise PayloadError(f"{place} is {kind(value)}; {expected}")
-    return value
-
-
-def _text(value: object, place: str, expected: str = "it is a string") -> str:
-    if not isinstance(value, str):
         raise PayloadError(f"{place} is {kind(value)}; {expected}")
     return value
 
@@ -349,7 +343,7 @@ def _older_exchange(value: object, place: str, left: Omissions) -> Value:
     for side in ("user", "assistant"):
         part = whole.get(side, "")
         content = part.get("content", "") if isinstance(part, dict) else part
-        text = _text(content, f"{place}.{side}", "it is a string, or an object with one as content")
+        text = as_text(content, f"{place}.{side}", "it is a string, or an object with one as content")
         sides[side] = {"content": text, "tokens": tokens_of(text)}
         total += tokens_of(text)
     head = dict(_object(whole.get("metadata", {}), f"{place}.metadata", expected))

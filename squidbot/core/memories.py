@@ -148,6 +148,8 @@ ID_CHARS = 10
 MOST_ID_CHARS = 1024
 # The most sources of a fact; forgetting all of them forgets the fact.
 MOST_SOURCES = 16
+# Why facts are forgotten with the messages that said them.
+WITH_MESSAGES: Final = "the messages that said it were forgotten"
 
 
 def memory_id_of(scope: Scope, text: str, sources: Sequence[Source] = ()) -> str:

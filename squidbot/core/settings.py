@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from squidbot.core.budget import CALIBRATED_FRACTION, Ladder, input_limit, tier_of
+from squidbot.core.budget import CALIBRATED_FRACTION, Ladder, input_limit, laid_out, tier_of
 from squidbot.core.errors import ConfigError
 from squidbot.core.plan import Prices, Representation
 
@@ -239,8 +239,6 @@ def _of_layout(window: ContextWindow) -> dict[str, object]:
 
     Each compaction writes all notes anew, so no level has more than its share; what they leave is for recent messages.
     """
-    from squidbot.core.budget import laid_out  # noqa: PLC0415  # exact shares are a tenth of it all
-
     size = window.window_tokens
     limit = input_limit(size, window.reserved_output_tokens, window.safety_fraction)
     layout, (detailed, moderate, compact) = laid_out(size, limit), tier_of(size).summaries

@@ -11,19 +11,20 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self, TypeAlias
 
+from squidbot.adapters.common.counts import hold
 from squidbot.core import events
 from squidbot.core.budget import JOURNAL
 from squidbot.core.errors import LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.journal import DEFAULT_AGENT, JournalEntry, JournalSpan, by_model, by_rule
 from squidbot.core.last_request import REQUEST, tokens_used
-from squidbot.core.memories import View
+from squidbot.core.memories import WITH_MESSAGES, View
+from squidbot.core.memory.view import MOST_COMPARED, among_nearest, merges, places_of
 from squidbot.core.messages import Category
 from squidbot.core.ports import SupportsClaims
 from squidbot.core.transcript.bookkeeping import JOURNALED, note_journaled
 from squidbot.core.transcript.removals import FORGOTTEN
 from squidbot.core.transcript.scopes import SCOPE, scope_at
-from squidbot.wiring.journal import hold
 from squidbot.wiring.streams import wait
 
 if TYPE_CHECKING:
@@ -168,9 +169,9 @@ class BackgroundWorker:
                 self._timer = timer
                 timer.start(lambda: self._poke(None, "schedule"), interval_seconds)
 
-    def poke(self, session: WorkSession | None = None, *, reason: str = "") -> None:
+    def poke(self, session: WorkSession | None = None) -> None:
         """Make the thread look for work now, on one session or on all watched ones; returns at once."""
-        self._poke(None if session is None else watched(session).place, reason)
+        self._poke(None if session is None else watched(session).place)
 
     def stop(self, timeout_seconds: float | None = 10.0) -> bool:
         """End the thread after the current task, and return whether it ended in time.
@@ -205,7 +206,7 @@ class BackgroundWorker:
 
     # -- the thread ---------------------------------------------------------------------------------------------
 
-    def _poke(self, place: tuple[int, str] | None, reason: str) -> None:
+    def _poke(self, place: tuple[int, str] | None, reason: str = "") -> None:
         with self._lock:
             for key in self._watched if place is None else (place,):
                 self._poked[key] = reason or self._poked.get(key, "")
@@ -353,11 +354,10 @@ def study_of(
         ConfigError: memory is off, or its settings are wrong.
         StoreError: the store of facts can't be opened.
     """
-    from squidbot.core.memory.learning import FactReader  # noqa: PLC0415  # as the head of this file says, and below
-    from squidbot.core.summaries import Backoff  # noqa: PLC0415  # as above
+    from squidbot.core.memory.learning import FactReader  # noqa: PLC0415  # a seventh of a start; no turn needs it
 
     memory, remembering = wired.loaded.settings.memory, wired.remembering
-    return FactReader(
+    study = FactReader(
         session_id,
         wired.store,
         wired.codecs,
@@ -366,9 +366,9 @@ def study_of(
         remembering.redactor,
         anonymous=memory.extract is not None,
         model=model,
-        rests=rests or Backoff(),
         observer=wired.relay,
     )
+    return replace(study, rests=rests) if rests else study
 
 
 def reader_of(wired: Wired) -> ModelReader | None:
@@ -380,7 +380,7 @@ def reader_of(wired: Wired) -> ModelReader | None:
     memory = wired.loaded.settings.memory
     if not wired.remembering.learns or memory.extract == "rules" or not (memory.llm or memory.extract):
         return None
-    from squidbot.core.memory.learning import ModelReader  # noqa: PLC0415
+    from squidbot.core.memory.learning import ModelReader  # noqa: PLC0415  # as above
 
     return ModelReader(SafeModel(wired.llm("memory.llm")), wired.remembering.redactor)
 
@@ -396,7 +396,7 @@ class FactWork:
         self._model, self._rests = model, None
         self._reader, self.claim = ("model", "facts") if model else ("rules", "")
         if model:
-            from squidbot.core.summaries import Backoff  # noqa: PLC0415  # as above
+            from squidbot.core.summaries import Backoff  # noqa: PLC0415  # no turn needs it
 
             self._rests = Backoff(backoff_seconds)
 
@@ -425,8 +425,6 @@ def forget_with(wired: Wired, session_id: str, seqs: Sequence[int]) -> tuple[str
     store = wired.remembering.kept()
     if store is None:
         return ()
-    from squidbot.core.memory.learning import WITH_MESSAGES  # noqa: PLC0415
-
     ids = store.forget_messages(session_id, seqs, WITH_MESSAGES)
     if ids:
         wired.retract(ids, reason="removed facts whose only source was forgotten")
@@ -443,8 +441,6 @@ def _merge(wired: Wired, done: LearningResult) -> None:
     memory = wired.loaded.settings.memory
     if not memory.merge or not done.memories:
         return
-    from squidbot.core.memory.view import MOST_COMPARED, among_nearest, merges, places_of  # noqa: PLC0415
-
     store, meaning = wired.remembering.store, wired.remembering.meaning
     view = View(done.memories[0].scope, memory.isolation)
     near = (meaning.near(done.memories, view) if meaning else None) or {}

@@ -390,25 +390,6 @@ def _plain(path: str) -> str:
 DOCUMENTS = ("memory", "summary")
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentCaps:
-    """Makes the head of a request from the host's documents."""
-
-    caps: PolicyCaps
-    meter: Meter
-
-    def sections(self, memory: str, summary: str) -> tuple[Section, ...]:
-        """Return the documents as sections: deduplicated, then each cut to its newest lines."""
-        count = self.meter.physical.count if self.caps.unit == "tokens" else count_words
-        if self.caps.dedupe and memory and summary:
-            summary, _ = dedupe(summary, memory)
-        texts = {
-            "memory": truncate_newest(memory, self.caps.memory, count),
-            "summary": truncate_newest(summary, self.caps.summary, count),
-        }
-        return tuple(Section(name, text) for name, text in texts.items() if text)
-
-
 @dataclass(slots=True)
 class CapPolicy:
     """Assembles under the caps on history and total. They do not count the host's system text and tools.
@@ -420,6 +401,17 @@ class CapPolicy:
     meter: Meter
     rule: TrimRule = "ladder"
     told: set[str] = field(default_factory=set)
+
+    def sections(self, memory: str, summary: str) -> tuple[Section, ...]:
+        """Return the host's documents for the head: deduplicated, then each cut to its newest lines."""
+        count = self.meter.physical.count if self.caps.unit == "tokens" else count_words
+        if self.caps.dedupe and memory and summary:
+            summary, _ = dedupe(summary, memory)
+        texts = {
+            "memory": truncate_newest(memory, self.caps.memory, count),
+            "summary": truncate_newest(summary, self.caps.summary, count),
+        }
+        return tuple(Section(name, text) for name, text in texts.items() if text)
 
     def assemble(
         self, session: CoreSession, incoming: Sequence[Message], inputs: Inputs, observer: Observer

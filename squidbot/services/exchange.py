@@ -13,7 +13,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
-from squidbot.adapters.common.files import make_folder, open_own, sync
+from squidbot.adapters.common.files import make_folder, open_own, sync, write
 from squidbot.adapters.stdlib.model_files import ModelFiles
 from squidbot.codecs import jsontext, workspaceai
 from squidbot.codecs.openai_chat import OpenAIChat
@@ -23,13 +23,13 @@ from squidbot.core.errors import DamagedStoreError, SquidbotError, StoreError, T
 from squidbot.core.journal import JournalEntry
 from squidbot.core.memories import CATEGORIES
 from squidbot.core.memory.notefiles import DECLARATIVE, SUMMARY, Note, as_values, notes_in
-from squidbot.core.memory.view import NewMemory
+from squidbot.core.memory.view import NewMemory, every
 from squidbot.core.messages import Category, Media
 from squidbot.core.transcript.bookkeeping import BROUGHT, ImportBatch, ImportedPiece, known, pieces_of
 from squidbot.core.transcript.records import append, messages_of
 from squidbot.core.transcript.scopes import MODEL, model_at
 from squidbot.core.transcript.windows import WINDOW
-from squidbot.services.forget import WrittenFile, forget_messages, note_written
+from squidbot.services.forget import WrittenFile, core_of, forget_messages, note_written
 from squidbot.wiring.journal import timed_rules
 from squidbot.wiring.registry import read_yaml, write_yaml
 from squidbot.wiring.streams import wait
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from squidbot.config import Loaded
     from squidbot.core.engine import CoreSession
     from squidbot.core.journal import Journal
-    from squidbot.core.memories import FactCategory, Memory
+    from squidbot.core.memories import FactCategory
     from squidbot.core.memory.view import Memories
     from squidbot.core.messages import Message, Record, StoredMessage
     from squidbot.core.ports import Codec, TranscriptStore
@@ -681,9 +681,7 @@ def backed_up(path: Path) -> Path:
     if not backup.exists():
         part = backup.with_name(f".{backup.name}.part-{os.getpid()}")
         try:
-            with open_own(part, "w") as file:
-                file.write(data)
-            sync(part)
+            write(part, data)
             part.replace(backup)
         finally:
             part.unlink(missing_ok=True)
@@ -734,9 +732,7 @@ def _remove_batches(wired: Wired, session: str, batches: list[ImportBatch], *, d
     if dry_run:
         return len(seqs)
     if seqs:
-        window = wired.engine.window(session) or wired.window()
-        core = wired.engine.session(session, window, wired.meter(window.model), wired.history(window))
-        forget_messages(wired, core, seqs, reason="a migration was rolled back")
+        forget_messages(wired, core_of(wired, session), seqs, reason="a migration was rolled back")
     undone = ImportBatch("", 0, 0, undone=tuple(batch.number for batch in batches))
     append(wired.store, session, BROUGHT, lambda: undone, "the removal was not recorded", wait=wait)
     return len(seqs)
@@ -745,7 +741,6 @@ def _remove_batches(wired: Wired, session: str, batches: list[ImportBatch], *, d
 # Exports facts and the journal as YAML notes, and imports such files.
 
 _NOTES_LOG: Final = logging.getLogger("squidbot")
-PAGE: Final = 500
 # How many of a journal's newest entries become notes.
 MOST_ENTRIES: Final = 1_000
 # No file of notes is larger.
@@ -768,7 +763,7 @@ def write_notes(memories: Memories, journal: Journal, folder: str | Path) -> Not
         SquidbotError: one of the files exists; nothing was written.
         StoreError: the store or the disk failed.
     """
-    facts = [Note(one.text, one.category, one.time) for one in _facts(memories)][::-1]
+    facts = [Note(one.text, one.category, one.time) for one in every(memories.store, memories.view)][::-1]
     entries = [Note(one.summary, " ".join(one.tags), one.time) for one in journal.latest(MOST_ENTRIES).entries][::-1]
     texts = {name: _notes_written(notes, name) for name, notes in ((DECLARATIVE, facts), (SUMMARY, entries))}
     places = {name: Path(folder) / name for name in texts}
@@ -844,11 +839,3 @@ def _entries(journal: Journal, notes: Iterable[Note], loaded: Loaded, now: float
         if entry.summary not in known:
             known.add(entry.summary)
             yield entry
-
-
-def _facts(memories: Memories) -> Iterator[Memory]:
-    """Yield the current facts of a view, newest first."""
-    after = ""
-    while page := memories.store.listed(memories.view, limit=PAGE, after=after):
-        yield from page
-        after = page[-1].memory_id

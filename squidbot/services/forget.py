@@ -142,14 +142,8 @@ class _PendingForget:
 _read_task = fields(_PendingForget)
 
 
-def forget_messages(  # noqa: PLR0913  # the arguments of `core.Session.forget`, and the session
-    wired: Wired,
-    core: CoreSession,
-    seqs: Sequence[int],
-    *,
-    reason: str = "",
-    inputs: Inputs | None = None,
-    now: float | None = None,
+def forget_messages(
+    wired: Wired, core: CoreSession, seqs: Sequence[int], *, reason: str = "", inputs: Inputs | None = None
 ) -> ForgetResult:
     """Forget messages of a session, and everything that squidbot made from them (`Session.forget`).
 
@@ -162,7 +156,7 @@ def forget_messages(  # noqa: PLR0913  # the arguments of `core.Session.forget`,
         task = _task(wired, core.session_id, seqs, reason)
         pending.note(task)
         try:
-            forgotten = core.forget(*seqs, reason=reason, inputs=inputs, now=time.time() if now is None else now)
+            forgotten = core.forget(*seqs, reason=reason, inputs=inputs, now=time.time())
         except SquidbotError:
             pending.end(task)
             raise
@@ -234,7 +228,7 @@ def _forget_turns(wired: Wired, user: str, session_id: str, reason: str) -> Forg
     seqs = [row.seq for row in rows if (scope := scope_at(since, row.seq)) and scope.user == user]
     if not seqs:
         return ForgetReport()
-    forgotten = forget_messages(wired, _core(wired, session_id), seqs, reason=reason)
+    forgotten = forget_messages(wired, core_of(wired, session_id), seqs, reason=reason)
     return ForgetReport(facts=forgotten.facts, messages=len(seqs), files=forgotten.files)
 
 
@@ -256,7 +250,7 @@ def finish(wired: Wired) -> None:
 def _finish_all(wired: Wired, pending: _PendingFile) -> None:
     for task in list(pending.tasks):
         if not task.is_whole and not _forgotten_by(wired, task):
-            _core(wired, task.session_id).forget(*task.seqs, reason=task.reason, now=time.time())
+            core_of(wired, task.session_id).forget(*task.seqs, reason=task.reason, now=time.time())
         _elsewhere(wired, task)
         # It is unknown where facts and entries that were gone before had been shown.
         wired.retract(task.ids, reason="an interrupted forget removed their source")
@@ -290,7 +284,8 @@ def _droppable(wired: Wired) -> SupportsDrop:
     return wired.store
 
 
-def _core(wired: Wired, session_id: str) -> CoreSession:
+def core_of(wired: Wired, session_id: str) -> CoreSession:
+    """Return a session under its newest window."""
     window = wired.engine.window(session_id) or wired.window()
     return wired.engine.session(session_id, window, wired.meter(window.model), wired.history(window))
 
@@ -615,16 +610,16 @@ def forget_named(wired: Wired, session_id: str, text: str, *, reason: str = "") 
     return gone
 
 
-def forget_document(wired: Wired, session_id: str, name: str, *, reason: str = "") -> int:
+def forget_document(wired: Wired, session_id: str, name: str) -> int:
     """Remove a document from a session for good, also from earlier requests; return how many texts it had.
 
-    Its file stays as it is. `reason` is stored; it must not repeat the text.
+    Its file stays as it is.
 
     Raises:
         NotFoundError: there was never a document of that name; nothing was removed.
         StoreError: nothing was removed.
     """
-    gone = remove_document(_shelf(wired, session_id), name, reason, time.time())
+    gone = remove_document(_shelf(wired, session_id), name, "", time.time())
     if not gone:
         raise NotFoundError(f"{session_id!a:.80} never had a document {name!a:.80}; nothing was removed")
     return gone

@@ -31,6 +31,7 @@ from squidbot.core.memory.chunks import (
     removal,
     talk,
 )
+from squidbot.core.memory.view import every
 from squidbot.memory import NOBODY, provider_of
 from squidbot.wiring.journal import indexed_of
 
@@ -252,8 +253,6 @@ def _json_lines(text: str, cause: TranscriptError) -> list[dict[str, object]]:
 Became = Literal["new", "changed", "renamed", "removed", "skipped"]
 # Chunks per transaction; a file is never split.
 BATCH_CHUNKS = 1_000
-# Cards per read.
-PAGE = 500
 # A file changed just before it was read may change again with the same time stamp: two seconds is the coarsest clock of
 # a file system (FAT).
 SETTLED_SECONDS = 2.0
@@ -394,11 +393,8 @@ class _Indexer:
     def _cards(self) -> dict[str, list[Memory]]:
         """Return the cards of each file, newest first; several if two programs indexed it at once."""
         found: dict[str, list[Memory]] = {}
-        after = ""
-        while page := self._store.listed(self._view, limit=PAGE, after=after):
-            for card in page:
-                found.setdefault(card.text, []).append(card)
-            after = page[-1].memory_id
+        for card in every(self._store, self._view):
+            found.setdefault(card.text, []).append(card)
         return found
 
     def _is_below(self, path: Path, asked: str) -> bool:

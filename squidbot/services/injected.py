@@ -9,6 +9,7 @@ from squidbot.core import events
 from squidbot.core.errors import SquidbotError
 from squidbot.core.events import Event
 from squidbot.core.journal import digest, is_entry
+from squidbot.core.memory.injection import InjectionLimits, cold_start, memories_in, sections
 from squidbot.core.memory.text import safe
 from squidbot.core.plan import JOURNAL_SECTION, Section
 from squidbot.core.transcript.goals import stored_goals
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from squidbot.bootstrap import Wired
     from squidbot.core.journal import JournalEntry
     from squidbot.core.memories import Scope
-    from squidbot.core.memory.injection import InjectionLimits
     from squidbot.core.memory.view import Memories
     from squidbot.core.tokens.counters import Meter
 
@@ -86,15 +86,11 @@ class UnpromptedMemory:
         return found
 
     def _head(self, limit_tokens: int) -> tuple[Section, ...]:
-        from squidbot.core.memory.injection import sections  # noqa: PLC0415  # few calls need it
-
         if not self._is_said:
             return ()
         return sections(self._memories, self._caps, limit_tokens, searchable=self._call.searchable)
 
     def _start(self, prompt: str, limit_tokens: int, head: Sequence[Section]) -> str | None:
-        from squidbot.core.memory.injection import cold_start, memories_in  # noqa: PLC0415  # as above
-
         limit_tokens = min(limit_tokens, self._caps.cold_start_tokens)
         if not limit_tokens or not self._is_said:
             return None
@@ -106,14 +102,10 @@ class UnpromptedMemory:
         """Return the newest journal entry with its session's goals, within that cost, and its id."""
         if not self._wired.journals.tells:
             return "", ""
-        # as above
-
         return digest_of(self._wired, self._call.scope, self._call.session_id, self._call.meter, limit_tokens)
 
     @cached_property
     def _caps(self) -> InjectionLimits:
-        from squidbot.core.memory.injection import InjectionLimits  # noqa: PLC0415  # as above
-
         memory = self._wired.loaded.settings.memory
         return InjectionLimits(memory.index_tokens, memory.profile_tokens, memory.cold_start_tokens)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 from squidbot.core.errors import NotFoundError, StoreError
 from squidbot.core.memories import CATEGORIES, MOST_SOURCES, Mark, Memory, Scope, Source, View, memory_id_of
 from squidbot.testing.transcripts import HOSTILE
-from squidbot.testing.values import ODD_IDS, ODD_TEXTS, closed_after, refuses
+from squidbot.testing.values import ODD_IDS, ODD_TEXTS, at_once, closed_after, refuses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,8 +111,8 @@ def made_memory(  # noqa: PLR0913  # a memory has that many sides, and a test na
 # far was read.
 
 
-def _held(store: MemoryStore, *, past: bool = False) -> list[str]:
-    return [memory.memory_id for memory in store.listed(SEEN, limit=100, past=past)]
+def _held(store: MemoryStore) -> list[str]:
+    return [memory.memory_id for memory in store.listed(SEEN, limit=100)]
 
 
 def _found(store: MemoryStore, query: str, *, past: bool = False) -> list[str]:
@@ -264,11 +263,7 @@ def _checks_one_reads(store: MemoryStore) -> None:
                 continue
             done.append(seq)
 
-    threads = [threading.Thread(target=reads, args=(name,)) for name in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(4, reads, "threads read at once")
     mark = store.mark("s", "rules")
     assert mark is not None, "somebody has read"
     assert sorted(done) == list(range(mark.next_seq)), f"of all who read the same one stores it: got {sorted(done)}"
@@ -567,25 +562,15 @@ def _checks_at_once(store: MemoryStore) -> None:
 
 
 def _checks_threads(store: MemoryStore) -> None:
-    failures: list[BaseException] = []
-
     def adds(name: int) -> None:
-        try:
-            for number in range(20):
-                memory = made_memory(f"thread{name} number{number}")
-                store.add([memory, made_memory(f"same{number}")])
-                assert memory.memory_id in _hits(store, f"thread{name}")
-                if number % 5 == 0:
-                    assert store.forget([memory.memory_id]) == 1
-        except (AssertionError, StoreError) as error:
-            failures.append(error)
+        for number in range(20):
+            memory = made_memory(f"thread{name} number{number}")
+            store.add([memory, made_memory(f"same{number}")])
+            assert memory.memory_id in _hits(store, f"thread{name}")
+            if number % 5 == 0:
+                assert store.forget([memory.memory_id]) == 1
 
-    threads = [threading.Thread(target=adds, args=(name,)) for name in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures, f"threads share a store: {failures[:1]}"
+    at_once(4, adds, "threads share a store")
     assert len(_texts(store)) == 4 * 16 + 20, "nothing is lost, nothing there twice"
 
 

@@ -7,21 +7,20 @@ import math
 import threading
 from functools import lru_cache, partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
+from squidbot.adapters.common.providers import objects
 from squidbot.core.errors import ContextOverflowError, LLMError
 from squidbot.core.memory.search import terms_of
 from squidbot.core.messages import Completion, Reply
 from squidbot.core.vectors import unit
-from squidbot.testing.values import ODD_TEXTS
+from squidbot.testing.values import ODD_TEXTS, at_once
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from squidbot.core.ports import LLM, Chat, Embedder, LoadedModel, TokenCounter
 
-
-T = TypeVar("T")
 
 # How it counts: English text has about four characters a token, and its rules need no better count.
 CHARS_A_TOKEN = 4
@@ -97,18 +96,6 @@ class _StoppedError(Exception):
     """What a listener raises to end an answer."""
 
 
-def _in_threads(count: int, ask: Callable[[], T], what: str) -> list[T]:
-    """Return what several threads get that ask at once; each has to get something."""
-    answers: list[T] = []
-    threads = [threading.Thread(target=lambda: answers.append(ask())) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(answers) == count, what
-    return answers
-
-
 def _raises(ask: Callable[[], object], kinds: tuple[type[Exception], ...], what: str) -> None:
     """Check that asking raises one of some errors."""
     try:
@@ -150,7 +137,7 @@ def check_chat(
     _checks_back(chat, answer_tokens)
     _checks_listener(chat, answer_tokens)
     _checks_texts(chat, answer_tokens)
-    _in_threads(3, lambda: chat.reply(ASKED, answer_tokens), "threads that ask at once get their answers")
+    at_once(3, lambda _: chat.reply(ASKED, answer_tokens), "threads that ask at once get their answers")
     if window_tokens is not None:
         long = [{"role": "user", "content": "word " * (window_tokens * 4)}]
         what = "messages that are more than the window are a ContextOverflowError"
@@ -207,20 +194,16 @@ def _as_responses() -> tuple[Json, list[Json], list[Json]]:
 def _text_and_calls(form: str, message: Mapping[str, object]) -> tuple[str, int]:
     """Return the text of an assistant's message, and how many calls it makes."""
     if form == "openai.responses":
-        items = _dicts(message.get("output"))
-        parts = [part for item in items if item.get("type") == "message" for part in _dicts(item.get("content"))]
+        items = objects(message.get("output"))
+        parts = [part for item in items if item.get("type") == "message" for part in objects(item.get("content"))]
         texts = [part["text"] for part in parts if part.get("type") == "output_text"]
         return "".join(map(str, texts)), sum(item.get("type") == "function_call" for item in items)
     content = message.get("content")
     if form == "anthropic.messages" and isinstance(content, list):
-        blocks = _dicts(content)
+        blocks = objects(content)
         texts = [block["text"] for block in blocks if block.get("type") == "text"]
         return "".join(map(str, texts)), sum(block.get("type") == "tool_use" for block in blocks)
-    return str(content or ""), len(_dicts(message.get("tool_calls")))
-
-
-def _dicts(items: object) -> list[Json]:
-    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+    return str(content or ""), len(objects(message.get("tool_calls")))
 
 
 def _checks_reply(chat: Chat, messages: Sequence[Json], tools: Sequence[Json], most: int) -> Reply:
@@ -248,7 +231,7 @@ def _checks_back(chat: Chat, most: int) -> None:
     message = _checks_reply(chat, ASKED, (), most).message
     if not _text_and_calls(chat.form, message)[0]:
         return  # nothing was said; whether that comes back is the codec's affair
-    answered = _dicts(message.get("output")) if chat.form == "openai.responses" else [dict(message)]
+    answered = objects(message.get("output")) if chat.form == "openai.responses" else [dict(message)]
     _checks_reply(chat, [*ASKED, *answered, {"role": "user", "content": "And what is high?"}], (), most)
 
 
@@ -305,7 +288,7 @@ def check_llm(
     llm = factory()
     _checks_llm_texts(llm, answer_tokens)
     ask = partial(llm.complete, SYSTEM, PROMPT, answer_tokens)
-    _in_threads(2, ask, "two threads that ask at once get their answers")
+    at_once(2, lambda _: ask(), "two threads that ask at once get their answers")
     if window_tokens is not None:
         prompt = "word " * (window_tokens * SURE_FACTOR * ANSWER_CHARS_A_TOKEN // 5)
         what = "a prompt that does not fit is a ContextOverflowError"
@@ -437,7 +420,7 @@ def check_embedder(factory: Callable[[], Embedder], *, too_long: str | None = No
     assert _distance(together[0], together[1]) > ROUNDING, "two texts have two vectors"
     _checks_odd(embedder)
     threads = "threads that ask at once get their vectors"
-    for (vector,) in _in_threads(4, lambda: embedder.embed(TEXTS[:1]), threads):
+    for (vector,) in at_once(4, lambda _: embedder.embed(TEXTS[:1]), threads):
         _checks_same(vector, together[0], "asked by several threads at once")
     if too_long is not None:
         what = "a text that does not fit is a ContextOverflowError, and never cut in silence"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
 from squidbot.core.messages import Category, Cost, Erasure, Record, StoredMessage, Summary
 from squidbot.core.ports import SupportsDrop, SupportsRecordSearch, TranscriptStore
-from squidbot.testing.values import ODD_IDS, ODD_TEXTS, closed_after, made_message, made_summary, refuses
+from squidbot.testing.values import ODD_IDS, ODD_TEXTS, at_once, closed_after, made_message, made_summary, refuses
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -567,18 +566,9 @@ def _checks_claimed_places(store: SupportsClaims) -> None:
 
 
 def _checks_many_at_once(store: SupportsClaims) -> None:
-    got: list[str] = []
-
-    def ask(holder: str) -> None:
-        if store.claim("s", "work", holder, NOW, 60.0):
-            got.append(holder)
-
-    threads = [threading.Thread(target=ask, args=(str(number),)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(got) == 1, f"of many who ask at once one gets it: got {got}"
+    promise = "of many who ask at once one gets it"
+    got = at_once(8, lambda number: bool(store.claim("s", "work", str(number), NOW, 60.0)), promise)
+    assert got.count(True) == 1, f"{promise}: got {got}"
 
 
 # What a SummaryStore promises, as a check.

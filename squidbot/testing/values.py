@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
@@ -14,10 +15,11 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import Role
 
-__all__ = ["ODD_IDS", "ODD_TEXTS", "closed_after", "made_message", "made_summary", "refuses"]
+__all__ = ["ODD_IDS", "ODD_TEXTS", "at_once", "closed_after", "made_message", "made_summary", "refuses"]
 
 Store = TypeVar("Store")
 P = ParamSpec("P")
+T = TypeVar("T")
 
 # Ids that careless stores confuse, cut or refuse: case, spaces, NUL, paths, emoji, composed and decomposed é, lone
 # surrogates beside the character that they would make together, and the longest there is.
@@ -100,3 +102,26 @@ def refuses(promise: str, act: Callable[P, object], *args: P.args, **kwargs: P.k
     except StoreError:
         return
     raise AssertionError(f"{promise}: a StoreError was due")
+
+
+def at_once(count: int, work: Callable[[int], T], promise: str) -> list[T]:
+    """Return what threads get that work at once, in any order; each is given a number from 0 on.
+
+    Raises:
+        AssertionError: one of them failed; the text begins with `promise`.
+    """
+    got, failures = list[T](), list[Exception]()
+
+    def run(number: int) -> None:
+        try:
+            got.append(work(number))
+        except Exception as error:  # noqa: BLE001  # whatever it is, it breaks the promise
+            failures.append(error)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures, f"{promise}: {failures[0]!r:.300}"
+    return got

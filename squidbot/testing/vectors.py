@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import random
-import threading
 from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING
 
-from squidbot.core.errors import StoreError
 from squidbot.core.vectors import IndexHit, VectorEntry, dot, mark_of, packed, unit, unpacked
-from squidbot.testing.values import ODD_IDS, closed_after, refuses
+from squidbot.testing.values import ODD_IDS, at_once, closed_after, refuses
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -195,25 +193,16 @@ def _checks_refused(index: VectorIndex) -> None:
 
 
 def _checks_threads(index: VectorIndex) -> None:
-    failures: list[BaseException] = []
     vectors = _vectors(400, seed=6)
 
     def adds(name: int) -> None:
-        try:
-            for number in range(name * 100, name * 100 + 100):
-                index.add([made_entry(number + 1, vectors[number])])
-                assert number + 1 in {near.place for near in index.search(vectors[number], 5, ANN)}
-                if number % 10 == 0:
-                    assert index.remove([number + 1]) == 1
-        except (AssertionError, StoreError, ValueError) as error:
-            failures.append(error)
+        for number in range(name * 100, name * 100 + 100):
+            index.add([made_entry(number + 1, vectors[number])])
+            assert number + 1 in {near.place for near in index.search(vectors[number], 5, ANN)}
+            if number % 10 == 0:
+                assert index.remove([number + 1]) == 1
 
-    threads = [threading.Thread(target=adds, args=(name,)) for name in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures, f"threads share an index: {failures[:1]}"
+    at_once(4, adds, "threads share an index")
     assert [*index.places()] == [place for place in range(1, 401) if place % 10 != 1], "nothing is lost"
 
 

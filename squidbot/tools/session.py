@@ -13,6 +13,7 @@ from squidbot.core.transcript.documents import SessionDocuments
 from squidbot.core.transcript.goals import GoalBook
 from squidbot.core.transcript.scopes import SCOPE, scope_at
 from squidbot.core.view.marks import HINTS, Hints, copies
+from squidbot.services.documents import DocumentSources
 from squidbot.tools.tool import answer
 from squidbot.wiring.streams import wait
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Cost
     from squidbot.core.recall.history import Page
     from squidbot.core.tokens.counters import Meter
-    from squidbot.services.documents import DocumentSources
     from squidbot.tools.tool import Answer, Tool
     from squidbot.wiring.extensions import SessionHooks
 
@@ -134,8 +134,6 @@ class SessionTools:
     @cached_property
     def sources(self) -> DocumentSources:
         """The files that its documents come from."""
-        from squidbot.services.documents import DocumentSources  # noqa: PLC0415  # few sessions have any
-
         core, relay = self._core, self.wired.relay
 
         def report(cause: str) -> None:

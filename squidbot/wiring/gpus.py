@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from squidbot.adapters import gpus
-from squidbot.adapters.gpus import SOURCES, Machine, amd_visible, look_at, nvidia_visible
+from squidbot.adapters.gpus import Machine, amd_visible, look_at, nvidia_visible
 from squidbot.core.devices import Device, Probed, Tried
 
 if TYPE_CHECKING:
@@ -18,15 +16,16 @@ INTEGRATED_LEFT = "graphics of the processor are left to the desktop, as llama.c
 _NVIDIA = ("pynvml", "nvidia_smi", "torch")
 _AMD = ("amdgpu", "amd_smi", "rocm_smi")
 # PyTorch and ggml have read the variables themselves.
-_VISIBLE: Mapping[str, Callable[[Probed, Mapping[str, str]], Probed]] = MappingProxyType(
-    dict.fromkeys(("pynvml", "nvidia_smi"), nvidia_visible) | dict.fromkeys(_AMD, amd_visible)
-)
+_VISIBLE: Mapping[str, Callable[[Probed, Mapping[str, str]], Probed]] = {
+    **dict.fromkeys(("pynvml", "nvidia_smi"), nvidia_visible),
+    **dict.fromkeys(_AMD, amd_visible),
+}
 
 
 class NamedProbe:
     """A `GpuProbe` by name: one source, "auto" for all of them, or "none"."""
 
-    def __init__(self, name: str, machine: Machine | None) -> None:
+    def __init__(self, name: str, machine: Machine | None = None) -> None:
         """Take the machine to probe; `None`: this one, probed anew each time."""
         self.name = name
         self._machine = machine
@@ -53,12 +52,6 @@ def probe_all(machine: Machine | None = None) -> Probed:
     if not any(tried.found for probed in found for tried in probed.tried):
         found.append(_first(["ggml"], machine))
     return _joined(found)
-
-
-# All probes that settings can name, for a machine; `None`: this one.
-PROBES: Mapping[str, Callable[[Machine | None], NamedProbe]] = MappingProxyType(
-    {name: partial(NamedProbe, name) for name in ("auto", "pynvml", *SOURCES, "none")}
-)
 
 
 def _pynvml(machine: Machine) -> Probed:

@@ -15,8 +15,9 @@ from dataclasses import replace
 from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
+from squidbot.adapters.common.counts import hold
 from squidbot.adapters.stdlib.daybook import PAGE, Daybook
 from squidbot.core import events
 from squidbot.core.arguments import instance, number, takes, text
@@ -36,10 +37,6 @@ if TYPE_CHECKING:
 
 
 NOBODY = Scope()
-Key = TypeVar("Key")
-Value = TypeVar("Value")
-# How many journals, sessions and faults stay in memory; older ones are read, or reported, again.
-MOST_HELD = 1_000
 # The length of a name within a folder's name.
 NAME_CHARS = 40
 
@@ -99,14 +96,6 @@ def indexed_of(loaded: Loaded, scope: Scope) -> tuple[tuple[str, ...], tuple[str
         apart += [str(one) for one in every.glob("*.jsonl")]
     files = (f"{glob.escape(str(own))}/*.jsonl",) if loaded.settings.journal.enabled and own.is_dir() else ()
     return files, (*apart, f"{every}/{PAGE}", f"{own}/{PAGE}")
-
-
-def hold(held: dict[Key, Value], key: Key, value: Value) -> None:
-    """Keep a value as the newest one; drop the oldest if there are too many. For one thread at a time."""
-    held.pop(key, None)
-    held[key] = value
-    if len(held) > MOST_HELD:
-        del held[next(iter(held))]
 
 
 class Journals:

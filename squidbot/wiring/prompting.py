@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from squidbot.core.budget import ENGLISH, Reserve, left_reserve_tokens
+from squidbot.core.budget import ENGLISH, Reserve, left_reserve_tokens, most_reserved_tokens, reserve_for, score_of
 from squidbot.core.errors import BudgetError, ConfigError
 from squidbot.core.last_request import REQUEST, LastRequest, Mode
 from squidbot.core.prompts import MANDATES, MODES, OFF, OWN, PARAGRAPH, SANITY, PromptTemplate, build_prompt
@@ -91,8 +91,6 @@ class PromptLibrary:
             said = settings.budget.reserved_output_tokens
             by_tier = said is None and settings.allocation.layout == "tiers"
             return left_reserve_tokens(window_tokens) if by_tier else said
-        from squidbot.core.budget import most_reserved_tokens  # noqa: PLC0415  # exact shares are a tenth of it all
-
         return most_reserved_tokens(window_tokens, settings.allocation.verbosity, self.most_tokens(most_tokens))
 
     def most_tokens(self, model_tokens: int | None) -> int | None:
@@ -106,8 +104,6 @@ def score_complexity(prompts: PromptLibrary, session_id: str, text: str, *, tool
     given = {"session_id": session_id, "text": text, "tools_mode": tools_mode}
     for _, score in prompts.hooks.each("score_complexity", _share, **given):
         return score
-    from squidbot.core.budget import score_of  # noqa: PLC0415  # as above
-
     return score_of(text, tools_mode=tools_mode, languages=prompts.languages)
 
 
@@ -118,8 +114,6 @@ def allocate(
 
     It never exceeds the window's reserve.
     """
-    from squidbot.core.budget import reserve_for  # noqa: PLC0415  # as above
-
     settings = prompts.loaded.settings
     own = reserve_for(
         score,

@@ -92,9 +92,9 @@ def _tiktoken(path: str) -> TokenCounter:
 
 
 def _probe(name: str) -> GpuProbe:
-    from squidbot.wiring.gpus import PROBES  # noqa: PLC0415  # most starts look for no device
+    from squidbot.wiring.gpus import NamedProbe  # noqa: PLC0415  # most starts look for no device
 
-    return PROBES[name](None)
+    return NamedProbe(name)
 
 
 # Adapters for `models.<alias>.adapter`.

@@ -241,8 +241,6 @@ def text_of(turn: TurnEntry, session_id: str, model: str, redactor: Redactor) ->
     A mark replaces each secret.
     """
     when = f", {stamp(turn.time)} UTC" if turn.time is not None and stamp(turn.time) else ""
-    iterations = len({call.iteration for call in turn.calls})
-    calls = f"TOOL CALLS ({_count(len(turn.calls), 'call')} across {_count(iterations, 'iteration')})"
     lines = [f"turn m{turn.first_seq} of session {session_id}{when}, model {model or 'unnamed'}"]
     if turn.requests:
         budget = turn.requests[-1].budget
@@ -251,9 +249,11 @@ def text_of(turn: TurnEntry, session_id: str, model: str, redactor: Redactor) ->
     lines += ["", "REQUEST MESSAGES"]
     for number, request in enumerate(turn.requests, 1):
         lines += _request(number, request)
-    lines += ["", calls]
+    lines += ["", calls_heading(len(turn.calls), len({call.iteration for call in turn.calls}))]
     for number, call in enumerate(turn.calls, 1):
-        lines += _call(number, call, redactor)
+        parameters = _cleaned(parameters_of(call.arguments), redactor)
+        tool, *others = call_lines(number, call.tool, parameters, call.result)
+        lines += [tool, *(f"    {one}" for one in others), *([] if call.result is None else [call.result])]
     lines += ["", "RESPONSE", "(none)" if turn.answer is None else turn.answer, "", "JSON"]
     whole = json.dumps(_cleaned(turn.to_json(session_id, model), redactor), ensure_ascii=False, indent=1)
     # Terminal control characters become question marks.
@@ -292,17 +292,18 @@ def _request(number: int, request: RequestEntry) -> Iterator[str]:
         yield f"  #{place} [{role}] {text}"
 
 
-def _call(number: int, call: CallEntry, redactor: Redactor) -> Iterator[str]:
-    parameters = _cleaned(parameters_of(call.arguments), redactor)
-    yield f"[{number}] Tool: {call.tool}"
+def calls_heading(calls: int, iterations: int) -> str:
+    """Return the heading above the tool calls of a turn."""
+    return f"TOOL CALLS ({_count(calls, 'call')} across {_count(iterations, 'iteration')})"
+
+
+def call_lines(number: int, tool: str, parameters: object, result: str | None, about: str = "") -> Iterator[str]:
+    """Yield what stands above the result of a tool call: the tool, its parameters, how long the result is."""
+    yield f"[{number}] Tool: {tool}"
     if (action := action_of(parameters)) is not None:
-        yield f"    Action: {action}"
-    yield f"    Parameters: {json.dumps(parameters, ensure_ascii=False)}"
-    if call.result is None:
-        yield "    Result: none is recorded"
-    else:
-        yield f"    Result ({len(call.result):,} chars):"
-        yield call.result
+        yield f"Action: {action}"
+    yield f"Parameters: {json.dumps(parameters, ensure_ascii=False)}"
+    yield "Result: none is recorded" if result is None else f"Result ({len(result):,} chars{about}):"
 
 
 def _cleaned(value: object, redactor: Redactor, name: str = "") -> object:

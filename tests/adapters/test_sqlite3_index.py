@@ -68,6 +68,13 @@ def all_found(store: SqliteStore, messages: int) -> bool:
     return whole and all(seqs(store, f"own{seq}") == [seq] for seq in range(0, messages, 17))
 
 
+def goes_on(store: SqliteStore) -> None:
+    """Check that a store of 200 messages takes a batch and one more, and finds all of them."""
+    store.append("s", 200, [made_message(seq, f"tea own{seq}") for seq in range(200, 199 + BATCH)])
+    store.append("s", 199 + BATCH, [made_message(199 + BATCH, f"tea own{199 + BATCH}")])
+    assert all_found(store, 200 + BATCH)
+
+
 def test_append_indexes_when_a_batch_has_gathered(tmp_path: Path) -> None:
     """One append in so many pays for all; search does the rest."""
     path = filled(tmp_path / "s.db", BATCH - 1, at_once=False)
@@ -144,9 +151,7 @@ def test_damaged_index_is_made_anew_when_it_is_noticed(tmp_path: Path, damage: l
     path = filled(tmp_path / "s.db", 200)
     change(path, *damage)
     with SqliteStore(path) as store:
-        store.append("s", 200, [made_message(seq, f"tea own{seq}") for seq in range(200, 199 + BATCH)])
-        store.append("s", 199 + BATCH, [made_message(199 + BATCH, f"tea own{199 + BATCH}")])
-        assert all_found(store, 200 + BATCH)
+        goes_on(store)
         assert len(store.read("s", 0, 999)) == 200 + BATCH
     with SqliteStore(path) as store:
         assert all_found(store, 200 + BATCH)
@@ -168,9 +173,7 @@ def noisy(path: Path, seed: int, above: int) -> Path:
 def test_index_of_noise_is_made_anew_when_it_is_noticed(tmp_path: Path, above: int, seed: int) -> None:
     """Appends go on, and what is found is right."""
     with SqliteStore(noisy(filled(tmp_path / "s.db", 200), seed, above)) as store:
-        store.append("s", 200, [made_message(seq, f"tea own{seq}") for seq in range(200, 199 + BATCH)])
-        store.append("s", 199 + BATCH, [made_message(199 + BATCH, f"tea own{199 + BATCH}")])
-        assert all_found(store, 200 + BATCH)
+        goes_on(store)
 
 
 def pages_of(path: Path, *names: str) -> list[int]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.adapters.common.embeddings import MINILM, SENTENCE, known_even
+from squidbot.adapters.common.embeddings import DIMENSIONS, EVEN, FIRST, SENTENCE, known_even
 from squidbot.core.errors import LLMError
 from squidbot.core.vectors import unit
 from squidbot.memory import CheckedEmbedder
@@ -22,7 +22,7 @@ class Running:
 
     name = "any"
 
-    def __init__(self, first: Sequence[float], noise: float = 0.0, dimensions: int = MINILM.dimensions) -> None:
+    def __init__(self, first: Sequence[float], noise: float = 0.0, dimensions: int = DIMENSIONS) -> None:
         chance = random.Random(3)  # noqa: S311  # repeatable
         near = [number + noise * chance.gauss(0, 50) for number in first]
         self.dimensions, self.asked = dimensions, list[str]()
@@ -40,30 +40,30 @@ class Running:
 @pytest.mark.parametrize("noise", [0.0, 0.03, 0.2])
 def test_minilm_is_known_whoever_runs_it(noise: float) -> None:
     """With weights of 32, 8 or 4 bits."""
-    assert known_even(Running(MINILM.first, noise)) == MINILM.even
+    assert known_even(Running(FIRST, noise)) == EVEN
 
 
 def test_other_models_are_not_known() -> None:
     """Of as many dimensions, or of others, which are not even asked; nor one that gives nothing."""
-    assert known_even(Running([*MINILM.first[1:], 5.0])) is None
-    assert known_even(Running(MINILM.first, 0.6)) is None
-    other = Running(MINILM.first, dimensions=768)
+    assert known_even(Running([*FIRST[1:], 5.0])) is None
+    assert known_even(Running(FIRST, 0.6)) is None
+    other = Running(FIRST, dimensions=768)
     assert (known_even(other), other.asked) == (None, [])
     assert known_even(HashedWords()) is None
-    nothing = Running(MINILM.first)
-    nothing.vector = (0.0,) * MINILM.dimensions
+    nothing = Running(FIRST)
+    nothing.vector = (0.0,) * DIMENSIONS
     assert known_even(nothing) is None
 
 
 def test_embedder_of_the_settings_is_asked_once_who_it_is() -> None:
     """When it is first needed; a failure is no answer."""
-    inner = Running(MINILM.first)
+    inner = Running(FIRST)
     guarded = CheckedEmbedder(inner)
     inner.fails = True
     with pytest.raises(LLMError, match="nobody answers"):
         _ = guarded.even
     inner.fails = False
-    assert (guarded.even, guarded.even) == (MINILM.even, MINILM.even)
+    assert (guarded.even, guarded.even) == (EVEN, EVEN)
     assert inner.asked == [SENTENCE] * 2
 
 
@@ -75,5 +75,5 @@ class Measured(Running):
 
 def test_what_an_embedder_says_of_itself_goes_first() -> None:
     """Its maker knows better."""
-    inner = Measured(MINILM.first)
+    inner = Measured(FIRST)
     assert (CheckedEmbedder(inner).even, inner.asked) == (0.5, [])

@@ -288,7 +288,7 @@ def test_largest_window_is_found_by_dry_runs_where_no_header_tells(
         ]
         return DryRun("made up", 0, tuple(said))
 
-    monkeypatch.setattr("squidbot.adapters.llama_cpp.verify.verify", dry_run)
+    monkeypatch.setattr("squidbot.cli.model.verify", dry_run)
     (tmp_path / "squidbot.toml").write_text("[window]\nmin = 1024\n[gpu]\nprobe = 'none'\n", encoding="utf-8")
     keys = {"ssm.conv_kernel": 4, "ssm.inner_size": 64, "ssm.state_size": 4, "ssm.time_step_rank": 2}
     keys |= {"block_count": 1, "context_length": 64 * 1024, "embedding_length": 32, "attention.head_count": 0}

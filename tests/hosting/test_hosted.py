@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from squidbot.core.events import Event
+    from squidbot.core.messages import StoredMessage
 
 USER = {"role": "user", "content": "Where is the boat?"}
 REPLY = {"role": "assistant", "content": "In the harbour."}
@@ -187,6 +188,28 @@ def test_a_turn_is_recorded_before_and_behind_the_call(tmp_path: Path) -> None:
     other = hosted(tmp_path / "mem.db")
     assert other.conversation("a").before([USER, REPLY, more]) == [USER, REPLY, more]
     other.close()
+
+
+def test_what_was_recorded_here_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A turn finds its new messages without the store's: it knows what it has recorded, the reply too."""
+    one = hosted(tmp_path / "mem.db")
+    talk, listed = one.conversation("a"), [USER]
+    store, read = talk.session.wired.store, list[tuple[int, int]]()
+    true = store.read
+
+    def reads(session_id: str, first_seq: int, last_seq: int) -> list[StoredMessage]:
+        read.append((first_seq, last_seq))
+        return true(session_id, first_seq, last_seq)
+
+    for number in range(4):
+        if number == 2:  # what turns before read is of the session itself
+            monkeypatch.setattr(store, "read", reads)
+        talk.before(listed)
+        talk.after(REPLY)
+        listed = [*listed, REPLY, {"role": "user", "content": f"And boat {number}?"}]
+    assert read == []
+    assert store.head("a")[0] == 8
+    one.close()
 
 
 def test_a_host_that_reads_payloads_itself_reads_each_once(tmp_path: Path) -> None:

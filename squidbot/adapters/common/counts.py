@@ -9,13 +9,26 @@ import threading
 from abc import ABC, abstractmethod
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from squidbot.adapters.common.files import OWN_FILE, open_own
 from squidbot.core.messages import Cost
 
 if TYPE_CHECKING:
     from squidbot.core.ports import Certificate
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+# Of journals, sessions and faults so many, the newest, are held in memory; others are looked up, or told, anew.
+MOST_HELD: Final = 1_000
+
+
+def hold(held: dict[Key, Value], key: Key, value: Value, most: int = 0) -> None:
+    """Hold a value as the newest one; the oldest goes where there are too many. For one thread at a time."""
+    held.pop(key, None)
+    held[key] = value
+    if len(held) > (most or MOST_HELD):
+        del held[next(iter(held))]
 
 
 class ExactCounter(ABC):
@@ -84,9 +97,7 @@ class KeptCounts:
     def put(self, key: str, count: int) -> None:
         """Add the count of a text, also to the file, if there is one."""
         with self._lock:
-            if len(self._known) >= MOST_TEXTS:
-                self._known.pop(next(iter(self._known)))
-            self._known[key] = count
+            hold(self._known, key, count, MOST_TEXTS)
             if self._path is not None:
                 with suppress(OSError):  # it is asked for once more, then
                     self._add(self._path, f"{key} {count}\n")

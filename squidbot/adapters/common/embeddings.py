@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import hypot
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from squidbot.core.vectors import dot
 
@@ -21,27 +21,15 @@ SENTENCE: Final = "The squid is deep in the sea."
 SAME_COSINE: Final = 0.96
 
 
-class MeasuredModel(NamedTuple):
-    """A model whose cosines were measured.
-
-    Attributes:
-        even: as `core.ports.Calibrated` has it.
-        dimensions: of its vectors.
-        first: the first numbers of the sentence's vector, in thousandths.
-    """
-
-    even: float
-    dimensions: int
-    first: tuple[int, ...]
-
-
-# all-MiniLM-L6-v2. Fitted with the numbers of `core.memory.search.ranking` on questions that belong and others, .26 to
-# .28 where one of four kinds of texts was left out; a little above these: a guess that is told costs more.
-MINILM: Final = MeasuredModel(
-    0.29,
-    384,
-    (-52, 36, 40, -11, -71, -70, -7, -41, 12, -22, -3, -140, -29, 71, 59, -29, 30, -50, -18, -61, 44, 85, -30, -45),
-)
+# The one model whose cosines were measured, all-MiniLM-L6-v2: `core.ports.Calibrated` has this of it. Fitted with the
+# numbers of `core.memory.search.ranking` on questions that belong and others, .26 to .28 where one of four kinds of
+# texts was left out; a little above these: a guess that is told costs more.
+EVEN: Final = 0.29
+# The dimensions of its vectors, and the first numbers of that of the sentence, in thousandths.
+DIMENSIONS: Final = 384
+FIRST: Final = (
+    -52, 36, 40, -11, -71, -70, -7, -41, 12, -22, -3, -140, -29, 71, 59, -29, 30, -50, -18, -61, 44, 85, -30, -45,
+)  # fmt: skip
 
 
 def known_even(embedder: Embedder) -> float | None:
@@ -52,11 +40,11 @@ def known_even(embedder: Embedder) -> float | None:
     Raises:
         LLMError: no vector can be had now.
     """
-    if embedder.dimensions != MINILM.dimensions:
+    if embedder.dimensions != DIMENSIONS:
         return None
-    first = [vector[: len(MINILM.first)] for vector in embedder.embed([SENTENCE])]
-    same = [_cosine(vector, MINILM.first) >= SAME_COSINE for vector in first]
-    return MINILM.even if same == [True] else None
+    first = [vector[: len(FIRST)] for vector in embedder.embed([SENTENCE])]
+    same = [_cosine(vector, FIRST) >= SAME_COSINE for vector in first]
+    return EVEN if same == [True] else None
 
 
 def _cosine(one: Sequence[float], other: Sequence[float]) -> float:

@@ -67,6 +67,20 @@ def make_file(path: str | os.PathLike[str]) -> None:
         os.close(_made_own(os.fspath(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL))
 
 
+def write(path: str | os.PathLike[str], data: bytes, mode: int | None = None) -> None:
+    """Write a private file, or one with these permissions, durable but for its name.
+
+    Raises:
+        OSError: it can't be written.
+    """
+    with open_own(path, "w") as file:
+        if mode is not None:
+            Path(path).chmod(mode)
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
 def append(path: str | os.PathLike[str], data: bytes) -> None:
     """Append to a file, created if missing; waits for a `replace` in progress.
 
@@ -101,21 +115,13 @@ def replace(path: str | os.PathLike[str], change: Callable[[bytes], bytes]) -> b
             if changed == data:
                 return False
             try:
-                _write_beside(part, old, changed)
+                write(part, changed, os.fstat(old.fileno()).st_mode & 0o777)
                 part.replace(place)
             finally:
                 part.unlink(missing_ok=True)
             sync(place.parent)
             _overwrite(old)
             return True
-
-
-def _write_beside(part: Path, old: BinaryIO, data: bytes) -> None:
-    with open_own(part, "w") as file:
-        part.chmod(os.fstat(old.fileno()).st_mode & 0o777)
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def remove(path: str | os.PathLike[str]) -> None:

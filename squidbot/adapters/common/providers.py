@@ -370,6 +370,11 @@ def number(table: object, *path: str) -> int:
     return table if type(table) is int and table > 0 else 0
 
 
+def objects(value: object) -> list[dict[str, Any]]:
+    """Return the objects of a list; none of what is no list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
 def address(url: str, example: str) -> SplitResult:
     """Return the parts of a server's address, which has no user, query or fragment.
 

@@ -12,13 +12,21 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import Record, StoredMessage
 
-__all__ = ["grown_counts", "refuse_gap", "refuse_misfit", "refuse_other_writer", "shown_id"]
-
 
 def shown_id(session_id: object) -> str:
     """Return an id as errors show it: printable, and not 1,024 characters long."""
     shown = ascii(session_id)
     return shown if len(shown) <= 80 else f"{shown[:60]}... ({len(str(session_id))} characters)"
+
+
+def refuse_id(session_id: object) -> None:
+    """Pass a session id that a store takes.
+
+    Raises:
+        StoreError: it is not a str of 1 to 1,024 characters.
+    """
+    if not isinstance(session_id, str) or not 1 <= len(session_id) <= 1024:
+        raise StoreError(f"session id {shown_id(session_id)}: must be 1 to 1024 characters; nothing was written")
 
 
 def refuse_gap(messages: Sequence[StoredMessage], expected_seq: int) -> None:

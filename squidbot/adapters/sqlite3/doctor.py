@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 REPAIR = "repair"  # the kind of the record that says what a repair could not save
 PLAN = "plan"  # a plan carries its own number, so no plan can be repeated under another number
+BUSY_SECONDS = 30.0  # how long to wait for another program
 MOST_PROBLEMS = 20  # of SQLite's own list: one damaged page fills it with hundreds
 
 
@@ -128,7 +129,7 @@ class RepairedCopy:
         return sum(len(session.damaged) for session in self.sessions)
 
 
-def check(path: str | os.PathLike[str], *, busy_seconds: float = 30.0, proves_words: bool = False) -> Health:
+def check(path: str | os.PathLike[str], *, proves_words: bool = False) -> Health:
     """Read every row and say what is damaged. Writes nothing to the store; others may use one that is whole meanwhile.
 
     Where something is damaged, nobody should write meanwhile, and this process must not have the store open. With
@@ -140,9 +141,9 @@ def check(path: str | os.PathLike[str], *, busy_seconds: float = 30.0, proves_wo
     """
     name, log = _existing(path), Path(f"{os.fspath(path)}-wal")
     at_rest = not log.exists()
-    sessions, memories, problems, failed = _look(name, busy_seconds, proves_words=proves_words)
+    sessions, memories, problems, failed = _look(name, proves_words=proves_words)
     if problems and at_rest and log.exists():  # somebody has opened the store since, and changed what was being read
-        sessions, memories, problems, failed = _look(name, busy_seconds, proves_words=proves_words)
+        sessions, memories, problems, failed = _look(name, proves_words=proves_words)
     if frames := broken_frames(name):
         problems.append(f"{frames} pages of the write-ahead log are damaged; SQLite ignores everything after the first")
     if problems or not all(session.whole for session in sessions):
@@ -160,24 +161,16 @@ def repair(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> Repa
         StoreError: `target` exists or can't be written, or the original can't be read; no half copy is left.
     """
     name, goal = _existing(path), str(Path(target).absolute())
-    if os.path.lexists(goal):
-        raise StoreError(f"{goal}: already exists; choose another file name")
-    part = f"{goal}.part-{os.getpid()}"
-    try:
+    with files.new_file(goal, "already exists; choose another file name", "no copy was made") as part:
         files.create(part, 0.0)
         with closing(files.connect(part, 0.0)) as connection:
-            connection.execute("PRAGMA synchronous = OFF")  # `files.place` syncs the whole file
+            connection.execute("PRAGMA synchronous = OFF")  # `files.new_file` syncs the whole file
             connection.execute("BEGIN IMMEDIATE")
             sessions, memories = _salvage(name, connection)
             connection.execute("COMMIT")
         if not (sessions or memories):
             raise DamagedStoreError(f"{name}: nothing to recover; restore a backup")
         SqliteStore(part).close()  # this empties the log
-        files.place(part, goal)
-    except (*FOREIGN, OSError) as error:
-        raise store_error(goal, error, "; no copy was made") from error
-    finally:
-        files.remove(part)
     return RepairedCopy(name, goal, tuple(sessions), memories)
 
 
@@ -206,7 +199,7 @@ UNREADABLE = (rows.DamagedRowError, sqlite3.DatabaseError)
 
 
 def _look(
-    name: str, busy_seconds: float, *, proves_words: bool
+    name: str, *, proves_words: bool
 ) -> tuple[list[SessionHealth], tuple[int, tuple[int, ...]], list[str], StoreError | None]:
     """Return the sessions, (memories, keys of damaged ones), problems, and the error that ended the look.
 
@@ -216,7 +209,7 @@ def _look(
     memories: tuple[int, tuple[int, ...]] = (0, ())
     problems: list[str] = []
     try:
-        with closing(files.open_reading(name, busy_seconds)) as connection:
+        with closing(files.open_reading(name, BUSY_SECONDS)) as connection:
             connection.execute("BEGIN")
             problems += _structure(connection)
             if files.is_unscrubbed(connection):

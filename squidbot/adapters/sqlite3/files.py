@@ -7,7 +7,7 @@ import sqlite3
 import stat
 import threading
 import time
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -251,38 +251,32 @@ def copy(path: str, target: str, busy_seconds: float) -> None:
     Raises:
         StoreError: `target` exists, or can't be written; no half copy is left under that name.
     """
-    if os.path.lexists(target):
-        raise StoreError(f"{target}: exists; a backup overwrites nothing, name a new file")
-    part = f"{target}.part-{os.getpid()}"
-    try:
+    with new_file(target, "exists; a backup overwrites nothing, name a new file", "no backup was made") as part:
         make_file(part)
-        with (
-            closing(_read_only(path, busy_seconds)) as source,
-            closing(sqlite3.connect(part)) as copied,
-        ):
+        with closing(_read_only(path, busy_seconds)) as source, closing(sqlite3.connect(part)) as copied:
             source.backup(copied)  # one step is one snapshot, and writers go on meanwhile
-        place(part, target)
-    except (sqlite3.Error, OSError) as error:
-        raise store_error(target, error, "; no backup was made") from error
-    finally:
-        remove(part)
 
 
-def place(part: str, target: str) -> None:
-    """Give a finished file its name, durably; nobody sees it half, and nothing is replaced.
+@contextmanager
+def new_file(target: str, exists: str, failed: str) -> Iterator[str]:
+    """Give the path of a file that gets its name when the block ends well, durably; nobody sees it half.
 
     Raises:
-        OSError: `target` exists, or can't be written.
+        StoreError: `target` exists, or it failed; nothing is left. The text ends with `exists`, or `failed`.
     """
-    sync(part)
-    os.link(part, target)  # a rename would replace a file that came in between
-    sync(str(Path(target).parent))
-
-
-def remove(part: str) -> None:
-    """Remove an unfinished file of our own, and what stands beside it."""
-    for ending in ("", *SQLITE_FILES, KNOWN):
-        Path(f"{part}{ending}").unlink(missing_ok=True)
+    if os.path.lexists(target):
+        raise StoreError(f"{target}: {exists}")
+    part = f"{target}.part-{os.getpid()}"
+    try:
+        yield part
+        sync(part)
+        os.link(part, target)  # a rename would replace a file that came in between
+        sync(str(Path(target).parent))
+    except (*FOREIGN, OSError) as error:
+        raise store_error(target, error, f"; {failed}") from error
+    finally:
+        for ending in ("", *SQLITE_FILES, KNOWN):
+            Path(f"{part}{ending}").unlink(missing_ok=True)
 
 
 def shrink_log(connection: sqlite3.Connection, busy_seconds: float) -> None:

@@ -11,7 +11,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from zlib import compress, crc32, decompress
 
-from squidbot.adapters.common.transcripts import grown_counts, shown_id
+from squidbot.adapters.common.transcripts import grown_counts, refuse_id, shown_id
 from squidbot.core.errors import StoreError
 from squidbot.core.messages import Category, Cost, Opening, Record, StoredMessage, Summary
 
@@ -336,8 +336,7 @@ def find(connection: sqlite3.Connection, session_id: str) -> SessionRow:
         StoreError: the id is not a str of 1 to 1,024 characters.
         DamagedRowError: the row does not match its checksum.
     """
-    if not isinstance(session_id, str) or not 1 <= len(session_id) <= 1024:
-        raise StoreError(f"session id {shown_id(session_id)}: must be 1 to 1024 characters; nothing was written")
+    refuse_id(session_id)
     cell, data = stored_text(session_id)
     row = connection.execute(FIND, (cell,)).fetchone()
     if row is None and (data,) not in connection.execute(FIND_BY_HASH, (crc32(data),)).fetchall():

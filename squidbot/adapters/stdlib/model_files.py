@@ -14,7 +14,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from squidbot.adapters.common.files import lock, make_folder, open_own, sync
+from squidbot.adapters.common.files import lock, make_folder, open_own, sync, write
 from squidbot.core.errors import DamagedStoreError, StoreError
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ class ModelFiles:
         backup, part = path.with_suffix(".backup"), path.with_name(f".{path.name}.part-{os.getpid()}")
         try:
             self._back_up(path, model, part)
-            _written(part, text.encode())
+            write(part, text.encode())
             if self._owner(part.read_text("utf-8")) != model:
                 raise StoreError(f"{path}: what was written is not what was to be written; the file is as it was")
             self._note(path, model)
@@ -181,7 +181,7 @@ class ModelFiles:
         except DamagedStoreError:
             is_own = False
         if is_own:
-            _written(part, path.read_bytes())
+            write(part, path.read_bytes())
             part.replace(path.with_suffix(".backup"))
         else:
             self.set_aside(path, "damaged")
@@ -192,7 +192,7 @@ class ModelFiles:
         if owners.get(path.stem) != model:
             value = {"files": dict(sorted({**owners, path.stem: model}.items()))}
             part = self.folder / f"{_INDEX}.part-{os.getpid()}"
-            _written(part, json.dumps(value, indent=2).encode())
+            write(part, json.dumps(value, indent=2).encode())
             part.replace(self.folder / _INDEX)
 
     def _owners(self) -> dict[str, str]:
@@ -234,11 +234,3 @@ class ModelFiles:
         with open_own(self.folder / _LOCK, "a") as file:
             lock(file)
             yield
-
-
-def _written(path: Path, data: bytes) -> None:
-    """Write a new file, durable but for its name."""
-    with open_own(path, "w") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())

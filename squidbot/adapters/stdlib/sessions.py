@@ -6,7 +6,7 @@ import threading
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.adapters.common.transcripts import grown_counts, refuse_gap, refuse_misfit, refuse_other_writer, shown_id
+from squidbot.adapters.common.transcripts import grown_counts, refuse_gap, refuse_id, refuse_misfit, refuse_other_writer
 from squidbot.core.errors import StoreError
 from squidbot.core.messages import Erasure, Opening
 from squidbot.core.recall.search import UNSEARCHED, best, payload_terms, read_query
@@ -259,8 +259,7 @@ class InMemoryStore:
         return [name for name, each in bodies.items() if any(word in body for body in each for word in words)]
 
     def _find(self, session_id: str) -> SessionData:
-        if not isinstance(session_id, str) or not 1 <= len(session_id) <= 1024:
-            raise StoreError(f"session id {shown_id(session_id)}: must be 1 to 1024 characters; nothing was written")
+        refuse_id(session_id)
         return self._sessions.get(session_id) or SessionData([], {}, {}, TermIndex())
 
 

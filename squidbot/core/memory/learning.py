@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 from squidbot.core import events
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, NotFoundError, StoreError
 from squidbot.core.events import Event
-from squidbot.core.memories import CATEGORIES, Mark, Source, View, with_sources
+from squidbot.core.memories import CATEGORIES, WITH_MESSAGES, Mark, Source, View, with_sources
 from squidbot.core.memory.extract import VERSION, extract
 from squidbot.core.memory.facts import (
     TRAIT,
@@ -502,8 +502,6 @@ KNOWN_FOUND: Final = 20
 QUERY_CHARS: Final = 1_000
 # The most attempts when a repeated memory is being forgotten meanwhile.
 MOST_TRIES: Final = 10
-# Why facts are forgotten with the messages that said them.
-WITH_MESSAGES: Final = "the messages that said it were forgotten"
 
 
 class UnreadMessages(NamedTuple):

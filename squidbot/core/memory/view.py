@@ -38,6 +38,8 @@ LEAST_TOKENS = 160
 # With a category so many times as many hits are looked through.
 _PER_CATEGORY = 4
 QUERY_SHOWN_CHARS = 80
+# How many are read at once where all are.
+PAGE: Final = 500
 # Chunks of files are background.
 _OF_FILES: Final = (None, "background")
 _AGAIN: Final = "try other or fewer words, or an exact name"
@@ -429,6 +431,14 @@ MOST_MERGES = 10
 MOST_COMPARED = 700
 # Beside negations: words that make two texts opposites if one text only has them.
 _TURNING = frozenset(("hates", "without"))
+
+
+def every(store: MemoryStore, view: View, *, past: bool = False) -> Iterator[Memory]:
+    """Yield all memories of a view, newest first; with `past` history, too."""
+    after = ""
+    while page := store.listed(view, limit=PAGE, after=after, past=past):
+        yield from page
+        after = page[-1].memory_id
 
 
 class Merge(NamedTuple):

@@ -609,11 +609,11 @@ def opened(
 
 
 @contextmanager
-def watched(run: OpenProgram, conversation_id: str = CHAT) -> Iterator[None]:
-    """Count view plans of a conversation as requests come."""
+def watched(run: OpenProgram) -> Iterator[None]:
+    """Count view plans of the conversation as requests come."""
     with reading(run.path) as engine:
         store = engine.wired.store
-        run.model.plans = lambda: plan_count(store, conversation_id)
+        run.model.plans = lambda: plan_count(store, CHAT)
         try:
             yield
         finally:

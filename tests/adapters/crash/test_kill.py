@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import random
 import shutil
-import signal
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
-from .told import FULL, acknowledged, exchanges_in, show, start
+from .told import FULL, acknowledged, exchanges_in, killed, show, start
 
 if TYPE_CHECKING:
     import subprocess
@@ -32,13 +30,7 @@ def test_nothing_acknowledged_is_lost_when_the_writer_is_killed_at_any_moment(tm
         if kill % 10 == 0:
             acked = []
         name = f"w{kill}"
-        with start(path, name, 10**9) as process:
-            assert process.stdout is not None
-            # One in five dies while it starts or makes the file; the others between any two bytes of their work.
-            output = "" if kill % 5 == 0 else "".join(process.stdout.readline() for _ in range(chance.randint(1, 8)))
-            time.sleep(chance.random() * (0.4 if kill % 5 == 0 else 0.02))
-            process.send_signal(signal.SIGKILL)
-            output += process.stdout.read()
+        output = killed(path, name, kill, chance)
         acked += [(name, number) for number in acknowledged(output)]
         kept = exchanges_in(path)
         assert len(set(kept)) == len(kept), "an exchange is there twice"

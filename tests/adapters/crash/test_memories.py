@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import signal
 import time
 from contextlib import closing
 from typing import TYPE_CHECKING
@@ -17,7 +16,7 @@ from squidbot.core.memories import View
 from squidbot.testing import made_message
 
 from .memory_writer import ANN
-from .told import FULL, acknowledged, show, start
+from .told import FULL, acknowledged, ended, killed, show, start
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,12 +62,10 @@ def test_four_processes_lose_nothing_when_they_add_to_a_file_without_memories_at
         sessions.append("s", 0, [made_message(0, "tea")])
         began = time.monotonic()
         writers = [start(path, f"w{number}", PAIRS, script=WRITER) for number in range(WRITERS)]
-        outputs = [process.communicate() for process in writers]
-        assert [process.returncode for process in writers] == [0] * WRITERS, [error[-400:] for _, error in outputs]
-        assert [acknowledged(output) for output, _ in outputs] == [list(range(PAIRS))] * WRITERS
+        outputs = ended(writers, PAIRS)
         assert pairs_in(path) == {f"w{number}": PAIRS for number in range(WRITERS)}
         assert sessions.read("s", 0, 9) == [made_message(0, "tea")]
-    told = sorted(float(line.split()[1]) for output, _ in outputs for line in output.splitlines())
+    told = sorted(float(line.split()[1]) for output in outputs for line in output.splitlines())
     show(f"{WRITERS * PAIRS} pairs in {time.monotonic() - began:.1f} s; add ms: p50 {told[len(told) // 2]}")
 
 
@@ -82,13 +79,7 @@ def test_nothing_acknowledged_is_lost_when_the_one_who_adds_is_killed_at_any_mom
         if kill % 10 == 0:
             acked = {}
         name = f"w{kill}"
-        with start(path, name, 10**9, script=WRITER) as process:
-            assert process.stdout is not None
-            output = "" if kill % 5 == 0 else "".join(process.stdout.readline() for _ in range(chance.randint(1, 8)))
-            time.sleep(chance.random() * (0.4 if kill % 5 == 0 else 0.02))
-            process.send_signal(signal.SIGKILL)
-            output += process.stdout.read()
-        told = len(acknowledged(output))
+        told = len(acknowledged(killed(path, name, kill, chance, WRITER)))
         kept = pairs_in(path)
         # Stored, and killed before it could be told: at most the last pair of this writer.
         assert kept.pop(name, 0) in {told, told + 1}

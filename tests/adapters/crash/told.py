@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,9 +17,8 @@ from squidbot.adapters.sqlite3 import SqliteStore
 from .writer import PARTS, SESSION
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Sequence
-
-__all__ = ["FULL", "acknowledged", "exchanges_in", "show", "start"]
 
 # SQUIDBOT_FULL_EFFORT=1 runs as often as the promises are stated; it takes minutes. Else a sample of it.
 FULL = bool(os.environ.get("SQUIDBOT_FULL_EFFORT"))
@@ -35,6 +36,28 @@ def start(  # noqa: PLR0917  # each test names those it needs
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=path.parent, env=environment
     )
+
+
+def killed(path: Path, name: str, kill: int, chance: random.Random, script: str = "writer.py") -> str:
+    """Start a process, kill it at a random moment, and return what it has told.
+
+    Of five in a row the first dies while it starts or makes the file; the others between any two bytes of their work.
+    """
+    starts = kill % 5 == 0
+    with start(path, name, 10**9, script=script) as process:
+        assert process.stdout is not None
+        output = "" if starts else "".join(process.stdout.readline() for _ in range(chance.randint(1, 8)))
+        time.sleep(chance.random() * (0.4 if starts else 0.02))
+        process.send_signal(signal.SIGKILL)
+        return output + process.stdout.read()
+
+
+def ended(writers: Sequence[subprocess.Popen[str]], each: int) -> list[str]:
+    """Wait for processes, and return what they have told, having checked that nobody failed and all is acknowledged."""
+    outputs = [process.communicate() for process in writers]
+    assert not any(process.returncode for process in writers), [error[-400:] for _, error in outputs]
+    assert [acknowledged(output) for output, _ in outputs] == [list(range(each))] * len(writers)
+    return [output for output, _ in outputs]
 
 
 def show(figures: str) -> None:

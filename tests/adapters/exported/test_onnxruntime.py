@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from benchmarks.minilm import PACKAGE, exported, is_installed, write_minilm
-from squidbot.adapters.common.embeddings import MINILM
+from squidbot.adapters.common.embeddings import EVEN
 from squidbot.core.errors import ConfigError, LLMError, ModelFileError
 from squidbot.core.vectors import dot
 from squidbot.testing import check_embedder
@@ -199,7 +199,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> OnnxEmbedder:
 def test_real_model_passes_the_check(real: OnnxEmbedder) -> None:
     """What every embedder promises, and its cosines were measured."""
     check_embedder(lambda: real)
-    assert (real.dimensions, real.even) == (384, MINILM.even)
+    assert (real.dimensions, real.even) == (384, EVEN)
 
 
 @installed

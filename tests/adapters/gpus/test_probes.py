@@ -13,7 +13,8 @@ from squidbot.adapters import gpus
 from squidbot.adapters.gpus import Machine
 from squidbot.core.devices import Device, Probed, Tried
 from squidbot.testing import check_gpu_probe
-from squidbot.wiring.gpus import PROBES, probe_all
+from squidbot.wiring.gpus import NamedProbe, probe_all
+from squidbot.wiring.registry import PROBE_NAMES
 
 from .fakes import child, files, probed_in_child, program
 
@@ -52,7 +53,7 @@ def test_every_source_says_why_when_a_machine_has_no_gpu(machine: Machine) -> No
     sources = ["pynvml", "nvidia_smi", "torch", "amdgpu", "amd_smi", "rocm_smi", "ggml"]
     assert [tried.source for tried in probed.tried] == sources
     assert all(tried.reason and not tried.found for tried in probed.tried)
-    check_gpu_probe(lambda: PROBES["auto"](machine))
+    check_gpu_probe(lambda: NamedProbe("auto", machine))
 
 
 def test_machine_without_a_gpu_is_known_as_one_in_less_than_50_ms(machine: Machine) -> None:
@@ -103,7 +104,7 @@ def test_hidden_devices_are_not_reached_by_another_way(machine: Machine, tmp_pat
     assert [tried.source for tried in probed.tried][:2] == ["pynvml", "nvidia_smi"]
     assert "ggml" not in [tried.source for tried in probed.tried]
     assert probed.tried[1] == ("nvidia_smi", 1, "CUDA_VISIBLE_DEVICES= leaves 0 of 1")
-    assert PROBES["nvidia_smi"](bare(tmp_path, CUDA_VISIBLE_DEVICES="0")).probe().devices != ()
+    assert NamedProbe("nvidia_smi", bare(tmp_path, CUDA_VISIBLE_DEVICES="0")).probe().devices != ()
 
 
 @shell
@@ -125,14 +126,14 @@ def test_a_source_that_fails_is_a_reason(machine: Machine, monkeypatch: pytest.M
     assert len(probed.tried) == 7
 
 
-@pytest.mark.parametrize("name", PROBES)
+@pytest.mark.parametrize("name", PROBE_NAMES)
 def test_every_probe_is_made_by_its_name(name: str, machine: Machine) -> None:
     """What settings call x names itself x, finds nothing here, and never raises; on this machine, too."""
-    probe = PROBES[name](machine)
+    probe = NamedProbe(name, machine)
     assert probe.name == name
     assert probe.probe().devices == ()
-    check_gpu_probe(lambda: PROBES[name](machine))
-    check_gpu_probe(lambda: PROBES[name](None))
+    check_gpu_probe(lambda: NamedProbe(name, machine))
+    check_gpu_probe(lambda: NamedProbe(name))
 
 
 AUTO = "from squidbot.wiring.gpus import probe_all\nfound = probe_all()"

@@ -11,7 +11,7 @@ import pynvml
 import pytest
 
 from squidbot.testing import check_gpu_probe
-from squidbot.wiring.gpus import PROBES, probe_all
+from squidbot.wiring.gpus import NamedProbe, probe_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,14 +50,14 @@ def two_gibibytes_held() -> Iterator[None]:
 
 def first_free(name: str) -> int:
     """Return what is free on the first device by a source, in bytes."""
-    free = PROBES[name](None).probe().devices[0].free_bytes
+    free = NamedProbe(name).probe().devices[0].free_bytes
     assert free is not None
     return free
 
 
 def test_sources_agree_when_there_is_a_gpu() -> None:
     """nvidia-ml-py and nvidia-smi name the same devices with the same total; free is the same but for noise."""
-    by_source: list[tuple[Device, ...]] = [PROBES[name](None).probe().devices for name in ("pynvml", "nvidia_smi")]
+    by_source: list[tuple[Device, ...]] = [NamedProbe(name).probe().devices for name in ("pynvml", "nvidia_smi")]
     first, *others = by_source
     assert first
     for devices in others:
@@ -66,7 +66,7 @@ def test_sources_agree_when_there_is_a_gpu() -> None:
             assert abs(one.total_bytes - other.total_bytes) <= MIB
             assert abs((one.free_bytes or 0) - (other.free_bytes or 0)) <= NEAR_BYTES
     assert probe_all().devices[: len(first)] != ()
-    check_gpu_probe(lambda: PROBES["auto"](None))
+    check_gpu_probe(lambda: NamedProbe("auto"))
 
 
 def test_first_version_has_what_is_reserved_as_used_when_there_is_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
