@@ -12,6 +12,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from squidbot.core.memories import CARDS, JOURNAL, Memory, Source, memory_id_of
+from squidbot.core.text import read_iso_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -561,8 +562,7 @@ def _talk_time(value: object) -> float | None:
         if not isinstance(value, str):
             seconds = float(value)
             return _finite(seconds / 1000 if abs(seconds) >= _MILLISECONDS_FROM else seconds)
-        moment = datetime.fromisoformat(value.strip())
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        return read_iso_time(value.strip())
     except (ValueError, OverflowError):
         return None
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -15,10 +16,9 @@ from squidbot.core.memory.facts import TRAIT
 from squidbot.core.memory.search import CANDIDATES, ParsedQuery, PreparedPassage, features_of, score
 from squidbot.core.memory.text import COUNTED, MemoryFormatter, MemoryPage, counted, framed, safe
 from squidbot.core.memory.words import synonyms
-from squidbot.core.messages import Category
 from squidbot.core.plan import REMEMBERED, Section
 from squidbot.core.recall.history import searched_text
-from squidbot.core.recall.search import QUERY_WORDS, read_query
+from squidbot.core.recall.search import QUERY_WORDS, UNSEARCHED, read_query
 from squidbot.core.view.renderer import fenced
 
 if TYPE_CHECKING:
@@ -209,7 +209,6 @@ BEFORE_CHARS = 200  # of a piece, before the first word that was looked for
 PAUSE_SECONDS = 4 * 3600.0
 # So many neighbours are enough of a sample to tell how common a word is.
 SAMPLE = 20
-_GONE = frozenset((Category.RECALLED, Category.FORGOTTEN))
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +271,7 @@ class MessageSearch:
 
     def _text(self, row: StoredMessage) -> str | None:
         """Return the searchable text of a message, `None` if it has none."""
-        return None if row.category in _GONE else searched_text(self.codec(row.codec).decode(row.payload))
+        return None if row.category in UNSEARCHED else searched_text(self.codec(row.codec).decode(row.payload))
 
     def _ranked(
         self,
@@ -317,7 +316,7 @@ class _MessageStatistics:
         )
         sample = [candidate for candidate in candidates if int(candidate.passage.key) not in having]
         self._found = _counts(candidates)
-        self._sampled = _counts(sample) if len(sample) >= SAMPLE else {}
+        self._sampled = _counts(sample if len(sample) >= SAMPLE else ())
         self._times = messages / max(1, len(sample))
 
     def frequencies(self, terms: Iterable[str]) -> Mapping[str, int]:
@@ -325,17 +324,14 @@ class _MessageStatistics:
         return {term: self._count(term) for term in terms if term in self._found}
 
     def _count(self, term: str) -> int:
-        sampled = self._sampled.get(term, 0)
+        sampled = self._sampled[term]
         about = int(sampled * self._times) if sampled > 1 else 0
         return min(self.passages, max(self._found[term], about))
 
 
-def _counts(candidates: Iterable[PreparedPassage]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for candidate in candidates:
-        for term in set(candidate.prepared.terms):
-            counts[term] = counts.get(term, 0) + 1
-    return counts
+def _counts(candidates: Iterable[PreparedPassage]) -> Counter[str]:
+    """Return how many candidates have each term."""
+    return Counter(term for candidate in candidates for term in set(candidate.prepared.terms))
 
 
 def _passages(rows: Mapping[int, StoredMessage], texts: Mapping[int, str], terms: Sequence[str]) -> Iterator[Passage]:

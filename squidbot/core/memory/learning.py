@@ -10,7 +10,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
+from itertools import accumulate, takewhile
 from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 from squidbot.core import events
@@ -343,12 +343,12 @@ def learned(candidates: Sequence[FactCandidate], store: MemoryStore, place: Lear
     # Of what a message says twice, with something else between, the last counts.
     own = {place.memory(candidate).memory_id: candidate for candidate in reversed(candidates)}
     own = dict(reversed(own.items()))
-    known = {memory.memory_id for memory in store.get(list(own))}
-    gone = store.forgotten(list(own))
-    passed = [SkippedFact(one, "forgotten", memory_id) for memory_id, one in own.items() if memory_id in gone]
-    passed += [SkippedFact(one, "said before", memory_id) for memory_id, one in own.items() if memory_id in known]
-    left = [one for memory_id, one in own.items() if memory_id not in gone and memory_id not in known]
-    plan = decided(left, _comparable(left, store, place), place, [*own])
+    ids = list(own)
+    reasons = {memory.memory_id: "said before" for memory in store.get(ids)}
+    reasons |= dict.fromkeys(store.forgotten(ids), "forgotten")
+    passed = [SkippedFact(own[memory_id], reasons[memory_id], memory_id) for memory_id in ids if memory_id in reasons]
+    left = [own[memory_id] for memory_id in ids if memory_id not in reasons]
+    plan = decided(left, _comparable(left, store, place), place, ids)
     return replace(plan, passed=(*passed, *plan.passed))
 
 
@@ -382,9 +382,9 @@ def decided(
     """Return what to store of candidates beside existing memories, each candidate beside those before it.
 
     The same fact is stored once, unless somebody more trusted repeats it. A fact takes the places of all older ones
-    about the same; an older or less trusted fact never replaces another. `said` are the ids of all that was said, in
-    order, stored or not: of one message later ones are newer. Who says a fact again becomes one of its sources: it is
-    forgotten with the last of them.
+    about the same; an older or less trusted fact never replaces another. `memory_ids` are the ids of all candidates of
+    these messages in order, stored or not: within a message, later ones are newer. A message that repeats a fact
+    becomes one of its sources: the fact is forgotten with the last of them.
     """
     order = {memory_id: number for number, memory_id in enumerate(memory_ids)}
     held = {memory.memory_id: memory for memory in existing if not memory.superseded_by}
@@ -396,8 +396,8 @@ def decided(
         replaced = _replaced(candidate, held, place, order)
         if isinstance(replaced, SkippedFact):
             passed.append(replaced)
-            old = held.get(replaced.memory_id)
-            if old is not None and _may_add_source(candidate, old, place):
+            old = held[replaced.memory_id]
+            if _may_add_source(candidate, old, place):
                 source = Source(place.session_id, candidate.first_seq, candidate.last_seq)
                 more = held[old.memory_id] = with_sources(old, [source])
                 if old.memory_id in new:
@@ -658,7 +658,8 @@ class FactReader:
         was = self.memories.mark(self.session_id, unread.reader)
         if self._first(was, unread.last_seq + 1) != unread.first_seq:
             return None
-        held = self._without_forgotten(candidates)
+        gone = self._forgotten(candidates)
+        held = [candidate for candidate in candidates if candidate.first_seq not in gone]
         mark = Mark(self.session_id, unread.reader, done.last_seq + 1, version, self._stamp())
         for _ in range(MOST_TRIES):
             plan = learned(held, self.memories, self._place(scope, now)) if held and scope else LearningPlan()
@@ -673,30 +674,27 @@ class FactReader:
             return self._reported(LearningResult(done, plan.memories, plan.passed), held)
         raise StoreError(f"facts were forgotten during {MOST_TRIES} attempts; nothing was learned of {done}")
 
-    def _without_forgotten(self, candidates: Sequence[FactCandidate]) -> list[FactCandidate]:
-        """Return candidates without those whose messages were forgotten while they were read."""
+    def _forgotten(self, candidates: Sequence[FactCandidate]) -> list[int]:
+        """Return which messages of candidates have been forgotten since they were read."""
         seqs = {candidate.first_seq for candidate in candidates}
         rows = self.transcripts.pick(self.session_id, seqs) if seqs else []
-        gone = {row.seq for row in rows if row.category is Category.FORGOTTEN}
-        return [candidate for candidate in candidates if candidate.first_seq not in gone]
+        return [row.seq for row in rows if row.category is Category.FORGOTTEN]
 
-    def _reported(self, result: LearningResult, held: Sequence[FactCandidate]) -> LearningResult:
-        """Forget again what was stored of messages that were forgotten meanwhile, and tell the rest.
+    def _reported(self, result: LearningResult, candidates: Sequence[FactCandidate]) -> LearningResult:
+        """Forget again the facts of messages that were forgotten meanwhile, and report the others.
 
         Raises:
-            StoreError: it could not be forgotten.
+            StoreError: they could not be forgotten.
         """
-        seqs = {candidate.first_seq for candidate in held} - {
-            candidate.first_seq for candidate in self._without_forgotten(held)
-        }
-        gone = self.memories.forget_messages(self.session_id, sorted(seqs), WITH_MESSAGES) if seqs else []
+        seqs = self._forgotten(candidates)
+        gone = self.memories.forget_messages(self.session_id, seqs, WITH_MESSAGES) if seqs else []
         result = result._replace(memories=tuple(memory for memory in result.memories if memory.memory_id not in gone))
-        sentences = {candidate.text: candidate.sentence or candidate.text for candidate in held}
+        sentences = {candidate.text: candidate.sentence or candidate.text for candidate in candidates}
         # The host learns of each standing order once, and can forget it if it is none.
         for memory in result.memories:
             if TRAIT in memory.tags:
                 place = f"m{memory.sources[0].first_seq}, {memory.memory_id}"
-                self._notify(events.TRAIT_LEARNED, f"{place}: {sentences.get(memory.text, memory.text)}")
+                self._notify(events.TRAIT_LEARNED, f"{place}: {sentences[memory.text]}")
         if result.memories or result.passed:
             learnt = ", ".join(memory.memory_id for memory in result.memories) or "nothing"
             counts = sorted(Counter(skipped.why for skipped in result.passed).items())
@@ -748,11 +746,6 @@ class FactReader:
 
 def _fitting(messages: Sequence[Utterance]) -> list[Utterance]:
     """Return the first messages that a model is shown at once, at least one."""
-    chars = 0
-    chosen: list[Utterance] = []
-    for message in messages:
-        chars += min(len(message.text), HEAD_CHARS + TAIL_CHARS)
-        if chosen and chars > MODEL_CHARS:
-            break
-        chosen.append(message)
-    return chosen
+    chars = accumulate(min(len(message.text), HEAD_CHARS + TAIL_CHARS) for message in messages)
+    count = sum(total <= MODEL_CHARS for total in chars)
+    return list(messages[: max(1, count)])

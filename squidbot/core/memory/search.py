@@ -7,6 +7,7 @@ passages of the days asked about, and has `score` rank them.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import lru_cache
 from itertools import pairwise
 from math import exp, inf, log, log1p
@@ -85,7 +86,7 @@ def features_of(passage: Passage) -> PassageFeatures:
 
 
 def terms_of(text: str) -> tuple[str, ...]:
-    """Return the terms of a text in order, as `prepared` does."""
+    """Return the terms of a text in order, as `features_of` does."""
     tokens = (match[0] for match in _TOKEN.finditer(text[:TEXT_CHARS]))
     return tuple(term for token in tokens if len(token) <= WORD_CHARS for term in _known(token)[1])
 
@@ -283,12 +284,8 @@ def weights_of(query: ParsedQuery, vocabulary: Iterable[str], statistics: Statis
 def strengths(terms: Sequence[str], weights: Weights, average_terms: float) -> list[float]:
     """Return how much of each term of the query a passage has, each 0 to 1."""
     found = [0.0] * len(weights.shares)
-    counts: dict[str, int] = {}
-    for term in terms:
-        if term in weights.near:
-            counts[term] = counts.get(term, 0) + 1
     damping = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * len(terms) / max(average_terms, USUAL_TERMS))
-    for term, count in counts.items():
+    for term, count in Counter(term for term in terms if term in weights.near).items():
         share = count / (count + damping)
         for place, nearness in weights.near[term]:
             found[place] = max(found[place], nearness * share)
@@ -479,7 +476,6 @@ def signals(
             compared.beside(number, steps) for steps in (-1, -2, 2)
         )
         group, group_best = compared.of_group(number)
-        time = candidate.passage.time
         found.append(
             Signals(
                 own=compared.own[number] / (best_own or 1.0),
@@ -488,10 +484,10 @@ def signals(
                 group_best=group_best,
                 second_before=compared.own[second] * second_share,
                 second_after=compared.own[after] * after_share,
-                answers=compared.own[before] * share if before >= 0 and candidates[before].prepared.asks else 0.0,
+                answers=compared.own[before] * share * candidates[before].prepared.asks,
                 pairs=compared.turns[number] * _pairs(query, terms),
                 stranger=float(candidate.passage.speaker in strangers),
-                told_then=_told_then(query.days, day_of(time)) if query.days and time is not None else 0.0,
+                told_then=_told_then(query.days, candidate.passage.time),
                 of_then=max((_meet(asked, day) for asked in query.days for day in days_told), default=0.0),
                 length=log1p(min(len(terms), SHORT_TERMS)),
                 excess=log(max(1.0, len(terms) / SHORT_TERMS)),
@@ -531,7 +527,10 @@ def _pairs(query: ParsedQuery, terms: Sequence[str]) -> float:
     return len(query.pairs & there) / len(query.pairs)
 
 
-def _told_then(asked: Sequence[Days], day: int) -> float:
+def _told_then(asked: Sequence[Days], time: float | None) -> float:
+    if time is None or not asked:
+        return 0.0
+    day = day_of(time)
     gaps = [max(0.0, day - last, (first - day) * AHEAD) for first, last in asked]
     return exp(-min(gaps) / TOLD_WITHIN_DAYS)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import combinations, zip_longest
+from itertools import chain, combinations, zip_longest
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.arguments import a_moment, flag, instance, items, number, optional, parts, takes, text, whole
@@ -14,6 +14,7 @@ from squidbot.core.memory.facts import about, is_negation, rank, words_of
 from squidbot.core.memory.search import BLOCK, distinct, weighed
 from squidbot.core.memory.semantic import SemanticStore
 from squidbot.core.memory.text import COUNTED, MemoryFormatter, MemoryPage, counted, framed, read_id, safe, when
+from squidbot.core.recall.history import within
 from squidbot.core.redaction import Redactor
 from squidbot.core.vectors import dot
 from squidbot.core.view.marks import HINTS, Hints
@@ -143,8 +144,8 @@ class Memories:
             BudgetError: there is no room for a page.
             StoreError: the store failed.
         """
-        _check_range(request.limit, 1, MOST_HITS, "limit")
-        _check_range(request.offset, 0, MOST_OFFSET, "offset")
+        within(request.limit, 1, MOST_HITS, "limit")
+        within(request.offset, 0, MOST_OFFSET, "offset")
         if len(request.query) > QUERY_CHARS:
             raise RecallError(f"the query has {len(request.query):,} characters; at most {QUERY_CHARS:,} are allowed")
         memories, scores = self._hits(request, now)
@@ -197,7 +198,7 @@ class Memories:
             BudgetError: there is no room for a page.
             StoreError: the store failed.
         """
-        _check_range(request.limit, 1, MOST_HITS, "limit")
+        within(request.limit, 1, MOST_HITS, "limit")
         after = read_id(request.after)
         try:
             memories = self.store.listed(
@@ -292,25 +293,25 @@ class Memories:
 
     def _hits(self, request: MemoryQuery, now: float) -> tuple[list[Memory], dict[str, float]]:
         """Return the memories of a page and one more, each text once, and the scores of all hits."""
-        limit = _blocks(
-            (request.offset + request.limit + 1) * (_PER_CATEGORY if request.category or request.tag else 1)
-        )
+        end = request.offset + request.limit + 1
+        limit = _blocks(end * (_PER_CATEGORY if request.category or request.tag else 1))
+        views = [] if request.tag else [self.view]
         # Without files there is one search, and one vector of the query.
-        has_files = request.category in _OF_FILES and bool(self.store.listed(self.view.of(CARDS), limit=1))
-        views = [*([] if request.tag else [self.view]), *([self.view.of(FILES)] if has_files else [])]
+        if request.category in _OF_FILES and self.store.listed(self.view.of(CARDS), limit=1):
+            views.append(self.view.of(FILES))
         try:
             found = [self.store.search(request.query, view, limit=limit, now=now, past=request.past) for view in views]
         except ValueError as error:
             raise RecallError(str(error)) from error
-        ranked = [self._relevant(hits, now) for hits in found]
         # Facts and chunks take turns: a fact is a line, a chunk a paragraph that has more of any query.
+        turns = chain.from_iterable(zip_longest(*(self._relevant(hits, now) for hits in found)))
         memories = [
             memory
-            for memory in distinct(memory for pair in zip_longest(*ranked) for memory in pair if memory)
+            for memory in distinct(filter(None, turns))
             if request.category in (None, memory.category) and request.tag in {"", *memory.tags}
         ]
         memories = self.chosen(request.query, memories) if self.chosen else memories
-        return memories[request.offset :][: request.limit + 1], {hit.key: hit.score for hits in found for hit in hits}
+        return memories[request.offset : end], {hit.key: hit.score for hit in chain.from_iterable(found)}
 
     def _relevant(self, hits: Sequence[MemoryHit], now: float) -> list[Memory]:
         """Return the memories of hits that answer well enough, in their final order."""
@@ -409,11 +410,6 @@ class Memories:
         return MemoryPage(text, self.meter.message(text), memories)
 
 
-def _check_range(number: int, least: int, most: int, name: str) -> None:
-    if not least <= number <= most:
-        raise RecallError(f"{name} {number!a:.40} is out of range: {least} to {most}")
-
-
 def _blocks(hits: int) -> int:
     """Return how many hits to search for: whole blocks, each of which is put in order."""
     return -(-hits // BLOCK) * BLOCK
@@ -456,17 +452,15 @@ def merges(
         _pairs(held, near, frozenset(only)), key=lambda pair: (-pair[0], pair[1].memory_id, pair[2].memory_id)
     )
     gone: set[str] = set()
-    stands: dict[str, tuple[Memory, list[Memory], float]] = {}
+    plan: dict[str, Merge] = {}
     for score, kept, other in pairs:
         # No chains within one plan: a memory that stands for others is not taken away itself.
-        if len(gone) < MOST_MERGES and not {kept.memory_id, other.memory_id} & gone and other.memory_id not in stands:
+        if len(gone) < MOST_MERGES and not {kept.memory_id, other.memory_id} & gone and other.memory_id not in plan:
             gone.add(other.memory_id)
-            _, others, _ = stands.get(kept.memory_id, (kept, [], score))
-            stands[kept.memory_id] = kept, [*others, other], score
-    return tuple(
-        Merge(kept, tuple(others), f"says nearly the same, {100 * least:.0f} % alike")
-        for kept, others, least in stands.values()
-    )
+            others = plan[kept.memory_id].gone if kept.memory_id in plan else ()
+            reason = f"says nearly the same, {100 * score:.0f} % alike"
+            plan[kept.memory_id] = Merge(kept, (*others, other), reason)
+    return tuple(plan.values())
 
 
 def places_of(plan: Sequence[Merge]) -> dict[str, str]:
@@ -487,9 +481,8 @@ def among_nearest(found: Mapping[str, Mapping[str, float]]) -> Callable[[Memory,
     """Return a similarity from the cosines of nearest memories; by words if there is none."""
 
     def near(one: Memory, other: Memory) -> float:
-        first = found.get(one.memory_id, {}).get(other.memory_id)
-        second = found.get(other.memory_id, {}).get(one.memory_id)
-        known = [cosine for cosine in (first, second) if cosine is not None]
+        pairs = (one.memory_id, other.memory_id), (other.memory_id, one.memory_id)
+        known = [found[first][second] for first, second in pairs if second in found.get(first, ())]
         return max(0.0, *known) if known else alike(one, other)
 
     return near
@@ -498,13 +491,12 @@ def among_nearest(found: Mapping[str, Mapping[str, float]]) -> Callable[[Memory,
 def _pairs(
     held: Sequence[Memory], near: Callable[[Memory, Memory], float], only: frozenset[str]
 ) -> Iterator[tuple[float, Memory, Memory]]:
-    for one, other in combinations(held, 2):
-        if only and one.memory_id not in only and other.memory_id not in only:
-            continue
-        if _may_merge(one, other):
+    for pair in combinations(held, 2):
+        one, other = pair
+        if (not only or not only.isdisjoint((one.memory_id, other.memory_id))) and _may_merge(one, other):
             score = near(one, other)
             if score >= (SAME_CATEGORY if one.category == other.category else OTHER_CATEGORY):
-                kept, gone = sorted((one, other), key=lambda each: (rank(each.trust), -each.time, each.memory_id))
+                kept, gone = sorted(pair, key=lambda each: (rank(each.trust), -each.time, each.memory_id))
                 yield score, kept, gone
 
 
