@@ -35,7 +35,7 @@ from squidbot.core.messages import Category
 from squidbot.core.own_words import own_words
 from squidbot.core.recall.search import content_words, terms
 from squidbot.core.redaction import Redactor
-from squidbot.core.summaries import Backoff, check_words, cleaned
+from squidbot.core.summaries import Backoff, answer_between, check_words, cleaned
 from squidbot.core.text import clip, one_line
 from squidbot.core.transcript.scopes import SCOPE, scope_at
 
@@ -142,13 +142,8 @@ def read_answer(
 
 def _entries(answer: str) -> list[Mapping[str, object]]:
     """Return the entries of an answer, checked against the form that the prompt asks for."""
-    before, closed, _ = answer.rpartition(CLOSING)
-    _, opened, body = before.rpartition(OPENING)
-    if not closed or not opened:
-        kind = "cut" if OPENING in answer else "unusable"
-        raise LLMError(kind, f"the answer is not between {OPENING} and {CLOSING}")
     try:
-        value: object = json.loads(body, object_pairs_hook=_object)
+        value: object = json.loads(answer_between(OPENING, CLOSING, answer), object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:
         raise LLMError("unusable", "the answer is not JSON") from error
     if not isinstance(value, list):
@@ -274,8 +269,6 @@ class ModelReader:
         # The model may run on somebody else's machine: secrets are not sent there.
         shown = [message._replace(text=self._redactor.redacted(message.text)) for message in exchange]
         completion = self._llm.complete(SYSTEM_TEXT, prompt(shown, known), self._answer_tokens)
-        if not completion.text.strip():
-            raise LLMError("empty", f"{self._llm.name} returned an empty answer")
         return read_answer(completion.text, shown, {memory.memory_id for memory in known[:KNOWN_SHOWN]}, self._redactor)
 
 
