@@ -25,8 +25,8 @@ class Pin(NamedTuple):
 class Pins:
     """The pins of a session: `seqs` of messages, `texts` by name in the order in which they were first set.
 
-    `count` is how many records hold them. `goals` are what the head says of goals, which no record of a pin holds; None
-    where no call has ever changed any. `documents` are what it says of documents.
+    `count` is how many records hold them. `goals` and `documents` are the sections of these in the head, which no
+    record of a pin holds; `goals` is None while no call has changed any.
     """
 
     seqs: frozenset[int] = frozenset()
@@ -62,11 +62,10 @@ class Pins:
         return {section.name.removeprefix("pin "): section.text for section in self.texts}
 
 
-def _read(text: str) -> Pin:
-    pin = fields(Pin)(text)
+def _checked(pin: Pin) -> Pin:
     if pin.seq < 0 and (pin.name is None or pin.text is None):
         raise ValueError("it pins nothing")
     return pin
 
 
-PIN = RecordKind("pin", _read, Pins.of)
+PIN = RecordKind("pin", fields(Pin, _checked), Pins.of)

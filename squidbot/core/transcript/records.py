@@ -1,7 +1,7 @@
-"""Small values beside what was said: how each kind is stored, read and folded, and the one way to append to a session.
+"""Records: small values beside the messages of a session, how each kind is stored and read, and how they are appended.
 
-A session has records of many kinds (`core.kinds` lists them). Several processes may write to one session: what one of
-them makes void is decided once more, after a pause, for a while.
+A session has records of many kinds (`core.kinds` lists them). Several processes may write to one session: a writer that
+came too late decides again, after a pause, for a while.
 """
 
 from __future__ import annotations
@@ -55,12 +55,15 @@ def as_fields(value: object) -> dict[str, object]:
     # A named tuple keeps its defaults there, a dataclass on itself or, with slots, in the fields that it lists.
     listed = {name: one.default for name, one in getattr(cls, "__dataclass_fields__", {}).items()}
     defaults = {**listed, **getattr(cls, "_field_defaults", {})}
-    held = {name: getattr(value, name) for name in cls.__annotations__}
-    return {name: one for name, one in held.items() if name not in defaults or one != defaults[name]}
+    present = {name: getattr(value, name) for name in cls.__annotations__}
+    return {name: item for name, item in present.items() if name not in defaults or item != defaults[name]}
 
 
-def fields(cls: type[Value]) -> Callable[[str], Value]:
-    """Return what makes a value of a class from its fields by name, as a JSON text has them, each of its own type."""
+def fields(cls: type[Value], check: Callable[[Value], Value] | None = None) -> Callable[[str], Value]:
+    """Return what makes a value of a class from its fields by name, as a JSON text has them, each of its own type.
+
+    `check` returns the value as it is used, or raises ValueError.
+    """
     hints = cls.__annotations__.items()
     types = {name: hint.__forward_arg__ if isinstance(hint, ForwardRef) else str(hint) for name, hint in hints}
     plain = {name: _types(hint) for name, hint in types.items()}
@@ -70,7 +73,8 @@ def fields(cls: type[Value]) -> Callable[[str], Value]:
         for name, value in body.items():
             if type(value) not in plain.get(name, ()):
                 body[name] = _typed(types.get(name, ""), value)
-        return cls(**body)
+        decoded = cls(**body)
+        return check(decoded) if check else decoded
 
     return decode
 
@@ -80,8 +84,8 @@ def _typed(wanted: str, value: object) -> object:
     if inside:
         if not isinstance(value, list):
             raise TypeError(f"{value!a:.40} is no list")
-        made = (_typed(inner.rstrip("]").partition(",")[0], one) for one in value)
-        return frozenset(made) if outer == "frozenset" else tuple(made)
+        items = (_typed(inner.rstrip("]").partition(",")[0], item) for item in value)
+        return frozenset(items) if outer == "frozenset" else tuple(items)
     allowed = _types(wanted)
     if allowed and type(value) not in allowed:  # of JSON nothing is of a class made of another: no bool is an int
         raise TypeError(f"{value!a:.40} is not of the type {wanted}")
@@ -92,7 +96,7 @@ def _typed(wanted: str, value: object) -> object:
 def _types(wanted: str) -> set[type]:
     """Return the types that JSON may have for an annotation; none where it may have any."""
     known = [_TYPES.get(name) for name in wanted.split(" | ")]
-    return {one for each in known for one in each or ()} if None not in known else set()
+    return set[type]().union(*filter(None, known)) if None not in known else set()
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,8 +149,7 @@ class RecordKind(Generic[Value, State]):
         try:
             return self.decode(record.body)
         except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-            told = f"{self.title or self.name} {record.number} can't be read: {error}"
-            raise DamagedStoreError(told) from error
+            raise DamagedStoreError(f"{self.title or self.name} {record.number} can't be read: {error}") from error
 
     def all(self, store: TranscriptStore, session_id: str, first_number: int = 0) -> list[Value]:
         """Return the values of a session from that number on, oldest first; raises as `read`."""
@@ -236,9 +239,9 @@ def append(  # noqa: PLR0913  # as for `retry`
 
     def act(head: tuple[int, int]) -> Value | None:
         newest = store.last_record(session_id, kind.name)
-        made = decide()
-        if made is not None:
-            store.append(session_id, head[0], (), (kind.behind(newest, made),))
-        return made
+        value = decide()
+        if value is not None:
+            store.append(session_id, head[0], (), (kind.behind(newest, value),))
+        return value
 
     return retry(store, session_id, act, undone, wait=wait)
