@@ -233,12 +233,9 @@ def question_of(messages: Sequence[Message]) -> str:
 
 def _marked(messages: Sequence[Message], marker: str) -> tuple[str, ...]:
     """Return the texts of the lines with a marker; of a user's message only the user's own words count."""
-    lines = (line for message in messages if _speaks(message) for line in counted_lines(message.role, message.text))
+    spoken = (message for message in messages if message.role in {"user", "assistant"} and not message.results)
+    lines = (line for message in spoken for line in counted_lines(message.role, message.text))
     return _unique(line.said for line in lines if line.marker == marker)
-
-
-def _speaks(message: Message) -> bool:
-    return message.role in {"user", "assistant"} and not message.results
 
 
 def _unique(texts: Iterable[str]) -> tuple[str, ...]:
@@ -363,19 +360,15 @@ def _shown(span: JournalSpan, redacted: Callable[[str], str]) -> str:
     """Return as many of the newest messages as fit."""
     lines: list[str] = []
     left = MOST_CHARS
-    for line in _answer_lines(span, redacted):
+    for message in reversed(span.new_messages):
+        calls = (f"[calls {call.name} {call.arguments}]" for call in message.calls)
+        text = redacted("\n".join(filter(None, (message.text, *calls))))
+        line = f"{message.role}: {clip(one_line(text), MESSAGE_CHARS)}"
         left -= len(line)
         if left < 0 and lines:
             break
         lines.append(line)
     return "\n".join(reversed(lines))
-
-
-def _answer_lines(span: JournalSpan, redacted: Callable[[str], str]) -> Iterator[str]:
-    for message in reversed(span.new_messages):
-        calls = (f"[calls {call.name} {call.arguments}]" for call in message.calls)
-        text = redacted("\n".join(filter(None, (message.text, *calls))))
-        yield f"{message.role}: {clip(one_line(text), MESSAGE_CHARS)}"
 
 
 def _object(text: str) -> str:

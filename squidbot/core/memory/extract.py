@@ -402,10 +402,10 @@ _SAYS: Final = re.compile(r"\b(?:is|are|has|have|must|needs?|i|i'm|my|uses?|runs
 _FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|myself)\b", re.IGNORECASE)
 _MARKED: Final[dict[str, tuple[FactCategory, float]]] = {"GOAL": ("concerns", 0.7), "DECISION": ("background", 0.7)}
 _LEAST_ASKED = 2
-_NO_REDACTOR: Final = Redactor()
+_REDACTOR: Final = Redactor()
 
 
-def extract(messages: Iterable[Utterance], redactor: Redactor = _NO_REDACTOR) -> list[FactCandidate]:
+def extract(messages: Iterable[Utterance], redactor: Redactor = _REDACTOR) -> list[FactCandidate]:
     """Return the facts in messages, in order; the same from the same. Linear in the length of the messages.
 
     Each names its message and its rule. Secrets are removed; a fact that is nothing else is left out. Facts of users
@@ -448,7 +448,7 @@ def _of_message(message: Utterance) -> Iterator[FactCandidate]:
             yield from (fact for fact in _of_sentence(sentence, message) if is_alone or not fact.trait)
 
 
-def trait_in(message: Utterance, sentence: str, redactor: Redactor = _NO_REDACTOR) -> FactCandidate | None:
+def trait_in(message: Utterance, sentence: str, redactor: Redactor = _REDACTOR) -> FactCandidate | None:
     """Return the trait that a sentence is, if the same sentence stands among a user's own words; otherwise `None`.
 
     It need not stand alone: a model has chosen it, and may have been talked into it, so the words have to be there.

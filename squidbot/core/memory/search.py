@@ -80,7 +80,9 @@ def features_of(passage: Passage) -> PassageFeatures:
         words += 1
         own += word in FIRST_PERSON
         counts = counts or word in _AMOUNTS or token[0].isdigit()
-        names += token[0].isupper() and len(token) > 1 and _is_inside(text, match.start())
+        # Inside a sentence a capital means a name.
+        is_inside = match.start() > 1 and text[match.start() - 2] not in ".!?\n"
+        names += token[0].isupper() and len(token) > 1 and is_inside
     asks = text.rstrip().endswith(("?", "\uff1f"))
     return PassageFeatures(tuple(found), days(text, passage.time), asks, own / max(1, words), names, counts)
 
@@ -94,11 +96,6 @@ def terms_of(text: str) -> tuple[str, ...]:
 def lower_words(text: str) -> list[str]:
     """Return the words of a text in order, lower case, without endings after an apostrophe."""
     return [_known(match[0])[0] for match in _TOKEN.finditer(text[:TEXT_CHARS]) if len(match[0]) <= WORD_CHARS]
-
-
-def _is_inside(text: str, start: int) -> bool:
-    """Return whether a word starts inside a sentence, where a capital means a name."""
-    return start > 1 and text[start - 2] not in ".!?\n"
 
 
 @lru_cache(65_536)
@@ -311,14 +308,9 @@ def _nearby(terms: Sequence[str], vocabulary: Iterable[str]) -> dict[str, Near]:
             near = dict(by_subject)
             near.update((at, _alike(word, terms[at])) for at in by_letters)
             near.update(dict.fromkeys(by_family, FAMILY))
-            if places := _others(near, word, terms):
+            if places := tuple((at, value) for at, value in near.items() if value > 0 and terms[at] != word):
                 found[word] = places
     return found
-
-
-def _others(near: Mapping[int, float], word: str, terms: Sequence[str]) -> Near:
-    """Return the places of those terms that a word is near to, without itself."""
-    return tuple((at, value) for at, value in near.items() if value > 0 and terms[at] != word)
 
 
 def _alike(word: str, other: str) -> float:

@@ -115,15 +115,12 @@ def read_query(text: str) -> SearchQuery:
     Raises:
         ValueError: there is no letter or digit in it to look for.
     """
-    phrases: list[tuple[str, ...]] = []
-    for match in _QUOTED.finditer(text):
-        phrase = _phrase(next(filter(None, match.groups()), ""))
-        if phrase:
-            phrases.append(phrase)
+    quoted = (next(filter(None, match.groups()), "") for match in _QUOTED.finditer(text))
+    phrases = dict.fromkeys(filter(None, map(_phrase, quoted)))
     words = dict.fromkeys(word for token in _tokens(_QUOTED.sub(" ", text)) for word in _words(token))
     if not words and not phrases:
         raise ValueError(f"nothing to look for in {text!a:.80}: give a word, a number or a name")
-    return SearchQuery(tuple(words)[:QUERY_WORDS], tuple(dict.fromkeys(phrases)))
+    return SearchQuery(tuple(words)[:QUERY_WORDS], tuple(phrases))
 
 
 def _tokens(text: str) -> Iterable[str]:
