@@ -10,10 +10,11 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from squidbot.core.messages import Category
+from squidbot.core.text import clip, one_line
 from squidbot.core.tokens.counters import measure
 from squidbot.core.transcript.markers import ARTIFACT, parted
 from squidbot.core.view.marks import recalled_ids, without_recalled
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from squidbot.core.ports import TokenCounter
     from squidbot.core.transcript.markers import MarkedLine
 
-from squidbot.core.text import clip, one_line
 
 # A tool call's arguments, read for notes: values, the file, and whether the call changes it.
 
@@ -392,7 +392,7 @@ def sentence(text: str, least: float) -> NoteUnit:
     languages. What only announces the next step is worth next to nothing, an exclamation or a question half.
     """
     shown_text = clip(text, SENTENCE_CHARS)
-    finding = _told(shown_text)
+    finding = _finding_weight(shown_text)
     if _FILLER.match(shown_text) and not finding:
         return NoteUnit(shown_text, "", _FILLER_WEIGHT)
     details = min(4, sum(1 for _ in _DETAIL.finditer(shown_text)))
@@ -402,7 +402,7 @@ def sentence(text: str, least: float) -> NoteUnit:
     return NoteUnit(shown_text, "", weight / 2 if shown_text.endswith(("!", "?")) and not finding else weight)
 
 
-def _told(text: str) -> float:
+def _finding_weight(text: str) -> float:
     """Return what a sentence is worth for the decision, finding or reason in it."""
     ranks = (_MARKED, _MARKED_WEIGHT), (_FINDING, _FINDING_WEIGHT), (_REASON, _REASON_WEIGHT)
     return next((weight for pattern, weight in ranks if pattern.search(text)), 0.0)
@@ -479,7 +479,7 @@ class NoteLine:
         units: further words by their text, in order of appearance.
         short: the head to write when `path` is known to the reader already; "" if there is no shorter one.
         path: the path that `short` leaves out.
-        fading: what age has left of the worth of its units; the units stay as they were read, and are shared.
+        fading: the share of their worth that age has left to its units, which stay as they were read, and are shared.
     """
 
     head: str
@@ -490,13 +490,13 @@ class NoteLine:
     fading: float = 1.0
 
     @property
-    def told(self) -> dict[str, NoteUnit]:
+    def faded_units(self) -> dict[str, NoteUnit]:
         """The units at their present worth."""
         if self.fading == 1.0:
             return self.units
-        left = self.fading
         return {
-            text: NoteUnit(text, unit.label, unit.weight * left, unit.base * left) for text, unit in self.units.items()
+            text: NoteUnit(text, unit.label, unit.weight * self.fading, unit.base * self.fading)
+            for text, unit in self.units.items()
         }
 
     def add(self, units: Iterable[NoteUnit]) -> None:
@@ -557,12 +557,12 @@ class _Action:
 class _MessageReader:
     """The state of reading messages in order: calls by id, to find what answers them, and by subject.
 
-    `tools` tells whether there are calls at all: in a chat without tools what is said is all there is. `passed` are the
-    calls that asked for what was said before.
+    `tools` says whether there are calls at all: a chat without tools has nothing but what is said. `history_calls` are
+    the ids of calls that brought earlier messages back.
     """
 
     tools: bool
-    passed: frozenset[str] = frozenset()
+    history_calls: frozenset[str] = frozenset()
     reading: NoteMaterial = field(default_factory=NoteMaterial)
     actions: dict[str, _Action] = field(default_factory=dict)
     groups: dict[str, list[_Action]] = field(default_factory=dict)
@@ -574,11 +574,11 @@ class _MessageReader:
         names = self._marked(marked)
         if text.strip():
             weights = _REMARK_WEIGHTS if message.calls else _ANSWER_WEIGHTS if self.tools else _CHAT_WEIGHTS
-            line = self.reading.lines[key] = _said(text, weights)
+            line = self.reading.lines[key] = _assistant_line(text, weights)
             names.update((name, None) for text in (line.head, *line.units) for name in names_in(text))
-        for call in (call for call in message.calls if call.id not in self.passed):
-            action = self._called(call)
-            texts = action.name, *_flat(action.leaves), *json_lines(action.arguments)
+        for call in (call for call in message.calls if call.id not in self.history_calls):
+            action = self._action(call)
+            texts = action.name, *chain.from_iterable(action.leaves), *json_lines(action.arguments)
             names.update((name, None) for text in texts for _, name in find_literals(text))
         _count(self.reading.written, names)
 
@@ -616,7 +616,7 @@ class _MessageReader:
         line = self.reading.lines[subject] = self.reading.lines.pop(subject, NoteLine("", 0.0))
         return line
 
-    def _called(self, call: ToolCall) -> _Action:
+    def _action(self, call: ToolCall) -> _Action:
         name, arguments = clip(one_line(call.name[:_HEAD_CHARS]), VALUE_CHARS), bounded(call.arguments)
         leaves = leaves_of(call.arguments)
         target = target_of(leaves)
@@ -629,14 +629,16 @@ class _MessageReader:
 
 def read(messages: Sequence[Message], *, users_verbatim: bool) -> NoteMaterial:
     """Return the lines that could be written about some messages."""
-    reader = _MessageReader(tools=any(message.calls for message in messages), passed=_passed(messages))
+    copies = [message for message in messages if message.category is Category.RECALLED]
+    history_calls = frozenset(call_id for message in copies for call_id in message.results)
+    reader = _MessageReader(any(message.calls for message in messages), history_calls)
     for index, message in enumerate(messages):
         if message.category is Category.FORGOTTEN:
             continue
         if message.category is Category.RECALLED:
             reader.recalled(f"recalled {index}", message)
         elif message.role == "user" and not users_verbatim:
-            reader.reading.lines[f"user {index}"] = _asked(bounded(message.text))
+            reader.reading.lines[f"user {index}"] = _user_line(bounded(message.text))
         elif message.role == "assistant":
             reader.reply(f"said {index}", message)
         elif message.role == "tool":
@@ -646,18 +648,8 @@ def read(messages: Sequence[Message], *, users_verbatim: bool) -> NoteMaterial:
     return reader.reading
 
 
-def _passed(messages: Sequence[Message]) -> frozenset[str]:
-    """Return the ids of the calls that were answered by what was said before."""
-    again = (message for message in messages if message.category is Category.RECALLED)
-    return frozenset(call_id for message in again for call_id in message.results)
-
-
-def _flat(leaves: list[tuple[str, str]]) -> Iterator[str]:
-    return (text for leaf in leaves for text in leaf)
-
-
 def _argument_units(action: _Action) -> Iterator[NoteUnit]:
-    """Yield what a call's arguments wrote: names by where they stand, and code lines as they stand."""
+    """Yield the names in a call's arguments by their places, and its code lines as they are."""
     label = "wrote" if action.target else "with"
     for key, value in action.leaves:
         if names_in(key):
@@ -681,13 +673,10 @@ def _finish(line: NoteLine, group: list[_Action]) -> None:
         return
     head, times = _call_head(group[0]), f" x{len(group)}" if len(group) > 1 else ""
     line.head, line.path = f"{head}{times}{outcome}", _longest_path(head)
-    line.short = f"{head.replace(line.path, _last_part(line.path))}{times}{outcome}" if line.path else ""
+    last_part = f"\u2026/{line.path.rpartition('/')[2]}"
+    line.short = f"{head.replace(line.path, last_part)}{times}{outcome}" if line.path else ""
     mended = _MENDED_WEIGHT if outcome else _CALL_WEIGHT
     line.weight = _FAILED_WEIGHT if failed else max(mended, _CHANGE_WEIGHT * changed)
-
-
-def _last_part(path: str) -> str:
-    return f"\u2026/{path.rpartition('/')[2]}"
 
 
 def _longest_path(head: str) -> str:
@@ -728,26 +717,29 @@ def _counted(names: list[str]) -> list[str]:
     return [f"{name} x{names.count(name)}" if names.count(name) > 1 else name for name in dict.fromkeys(names)]
 
 
-def _asked(text: str) -> NoteLine:
-    """Return the line for what a user said."""
-    line = _telling("asked", list(islice(sentences(text), _MOST_SENTENCES)), _ASKED_WEIGHT, 0.3)
+def _user_line(text: str) -> NoteLine:
+    """Return the line for a user's message."""
+    line = _sentence_line("asked", list(islice(sentences(text), _MOST_SENTENCES)), _ASKED_WEIGHT, 0.3)
     line.add(NoteUnit(name, "names", base=NAMED_WORTH) for name in placed_literals(text))
     return line
 
 
-def _said(text: str, weights: tuple[float, float]) -> NoteLine:
-    """Return the line for what the assistant said; `weights` of its first sentence and of the others."""
+def _assistant_line(text: str, weights: tuple[float, float]) -> NoteLine:
+    """Return the line for the assistant's words; `weights` are of its first sentence and of the others."""
     parts = _FENCE.split(text)
     prose = list(islice((part for words in parts[::2] for part in sentences(words)), _MOST_SENTENCES))
-    line = _telling("said", prose, *weights)
+    line = _sentence_line("said", prose, *weights)
     for at, words in enumerate(parts):
-        line.add(_spoken(words, code=bool(at % 2)))
+        line.add(_names_written(words, code=bool(at % 2)))
     return line
 
 
-def _telling(verb: str, parts: list[str], first: float, other: float) -> NoteLine:
-    """Return a line that opens with the sentence that tells most; `first` is added to the first that is no greeting."""
-    opening = _opening(parts)
+def _sentence_line(verb: str, parts: list[str], first: float, other: float) -> NoteLine:
+    """Return a line that opens with the weightiest sentence.
+
+    `first` is the least weight of the first sentence that is more than a greeting, `other` that of the others.
+    """
+    opening = next((at for at, part in enumerate(parts) if len(part) >= _OPENING_CHARS), 0)
     units = [sentence(part, first if at == opening else other) for at, part in enumerate(parts)]
     if not units:
         return NoteLine(f"{verb}: code", 0.0)
@@ -757,12 +749,7 @@ def _telling(verb: str, parts: list[str], first: float, other: float) -> NoteLin
     return line
 
 
-def _opening(said: Sequence[str]) -> int:
-    """Return the first sentence that is more than a greeting."""
-    return next((at for at, part in enumerate(said) if len(part) >= _OPENING_CHARS), 0)
-
-
-def _spoken(words: str, *, code: bool) -> Iterator[NoteUnit]:
+def _names_written(words: str, *, code: bool) -> Iterator[NoteUnit]:
     """Yield the names that the assistant wrote in prose, or in code between fences."""
     for name, place in placed_literals(words).items():
         yield NoteUnit(name, place.value if code and place is not LiteralPlace.USED else "names")
@@ -885,7 +872,7 @@ class _LineChoice:
     @classmethod
     def of(cls, line: NoteLine, reading: NoteMaterial) -> _LineChoice:
         full, short = (_Words.of(NoteUnit(head, weight=line.weight), reading) for head in (line.head, line.short))
-        units = list(line.told.values())
+        units = list(line.faded_units.values())
         words = [_Words.of(unit, reading) for unit in units]
         best = heapq.nlargest(_OPENING_UNITS, words, key=lambda unit: unit.gain(_NOTHING) / unit.tokens)
         return cls(line, full, short, units, words, best, line.head)

@@ -131,7 +131,7 @@ def _joined(old: NoteMaterial, kept: float, new: NoteMaterial) -> NoteMaterial:
     lines = {subject: _faded(line, kept) for subject, line in old.lines.items()}
     for subject, line in new.lines.items():
         held = lines.pop(subject, None)
-        units = {**held.told, **line.told} if held else line.told
+        units = {**held.faded_units, **line.faded_units} if held else line.faded_units
         lines[subject] = NoteLine(line.head, line.weight, units, line.short, line.path)
     return NoteMaterial(lines, _added(old.written, kept, new.written), _added(old.shown, kept, new.shown))
 
@@ -165,7 +165,7 @@ def _with_best_units(lines: dict[str, NoteLine], reading: NoteMaterial, most_uni
     ranked = [
         (-reading.gain(unit), number, subject, text)
         for number, (subject, line) in enumerate(lines.items())
-        for text, unit in line.told.items()
+        for text, unit in line.faded_units.items()
     ]
     best = {(subject, text) for _, _, subject, text in heapq.nsmallest(most_units, ranked)}
     return {subject: _with_units(line, subject, best) for subject, line in lines.items()}
@@ -181,7 +181,7 @@ def _only(counts: Mapping[str, float], named: set[str]) -> dict[str, float]:
 
 
 def _line_worth(line: NoteLine, reading: NoteMaterial) -> float:
-    best = heapq.nlargest(4, (reading.gain(unit) for unit in line.told.values()))
+    best = heapq.nlargest(4, (reading.gain(unit) for unit in line.faded_units.values()))
     return reading.gain(NoteUnit(line.head, weight=line.weight)) + sum(best)
 
 
