@@ -196,8 +196,8 @@ def _most(
 # Search in the messages of a session: a store finds whose words match; then they are ranked as memories are.
 
 # How many messages are found by synonyms; and of how many of the best the neighbours are read: 64 found no more.
-FELLOWS = 64
-BESIDE = 32
+SYNONYM_HITS = 64
+NEIGHBOURS_READ = 32
 STEPS = (-1, 1, -2, 2)
 # The most characters of payload that are read: about 50 ms.
 READ_CHARS = 1_000_000
@@ -233,21 +233,21 @@ class MessageSearch:
         phrases = read_query(query).phrases
         first = self.transcripts.search(self.session_id, query, CANDIDATES)
         try:
-            asked = ParsedQuery.of(query, now)
+            parsed = ParsedQuery.of(query, now)
         except ValueError:  # nothing but data, as hashes
             yield from self._rest(query, first, set())
             return
-        is_literal = bool(phrases) or len(asked.terms) == 1
-        rows, texts, having = self._read(first, () if is_literal else self._of_subjects(asked))
-        for seq, chance in self._ranked(query, now, rows, texts, having):
-            if seq in having or not is_literal:
+        is_literal = bool(phrases) or len(parsed.terms) == 1
+        rows, texts, matching = self._read(first, () if is_literal else self._with_synonyms(parsed))
+        for seq, chance in self._ranked(query, now, rows, texts, matching):
+            if seq in matching or not is_literal:
                 yield rows[seq], chance
         yield from self._rest(query, first, set(rows))
 
-    def _of_subjects(self, asked: ParsedQuery) -> list[int]:
+    def _with_synonyms(self, parsed: ParsedQuery) -> list[int]:
         """Return the messages that have synonyms of the query's words."""
-        fellows = list(dict.fromkeys(synonym.word for term in asked.terms for synonym in synonyms(term)))[:QUERY_WORDS]
-        found = self.transcripts.search(self.session_id, " ".join(fellows), FELLOWS) if fellows else []
+        words = list(dict.fromkeys(synonym.word for term in parsed.terms for synonym in synonyms(term)))[:QUERY_WORDS]
+        found = self.transcripts.search(self.session_id, " ".join(words), SYNONYM_HITS) if words else []
         return [match.seq for match in found]
 
     def _read(
@@ -255,8 +255,8 @@ class MessageSearch:
     ) -> tuple[dict[int, StoredMessage], dict[int, str], set[int]]:
         """Return the rows to rank and their texts, by seq, and which of them have words of the query or synonyms."""
         best = dict.fromkeys((*(match.seq for match in first), *others))
-        near = [seq + step for seq in list(best)[:BESIDE] for step in STEPS if seq + step >= 0]
-        wanted = list(dict.fromkeys((*list(best)[:BESIDE], *near, *best)))
+        near = [seq + step for seq in list(best)[:NEIGHBOURS_READ] for step in STEPS if seq + step >= 0]
+        wanted = list(dict.fromkeys((*list(best)[:NEIGHBOURS_READ], *near, *best)))
         rows: dict[int, StoredMessage] = {}
         texts: dict[int, str] = {}
         left = READ_CHARS
@@ -279,15 +279,15 @@ class MessageSearch:
         now: float | None,
         rows: Mapping[int, StoredMessage],
         texts: Mapping[int, str],
-        having: set[int],
+        matching: set[int],
     ) -> list[tuple[int, float]]:
         """Return the seqs of rows with their scores, best first, ties newest first."""
         terms = [term for word in read_query(query).words for alternative in word for term in alternative]
         passages = list(_passages(rows, texts, terms))
-        asked = ParsedQuery.of(query, now, {passage.speaker for passage in passages})
+        parsed = ParsedQuery.of(query, now, {passage.speaker for passage in passages})
         candidates = [PreparedPassage(passage, features_of(passage)) for passage in passages]
-        known = _MessageStatistics(candidates, having, self.transcripts.head(self.session_id)[0])
-        hits = [(int(hit.key), hit.score) for hit in score(asked, candidates, known)]
+        known = _MessageStatistics(candidates, matching, self.transcripts.head(self.session_id)[0])
+        hits = [(int(hit.key), hit.score) for hit in score(parsed, candidates, known)]
         return sorted(hits, key=lambda hit: (-hit[1], -hit[0]))
 
     def _rest(self, query: str, page: Sequence[SearchMatch], ranked: set[int]) -> Iterator[tuple[StoredMessage, float]]:
@@ -309,12 +309,12 @@ class _MessageStatistics:
     Neighbours of what was found are a sample of all messages: they tell how common a word is.
     """
 
-    def __init__(self, candidates: Sequence[PreparedPassage], having: set[int], messages: int) -> None:
+    def __init__(self, candidates: Sequence[PreparedPassage], matching: set[int], messages: int) -> None:
         self.passages = messages
         self.average_terms = max(
             1.0, sum(len(candidate.prepared.terms) for candidate in candidates) / max(1, len(candidates))
         )
-        sample = [candidate for candidate in candidates if int(candidate.passage.key) not in having]
+        sample = [candidate for candidate in candidates if int(candidate.passage.key) not in matching]
         self._found = _counts(candidates)
         self._sampled = _counts(sample if len(sample) >= SAMPLE else ())
         self._times = messages / max(1, len(sample))
@@ -352,7 +352,7 @@ def _piece(text: str, terms: Sequence[str]) -> str:
     lower = text.lower()
     places = sorted(place for term in terms if (place := lower.find(term.partition("_")[0])) >= 0)
     within = PIECE_CHARS - BEFORE_CHARS
-    best = max(places, key=lambda one: sum(one <= other < one + within for other in places), default=0)
+    best = max(places, key=lambda place: sum(place <= other < place + within for other in places), default=0)
     start = max(0, best - BEFORE_CHARS)
     return text[start : start + PIECE_CHARS]
 

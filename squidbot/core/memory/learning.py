@@ -280,7 +280,7 @@ _GONE: Final = frozenset({"no", "longer"})
 
 
 class LearningContext(NamedTuple):
-    """For whom facts are learned, in which session, and when, in seconds since 1970."""
+    """The view and the session that facts are learned for, and the time, in seconds since 1970."""
 
     view: View
     session_id: str
@@ -309,18 +309,18 @@ class SkippedFact(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LearningPlan:
-    """What becomes of candidates.
+    """The changes that candidates make to a store.
 
     Attributes:
         memories: what to store, in order, each with what it supersedes.
-        passed: what is not stored, and why.
-        said: further sources of stored memories, by id.
+        skipped: candidates that are not stored, and why.
+        sources: further sources of stored memories, by id.
         places: further memories that no longer hold, each with what takes its place.
     """
 
     memories: tuple[Memory, ...] = ()
-    passed: tuple[SkippedFact, ...] = ()
-    said: Mapping[str, tuple[Source, ...]] = field(default_factory=dict)
+    skipped: tuple[SkippedFact, ...] = ()
+    sources: Mapping[str, tuple[Source, ...]] = field(default_factory=dict)
     places: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -338,10 +338,10 @@ def learned(candidates: Sequence[FactCandidate], store: MemoryStore, place: Lear
     ids = list(own)
     reasons = {memory.memory_id: "said before" for memory in store.get(ids)}
     reasons |= dict.fromkeys(store.forgotten(ids), "forgotten")
-    passed = [SkippedFact(own[memory_id], reasons[memory_id], memory_id) for memory_id in ids if memory_id in reasons]
+    skipped = [SkippedFact(own[memory_id], reasons[memory_id], memory_id) for memory_id in ids if memory_id in reasons]
     left = [own[memory_id] for memory_id in ids if memory_id not in reasons]
     plan = decided(left, _comparable(left, store, place), place, ids)
-    return replace(plan, passed=(*passed, *plan.passed))
+    return replace(plan, skipped=(*skipped, *plan.skipped))
 
 
 def _comparable(candidates: Sequence[FactCandidate], store: MemoryStore, place: LearningContext) -> Iterable[Memory]:
@@ -381,13 +381,13 @@ def decided(
     order = {memory_id: number for number, memory_id in enumerate(memory_ids)}
     held = {memory.memory_id: memory for memory in existing if not memory.superseded_by}
     new: dict[str, Memory] = {}
-    passed: list[SkippedFact] = []
-    also: dict[str, tuple[Source, ...]] = {}
+    skipped: list[SkippedFact] = []
+    sources: dict[str, tuple[Source, ...]] = {}
     places: dict[str, str] = {}
     for candidate in candidates:
         replaced = _replaced(candidate, held, place, order)
         if isinstance(replaced, SkippedFact):
-            passed.append(replaced)
+            skipped.append(replaced)
             old = held[replaced.memory_id]
             if _may_add_source(candidate, old, place):
                 source = Source(place.session_id, candidate.first_seq, candidate.last_seq)
@@ -395,7 +395,7 @@ def decided(
                 if old.memory_id in new:
                     new[old.memory_id] = more
                 elif more is not old:
-                    also[old.memory_id] = (*also.get(old.memory_id, ()), source)
+                    sources[old.memory_id] = (*sources.get(old.memory_id, ()), source)
             continue
         memory = place.memory(candidate, replaced[0] if replaced else "")
         # What had taken a place gives it on: history takes none.
@@ -404,7 +404,7 @@ def decided(
         for memory_id in replaced:
             del held[memory_id]
         held[memory.memory_id] = new[memory.memory_id] = memory
-    return LearningPlan(tuple(new.values()), tuple(passed), also, places)
+    return LearningPlan(tuple(new.values()), tuple(skipped), sources, places)
 
 
 def _may_add_source(candidate: FactCandidate, memory: Memory, place: LearningContext) -> bool:
@@ -432,7 +432,7 @@ def _replaced(
     if same is not None and rank(same.trust) <= rank(candidate.trust):
         return SkippedFact(candidate, "said before", same.memory_id)
     others = [memory for memory in held.values() if memory is not same and _replaces(candidate, memory)]
-    others.sort(key=lambda one: (one.time, one.memory_id), reverse=True)
+    others.sort(key=lambda memory: (memory.time, memory.memory_id), reverse=True)
     replaced = [same, *others] if same else others
     for old in replaced:
         why = _precedence(candidate, old, place)
@@ -513,11 +513,11 @@ class UnreadMessages(NamedTuple):
 
 
 class LearningResult(NamedTuple):
-    """What came of reading messages: facts stored, facts skipped, and why it failed, ""  if it did not."""
+    """The result of reading messages: facts stored, facts skipped, and why it failed, "" if it did not."""
 
     unread: UnreadMessages
     memories: tuple[Memory, ...] = ()
-    passed: tuple[SkippedFact, ...] = ()
+    skipped: tuple[SkippedFact, ...] = ()
     why: str = ""
 
     @property
@@ -640,7 +640,7 @@ class FactReader:
         version: str,
         now: float,
     ) -> LearningResult | None:
-        """Store facts and mark; `None` if another reader has read the messages meanwhile.
+        """Store facts and the mark; `None` if another reader has read the messages meanwhile.
 
         Raises:
             StoreError: nothing was stored: a store failed.
@@ -651,19 +651,21 @@ class FactReader:
         if self._first(was, unread.last_seq + 1) != unread.first_seq:
             return None
         gone = self._forgotten(candidates)
-        held = [candidate for candidate in candidates if candidate.first_seq not in gone]
+        candidates = [candidate for candidate in candidates if candidate.first_seq not in gone]
         mark = Mark(self.session_id, unread.reader, done.last_seq + 1, version, self._stamp())
         for _ in range(MOST_TRIES):
-            plan = learned(held, self.memories, self._place(scope, now)) if held and scope else LearningPlan()
+            plan = (
+                learned(candidates, self.memories, self._place(scope, now)) if candidates and scope else LearningPlan()
+            )
             try:
-                self.memories.add(plan.memories, mark, was, plan.said, plan.places)
+                self.memories.add(plan.memories, mark, was, plan.sources, plan.places)
             except NotFoundError:  # what is said again was forgotten meanwhile
                 continue
             except StoreError:
                 if self.memories.mark(self.session_id, unread.reader) == was:
                     raise
                 return None
-            return self._reported(LearningResult(done, plan.memories, plan.passed), held)
+            return self._reported(LearningResult(done, plan.memories, plan.skipped), candidates)
         raise StoreError(f"facts were forgotten during {MOST_TRIES} attempts; nothing was learned of {done}")
 
     def _forgotten(self, candidates: Sequence[FactCandidate]) -> list[int]:
@@ -687,11 +689,11 @@ class FactReader:
             if TRAIT in memory.tags:
                 place = f"m{memory.sources[0].first_seq}, {memory.memory_id}"
                 self._notify(events.TRAIT_LEARNED, f"{place}: {sentences[memory.text]}")
-        if result.memories or result.passed:
+        if result.memories or result.skipped:
             learnt = ", ".join(memory.memory_id for memory in result.memories) or "nothing"
-            counts = sorted(Counter(skipped.why for skipped in result.passed).items())
-            skipped = "".join(f"; {count} {why}" for why, count in counts)
-            self._notify(events.FACTS_LEARNED, f"{result.unread}: {learnt}{skipped}")
+            counts = sorted(Counter(fact.why for fact in result.skipped).items())
+            reasons = "".join(f"; {count} {why}" for why, count in counts)
+            self._notify(events.FACTS_LEARNED, f"{result.unread}: {learnt}{reasons}")
         return result
 
     def _first(self, mark: Mark | None, messages: int) -> int:

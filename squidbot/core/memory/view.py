@@ -185,9 +185,9 @@ class Memories:
         Raises:
             StoreError: the store failed.
         """
-        asked = sorted(memory_ids)
-        others = {memory.memory_id for memory in self.store.get(asked) if not self._sees(memory)}
-        return frozenset({*self.store.forgotten(asked), *others})
+        ids = sorted(memory_ids)
+        others = {memory.memory_id for memory in self.store.get(ids) if not self._sees(memory)}
+        return frozenset({*self.store.forgotten(ids), *others})
 
     @takes(request=QUERY_PARTS, now=a_moment)
     def listed(self, request: MemoryQuery, now: float) -> MemoryPage:
@@ -321,8 +321,8 @@ class Memories:
 
     def _seen(self, memory_ids: Iterable[str]) -> list[Memory]:
         """Return those of the named memories that this view sees."""
-        asked = [memory_id for memory_id in memory_ids if memory_id]
-        return [memory for memory in self.store.get(asked) if self._sees(memory)] if asked else []
+        ids = list(filter(None, memory_ids))
+        return [memory for memory in self.store.get(ids) if self._sees(memory)] if ids else []
 
     def _sees(self, memory: Memory) -> bool:
         return self.view._replace(scope=memory.scope).key in {self.view.key, self.view.of(FILES).key}
