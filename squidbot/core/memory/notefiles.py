@@ -10,8 +10,6 @@ from squidbot.core.text import iso_time, read_iso_time
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-__all__ = ["DECLARATIVE", "SUMMARY", "Note", "as_values", "notes_in"]
-
 DECLARATIVE, SUMMARY = "declarative_notes.yml", "summary_notes.yml"
 # Names of the text of a note; squidbot writes the first.
 _WORDS: Final = ("content", "summary", "note", "text")

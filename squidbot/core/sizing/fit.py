@@ -15,20 +15,6 @@ if TYPE_CHECKING:
     from squidbot.core.sizing.header import Card, Loading
     from squidbot.core.sizing.memory import ModelLayout, ReservedMemory, Sizing
 
-__all__ = [
-    "DEFAULT_BOUNDS",
-    "Alternative",
-    "Bound",
-    "Bounds",
-    "Change",
-    "Fit",
-    "alternatives",
-    "fit",
-    "limit_of",
-    "windows_between",
-    "with_layers_that_fit",
-]
-
 # Windows are multiples of this.
 WINDOW_STEP = 1024
 # A batch of half the usual: the compute buffer is about half as large, and prompts are read more slowly.
