@@ -247,8 +247,8 @@ def utterances(rows: Iterable[StoredMessage], codecs: Mapping[str, Codec]) -> li
 def memory_of(candidate: FactCandidate, scope: Scope, session_id: str, now: float, supersedes: str = "") -> Memory:
     """Return the memory that a candidate becomes; its time is `now`, in seconds since 1970, if it has none."""
     sources = (Source(session_id, candidate.first_seq, candidate.last_seq),)
-    about = ABOUT + candidate.slot if candidate.slot else ""
-    tags = (TRAIT if candidate.trait else "", about, *(ENDS + slot for slot in candidate.ends))
+    slot = ABOUT + candidate.slot if candidate.slot else ""
+    tags = (TRAIT if candidate.trait else "", slot, *(ENDS + slot for slot in candidate.ends))
     return Memory(
         memory_id_of(scope, candidate.text, sources),
         candidate.text,

@@ -629,9 +629,7 @@ class _MessageReader:
 
 def read(messages: Sequence[Message], *, users_verbatim: bool) -> NoteMaterial:
     """Return the lines that could be written about some messages."""
-    copies = [message for message in messages if message.category is Category.RECALLED]
-    history_calls = frozenset(call_id for message in copies for call_id in message.results)
-    reader = _MessageReader(any(message.calls for message in messages), history_calls)
+    reader = _MessageReader(any(message.calls for message in messages), _history_calls(messages))
     for index, message in enumerate(messages):
         if message.category is Category.FORGOTTEN:
             continue
@@ -646,6 +644,12 @@ def read(messages: Sequence[Message], *, users_verbatim: bool) -> NoteMaterial:
     for subject, group in reader.groups.items():
         _finish(reader.reading.lines[subject], group)
     return reader.reading
+
+
+def _history_calls(messages: Sequence[Message]) -> frozenset[str]:
+    """Return the ids of the calls that brought earlier messages back."""
+    copies = (message for message in messages if message.category is Category.RECALLED)
+    return frozenset(call_id for message in copies for call_id in message.results)
 
 
 def _argument_units(action: _Action) -> Iterator[NoteUnit]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from squidbot.core.errors import ConfigError
 from squidbot.core.sizing.header import (
+    BLOCKS_MAX,
     CACHE_TYPES,
     EVEN_BATCHES,
     LOADED_OF_PREDICTING,
@@ -253,6 +254,7 @@ ALIGNMENT_BYTES: dict[CardKind, int] = {"cpu": 32, "cuda": 128, "hip": 128, "met
 ROW_STEP = 512
 
 _BLOCK = re.compile(r"blk\.(\d+)\.")
+_NOTHING = re.compile(r"(?!)")
 # Made with the output, and with the first block; what is in neither list, nor in a block, stays in main memory.
 _WITH_OUTPUT = ("output", "cls", "altup_", "dense_2.", "dense_3.")
 _WITH_FIRST = ("token_embd_norm.", "per_layer_model_proj.", "per_layer_proj_norm.")
@@ -320,20 +322,27 @@ def placed(header: Header, loading: Loading, cards: Sequence[Card]) -> tuple[tup
     holding = sorted({devices[number] for number in _rope_blocks(header)})
     tied = header.tensor("output.weight") is None and header.architecture not in NEVER_TIED
     embedding = sorted({CPU, devices[blocks] if tied else CPU})
-    predicted = LOADED_OF_PREDICTING.get(header.architecture)
+    predicted = LOADED_OF_PREDICTING.get(header.architecture, _NOTHING)
     found: list[tuple[Tensor, int]] = []
     for tensor in header.tensors:
         if _EVERYWHERE.match(tensor.name):
-            found.extend((tensor, device) for device in holding)
+            places = holding
         elif tensor.name == "token_embd.weight":
-            found.extend((tensor, device) for device in embedding)
+            places = embedding
         elif not tensor.name.startswith("blk."):
-            found.append((tensor, _device(header.architecture, tensor.name, devices[0], devices[blocks])))
-        elif (block := _BLOCK.match(tensor.name)) and int(block[1]) < blocks:
-            part = tensor.name[block.end() :]
-            if int(block[1]) < blocks - predicting or (predicted and predicted.match(part)):
-                found.append((tensor, devices[int(block[1])]))
+            places = [_device(header.architecture, tensor.name, devices[0], devices[blocks])]
+        else:
+            number, part = _block_part(tensor.name)
+            is_loaded = number < blocks - predicting or (number < blocks and predicted.match(part))
+            places = [devices[number]] if is_loaded else []
+        found.extend((tensor, device) for device in places)
     return tuple(found)
+
+
+def _block_part(name: str) -> tuple[int, str]:
+    """Return the block of a tensor, beyond all blocks if it has no number, and the rest of its name."""
+    block = _BLOCK.match(name)
+    return (int(block[1]), name[block.end() :]) if block else (BLOCKS_MAX, "")
 
 
 def _rope_blocks(header: Header) -> list[int]:

@@ -67,6 +67,12 @@ class GoalChange(NamedTuple):
     mark: int | None = None
     gone: bool = False
 
+    @property
+    def finishes(self) -> bool:
+        """Whether its item is done then: reached, locked or over."""
+        can_end = ACTIONS[self.action] in {MILESTONE, BLOCKER, ARCHITECTURE}
+        return self.action == "lock" or (self.done and can_end)
+
 
 @dataclass(frozen=True, slots=True)
 class GoalItem:
@@ -86,6 +92,11 @@ class GoalItem:
     done: bool = False
     goal: str = ""
     by_call: bool = False
+
+    def after(self, change: GoalChange) -> GoalItem:
+        """Return the item after a change that names it again; only an unlock takes a lock away."""
+        stays_locked = self.kind == DECISION and self.done and change.action != UNLOCK
+        return replace(self, done=stays_locked or change.finishes, by_call=self.by_call or not change.marked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,16 +198,14 @@ class Goals:
         return replace(self, ended=ended)
 
     def _named(self, change: GoalChange) -> Goals:
-        kind, by_call = ACTIONS[change.action], not change.marked
-        done = change.action == "lock" or (change.done and kind in {MILESTONE, BLOCKER, ARCHITECTURE})
+        kind = ACTIONS[change.action]
         known = self._item(kind, change.text)
-        if known is None:
-            added = () if change.action == UNLOCK else (GoalItem(kind, change.text, done, self._name, by_call),)
-            return replace(self, items=(*self.items, *added))
-        # Only an unlock takes a lock away: a decision that is made again stays locked.
-        done = done or (kind == DECISION and known.done and change.action != UNLOCK)
-        newer = replace(known, done=done, by_call=known.by_call or by_call)
-        return replace(self, items=tuple(newer if item is known else item for item in self.items))
+        if known is not None:
+            return replace(self, items=tuple(item.after(change) if item is known else item for item in self.items))
+        if change.action == UNLOCK:
+            return self
+        item = GoalItem(kind, change.text, change.finishes, self._name, not change.marked)
+        return replace(self, items=(*self.items, item))
 
     def _item(self, kind: str, text: str) -> GoalItem | None:
         """Return the item of that kind and name that the active goal has; decisions and architecture hold for all."""
