@@ -336,10 +336,10 @@ RULES: Final[tuple[Rule, ...]] = (
 )  # fmt: skip
 
 
-# The most facts of one message: more were probably pasted.
+# The most facts of one message: a text with more was probably pasted.
 MOST_FACTS = 12
 MARKED_CHARS = 400
-# A fact out of which a secret was taken says something still, with so many words left.
+# A fact without its secret is kept if at least so many words are left.
 _LEAST_WORDS = 6
 # Conditions, questions and wishes.
 _OPEN: Final = re.compile(
@@ -353,7 +353,7 @@ _REPORTED: Final = re.compile(
     r"[A-Z][a-z]+)\s+(?:just\s+|also\s+|once\s+|always\s+)?(?:said|says|say|wrote|writes|told|tells|claims?|claimed|"
     r"thinks?|thought|asked|asks|believes?|mentioned|replied|insists?)\b"
 )
-# Who speaks of "the user" in a user's message is somebody else.
+# A user's message that speaks of "the user" quotes somebody else.
 _OTHERS: Final = re.compile(r"\bthe\s+user(?:'s)?\b|\bassistant\b", re.IGNORECASE)
 _POLITE: Final = re.compile(r"(?:can|could)\s+you\b|please\b", re.IGNORECASE)
 _TODAY: Final = re.compile(
@@ -468,7 +468,7 @@ def _of_sentence(sentence: Sentence, message: Utterance) -> Iterator[FactCandida
 
 
 def _asked_for(asked: re.Match[str], message: Utterance) -> Iterator[FactCandidate]:
-    """Yield what a user asks to be remembered: by a rule if one matches, otherwise in the user's words."""
+    """Yield the facts of a request to remember: by a rule if one matches, otherwise in the user's words."""
     what, how = trimmed(asked["x"]), asked["how"].strip().lower()
     known = [] if _OPEN.search(what) else list(_of_clauses(what, message, what))
     for fact in known:

@@ -1,4 +1,4 @@
-"""Memories that a request carries without being asked: an index, facts for a cold start, sections on user and self.
+"""Unprompted memories of a request: an index, facts for a cold start, sections on the user and the assistant.
 
 Texts for the head of a request have no distances in time: they stay as they are until a memory comes or goes.
 """
@@ -47,7 +47,7 @@ INDEX, PROFILE, TRAITS = f"{REMEMBERED}index", f"{REMEMBERED}profile", f"{REMEMB
 
 
 class InjectionLimits(NamedTuple):
-    """What each part may cost, in tokens as a bound, its fence included; 0 leaves it out."""
+    """The limits of the parts, in tokens as a bound, with their fences; 0 leaves a part out."""
 
     index_tokens: int = INDEX_TOKENS
     profile_tokens: int = SECTION_TOKENS
@@ -117,7 +117,7 @@ def index(
 
 
 def memories_in(head: Sequence[Section]) -> frozenset[str]:
-    """Return the ids of the memories in a head, without those that the index only names."""
+    """Return the ids of the memories in a head, without those of the index."""
     return frozenset(memory_id for section in head if section.name != INDEX for memory_id in section.memories)
 
 
@@ -150,7 +150,7 @@ def cold_start(  # noqa: PLR0913  # each limits another thing
 
 
 def profile(memories: Sequence[Memory], meter: Meter, limit_tokens: int = SECTION_TOKENS) -> MemoryPage | None:
-    """Return the section "## About the User" of what users said of themselves; `None` if nothing, or no room.
+    """Return the section "## About the User", of facts that users stated themselves; `None` if empty, or no room.
 
     Core facts come before preferences; if not all fit the newest stay. The assistant's notes and what tools printed are
     left out.
@@ -304,7 +304,7 @@ class MessageSearch:
 
 
 class _MessageStatistics:
-    """What the candidates show of all messages, as `search.Statistics`.
+    """Statistics of all messages, estimated from the candidates, as `search.Statistics`.
 
     Neighbours of what was found are a sample of all messages: they tell how common a word is.
     """
@@ -320,7 +320,7 @@ class _MessageStatistics:
         self._times = messages / max(1, len(sample))
 
     def frequencies(self, terms: Iterable[str]) -> Mapping[str, int]:
-        """Return in about how many messages terms are."""
+        """Return about how many messages have each term."""
         return {term: self._count(term) for term in terms if term in self._found}
 
     def _count(self, term: str) -> int:

@@ -51,12 +51,12 @@ if TYPE_CHECKING:
 
 # The prompt for a language model, and how its answer is read.
 
-# Count it up with every change of the prompts: the reason of each fact names it.
+# Increase it with every change of the prompts: the reason of each fact names it.
 PROMPT_VERSION: Final = "1"
 # The answer stands between these: other text is an error message, or was cut off.
 OPENING, CLOSING = "<facts>", "</facts>"
 MOST_FACTS, FACT_CHARS, QUOTE_CHARS = 20, 300, 400
-# Of a long message the model sees both ends: that is where people speak of themselves.
+# The model sees both ends of a long message: that is where people speak of themselves.
 HEAD_CHARS, TAIL_CHARS = 3_000, 1_000
 KNOWN_SHOWN, KNOWN_CHARS = 40, 160
 # 20 facts of about 60 tokens with their quotations.
@@ -229,7 +229,7 @@ def _fact_text(entry: Mapping[str, object]) -> str:
 
 
 def _trust(quote: str, message: Utterance) -> Trust:
-    """Return whose words a quotation is: of a user's message, pasted text is not the user's."""
+    """Return the trust of a quotation: pasted text in a user's message is not the user's."""
     if message.role == "user":
         return "user" if _stands(words_of(quote), own_words(message.text)) else "import"
     return "assistant" if message.role == "assistant" else "tool"
@@ -332,7 +332,7 @@ def learned(candidates: Sequence[FactCandidate], store: MemoryStore, place: Lear
     Raises:
         StoreError: the store failed.
     """
-    # Of what a message says twice, with something else between, the last counts.
+    # If a message says something twice, with something else between, the last one counts.
     own = {place.memory(candidate).memory_id: candidate for candidate in reversed(candidates)}
     own = dict(reversed(own.items()))
     ids = list(own)
@@ -398,7 +398,7 @@ def decided(
                     sources[old.memory_id] = (*sources.get(old.memory_id, ()), source)
             continue
         memory = place.memory(candidate, replaced[0] if replaced else "")
-        # What had taken a place gives it on: history takes none.
+        # A memory that is history now hands on the places that it had taken.
         left = [*replaced[1:], *(memory_id for memory_id, taker in places.items() if taker in replaced)]
         places |= dict.fromkeys(left, memory.memory_id)
         for memory_id in replaced:
@@ -564,7 +564,7 @@ class FactReader:
         return UnreadMessages(self.session_id, reader, first, messages - 1) if first < messages else None
 
     def by_rules(self, now: float) -> Iterator[LearningResult]:
-        """Read by rules, portion by portion, as results are asked for; `now` is in seconds since 1970.
+        """Read by rules, a portion for each result that the caller takes; `now` is in seconds since 1970.
 
         Facts and mark are stored in one transaction: two readers of the same messages store them once.
 
@@ -626,7 +626,7 @@ class FactReader:
         return self._stored(unread, (rows, scope), candidates, model.version, now)
 
     def _known(self, messages: Sequence[Utterance], place: LearningContext) -> list[Memory]:
-        """Return the known facts that a model is told: those that answer the user's words, then the newest."""
+        """Return the known facts for a prompt: those that answer the user's words, then the newest."""
         words = " ".join(message.text for message in messages if message.role == "user")[:QUERY_CHARS]
         found = self.memories.get(_ids(self.memories, words, place, KNOWN_FOUND))
         newest = self.memories.listed(place.view, limit=KNOWN_SHOWN)
@@ -707,7 +707,7 @@ class FactReader:
         return json.dumps([rows[0].time, rows[0].role, rows[0].codec]) if rows else ""
 
     def _portion(self, unread: UnreadMessages, most: int) -> tuple[Sequence[StoredMessage], Scope | None]:
-        """Return the next messages of one scope, at most so many; scope `None`: nobody learns of them."""
+        """Return the next messages of one scope, at most `most`; scope `None`: nobody learns from them."""
         last_seq = min(unread.last_seq, unread.first_seq + most - 1)
         rows = self.transcripts.read(self.session_id, unread.first_seq, last_seq)
         scopes = SCOPE.state(self.transcripts, self.session_id)

@@ -212,7 +212,7 @@ def name_words(name: str) -> frozenset[str]:
     return frozenset(stem(word) for word in lower_words(name))
 
 
-# How much of each term of a query a passage has: the word itself, one of its family, or one of its subject.
+# The share of each term of a query that a passage has: by the word itself, its family, or its subject.
 
 # BM25's usual constants: the saturation of repeated words, and the weight of length.
 SATURATION = 1.2
@@ -393,7 +393,7 @@ class Signals(NamedTuple):
 
 
 class _Comparison:
-    """All candidates of a query beside each other: what each has of its terms, and which are neighbours."""
+    """All candidates of a query beside each other: the share of its terms that each has, and their neighbours."""
 
     def __init__(self, query: ParsedQuery, candidates: Sequence[PreparedPassage], statistics: Statistics) -> None:
         vocabulary = dict.fromkeys(term for candidate in candidates for term in candidate.prepared.terms)
@@ -431,7 +431,7 @@ class _Comparison:
         return self._weighed(had)
 
     def _by_group(self) -> dict[tuple[str, str], tuple[float, float]]:
-        """Return what each group has of the query in all, and the mean of its best."""
+        """Return the share of the query that each group has, and the mean of its best passages."""
         members: dict[tuple[str, str], list[int]] = {}
         for number, candidate in enumerate(self._candidates):
             members.setdefault(_group(candidate.passage), []).append(number)
@@ -445,7 +445,7 @@ class _Comparison:
         return found
 
     def of_group(self, number: int) -> tuple[float, float]:
-        """Return what the group has in all, and its best to the best group's; a page counts for itself."""
+        """Return the share of a candidate's group, and of its best to the best group's; a page counts for itself."""
         whole, best = self._groups[_group(self._candidates[number].passage)]
         own, turn = self.own[number], self.turns[number]
         return own + turn**2 * (whole - own), min(1.0, (own + turn**2 * (best - own)) / self._best_group)
@@ -754,7 +754,7 @@ def weighed(hits: Sequence[MemoryHit], memories: Mapping[str, Memory], now: floa
 
 
 def distinct(memories: Iterable[Memory]) -> list[Memory]:
-    """Return memories without those that say the same as one of the last `BLOCK` before them."""
+    """Return memories without those that repeat one of the last `BLOCK` before them."""
     kept: list[tuple[Memory, frozenset[str], frozenset[str]]] = []
     for memory in memories:
         terms, apart = frozenset(terms_of(memory.text)), _told_apart_by(memory.text)

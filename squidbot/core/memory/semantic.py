@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 
-# Vectors that are made at once: a third of a second with a small model on two cores. Work may end between batches.
+# Vectors of one batch: a third of a second with a small model on two cores. Work may end between batches.
 BATCH_MEMORIES = 32
 # If so few wait, their vectors are made right before a search.
 SEARCH_MEMORIES = 16
@@ -75,7 +75,7 @@ class SemanticStore:
         self._was_whole = False
         # The last query, and its vector.
         self._last_query: tuple[str, tuple[float, ...]] = ("", ())
-        # Memories that no vector could be made of, while the process lives.
+        # Memories without a vector because the embedder refused them; while the process lives.
         self._refused: set[str] = set()
         self.fault = ""
         self.added: Callable[[], None] = lambda: None
@@ -104,7 +104,7 @@ class SemanticStore:
         self.added()
 
     def forget_messages(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
-        """Take messages out of the sources of memories; return the ids of those that were forgotten by that.
+        """Remove messages from the sources of memories; return the ids of memories that were forgotten by that.
 
         Raises:
             StoreError: nothing was changed.
@@ -135,7 +135,7 @@ class SemanticStore:
         return self._store.search(query, view, limit=limit, now=now, past=past, meant=meant)
 
     def forget(self, memory_ids: Sequence[str], reason: str = "") -> int:
-        """Remove memories for good, their vectors, too, and return how many were there.
+        """Remove memories and their vectors for good, and return how many there were.
 
         The file of the index goes first; `embed` and `close` write it anew.
 

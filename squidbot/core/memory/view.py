@@ -180,7 +180,7 @@ class Memories:
         return (self.chosen(text, memories) if self.chosen else memories)[:limit]
 
     def hidden(self, memory_ids: Collection[str]) -> frozenset[str]:
-        """Return which of these memories this view must not see any more: forgotten ones, and those of others.
+        """Return the ids of these memories that this view must not show any more: forgotten ones, and those of others.
 
         Raises:
             StoreError: the store failed.
@@ -320,7 +320,7 @@ class Memories:
         return weighed(relevant, seen, now)
 
     def _seen(self, memory_ids: Iterable[str]) -> list[Memory]:
-        """Return those of the named memories that this view sees."""
+        """Return the named memories, without those that this view does not see."""
         ids = list(filter(None, memory_ids))
         return [memory for memory in self.store.get(ids) if self._sees(memory)] if ids else []
 
@@ -401,7 +401,7 @@ class Memories:
         return f"Searched: {', '.join(filter(None, (*parts, files)))}{without}."
 
     def _file_count(self) -> str:
-        """Return how many files are indexed, as "9 files"; "" for none."""
+        """Return the number of indexed files, as "9 files"; "" for none."""
         count = len(self.store.listed(self.view.of(CARDS), limit=COUNTED + 1))
         return f"{counted(count)} file{'s' * (count != 1)}" if count else ""
 
@@ -411,7 +411,7 @@ class Memories:
 
 
 def _blocks(hits: int) -> int:
-    """Return how many hits to search for: whole blocks, each of which is put in order."""
+    """Return the number of hits to search for: whole blocks, each of which is put in order."""
     return -(-hits // BLOCK) * BLOCK
 
 
@@ -428,7 +428,7 @@ _TURNING = frozenset(("hates", "without"))
 
 
 class Merge(NamedTuple):
-    """A memory, those that it replaces, which become history, and why."""
+    """A memory, the memories that it replaces, which become history, and the reason."""
 
     kept: Memory
     gone: tuple[Memory, ...]
@@ -440,7 +440,7 @@ def merges(
     similar: Callable[[Memory, Memory], float] | None = None,
     only: Collection[str] = (),
 ) -> tuple[Merge, ...]:
-    """Return which memories of one view to merge, at most 10 of them gone; the same from the same.
+    """Return the merges of memories of one view, at most 10 of them replaced; the same from the same.
 
     `similar` is the similarity of two, 0 to 1: the cosine of their vectors, or `alike` if it is `None`. The more
     trusted stays, of equals the newer. Replaced memories, memories about different things, and those that differ in

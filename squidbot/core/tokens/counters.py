@@ -117,7 +117,7 @@ class _KnowsTemplate(Protocol):
         """The tokens that it adds."""
 
     def tools_tokens(self, tools: str) -> int:
-        """Return what tool definitions, a JSON list, add to a request."""
+        """Return the tokens that tool definitions, a JSON list, add to a request."""
 
 
 @lru_cache
@@ -149,7 +149,7 @@ class Meter(NamedTuple):
         return cast("_KnowsTemplate", self.physical).template if known else ANY_TEMPLATE
 
     def text(self, text: str) -> Cost:
-        """Return what a text costs inside a message: estimate in the policy's unit, bound in tokens."""
+        """Return the cost of a text inside a message: estimate in the policy's unit, bound in tokens."""
         if self.policy is None:
             return measure(self.physical, text)
         return Cost(self.policy.count(text), self.physical.upper_bound(text))
@@ -159,7 +159,7 @@ class Meter(NamedTuple):
         return _fixed(self, text)
 
     def message(self, text: str, extra_tokens: int = 0, calls: Sequence[str] = ()) -> Cost:
-        """Return what a message costs with its template.
+        """Return the cost of a message with its template.
 
         `extra_tokens` are those of its pictures and documents. `calls` are the arguments of the tool calls that it
         makes, which `text` has, too, and "" for each call that it answers.
@@ -177,13 +177,13 @@ class Meter(NamedTuple):
         text: str | None = None,
         arguments: Sequence[str] | None = None,
     ) -> Cost:
-        """Return what a message of a transcript costs, or would with another text or other arguments in place."""
+        """Return the cost of a message of a transcript, or its cost with another text or other arguments."""
         given = [call.arguments for call in message.calls] if arguments is None else arguments
         rendered = message.rendered_as(message.text if text is None else text, given)
         return self.message(rendered, extra_tokens, (*given, *("",) * len(message.results)))
 
     def tools(self, tools: str) -> Cost:
-        """Return what tool definitions, as JSON text, cost in each request; "" for none."""
+        """Return the cost of tool definitions, as JSON text, in each request; "" for none."""
         if not tools or not _knows_template(type(self.physical)):
             return self.fixed(tools) if tools else NOTHING
         tokens = cast("_KnowsTemplate", self.physical).tools_tokens(tools)
@@ -264,7 +264,7 @@ class TemplateCounter:
         return measure(self._counter, text)
 
     def tools_tokens(self, tools: str) -> int:
-        """Return what tool definitions, a JSON list, add to a prompt; as text where the template does not take them."""
+        """Return the tokens that tool definitions, a JSON list, add; as text if the template does not take them."""
         if tools not in self._tools:
             request = [_message("user")]
             try:

@@ -38,7 +38,7 @@ KEY = RecordKind("key", fields(KeyedRun), tuple)
 
 
 class Keys:
-    """The keys of one session, read from its store at first need, and then what is new."""
+    """The keys of one session, read from its store at first need; later calls read only new ones."""
 
     def __init__(self, transcripts: TranscriptStore, session_id: str) -> None:
         """Read nothing yet."""
@@ -179,14 +179,14 @@ def note_journaled(
 
 
 class BrokenAnswer(NamedTuple):
-    """An answer that broke off: the message with what was said of it, and why."""
+    """An answer that broke off: the message with its beginning, and the reason."""
 
     seq: int
     why: str
 
     @property
     def notice(self) -> str:
-        """What the model is told of it behind the next message of the user."""
+        """The notice for the model behind the next message of the user."""
         return f"[the answer above broke off ({self.why}); it is not whole]"
 
 

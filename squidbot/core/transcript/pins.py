@@ -1,4 +1,4 @@
-"""What is never dropped nor summarized: pinned messages, and pinned texts in the head of the request."""
+"""Pins: messages, and texts in the head of the request, that are never dropped nor summarized."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Pins:
 
     @classmethod
     def of(cls, pins: Sequence[Pin]) -> Pins:
-        """Return what pins leave, the newest winning."""
+        """Return the result of pins, of which the newest wins."""
         on: dict[int, bool] = {}
         texts: dict[str, str] = {}
         for pin in pins:
@@ -49,7 +49,7 @@ class Pins:
         return cls(frozenset(seq for seq, stays in on.items() if stays), named, len(pins))
 
     def back_to(self, then: Pins) -> Iterator[Pin]:
-        """Yield the pins to add so that what is pinned is what was pinned `then`."""
+        """Yield the pins to add so that the same is pinned as `then`."""
         yield from (Pin(seq) for seq in sorted(then.seqs - self.seqs))
         yield from (Pin(seq, on=False) for seq in sorted(self.seqs - then.seqs))
         now, before = self.named, then.named

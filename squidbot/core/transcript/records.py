@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from squidbot.core.ports import TranscriptStore
 
 
-# Waits for a random part of so many seconds, and returns the time: in seconds, by a clock that is never set back.
+# Waits for a random part of a number of seconds, and returns the time in seconds, by a monotonic clock.
 Wait: TypeAlias = "Callable[[float], float]"
 Value = TypeVar("Value")
 State = TypeVar("State")
 Done = TypeVar("Done")
 
-# A turn of a person who waits for it. Others that write all the time are a program gone wrong, or far too many.
+# A person waits for the turn. Writers that never stop are a program gone wrong, or far too many.
 MOST_SECONDS: Final = 12.0
 # What an append takes; then twice as long each time, so that many who wait come in one behind the other, up to half a
 # second: after that nobody else has been there for long.
 FIRST_SECONDS: Final = 0.002
 LONGEST_SECONDS: Final = 0.5
-# A message is mostly a few kilobytes, what a tool has answered up to megabytes.
+# A message is mostly a few kilobytes, the output of a tool up to megabytes.
 PAGE_MESSAGES: Final = 256
-# What JSON has for the types that fields of values are annotated with.
+# The JSON types of the annotations of fields.
 _TYPES: Final[dict[str, set[type]]] = {
     "int": {int},
     "str": {str},
@@ -50,7 +50,7 @@ _written: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, de
 
 
 def as_fields(value: object) -> dict[str, object]:
-    """Return the fields of a value by name, as `fields` reads them; those that are as by default are left out."""
+    """Return the fields of a value by name, as `fields` reads them, without default values."""
     cls = type(value)
     # A named tuple keeps its defaults there, a dataclass on itself or, with slots, in the fields that it lists.
     listed = {name: one.default for name, one in getattr(cls, "__dataclass_fields__", {}).items()}
@@ -60,7 +60,7 @@ def as_fields(value: object) -> dict[str, object]:
 
 
 def fields(cls: type[Value], check: Callable[[Value], Value] | None = None) -> Callable[[str], Value]:
-    """Return what makes a value of a class from its fields by name, as a JSON text has them, each of its own type.
+    """Return a decoder that makes a value of a class from a JSON text of its fields by name, each of its own type.
 
     `check` returns the value as it is used, or raises ValueError.
     """
@@ -94,7 +94,7 @@ def _typed(wanted: str, value: object) -> object:
 
 @cache
 def _types(wanted: str) -> set[type]:
-    """Return the types that JSON may have for an annotation; none where it may have any."""
+    """Return the types that JSON may have for an annotation; an empty set means any."""
     known = [_TYPES.get(name) for name in wanted.split(" | ")]
     return set[type]().union(*filter(None, known)) if None not in known else set()
 
@@ -133,7 +133,7 @@ class RecordKind(Generic[Value, State]):
         return self.record(newest.number + 1 if newest else 0, value)
 
     def due(self, newest: Record | None, value: Value) -> list[Record]:
-        """Return the record of a value, to be stored behind the newest one; none where that one says the same.
+        """Return the record of a value, to be stored behind the newest one; none if that one says the same.
 
         Raises:
             DamagedStoreError: the newest one can't be read.
@@ -156,16 +156,16 @@ class RecordKind(Generic[Value, State]):
         return [self.read(record) for record in store.records(session_id, self.name, first_number)]
 
     def newest(self, store: TranscriptStore, session_id: str) -> Value | None:
-        """Return the newest value of a session, None where it has none; raises as `read`."""
+        """Return the newest value of a session, None if it has none; raises as `read`."""
         last = store.last_record(session_id, self.name)
         return None if last is None else self.read(last)
 
     def state(self, store: TranscriptStore, session_id: str) -> State:
-        """Return what all values of a session say together; raises as `read`."""
+        """Return all values of a session, folded; raises as `read`."""
         return self.fold(self.all(store, session_id))
 
     def without_messages(self, store: TranscriptStore, session_id: str, seqs: AbstractSet[int]) -> Iterator[Record]:
-        """Yield what takes the place of the records of a session that say something of these messages."""
+        """Yield the replacements of the records of a session that quote these messages."""
         if self.without is not None:
             for number, value in enumerate(self.all(store, session_id)):
                 if (left := self.without(value, seqs)) is not None:
@@ -201,9 +201,9 @@ def retry(  # noqa: PLR0913  # where, what, and how it is told and waited for
     wait: Wait | None = None,
     look: Callable[[], tuple[int, int]] | None = None,
 ) -> Done:
-    """Return what `act` returns, which writes behind so many messages and records; again where others came first.
+    """Call `act` with the numbers of messages and records, and return its result; again if another writer came first.
 
-    `undone` says what was not done, as a sentence's end. `look` says how many there are where the store is not asked.
+    `undone` says what was not done, as a sentence's end. `look` returns the two numbers in place of the store.
 
     Raises:
         BusyError: others never stopped.
