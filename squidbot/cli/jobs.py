@@ -221,7 +221,7 @@ def _unread_json(one: UnreadMessages) -> dict[str, object]:
 
 def _read_json(one: LearningResult) -> dict[str, object]:
     learned = [memory.memory_id for memory in one.memories]
-    return {**_unread_json(one.unread), "learned": learned, "passed": len(one.passed), "why": one.why or None}
+    return {**_unread_json(one.unread), "learned": learned, "passed": len(one.skipped), "why": one.why or None}
 
 
 def _job_json(job: SummaryTask) -> dict[str, Any]:

@@ -8,6 +8,8 @@ import math
 from collections.abc import Mapping
 from typing import cast
 
+from squidbot.core.text import read_iso_time
+
 __all__ = [
     "DEEPEST_LEVELS",
     "JsonTextError",
@@ -214,7 +216,6 @@ def stamp_alone(stamp: object) -> str | int | float | None:
 
 def _iso_seconds(stamp: str) -> float:
     try:
-        time = dt.datetime.fromisoformat(stamp)
+        return read_iso_time(stamp)
     except ValueError as error:
         raise ValueError(f"timestamp {stamp[:40]!r} is not ISO 8601, such as 2025-03-01T09:00:00Z") from error
-    return (time if time.tzinfo else time.replace(tzinfo=dt.UTC)).timestamp()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
@@ -251,8 +252,7 @@ def fits(cost: Cost, window: ContextWindow) -> bool:
     return room(cost, window) >= 0
 
 
-@lru_cache(maxsize=256)
-@lru_cache(maxsize=64)  # a call asks several times for the same
+@lru_cache(maxsize=256)  # a call asks several times for the same
 def _policy_limit(window_tokens: int, safety_fraction: float) -> int:
     # str() of a float is the shortest decimal that names it: what the user wrote, exactly. In whole numbers, since
     # importing `fractions` takes a tenth as long as the whole core.
@@ -326,8 +326,7 @@ def tier_of(window_tokens: int) -> Tier:
     Raises:
         ConfigError: the window is not above 0.
     """
-    if window_tokens <= 0:
-        raise ConfigError(f"a context window must be > 0 tokens, not {window_tokens}")
+    _positive("context window", window_tokens)
     return next(t for t in TIERS if t.largest_window_tokens is None or window_tokens <= t.largest_window_tokens)
 
 
@@ -608,14 +607,8 @@ def _fill(total: int, weights: list[int], lows: list[int], highs: list[int]) -> 
 
 def _level(total: int, weights: list[int], lows: list[int], highs: list[int]) -> int:
     """Return the highest level, in steps of 1 / largest weight, whose shares sum to at most `total`."""
-    low, high = 0, (max(highs) + 1) * max(weights)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if sum(_at(middle, weights, lows, highs)) <= total:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    steps = range((max(highs) + 1) * max(weights) + 1)
+    return bisect_right(steps, total, key=lambda step: sum(_at(step, weights, lows, highs))) - 1
 
 
 def _at(step: int, weights: list[int], lows: list[int], highs: list[int]) -> list[int]:
@@ -676,7 +669,7 @@ def score_complexity(text: str, *, tools_mode: bool, words: WordLists = ENGLISH)
     distinct request verbs, whichever are more. Of a text over 20,000 characters the middle is not looked at.
     """
     seen = text if len(text) <= 2 * _LOOK_CHARS else f"{text[:_LOOK_CHARS]}\n{text[-_LOOK_CHARS:]}"
-    verbs = _found(seen.lower(), words)
+    verbs = _verbs_in(seen.lower(), words)
     questions = sum(seen.count(mark) for mark in words.question_marks)
     parts = max(1, questions, len(verbs))
     thousandths = 50 + 50 * tools_mode + min(200, len(text)) + 100 * min(3, parts - 1)
@@ -684,7 +677,7 @@ def score_complexity(text: str, *, tools_mode: bool, words: WordLists = ENGLISH)
     return min(1000, thousandths) / 1000
 
 
-def _found(lowered: str, words: WordLists) -> frozenset[str]:
+def _verbs_in(lowered: str, words: WordLists) -> frozenset[str]:
     verbs = words.create | words.analyse | words.request
     if words.spaced:
         return verbs.intersection(_WORD.findall(lowered))

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from squidbot.core.plan import PlanRecord, Segment
     from squidbot.core.view.current import CurrentView
 
-__all__ = ["aged", "broken", "closed", "opened", "overrun", "shortened"]
-
 # From most to least detailed; what stands in front of a summary has not aged, it was compressed.
 LEVELS = list(Representation)
 SUMMARIZED = LEVELS.index(Representation.SUMMARY_USER)

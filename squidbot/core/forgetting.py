@@ -1,7 +1,7 @@
 """Forgetting: removes messages, and injected facts, goals and documents, from one session for good.
 
-Messages become tombstones; notes that tell of them are made again (`SessionWithout`). Facts stand in requests that were
-sent: records of the kind "told" say where, so that nothing has to be searched for them.
+Messages become tombstones, and notes on them are made again (`SessionWithout`). Facts stand in sent requests: records
+of the kind "told" say where, so that no message has to be searched for them.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 import re
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.errors import NotFoundError
@@ -17,7 +18,7 @@ from squidbot.core.last_request import REQUEST
 from squidbot.core.messages import Category, Erasure, Opening, Record
 from squidbot.core.plan import CONTEXT as CONTEXT_NAMED
 from squidbot.core.plan import PlanRecord
-from squidbot.core.transcript.documents import DOCUMENT
+from squidbot.core.transcript.documents import DOCUMENT, DocumentChange
 from squidbot.core.transcript.goals import GOAL, GoalChange, marked_changes, same
 from squidbot.core.transcript.markers import MARKED, MarkedMessage
 from squidbot.core.transcript.records import messages_of, retry
@@ -35,11 +36,11 @@ if TYPE_CHECKING:
     from squidbot.core.view.renderer import Renderer
 
 PLAN: Final = "plan"
-# No message behind these opens a conversation (`compaction.turn.COLD_MESSAGES`).
+# Messages that may open a conversation (`compaction.turn.COLD_MESSAGES`).
 FIRST_MESSAGES: Final = 3
 # A message, or a run of messages, as texts of `history` name it.
 _NAMED: Final = re.compile(r"\bm([0-9]{1,18})(?:(?:-| to )m?([0-9]{1,18}))?")
-# What the removal of goals and documents is recorded under; no fact has such an id.
+# The id under which the removal of goals and documents is recorded; no fact has it.
 _GOALS: Final = "goals"
 _GOAL_LINE: Final = re.compile(r"(?:Goal: |- (?:(?:milestone|decision|artifact|blocked by)(?: \([a-z]+\))?: )?)(.*)\Z")
 
@@ -54,9 +55,9 @@ class ForgetResult:
     Attributes:
         asked: the named messages.
         copies: messages in which `history` had shown them; forgotten with them.
-        summaries: ids of the summaries that told of them.
+        summaries: ids of the summaries of them.
         plan: the plan of the next request; `None` if none had been made.
-        facts: ids of the durable facts that nothing else said; forgotten with them.
+        facts: ids of the durable facts without another source; forgotten with them.
         files: journals and logs that were written anew without them.
     """
 
@@ -72,44 +73,32 @@ class SessionWithout:
     """One session as it will be without some messages. You read it like a store; it writes nothing."""
 
     def __init__(self, context: SessionContext, stored: CurrentView, seqs: Iterable[int]) -> None:
-        """Find what goes.
+        """Find the messages, records and summaries that go.
 
         Raises:
             NotFoundError: a message does not exist.
             StoreError: the store failed.
         """
-        chosen = tuple(sorted(set(seqs)))
-        unknown = [seq for seq in chosen if not 0 <= seq < stored.messages]
-        if unknown or not chosen:
-            there = f"it has m0 to m{stored.messages - 1}" if stored.messages else "it is empty"
-            named = (
-                f"m{unknown[0]} is not in {context.session_id!a:.80}"
-                if unknown
-                else "pass the messages of the session to forget"
-            )
-            raise NotFoundError(f"{named}: {there}; nothing was forgotten")
         # Notes, and the kinds of records, cost a third of the start: few sessions forget anything.
         from squidbot.core.kinds import KINDS  # noqa: PLC0415
         from squidbot.core.notes.notebook import FRAGMENT, LEDGER, retold  # noqa: PLC0415
 
-        self._context = context
-        self._stored = stored
+        transcripts, session_id = context.transcripts, context.session_id
+        self._context, self._stored = context, stored
+        chosen = _existing(seqs, stored, session_id)
         copies = tuple(_copies(context, chosen))
         gone = frozenset((*chosen, *copies))
-        every = context.summaries.for_range(context.session_id, 0, stored.messages - 1)
-        summary_ids = tuple(
-            summary.summary_id for summary in every if any(summary.first_seq <= seq <= summary.last_seq for seq in gone)
+        summaries = tuple(
+            summary.summary_id
+            for summary in context.summaries.for_range(session_id, 0, stored.messages - 1)
+            if any(summary.first_seq <= seq <= summary.last_seq for seq in gone)
         )
-        self.forgotten = ForgetResult(chosen, copies, summary_ids)
-        transcripts = context.transcripts
-        self._tombstones = {
-            row.seq: context.renderer.tombstone(row) for row in transcripts.pick(context.session_id, gone)
-        }
-        self._replaced = tuple(
-            record for kind in KINDS for record in kind.without_messages(transcripts, context.session_id, gone)
-        )
+        self.forgotten = ForgetResult(chosen, copies, summaries)
+        self._tombstones = {row.seq: context.renderer.tombstone(row) for row in transcripts.pick(session_id, gone)}
+        replaced = (kind.without_messages(transcripts, session_id, gone) for kind in KINDS)
+        self._replaced = tuple(chain.from_iterable(replaced))
         self._appended: tuple[Record, ...] = ()
-        if any(record.kind in {FRAGMENT.name, LEDGER.name} for record in self._replaced):
+        if not {FRAGMENT.name, LEDGER.name}.isdisjoint(record.kind for record in self._replaced):
             bare = _StoreWithout(context, self._tombstones)
             self._appended = retold(self._notebook(context), context._replace(transcripts=bare), gone)
 
@@ -137,7 +126,7 @@ class SessionWithout:
         return any(block.segment.summary_id in gone for block in self._stored.blocks)
 
     def erasure(self, record: ForgetRecord, records: Sequence[Record]) -> Erasure:
-        """Return what the store is to do; `records`, the plan among them, are stored behind the others."""
+        """Return the changes of the store; `records`, the plan among them, are stored behind the others."""
         last = self._context.transcripts.last_record(self._context.session_id, FORGOTTEN.name)
         return Erasure(
             expected=(self._stored.messages, self._stored.records),
@@ -154,13 +143,24 @@ class SessionWithout:
         return Notebook(own.session_id, own.renderer, context.transcripts, own.summaries, own.tells_users)
 
 
-def _copies(context: SessionContext, asked: Sequence[int]) -> Iterator[int]:
+def _existing(seqs: Iterable[int], stored: CurrentView, session_id: str) -> tuple[int, ...]:
+    """Return the seqs in order, each once, if there are any and all exist."""
+    chosen = tuple(sorted(set(seqs)))
+    unknown = [seq for seq in chosen if not 0 <= seq < stored.messages]
+    if chosen and not unknown:
+        return chosen
+    there = f"it has m0 to m{stored.messages - 1}" if stored.messages else "it is empty"
+    problem = f"m{unknown[0]} is not in {session_id!a:.80}" if unknown else "pass the messages of the session to forget"
+    raise NotFoundError(f"{problem}: {there}; nothing was forgotten")
+
+
+def _copies(context: SessionContext, seqs: Sequence[int]) -> Iterator[int]:
     """Yield the messages in which `history` showed forgotten ones, copies of copies among them."""
-    gone = set(asked)
-    for row in messages_of(context.transcripts, context.session_id, asked[0]):
+    gone = set(seqs)
+    for row in messages_of(context.transcripts, context.session_id, seqs[0]):
         if row.category is Category.RECALLED and row.seq not in gone:
-            found = _NAMED.finditer(context.renderer.text_of(row))
-            runs = [(int(match[1]), int(match[2] or match[1])) for match in found]
+            named = _NAMED.finditer(context.renderer.text_of(row))
+            runs = [(int(match[1]), int(match[2] or match[1])) for match in named]
             if any(first <= seq <= last for first, last in runs for seq in gone):
                 gone.add(row.seq)
                 yield row.seq
@@ -234,22 +234,22 @@ def injection_record(
     head = [fact for section in plan.sections for fact in section.memories] if plan else []
     if not seqs and not head:
         return []
-    # By their ids, sessions are found that were told of a fact (`SupportsRecordSearch`).
+    # The sessions that contain a fact are found by these ids (`SupportsRecordSearch`).
     memories = tuple(sorted({*head, *injected_facts(context, rows)}))
     injection = InjectionRecord(tuple(seqs), (plan.plan_id,) if plan and head else (), memories)
     return [INJECTION.behind(context.transcripts.last_record(context.session_id, INJECTION.name), injection)]
 
 
 def injected_facts(context: SessionContext, rows: Iterable[StoredMessage]) -> frozenset[str]:
-    """Return the ids of the facts that messages tell, in their notices or as answers of the tool."""
+    """Return the ids of the facts in messages: in their notices, or in answers of the tool."""
     return frozenset(fact for row in rows if (text := _facts_text(context, row)) for fact in memories_in(text))
 
 
-def unprompted_facts(standing: CurrentView) -> frozenset[str]:
-    """Return the ids of the facts that stand unprompted: in the head, and behind the first messages."""
-    head = standing.plan.remembered if standing.plan else ()
-    last = standing.lead_count + FIRST_MESSAGES
-    notices = (part.notice for part in standing.sent if part.first_seq <= last)
+def unprompted_facts(view: CurrentView) -> frozenset[str]:
+    """Return the ids of the facts that a request has unprompted: in the head, and behind the first messages."""
+    head = view.plan.remembered if view.plan else ()
+    last = view.lead_count + FIRST_MESSAGES
+    notices = (part.notice for part in view.sent if part.first_seq <= last)
     behind = (memories_in(notice) for notice in notices if notice and tells_memories(notice))
     return frozenset().union(*(section.memories for section in head), *behind)
 
@@ -260,7 +260,7 @@ def _facts_text(context: SessionContext, row: StoredMessage) -> str:
     return text if text and tells(text) else ""
 
 
-# -- taken out of what was sent: facts, goals, documents --------------------------------------------------------------
+# -- facts, goals and documents ----------------------------------------------------------------------------------------
 
 
 class FactRetraction(NamedTuple):
@@ -268,7 +268,7 @@ class FactRetraction(NamedTuple):
 
     Attributes:
         memories: their ids.
-        quoting: ids of facts that took their places: lines about them in answers of the tool may quote them.
+        quoting: ids of facts that replaced them: lines about these in answers of the tool may quote them.
         reason: why; it must not repeat them.
         now: in seconds since 1970; `None` if unknown.
     """
@@ -280,7 +280,7 @@ class FactRetraction(NamedTuple):
 
 
 class _Removal(NamedTuple):
-    """A removal: its number of things, and the rows and records that replace the stored ones."""
+    """A removal: how many things it removes, and the rows and records that replace the stored ones."""
 
     number: int
     facts: Collection[str] = (_GOALS,)
@@ -292,19 +292,20 @@ class _Removal(NamedTuple):
 def remove_facts(context: SessionContext, facts: FactRetraction) -> Retraction | None:
     """Remove facts from everything that a session has sent, durably; `None` if it sent none of them.
 
-    The conversation's own messages stay as they are. The next request is made under a new plan where this changes what
-    stands.
+    The conversation's own messages stay as they are. If this changes the request, the next one has a new plan.
 
     Raises:
         StoreError: nothing was removed.
     """
 
     def find() -> _Removal | None:
-        told = INJECTION.all(context.transcripts, context.session_id)
-        graves, unnoticed = _rows_without(context, {seq for injection in told for seq in injection.rows}, facts)
-        plan_ids = [number for injection in told for number in injection.plans]
+        injections = INJECTION.all(context.transcripts, context.session_id)
+        seqs = {seq for injection in injections for seq in injection.rows}
+        tombstones, unnoticed = _rows_without(context, seqs, facts)
+        plan_ids = [number for injection in injections for number in injection.plans]
         plans = _plans(context, without, min(plan_ids)) if plan_ids else []
-        return _Removal(1, facts.memories, graves, plans, unnoticed) if graves or unnoticed or plans else None
+        changes = tombstones or unnoticed or plans
+        return _Removal(1, facts.memories, tombstones, plans, unnoticed) if changes else None
 
     def without(section: Section) -> Section | None:
         return None if facts.memories.intersection(section.memories) else section
@@ -315,8 +316,8 @@ def remove_facts(context: SessionContext, facts: FactRetraction) -> Retraction |
 def remove_goals(context: SessionContext, names: Collection[str], reason: str = "", now: float | None = None) -> int:
     """Remove all changes by call that name one of these goals, also from sent requests; return how many.
 
-    Lines that messages mark stay with their messages. Where something that is still sent told them, the next request
-    is made under a new plan. `reason` is kept and must not repeat them; `now` is in seconds since 1970.
+    Lines that messages mark stay with their messages. If a request still sends them, the next one has a new plan.
+    `reason` is kept and must not repeat them; `now` is in seconds since 1970.
 
     Raises:
         StoreError: nothing was removed.
@@ -329,7 +330,7 @@ def remove_goals(context: SessionContext, names: Collection[str], reason: str = 
 
     def without(text: str) -> str:
         lines = ((line, _GOAL_LINE.match(line)) for line in text.split("\n"))
-        return "\n".join(line for line, found in lines if not (found and _is_one(found[1], names)))
+        return "\n".join(line for line, goal in lines if not (goal and _is_one(goal[1], names)))
 
     return _removed(context, find, reason, now)[0] if names else 0
 
@@ -346,25 +347,23 @@ def remove_document(context: SessionContext, name: str, reason: str = "", now: f
 
     def find() -> _Removal | None:
         changes = enumerate(DOCUMENT.all(context.transcripts, context.session_id))
-        named = {number: one for number, one in changes if one.name == name and one.text is not None}
-        texts[:] = sorted(
-            {document.text for document in named.values() if document.text is not None}, key=len, reverse=True
-        )
-        gone = [DOCUMENT.record(number, one._replace(text=None)) for number, one in named.items()]
+        own = {number: change.text for number, change in changes if change.name == name and change.text is not None}
+        texts[:] = sorted(set(own.values()), key=len, reverse=True)
+        gone = [DOCUMENT.record(number, DocumentChange(name, None)) for number in own]
         records = (*gone, *_plans(context, partial(_cut_section, without)))
         return _Removal(len(gone), records=records, unnoticed=_cut_notices(context, without)) if gone else None
 
-    def without(told: str) -> str:
+    def without(sent: str) -> str:
         for text in texts:
-            told = told.replace(f"[{CONTEXT_NAMED}{name} is now:]\n{text}", "")
-            told = "" if told == text else told
-        return told
+            sent = sent.replace(f"[{CONTEXT_NAMED}{name} is now:]\n{text}", "")
+            sent = "" if sent == text else sent
+        return sent
 
     return _removed(context, find, reason, now)[0]
 
 
 def named_goals(renderer: Renderer, rows: Iterable[StoredMessage]) -> tuple[str, ...]:
-    """Return what messages name as goals and their parts, in calls of the tool and in lines that they mark.
+    """Return the names of goals and their parts in messages: in calls of the tool, and in marked lines.
 
     Raises:
         ValueError: a message can't be decoded.
@@ -385,24 +384,23 @@ def _removed(
     store, session_id = context.transcripts, context.session_id
 
     def act(head: tuple[int, int]) -> tuple[int, Retraction | None]:
-        found = find()
-        if found is None:
+        removal = find()
+        if removal is None:
             return 0, None
-        last = {kind: store.last_record(session_id, kind) for kind in (REQUEST, PLAN, RETRACTION.name)}
-        request, plan = last[REQUEST], last[PLAN]
-        gone = Retraction(
-            memories=tuple(sorted(found.facts)),
-            rows=tuple(sorted(row.seq for row in (*found.tombstones, *found.unnoticed))),
-            plans=tuple(record.number for record in found.records if record.kind == PLAN),
+        request, plan, last = (store.last_record(session_id, kind) for kind in (REQUEST, PLAN, RETRACTION.name))
+        retraction = Retraction(
+            memories=tuple(sorted(removal.facts)),
+            rows=tuple(sorted(row.seq for row in (*removal.tombstones, *removal.unnoticed))),
+            plans=tuple(record.number for record in removal.records if record.kind == PLAN),
             requests=request.number + 1 if request else 0,
             plan_id=plan.number if plan else -1,
             reason=reason,
             at=now,
         )
-        appended = (RETRACTION.behind(last[RETRACTION.name], gone),)
-        rows, records = tuple(found.tombstones), tuple(found.records)
-        store.forget(session_id, Erasure(head, rows, records, appended, unnoticed=tuple(found.unnoticed)))
-        return found.number, gone
+        appended = (RETRACTION.behind(last, retraction),)
+        rows, records = tuple(removal.tombstones), tuple(removal.records)
+        store.forget(session_id, Erasure(head, rows, records, appended, unnoticed=tuple(removal.unnoticed)))
+        return removal.number, retraction
 
     return retry(store, session_id, act, "nothing was removed", wait=context.wait)
 
@@ -411,23 +409,23 @@ def _rows_without(
     context: SessionContext, seqs: Iterable[int], facts: FactRetraction
 ) -> tuple[list[StoredMessage], list[StoredMessage]]:
     """Return tombstones for answers with these facts, and messages without notices of them."""
-    graves: list[StoredMessage] = []
+    tombstones: list[StoredMessage] = []
     unnoticed: list[StoredMessage] = []
     for row in context.transcripts.pick(context.session_id, seqs):
         if row.category is Category.RECALLED:
             if (facts.memories | facts.quoting).intersection(memories_in(_facts_text(context, row))):
-                graves.append(context.renderer.tombstone(row))
-        elif row.notice is not None and (left := without_memories(row.notice, facts.memories)) != row.notice:
-            unnoticed.append(_with_notice(context, row, left))
-    return graves, unnoticed
+                tombstones.append(context.renderer.tombstone(row))
+        elif row.notice is not None and (notice := without_memories(row.notice, facts.memories)) != row.notice:
+            unnoticed.append(_with_notice(context, row, notice))
+    return tombstones, unnoticed
 
 
-def _plans(context: SessionContext, left: Callable[[Section], Section | None], first: int = 0) -> list[Record]:
-    """Return the plans from a number on whose heads have it, without it."""
+def _plans(context: SessionContext, without: Callable[[Section], Section | None], first: int = 0) -> list[Record]:
+    """Return the plans, from a number on, whose heads `without` changes, with these heads."""
     changed = []
     for record in context.transcripts.records(context.session_id, PLAN, first):
         plan = PlanRecord.from_json(record.body)
-        sections = tuple(filter(None, map(left, plan.sections)))
+        sections = tuple(filter(None, map(without, plan.sections)))
         if sections != plan.sections:
             changed.append(Record(PLAN, record.number, replace(plan, sections=sections).to_json()))
     return changed
@@ -444,22 +442,22 @@ def _cut_section(without: Callable[[str], str], section: Section) -> Section | N
 
 
 def _cut_notices(context: SessionContext, without: Callable[[str], str]) -> list[StoredMessage]:
-    """Return the messages whose notices announced it, without that."""
+    """Return the messages whose notices `without` changes, with these notices."""
     rows = messages_of(context.transcripts, context.session_id)
     cut = ((row, without(row.notice)) for row in rows if row.notice)
-    return [_with_notice(context, row, left) for row, left in cut if left != row.notice]
+    return [_with_notice(context, row, notice) for row, notice in cut if notice != row.notice]
 
 
 def _changes_naming(context: SessionContext, names: Collection[str]) -> tuple[list[Record], list[Record]]:
-    """Return the records that replace changes that name one of these, and the lines written with them."""
+    """Return the records that replace changes that name one of these goals, and the lines written with them."""
     changes, marks = [], []
     lines = MARKED.all(context.transcripts, context.session_id)
-    for number, one in enumerate(GOAL.all(context.transcripts, context.session_id)):
-        written = [] if one.mark is None else lines[one.mark : one.mark + 1]
-        texts = (one.text, *(change.text for change in marked_changes(written)))
-        if not one.gone and any(_is_one(text, names) for text in texts):
-            changes.append(GOAL.record(number, GoalChange(one.action, gone=True)))
-            marks += [MARKED.record(one.mark or 0, MarkedMessage(line.seq, ())) for line in written]
+    for number, change in enumerate(GOAL.all(context.transcripts, context.session_id)):
+        written = [] if change.mark is None else lines[change.mark : change.mark + 1]
+        texts = (change.text, *(marked.text for marked in marked_changes(written)))
+        if not change.gone and any(_is_one(text, names) for text in texts):
+            changes.append(GOAL.record(number, GoalChange(change.action, gone=True)))
+            marks += [MARKED.record(change.mark or 0, MarkedMessage(line.seq, ())) for line in written]
     return changes, marks
 
 

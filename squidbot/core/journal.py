@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
 from functools import cached_property
@@ -15,7 +16,7 @@ from squidbot.core.errors import DamagedStoreError, LLMError, NotFoundError, Sto
 from squidbot.core.messages import Category
 from squidbot.core.notes.extract import changed_file, extract, failure, is_about_file
 from squidbot.core.redaction import NAMES, Redactor
-from squidbot.core.text import clip, one_line
+from squidbot.core.text import clip, iso_time, one_line, read_iso_time
 from squidbot.core.transcript.markers import CHECKPOINT, DECISION, NEWEST_LINES, NEXT, counted_lines
 
 if TYPE_CHECKING:
@@ -42,16 +43,16 @@ class JournalEntry:
     """What was done in a stretch of work.
 
     Attributes:
-        time: when it was made, in seconds since 1970 (UTC), whole ones are kept; it belongs to that day.
+        time: when it was made, in whole seconds since 1970 (UTC); the entry belongs to that day.
         summary: what was done, in words.
-        agent_id: whose entry it is.
+        agent_id: the agent that the entry is of.
         run_id: the run that it was made in; "" if there is none.
-        source_session: the session that it tells of; "" if there is none.
+        source_session: the session that it is about; "" if there is none.
         decisions, progress, open_questions: a sentence each.
         files_touched: paths.
         errors: what failed, a sentence each.
         tags: words to find it by.
-        total_tokens: what the session had used by then; None if nobody knows.
+        total_tokens: what the session had used by then; `None` if unknown.
     """
 
     time: float
@@ -92,11 +93,11 @@ class JournalEntry:
     @property
     def timestamp(self) -> str:
         """The time as files have it: "2026-01-27T12:34:56Z"."""
-        return f"{datetime.fromtimestamp(self.time, UTC).replace(tzinfo=None).isoformat()}Z"
+        return iso_time(self.time)
 
     @property
     def entry_id(self) -> str:
-        """What it is known by where it was told: whose it is, of which session, and when; none of its words."""
+        """Its id in requests: made of agent, run, session and time, and of none of its words."""
         identity = json.dumps([self.agent_id, self.run_id, self.source_session, self.time])
         return f"j-{blake2b(identity.encode(), digest_size=8).hexdigest()}"
 
@@ -107,7 +108,7 @@ class JournalEntry:
 
 
 def is_entry(entry_id: str) -> bool:
-    """Return whether an id is an entry's (`JournalEntry.entry_id`), and not that of a fact."""
+    """Return whether an id is that of an entry (`JournalEntry.entry_id`), not of a fact."""
     return _ENTRY_ID.fullmatch(entry_id) is not None
 
 
@@ -120,7 +121,7 @@ def valid_day(text: str) -> str:
     """Return a day as it was given.
 
     Raises:
-        NotFoundError: it is none of the calendar, or not written as 2026-01-27.
+        NotFoundError: the calendar has no such day, or it is not written as 2026-01-27.
     """
     try:
         if _DAY.fullmatch(text):
@@ -172,12 +173,10 @@ def from_line(line: str) -> JournalEntry:
 
 
 def _time(stamp: object) -> float:
-    """Return the time of an entry in seconds since 1970; a time without a zone is in UTC."""
     if not isinstance(stamp, str):
         raise ValueError("timestamp must be a string")  # noqa: TRY004  # as above
     try:
-        time = datetime.fromisoformat(stamp)
-        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+        return read_iso_time(stamp)
     except (ValueError, OverflowError) as error:
         raise ValueError(f"timestamp {stamp!a:.40} is not a time") from error
 
@@ -199,29 +198,29 @@ class JournalSpan(NamedTuple):
 
     @property
     def new_messages(self) -> list[Message]:
-        """Those that say something new: nothing that was brought back or forgotten."""
+        """The messages without system texts, recalled copies and tombstones."""
         return [message for message in self.messages if message.category not in _PASSED and message.role != "system"]
 
 
-def by_rule(stretch: JournalSpan, about: JournalEntry, counter: TokenCounter) -> JournalEntry | None:
+def by_rule(span: JournalSpan, about: JournalEntry, counter: TokenCounter) -> JournalEntry | None:
     """Return `about` filled in from the messages; `None` if they have nothing new.
 
     Decisions, checkpoints and next steps are lines that are marked as such; files are those that a tool changed, and
     errors what tools failed with at last. The same messages give the same entry.
     """
-    messages = stretch.new_messages
+    messages = span.new_messages
     if not any(message.text.strip() or message.calls for message in messages):
         return None
     marked = {marker: _marked(messages, marker) for marker in (CHECKPOINT, DECISION, NEXT)}
     following = marked[NEXT][-NEWEST_LINES:]
     return replace(
         about,
-        summary=_summary(stretch, messages, counter),
-        decisions=_each((*about.decisions, *marked[DECISION])),
-        progress=_each((*about.progress, *marked[CHECKPOINT])),
-        open_questions=_each((*about.open_questions, *following, *filter(None, [question_of(messages)]))),
-        files_touched=_each(filter(None, (changed_file(call) for message in messages for call in message.calls))),
-        errors=_failed(messages),
+        summary=_summary(span, messages, counter),
+        decisions=_unique((*about.decisions, *marked[DECISION])),
+        progress=_unique((*about.progress, *marked[CHECKPOINT])),
+        open_questions=_unique((*about.open_questions, *following, *filter(None, [question_of(messages)]))),
+        files_touched=_unique(filter(None, (changed_file(call) for message in messages for call in message.calls))),
+        errors=_errors_of(messages),
     )
 
 
@@ -233,27 +232,24 @@ def question_of(messages: Sequence[Message]) -> str:
 
 
 def _marked(messages: Sequence[Message], marker: str) -> tuple[str, ...]:
-    """Return what lines say that are marked so; of a user's message his own words alone."""
-    lines = (line for message in messages if _speaks(message) for line in counted_lines(message.role, message.text))
-    return _each(line.said for line in lines if line.marker == marker)
+    """Return the texts of the lines with a marker; of a user's message only the user's own words count."""
+    spoken = (message for message in messages if message.role in {"user", "assistant"} and not message.results)
+    lines = (line for message in spoken for line in counted_lines(message.role, message.text))
+    return _unique(line.said for line in lines if line.marker == marker)
 
 
-def _speaks(message: Message) -> bool:
-    return message.role in {"user", "assistant"} and not message.results
-
-
-def _each(texts: Iterable[str]) -> tuple[str, ...]:
+def _unique(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
 
 
-def _summary(stretch: JournalSpan, messages: Sequence[Message], counter: TokenCounter) -> str:
-    """Return the notes by rule without the line that says so, else the newest words."""
+def _summary(span: JournalSpan, messages: Sequence[Message], counter: TokenCounter) -> str:
+    """Return the notes by rule without their header, or the newest words if there are no notes."""
     notes = extract(
-        stretch.messages,
+        span.messages,
         limit_tokens=SUMMARY_TOKENS,
         counter=counter,
         users_verbatim=False,
-        first_seq=stretch.first_seq,
+        first_seq=span.first_seq,
     )
     text = notes.text.partition("\n")[2]
     if text:
@@ -266,17 +262,17 @@ def _summary(stretch: JournalSpan, messages: Sequence[Message], counter: TokenCo
     return clip("; ".join(reversed([*islice(newest, 2)])), WORDS_CHARS)
 
 
-def _failed(messages: Sequence[Message]) -> tuple[str, ...]:
-    """Return what calls failed with, each call by its newest try: what was mended is no error any more."""
+def _errors_of(messages: Sequence[Message]) -> tuple[str, ...]:
+    """Return the errors of calls, each call by its newest attempt: an error that was mended does not count."""
     calls = {call.id: call for message in messages for call in message.calls}
-    failed: dict[tuple[str, str], str] = {}
+    errors: dict[tuple[str, str], str] = {}
     for message in messages:
         for call_id in message.results:
             call = calls.get(call_id)
             if call is not None:
-                wrong = failure(message.text, of_file=is_about_file(call))
-                failed[call.name, call.arguments] = f"{call.name}: {wrong}" if wrong else ""
-    return _each(filter(None, failed.values()))
+                error = failure(message.text, of_file=is_about_file(call))
+                errors[call.name, call.arguments] = f"{call.name}: {error}" if error else ""
+    return _unique(filter(None, errors.values()))
 
 
 # The digest: the newest entry and open points, for a session that continues.
@@ -321,14 +317,9 @@ def _lines(entry: JournalEntry, goals: Sequence[str]) -> Iterator[str]:
 
 
 def _cut(head: str, summary: str, measure: Callable[[str], int], most_tokens: int) -> str:
-    """Return as much of the summary as has room, found by halving; "" if not even the head has."""
-    least, most = 0, len(summary)
-    if measure(f"{head}…") > most_tokens:
-        return ""
-    while least < most:
-        middle = (least + most + 1) // 2
-        least, most = (middle, most) if measure(f"{head}{summary[:middle]}…") <= most_tokens else (least, middle - 1)
-    return f"{head}{summary[:least].rstrip()}…"
+    """Return as much of the summary as has room; "" if not even the head has."""
+    fitting = bisect_right(range(len(summary) + 1), most_tokens, key=lambda chars: measure(f"{head}{summary[:chars]}…"))
+    return f"{head}{summary[: fitting - 1].rstrip()}…" if fitting else ""
 
 
 # Entries by a language model.
@@ -341,19 +332,19 @@ SYSTEM: Final = (
     "Leave out guesses, greetings, passwords and keys. Where there is nothing, give an empty list."
 )
 ANSWER_TOKENS: Final = 900
-# What is shown of one message, and of all: about 6,000 tokens.
+# The most characters shown of one message, and of all: about 6,000 tokens.
 MESSAGE_CHARS: Final = 1_500
 MOST_CHARS: Final = 24_000
 
 
-def by_model(stretch: JournalSpan, about: JournalEntry, llm: LLM, redacted: Callable[[str], str]) -> JournalEntry:
+def by_model(span: JournalSpan, about: JournalEntry, llm: LLM, redacted: Callable[[str], str]) -> JournalEntry:
     """Return `about` with the summary and the lists that a model writes; secrets are taken out before it reads.
 
     Raises:
         LLMError: the model failed, or its answer is no such object.
         ContextOverflowError: what was said is too long for the model.
     """
-    completion = llm.complete(SYSTEM, _shown(stretch, redacted), ANSWER_TOKENS)
+    completion = llm.complete(SYSTEM, _shown(span, redacted), ANSWER_TOKENS)
     try:
         found: object = json.loads(_object(completion.text))
     except (ValueError, RecursionError) as error:
@@ -361,20 +352,18 @@ def by_model(stretch: JournalSpan, about: JournalEntry, llm: LLM, redacted: Call
     summary = found.get("summary") if isinstance(found, dict) else None
     if not isinstance(found, dict) or not isinstance(summary, str) or not summary.strip():
         raise LLMError("malformed", f"{llm.name} did not return a summary for the journal")
-    return replace(
-        about,
-        summary=summary.strip(),
-        decisions=_items(found, "decisions"),
-        progress=_items(found, "progress"),
-        open_questions=_items(found, "open_questions"),
-    )
+    decisions, progress, questions = (_items(found.get(key)) for key in ("decisions", "progress", "open_questions"))
+    return replace(about, summary=summary.strip(), decisions=decisions, progress=progress, open_questions=questions)
 
 
-def _shown(stretch: JournalSpan, redacted: Callable[[str], str]) -> str:
+def _shown(span: JournalSpan, redacted: Callable[[str], str]) -> str:
     """Return as many of the newest messages as fit."""
     lines: list[str] = []
     left = MOST_CHARS
-    for line in _answer_lines(stretch, redacted):
+    for message in reversed(span.new_messages):
+        calls = (f"[calls {call.name} {call.arguments}]" for call in message.calls)
+        text = redacted("\n".join(filter(None, (message.text, *calls))))
+        line = f"{message.role}: {clip(one_line(text), MESSAGE_CHARS)}"
         left -= len(line)
         if left < 0 and lines:
             break
@@ -382,25 +371,14 @@ def _shown(stretch: JournalSpan, redacted: Callable[[str], str]) -> str:
     return "\n".join(reversed(lines))
 
 
-def _answer_lines(stretch: JournalSpan, redacted: Callable[[str], str]) -> Iterator[str]:
-    for message in reversed(stretch.new_messages):
-        calls = (f"[calls {call.name} {call.arguments}]" for call in message.calls)
-        text = redacted("\n".join(filter(None, (message.text, *calls))))
-        yield f"{message.role}: {clip(one_line(text), MESSAGE_CHARS)}"
-
-
 def _object(text: str) -> str:
     """Return the JSON object of an answer: models put words or a fence around it."""
     return text[text.find("{") : text.rfind("}") + 1]
 
 
-def _items(found: dict[str, object], key: str) -> tuple[str, ...]:
-    value = found.get(key)
-    return (
-        tuple(item.strip() for item in value if isinstance(item, str) and item.strip())
-        if isinstance(value, list)
-        else ()
-    )
+def _items(value: object) -> tuple[str, ...]:
+    items = value if isinstance(value, list) else []
+    return tuple(item.strip() for item in items if isinstance(item, str) and item.strip())
 
 
 # Entries and days as Markdown for people; text of entries never looks like the frame around it.
@@ -442,7 +420,7 @@ def _markdown_lines(entry: JournalEntry) -> Iterator[str]:
 
 
 def _about(entry: JournalEntry) -> Iterator[str]:
-    """Yield the line that says whose it is, of what, and how it is found; none if there is nothing to say."""
+    """Yield the line with agent, run, session, tokens and tags; nothing if there are none."""
     about = [_flat(name) for name in (entry.agent_id, entry.run_id, entry.source_session) if name]
     if entry.total_tokens is not None:
         about.append(f"{entry.total_tokens:,} tokens")
@@ -464,13 +442,13 @@ def _flat(text: str) -> str:
 
 
 class AppendedEntry(NamedTuple):
-    """What became of an entry.
+    """An entry as the journal keeps it.
 
     Attributes:
-        entry: as it is kept: without secrets, and cut where it was too long.
-        number: which one of its day it is, from 1.
+        entry: without secrets, and cut where it was too long.
+        number: its place in its day, from 1.
         cuts: what was cut off, a sentence each.
-        faults: what was found damaged on the way, a sentence each.
+        faults: damage found on the way, a sentence each.
     """
 
     entry: JournalEntry
@@ -480,11 +458,11 @@ class AppendedEntry(NamedTuple):
 
 
 class JournalPage(NamedTuple):
-    """What was read.
+    """Entries that were read.
 
     Attributes:
         entries: in the order that the call promises.
-        faults: what could not be read, where, a sentence each; it is left as it is.
+        faults: what could not be read, and where, a sentence each; it is left as it is.
     """
 
     entries: tuple[JournalEntry, ...]
@@ -495,19 +473,18 @@ class Journal(Protocol):
     """Entries by day, in UTC; any number of threads and processes may append at once. Only `forget` removes any."""
 
     def append(self, entry: JournalEntry) -> AppendedEntry:
-        """Keep an entry under the day of its own time, durable on return, and return it as it is kept.
+        """Store an entry under the day of its own time, durably, and return it as it is kept.
 
         Raises:
-            JournalFullError: nothing was written: its day has as many as a day may have.
-            StoreError: nothing was written: it says nothing, or the disk failed.
+            JournalFullError: nothing was written: its day is full.
+            StoreError: nothing was written: the entry is empty, or the disk failed.
         """
         ...
 
     def latest(self, limit: int = 1, *, tag: str = "", agent_id: str = "") -> JournalPage:
-        """Return the newest entries, newest first, whatever days they are of: at most `limit`.
+        """Return at most `limit` of the newest entries of all days, newest first.
 
-        Of one day the one that was appended last is the newest. With `tag` those alone that have it, with `agent_id`
-        those alone that are this agent's.
+        Within a day, the entry appended last is the newest. `tag` and `agent_id` leave out entries without them.
 
         Raises:
             StoreError: the disk failed.
@@ -538,7 +515,7 @@ MOST_ENTRIES_PER_DAY: Final = 200
 REDACT_PATTERNS: Final = ("api_key", "secret")
 # 1,200 tokens, at four characters each.
 _MOST_SUMMARY_CHARS: Final = 4_800
-# Ours: a sentence or a path; more of them than one entry can tell are a log.
+# Squidbot's own: a sentence or a path; more of them than one entry can tell are a log.
 _MOST_ITEM_CHARS: Final = 400
 _MOST_ITEMS: Final = 50
 _MOST_ID_CHARS: Final = 1_024
@@ -553,10 +530,10 @@ class JournalRules:
         most_entries_per_day: how many entries a day has at most, in UTC.
         include_files: whether paths of files are kept.
         include_errors: whether errors are kept.
-        redact_patterns: what is taken out beside all that `Redactor` knows: a word is the name of a secret, as in
-            `word: ...`; all else is a regular expression of the secret itself.
-        clock: tells the seconds of CPU that this thread took; `None`: `redact_patterns` have no limit of time.
-        slow: told once for each of them that took over a second for one text: it is not used any more.
+        redact_patterns: removed beside everything that `Redactor` knows: a word is the name of a secret, as in
+            `word: ...`; anything else is a regular expression of the secret itself.
+        clock: returns the CPU seconds of this thread; `None`: `redact_patterns` have no limit of time.
+        slow: called once for each pattern that took over a second for one text; it is not used any more.
     """
 
     most_entries_per_day: int = MOST_ENTRIES_PER_DAY
@@ -586,8 +563,8 @@ class JournalRules:
     def applied(self, entry: JournalEntry) -> tuple[JournalEntry, tuple[str, ...]]:
         """Return an entry as it is kept, and what was cut for its size, a sentence each with the numbers.
 
-        Ids stay as they are, because sessions are found by them. Secrets are taken out before anything is cut, because
-        half of one would not be recognised.
+        Ids stay as they are, because sessions are found by them. Secrets are removed before anything is cut: half of
+        one would not be recognised.
 
         Raises:
             StoreError: the entry says nothing, or an id has more than 1,024 characters.
@@ -623,7 +600,7 @@ class JournalRules:
 
 
 def _joined(text: str) -> str:
-    """Return a text in which the halves of a character that stand side by side are that character."""
+    """Return a text in which each pair of surrogates is the character that it stands for."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 

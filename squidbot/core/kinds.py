@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
 
 class AnyKind(Protocol):
-    """What all kinds have, whatever their values are."""
+    """A kind of records, whatever its values are."""
 
     @property
     def name(self) -> str:
-        """What the store calls it."""
+        """Its name in the store."""
 
     def read(self, record: Record) -> object:
         """Return the value that a record holds."""
 
     def without_messages(self, store: TranscriptStore, session_id: str, seqs: AbstractSet[int]) -> Iterator[Record]:
-        """Yield what takes the place of the records of a session that say something of these messages."""
+        """Yield the replacements of the records of a session that quote these messages."""
 
 
 PLAN = RecordKind("plan", PlanRecord.from_json, tuple)

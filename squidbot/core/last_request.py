@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from squidbot.core.plan import PlanRecord, Section
     from squidbot.core.tokens.calibration import RequestGrowth
 
-__all__ = ["REQUEST", "REQUESTS", "SEALED_PARTS", "LastRequest", "Mode", "digest", "seal", "tokens_used"]
-
 REQUEST = "request"
 NOTHING = Cost(0, 0)
 NO_MODE = "no mode"

@@ -14,31 +14,6 @@ from squidbot.core.errors import NotFoundError, StoreError
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Mapping, Sequence
 
-__all__ = [
-    "CARDS",
-    "CATEGORIES",
-    "JOURNAL",
-    "FactCategory",
-    "Isolation",
-    "Mark",
-    "Memory",
-    "MemoryHit",
-    "NewSources",
-    "Passage",
-    "Scope",
-    "Source",
-    "Trust",
-    "View",
-    "is_from_session",
-    "is_same",
-    "memory_id_of",
-    "passage_of",
-    "refuse_misfit",
-    "refuse_missing",
-    "with_sources",
-    "without_messages",
-]
-
 # The groups of a search's answer, most lasting first.
 FactCategory = Literal["core", "concerns", "preferences", "background"]
 CATEGORIES: tuple[FactCategory, ...] = ("core", "concerns", "preferences", "background")

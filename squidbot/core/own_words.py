@@ -1,4 +1,4 @@
-"""What of a message its author says himself: without code, quotes, pasted texts, transcripts and made-up scenes."""
+"""The author's own words in a message: without code, quotes, pasted texts, transcripts and made-up scenes."""
 
 from __future__ import annotations
 
@@ -191,10 +191,10 @@ class Sentence(NamedTuple):
 
 
 def own_lines(text: str) -> list[str]:
-    """Return the lines of a text that its author says himself, as he wrote them; none where they may be another's.
+    """Return the author's own lines in a text, as they were written; none if they may be somebody else's.
 
-    That is where he makes up a scene, or asks for something to be done with a text: what stands beside that may be it.
-    What is set off never counts: code, what tags enclose, lists, tables, what follows a colon on lines of its own.
+    They may be if the author makes up a scene, or asks for work on a text, which may stand beside that. Set-off text
+    never counts: code, the inside of tags, lists, tables, and lines of their own behind a colon.
     """
     bare = text[:MOST_CHARS].replace("\u2019", "'").replace("\r\n", "\n")
     bare = _QUOTED_LINES.sub("\n", "\n".join(_untagged(_FENCED.sub("\n", bare))))
@@ -223,16 +223,16 @@ def _unannounced(text: str) -> str:
 
 
 def own_words(text: str) -> str:
-    """Return what of a text its author says himself; "" for nothing (`own_lines`). Quotations become `QUOTED`."""
+    """Return the author's own words in a text; "" for none (`own_lines`). Quotations become `QUOTED`."""
     words = (line for line in own_lines(text) if not _BULLET.match(line))
     return _own_paragraphs(_QUOTES.sub(_quoted, "\n".join(words)))
 
 
 def own_marks(text: str) -> list[str]:
-    """Return the lines of a text among which marked ones may be its author's.
+    """Return the lines of a text that may hold marked lines of its author.
 
-    None if more stands beside the marked lines than one short paragraph, before them or behind them: that is a page.
-    Those of a list only where the text is nothing but a list and marked lines.
+    None if more than one short paragraph stands beside the marked lines: then it is a page. Lines of a list count only
+    if the text is nothing but a list and marked lines.
     """
     if len(text) > MESSAGE_CHARS or not _is_message(text):
         return []
@@ -253,7 +253,7 @@ def _is_message(text: str) -> bool:
 
 
 def stands_alone(text: str) -> bool:
-    """Return whether a message is short and one sentence, courtesies aside: what its author says is all of it."""
+    """Return whether a message is short and one sentence, courtesies aside: then all of it is its author's."""
     said = text.strip()
     if len(said) > ALONE_CHARS or "\n" in said:
         return False
@@ -261,10 +261,9 @@ def stands_alone(text: str) -> bool:
 
 
 def says(text: str, words: str) -> bool:
-    """Return whether a message's author says these words himself, as one sentence or a part of one, and not denied.
+    """Return whether the author of a message says these words, as one sentence or a part of one, and not denied.
 
-    Where he asks for work on a text, that counts as long as it is all that he says: what he has quoted, or what follows
-    a colon, does not.
+    A request for work on a text counts if it is the whole message; quotations, and text behind a colon, do not.
     """
     wanted = _WORD.findall(words.casefold())
     said = [sentence.text for sentence in sentences(own_words(text))]
@@ -301,7 +300,7 @@ def _sentence(text: str) -> Sentence:
 
 
 def _untagged(text: str) -> Iterator[str]:
-    """Yield what no pair of tags encloses; a tag at the beginning of a line that is never closed reaches to the end."""
+    """Yield the text outside of tags; a tag at the beginning of a line that is never closed reaches to the end."""
     at = 0
     unclosed: set[str] = set()
     for tag in _TAG.finditer(text):

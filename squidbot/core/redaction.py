@@ -36,10 +36,7 @@ _SHAPES: Final = (
     (("akia", "asia", "abia", "acca", "a3t"), r"\b(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[0-9A-Z]{16}\b"),
     (
         ("ltai", "akcp", "cmvmd", "absk"),
-        (
-            r"\b(?:LTAI[A-Za-z0-9]{16,}|AKCp[A-Za-z0-9]{60,}|cmVmd[A-Za-z0-9]{50,}|"
-            r"ABSK[\w+/]{100,}=*)"
-        ),
+        r"\b(?:LTAI[A-Za-z0-9]{16,}|AKCp[A-Za-z0-9]{60,}|cmVmd[A-Za-z0-9]{50,}|ABSK[\w+/]{100,}=*)",
     ),
     (("xox", "xapp-"), r"\bxox[abeoprs](?:\.xox[bp])?-[A-Za-z0-9\-]{10,}|\bxapp-\d-[A-Za-z0-9\-]{16,}"),
     (("hooks.slack.com",), r"(?<=hooks\.slack\.com/)(?:services|workflows|triggers)/[\w+/]{20,}"),
@@ -67,26 +64,17 @@ _SHAPES: Final = (
     (("shp", "shippo_"), r"\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}|\bshippo_(?:live|test)_[a-fA-F0-9]{40}"),
     (
         ("_v1_", "dapi", "pul-", "rdme_"),
-        (
-            r"\b(?:do[opr]_v1_[a-f0-9]{64}|dapi[a-f0-9]{32}|pul-[a-f0-9]{40}|"
-            r"rdme_[a-z0-9]{60,})"
-        ),
+        r"\b(?:do[opr]_v1_[a-f0-9]{64}|dapi[a-f0-9]{32}|pul-[a-f0-9]{40}|rdme_[a-z0-9]{60,})",
     ),
     (("hvs.", "hvb.", "atlasv1"), r"\bhv[sb]\.[\w\-]{24,}|\b[A-Za-z0-9]{14}\.atlasv1\.[\w\-]{40,}"),
     (("dp.", "dt0c01."), r"\bdp\.(?:pt|st|ct|sa|scim|audit)\.[\w.\-]{40,}|\bdt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{40,}"),
     (
         ("lin_api_", "ntn_", "glsa_", "glc_"),
-        (
-            r"\b(?:lin_api_[A-Za-z0-9]{32,}|ntn_[A-Za-z0-9]{40,}|glsa_\w{32,}|"
-            r"glc_[\w+/]{32,}=*)"
-        ),
+        r"\b(?:lin_api_[A-Za-z0-9]{32,}|ntn_[A-Za-z0-9]{40,}|glsa_\w{32,}|glc_[\w+/]{32,}=*)",
     ),
     (
         ("pscale_", "pmak-", "pnu_", "sbp_"),
-        (
-            r"\b(?:pscale_(?:tkn|pw|oauth)_[\w\-.=]{32,}|PMAK-[a-f0-9\-]{40,}|pnu_[A-Za-z0-9]{36}|"
-            r"sbp_[a-f0-9]{40})"
-        ),
+        r"\b(?:pscale_(?:tkn|pw|oauth)_[\w\-.=]{32,}|PMAK-[a-f0-9\-]{40,}|pnu_[A-Za-z0-9]{36}|sbp_[a-f0-9]{40})",
     ),
     (
         ("nra", "nrii-", "fo1_", "fm1", "fm2_"),
@@ -95,19 +83,13 @@ _SHAPES: Final = (
     (("atatt3", "p8e-", "age-secret"), r"\bATATT3[\w\-=]{100,}|\bp8e-[A-Za-z0-9]{32}|\bAGE-SECRET-KEY-1[0-9A-Z]{58}"),
     (
         ("duffel_", "ezak", "eztk", "flw"),
-        (
-            r"\b(?:duffel_(?:test|live)_[\w\-=]{40,}|EZ[AT]K[a-zA-Z0-9]{50,}|"
-            r"FLWSECK(?:_TEST)?-[a-h0-9X\-]{12,})"
-        ),
+        r"\b(?:duffel_(?:test|live)_[\w\-=]{40,}|EZ[AT]K[a-zA-Z0-9]{50,}|FLWSECK(?:_TEST)?-[a-h0-9X\-]{12,})",
     ),
     (("pat",), r"\bpat[A-Za-z0-9]{14}\.[a-f0-9]{64}\b"),  # Airtable
     (("q~",), r"(?<![\w~.])[\w~.]{3}\dQ~[\w~.\-]{31,34}"),  # Azure AD
     (
         ("sgp_", "hrku-", "ico-", "sha256~"),
-        (
-            r"\b(?:sgp_\w{40,}|HRKU-[\w\-]{36,}|ico-[A-Za-z0-9]{32}|"
-            r"sha256~[\w\-]{43})"
-        ),
+        r"\b(?:sgp_\w{40,}|HRKU-[\w\-]{36,}|ico-[A-Za-z0-9]{32}|sha256~[\w\-]{43})",
     ),
     (
         ("fio-u-", "tk-us-", "_mmk", "sm_", "bedrock-api-key-"),  # Frame.io, Scalingo, MaxMind, SettleMint, AWS Bedrock

@@ -20,12 +20,12 @@ from squidbot.core.compaction.pressure import CompactionInput, reductions
 from squidbot.core.errors import ArgumentError, ConfigError, LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.last_request import REQUEST, LastRequest
-from squidbot.core.messages import Category, Completion, Summary, SummaryTask, Usage
+from squidbot.core.messages import Completion, Summary, SummaryTask, Usage
 from squidbot.core.notes.extract import find_literals, literals_of, read
 from squidbot.core.notes.notebook import Notebook
 from squidbot.core.plan import NoteBlock, Representation
 from squidbot.core.prompts import MODES
-from squidbot.core.recall.search import content_words, terms
+from squidbot.core.recall.search import UNSEARCHED, content_words, terms
 from squidbot.core.text import stamp
 from squidbot.core.transcript.records import append
 from squidbot.core.view.current import load
@@ -356,6 +356,21 @@ def cleaned(text: str) -> str:
     return _UNSAFE.sub("", text.replace("\r\n", "\n").replace("\t", " ")).strip()
 
 
+def answer_between(opening: str, closing: str, answer: str) -> str:
+    """Return what a model wrote between two marks.
+
+    Raises:
+        LLMError: there is no answer, or it is not between the marks: an error's text, or cut off.
+    """
+    if not answer.strip():
+        raise LLMError("empty", "the answer is empty")
+    before, closed, _ = answer.rpartition(closing)
+    _, opened, text = before.rpartition(opening)
+    if not closed or not opened:
+        raise LLMError("cut" if opening in answer else "unusable", f"the answer is not between {opening} and {closing}")
+    return text
+
+
 def check_answer(answer: str, source: str, shown: str = "") -> None:
     """Check a text that is to stand for the messages whose whole text is `source`; it may quote `shown`, too.
 
@@ -498,8 +513,7 @@ def _stands_in(word: str, source: str) -> bool:
 
 # The messages of a task.
 
-# Copies that were brought back stand in their own place, and of what was forgotten nothing is left to tell.
-PASSED = frozenset({Category.RECALLED, Category.FORGOTTEN})
+
 # The largest tool output that is shown whole, and the least that is
 # shown of one.
 OUTPUT_TOKENS, LEAST_TOKENS = 1500, 32
@@ -532,7 +546,7 @@ class SummarySource:
     @classmethod
     def of(cls, rows: Sequence[StoredMessage], renderer: Renderer) -> SummarySource:
         """Return the source in stored messages, without recalled and forgotten ones."""
-        kept = [row for row in rows if row.category not in PASSED]
+        kept = [row for row in rows if row.category not in UNSEARCHED]
         decoded = (_SourceMessage(row, renderer.codecs[row.codec].decode(row.payload)) for row in kept)
         return cls(tuple(decoded), renderer.meter)
 
@@ -958,12 +972,4 @@ class ModelSummarizer:
         """
         asked = prompt(task, source, limit_tokens, self._keeps)
         completion = self._llm.complete(system_text(), asked, limit_tokens + _TAG_TOKENS)
-        answer = completion.text
-        if not answer.strip():
-            raise LLMError("empty", f"{self.name} returned an empty answer")
-        before, closed, _ = answer.rpartition(CLOSING)
-        _, opened, text = before.rpartition(OPENING)
-        if not closed or not opened:
-            kind = "cut" if OPENING in answer else "unusable"
-            raise LLMError(kind, f"the answer of {self.name} is not between {OPENING} and {CLOSING}")
-        return completion._replace(text=text.strip())
+        return completion._replace(text=answer_between(OPENING, CLOSING, completion.text).strip())

@@ -23,7 +23,7 @@ def clip(text: str, most_chars: int) -> str:
     return cut.rstrip() + " \u2026"
 
 
-# What is told in a unit up to the next one: seconds in it, and its name.
+# Units of time, the largest first: seconds in it, and its name.
 _UNITS = (
     (365 * 86_400, "year"),
     (30 * 86_400, "month"),
@@ -45,6 +45,22 @@ def stamp(seconds: float | None) -> str:
         return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S")
     except (ValueError, OverflowError, OSError):
         return ""
+
+
+def iso_time(seconds: float) -> str:
+    """Return a time in seconds since 1970 as "2026-01-27T12:34:56Z", without parts of a second."""
+    return datetime.fromtimestamp(int(seconds), UTC).isoformat().replace("+00:00", "Z")
+
+
+def read_iso_time(text: str) -> float:
+    """Return an ISO 8601 time in seconds since 1970; a time without a zone is in UTC.
+
+    Raises:
+        ValueError: it is no time.
+        OverflowError: it is out of range.
+    """
+    time = datetime.fromisoformat(text)
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
 
 def ago(seconds: float | None, now: float | None) -> str:

@@ -115,7 +115,7 @@ def mark_of(place: int, memory_id: str, digest: bytes) -> int:
 
 
 def unit(vector: Sequence[float]) -> tuple[float, ...]:
-    """Return a vector made one long.
+    """Return a vector with length 1.
 
     Raises:
         ValueError: it has no direction: it is zero, or a number of it is not finite.
@@ -127,7 +127,7 @@ def unit(vector: Sequence[float]) -> tuple[float, ...]:
 
 
 def packed(vector: Sequence[float]) -> bytes:
-    """Return a vector, made one long, as an entry has it.
+    """Return a vector, with length 1, as an entry has it.
 
     Raises:
         ValueError: it has no direction.
@@ -150,7 +150,7 @@ class StoredVectors(Protocol):
     """The truth: the vectors that one model made of the memories of a store."""
 
     def stamp(self) -> VectorStamp:
-        """Return what there is now. Cheap at any number of vectors: it is asked for before every search.
+        """Return the stamp of the present vectors. Cheap at any number of vectors: every search calls it.
 
         Raises:
             StoreError: the disk failed.
@@ -177,7 +177,7 @@ class StoredVectors(Protocol):
         """
 
     def holding(self, places: Sequence[int]) -> list[int]:
-        """Return those of these places whose memories hold, in the same order; if there is no entry, not that one.
+        """Return the places, in the same order, whose memories hold; places without an entry are left out.
 
         Raises:
             StoreError: the disk failed.
@@ -200,10 +200,10 @@ class VectorIndex(Protocol):
         """The highest place that was taken in since it was empty; 0 for none."""
 
     def stamp(self) -> VectorStamp:
-        """Return what it holds."""
+        """Return the stamp of its vectors."""
 
     def places(self) -> Sequence[int]:
-        """Return the places of what it holds, ascending."""
+        """Return the places of its vectors, ascending."""
 
     def add(self, entries: Sequence[VectorEntry]) -> None:
         """Add entries, all or nothing. A place that is there stays as it is.
@@ -216,7 +216,7 @@ class VectorIndex(Protocol):
         """Remove entries, and return how many were there."""
 
     def clear(self, expected: int = 0) -> None:
-        """Remove all. `expected`: how many are about to be added, for an index that is laid out by their number."""
+        """Remove all. `expected` is the number of vectors to come, for an index that is laid out by it."""
 
     def search(self, vector: Sequence[float], limit: int, view: int) -> list[IndexHit]:
         """Return the nearest that a view sees, best first, ties newest place first, at most `limit`.
@@ -235,7 +235,7 @@ class VectorIndex(Protocol):
         """
 
     def save(self) -> None:
-        """Write it to its file, whole or not at all; nothing where it has none, or nothing has changed.
+        """Write it to its file, whole or not at all; do nothing if it has no file, or nothing has changed.
 
         Raises:
             StoreError: the disk failed; the file is as it was.
@@ -247,7 +247,7 @@ class VectorIndex(Protocol):
 
 @runtime_checkable
 class VectorStore(MemoryStore, Protocol):
-    """A MemoryStore that keeps vectors of its memories, too, those of each model apart.
+    """A MemoryStore that also stores vectors of its memories, separately for each model.
 
     A forgotten memory has no vector any more, neither in the store nor in an index beside it.
     """
@@ -269,7 +269,7 @@ class VectorStore(MemoryStore, Protocol):
         """
 
     def models(self) -> dict[str, int]:
-        """Return how many dimensions the vectors of each model have that are kept, in the order of their coming."""
+        """Return the dimensions of the stored vectors by model, in the order in which the models came."""
 
     def vectors_of(self, model: str, dimension: int) -> StoredVectors:
         """Return a model's vectors as the truth beside which an index of them is kept; none need be there yet.
@@ -279,9 +279,9 @@ class VectorStore(MemoryStore, Protocol):
         """
 
     def put_vectors(self, model: str, dimension: int, of: Mapping[str, Sequence[float]]) -> int:
-        """Keep vectors that a model made of memories, by id, made one long; return how many were still there.
+        """Store a model's vectors of memories, by id, with length 1; return how many of the memories still exist.
 
-        One that is kept already, number for number, stays as it is.
+        A vector that is stored already, number for number, stays as it is.
 
         Raises:
             StoreError: nothing was written: a vector, or the model's others, have another length than `dimension`, or
@@ -289,19 +289,19 @@ class VectorStore(MemoryStore, Protocol):
         """
 
     def without_vectors(self, model: str, after: str = "", limit: int = 100) -> list[Memory]:
-        """Return memories that a model's vectors are still to be made of, in the order of their coming, behind `after`.
+        """Return memories without a vector of a model, in the order in which they came, behind `after`.
 
         One that can't be read is left out, and so are cards of files (`memories.CARDS`).
         """
 
     def newest_without(self, model: str, limit: int) -> list[Memory]:
-        """Return the first memories behind the last one of which a model's vector is kept; cheap at any number.
+        """Return the first memories behind the last one with a vector of a model; cheap at any number.
 
         One that can't be read is left out, and so are cards of files.
         """
 
     def waiting(self, model: str) -> int:
-        """Return how many memories there are, but for cards of files, of which no vector of a model is kept."""
+        """Return the number of memories without a vector of a model, cards of files left out."""
 
     def drop_vectors(self, model: str) -> None:
         """Remove a model and its vectors, for good; nothing for an unknown one."""
@@ -315,7 +315,7 @@ READ_ENTRIES = 2_000
 SEARCH_ENTRIES = 2_000
 # How often an index is brought to what the truth holds while others change that.
 TRIES = 5
-# Of these more than are wanted the exact cosine decides: one byte a number makes cosines a hundredth wrong.
+# So many more than wanted are ranked by exact cosines: one byte a number makes cosines a hundredth wrong.
 SPARE = 16
 # An index that has grown by this share since it was saved is saved again: opening it takes in the rest.
 SAVED_FRACTION = 0.1
@@ -345,7 +345,7 @@ class VectorSearch:
         self._truth = truth
         self.dots = index.dots
         self._saved = ours.vectors
-        # Whether its file may hold what the truth holds no more.
+        # Whether its file may have vectors that are not stored any more.
         self._has_gone = bool(index.fault)
 
     @property
@@ -355,11 +355,11 @@ class VectorSearch:
 
     @property
     def vectors(self) -> int:
-        """How many vectors the index has."""
+        """The number of vectors in the index."""
         return self._index.stamp().vectors
 
     def behind(self) -> int:
-        """Return how many stored vectors the index lacks; 0 if it is up to date, or has too many."""
+        """Return the number of stored vectors that the index lacks; 0 if it is up to date, or has too many."""
         return max(0, self._truth.stamp().vectors - self._index.stamp().vectors)
 
     def refresh(self, tick: Callable[[int, int], None] | None = None) -> bool:
@@ -434,7 +434,7 @@ class VectorSearch:
             wanted *= 4
 
     def _ready(self, vector: Sequence[float], view: View) -> tuple[tuple[float, ...], int]:
-        """Return the vector made one long, and the view's number; bring the index up to date where it lacks little."""
+        """Return the vector with length 1, and the view's number; bring the index up to date if it lacks little."""
         asked, seen = unit(vector), self._truth.view(view)
         if self.behind() <= SEARCH_ENTRIES:
             self._catch_up(None)
@@ -491,7 +491,7 @@ class VectorSearch:
                 tick(self._index.stamp().vectors, count)
 
     def _reconcile(self, count: int, tick: Callable[[int, int], None] | None) -> None:
-        """Remove what is not stored any more, and add what came before the newest and was missed."""
+        """Remove vectors that are not stored any more, and add missed ones from before the newest."""
         due, ours = {*self._truth.places()}, {*self._index.places()}
         if self._index.remove(sorted(ours - due)):
             self._has_gone = True

@@ -45,25 +45,6 @@ def test_secret_is_taken_out(text: str, secret: str) -> None:
     assert MARK in shown
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "The user prefers tabs over spaces.",
-        "The token is expired.",
-        "Secret santa is on Friday.",
-        "The deploy branch is release/2026-11.",
-        "max_tokens: 4096",
-        "commit 0c1e57098f2b7a6c5d4e3f2a1b0c9d8e7f6a5b4c",
-        "order 1234 5678 9012 3456",
-        "src/very/long/path/With9Mixed/CaseAndDigits123456789.py",
-        "Call me on the first of May 2026.",
-    ],
-)
-def test_what_is_no_secret_stays(text: str) -> None:
-    """A memory with holes is none."""
-    assert Redactor().redacted(text) == text
-
-
 # What secrets are made of is put together here, so that those who look for secrets in this repository find none.
 HEX, ALNUM, UPPER = "0123456789abcdef" * 13, "aB3dE6gH9jK2mN5pQ8sT" * 20, "ABCD2345" * 20
 FAMILIES = {
@@ -182,6 +163,13 @@ def test_secret_of_each_family_is_taken_out(family: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "The user prefers tabs over spaces.",
+        "Secret santa is on Friday.",
+        "The deploy branch is release/2026-11.",
+        "max_tokens: 4096",
+        "order 1234 5678 9012 3456",
+        "src/very/long/path/With9Mixed/CaseAndDigits123456789.py",
+        "Call me on the first of May 2026.",
         "id 123e4567-e89b-12d3-a456-426614174000 and 00000000-0000-0000-0000-000000000000",
         "sha256 " + HEX[:64] + ", sha1 " + HEX[:40] + ", md5 " + HEX[:32] + ", sha512 " + HEX[:128],
         "commit 0c1e57098f2b7a6c5d4e3f2a1b0c9d8e7f6a5b4c fixes it, see 0c1e570",
@@ -204,7 +192,7 @@ def test_secret_of_each_family_is_taken_out(family: str) -> None:
     ],
 )
 def test_what_looks_like_a_secret_and_is_none_stays(text: str) -> None:
-    """Ids, digests, pictures, code and prose."""
+    """Ids, digests, pictures, code and prose: a memory with holes is none."""
     assert Redactor().redacted(text) == text
 
 

@@ -12,6 +12,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from squidbot.core.memories import CARDS, JOURNAL, Memory, Source, memory_id_of
+from squidbot.core.text import read_iso_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -192,13 +193,13 @@ def _indent(line: str) -> int:
     return len(line.expandtabs(4)) - len(line.expandtabs(4).lstrip())
 
 
-# What is stored of a file: its card, and its chunks.
+# The stored state of a file: its card, and its chunks.
 
 # The collection of chunks.
 FILES: Final = "files"
-# Raise it with every change of how files become chunks: all are read again then.
+# Increase it with every change of how files become chunks: all are read again then.
 RULES = 2
-# Why a chunk is gone that nobody asked to forget; it may come back.
+# The reason for chunks that were not forgotten by request; they may come back.
 OUTDATED: Final = "its file has changed, or is gone"
 # Between the headings above a chunk.
 JOINT: Final = " > "
@@ -258,7 +259,7 @@ class DocumentCard:
 
 
 class IndexChange(NamedTuple):
-    """The ids that go and the memories that come; among them how many new and old chunks."""
+    """The ids to remove and the memories to add, with the numbers of new and old chunks among them."""
 
     gone: tuple[str, ...]
     memories: tuple[Memory, ...]
@@ -304,7 +305,7 @@ def ids_of(chunks: Iterable[Chunk], path: str, scope: Scope) -> list[str]:
 def exchange(
     card: DocumentCard, scope: Scope, memories: Sequence[Memory], old: Iterable[Memory], there: Iterable[Memory]
 ) -> IndexChange:
-    """Return the exchange that makes a file's chunks those `memories`, and its card that one.
+    """Return the exchange after which a file has the chunks `memories` and this card.
 
     `old` are the cards that go: of its former states or names; `there` those of their chunks, and of the new ones, that
     are in the store.
@@ -333,13 +334,13 @@ def chunks_of(cards: Iterable[Memory]) -> list[str]:
 
 
 def removal(old: Sequence[Memory], there: Iterable[Memory]) -> IndexChange:
-    """Return the exchange that removes files: their cards, and those of their chunks that are in the store."""
+    """Return the exchange that removes files: their cards, and their chunks that are in the store."""
     chunks = [memory.memory_id for memory in there]
     return IndexChange((*chunks, *(card.memory_id for card in old)), (), 0, len(chunks))
 
 
 def _identity(memory: Memory) -> tuple[object, ...]:
-    """Return what makes a chunk another one: not the state of its file."""
+    """Return what a chunk is compared by: everything but the state of its file."""
     places = tuple(source._replace(digest="") for source in memory.sources)
     return (memory.text, memory.time, memory.tags, memory.speaker, memory.trust, places)
 
@@ -349,7 +350,7 @@ def _text(chunk: Chunk) -> str:
     return f"{JOINT.join(chunk.headings)}\n{chunk.text}" if chunk.headings else chunk.text
 
 
-# What a chunk of a file is, and how long it may be.
+# Chunks, and how long they may be.
 
 # Of recorded talk, as one file, 87 % of questions had all their evidence within 1,000 tokens by turns, 86 by chunks of
 # 40 words, 84 of 80, 80 of 150; without their places, so that no neighbour speaks, 75, 77, 79 and 79. Prose is not
@@ -561,8 +562,7 @@ def _talk_time(value: object) -> float | None:
         if not isinstance(value, str):
             seconds = float(value)
             return _finite(seconds / 1000 if abs(seconds) >= _MILLISECONDS_FROM else seconds)
-        moment = datetime.fromisoformat(value.strip())
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        return read_iso_time(value.strip())
     except (ValueError, OverflowError):
         return None
 

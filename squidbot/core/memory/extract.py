@@ -9,19 +9,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
-
-from squidbot.core.memory.text import safe
-from squidbot.core.own_words import QUOTED, own_marks, own_words, sentences, stands_alone
-from squidbot.core.redaction import Redactor
-from squidbot.core.transcript.markers import marked_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
-    from squidbot.core.memories import FactCategory, Trust
-    from squidbot.core.own_words import Sentence
 
 from squidbot.core.memory.facts import (
     FactCandidate,
@@ -36,42 +26,21 @@ from squidbot.core.memory.facts import (
     turned,
     words_of,
 )
+from squidbot.core.memory.text import safe
+from squidbot.core.own_words import QUOTED, own_marks, own_words, sentences, stands_alone
+from squidbot.core.redaction import Redactor
+from squidbot.core.transcript.markers import marked_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from squidbot.core.memories import FactCategory, Trust
+    from squidbot.core.own_words import Sentence
 
 # The rules: a pattern of a clause, the fact that it states, and what that is about.
 
-# Count it up with every change of the rules: it stands in the mark of each session.
+# Increase it with every change of the rules: it stands in the mark of each session.
 VERSION: Final = "1"
-
-
-class Rule(NamedTuple):
-    """One rule.
-
-    Attributes:
-        name: the reason of its facts.
-        pattern: matches a clause without the sign at its end, with one space between its words.
-        text: the fact: `{S}` who speaks, `{x}`, `{y}` the parts in the third person, `{vx}` x
-            with its verb conjugated, `{o}` x as it was said.
-        slot: what it is about: `{s}` who speaks, `{kx}`, `{ky}` the parts as they are compared, `{jy}` y
-            in one word; "" if open.
-        category, importance: as of the memory.
-        fits: whether x, as it was written, is what the rule is about.
-        ends: slots of facts that it ends; those whose parts are missing are left out.
-        trait: whether it is about how the assistant is to be.
-        lasts: whether it holds whatever day it is said on: "today" is no objection.
-        changes: whether the words themselves say that something is new.
-    """
-
-    name: str
-    pattern: re.Pattern[str]
-    text: str
-    slot: str
-    category: FactCategory
-    importance: float
-    fits: Callable[[str], bool]
-    ends: tuple[str, ...] = ()
-    trait: bool = False
-    lasts: bool = False
-    changes: bool = False
 
 
 _ADVERBS: Final = (
@@ -206,144 +175,171 @@ def _is_long_enough(text: str) -> bool:
     return len(text.split()) >= 2
 
 
-def _rule(  # noqa: PLR0913, PLR0917  # the columns of a table
-    name: str, pattern: str, text: str, slot: str, category: FactCategory, importance: float,
-    fits: Callable[[str], bool] = _is_told, ends: tuple[str, ...] = (), *, trait: bool = False, lasts: bool = False,
-    changes: bool = False,
-) -> Rule:  # fmt: skip
+class Rule(NamedTuple):
+    """One rule.
+
+    Attributes:
+        name: the reason of its facts.
+        pattern: matches all of a clause without the sign at its end, in upper or lower case.
+        text: the fact: `{S}` who speaks, `{x}`, `{y}` the parts in the third person, `{vx}` x
+            with its verb conjugated, `{o}` x as it was said.
+        slot: what it is about: `{s}` who speaks, `{kx}`, `{ky}` the parts as they are compared, `{jy}` y
+            in one word; "" if open.
+        category, importance: as of the memory.
+        fits: whether x, as it was written, is what the rule is about.
+        ends: slots of facts that it ends; those whose parts are missing are left out.
+        trait: whether it is about how the assistant is to be.
+        lasts: whether it holds whatever day it is said on: "today" is no objection.
+        changes: whether the words themselves say that something is new.
+    """
+
+    name: str
+    pattern: str
+    text: str
+    slot: str
+    category: FactCategory
+    importance: float
+    fits: Callable[[str], bool] = _is_told
+    ends: tuple[str, ...] = ()
+    trait: bool = False
+    lasts: bool = False
+    changes: bool = False
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
     # A clause has one space between its words: `\s+` beside `.+` would be quadratic in a run of spaces.
-    compiled = re.compile(rf"(?:{pattern})\Z".replace(r"\s+", " "), re.IGNORECASE | re.DOTALL)
-    return Rule(name, compiled, text, slot, category, importance, fits, ends, trait, lasts, changes)
+    return re.compile(rf"(?:{pattern})\Z".replace(r"\s+", " "), re.IGNORECASE | re.DOTALL)
 
 
 RULES: Final[tuple[Rule, ...]] = (
-    _rule("name", rf"my\s+(?:full\s+|first\s+|real\s+)?name(?:\s+is|'s)\s+{_X}",
-          "{S}'s name is {x}.", "{s}/name", "core", 0.9, is_name, lasts=True),
-    _rule("name", rf"(?:(?:please\s+|just\s+|you\s+can\s+|from\s+now\s+on,?\s+)*call\s+me|(?:my\s+friends|people|"
-          rf"everyone|everybody)\s+calls?\s+me|i\s+go\s+by|i'm\s+called|i\s+am\s+called)\s+{_X}",
-          "{S} wants to be called {x}.", "{s}/called", "core", 0.9, is_name, lasts=True),
-    _rule("home", rf"(?:{_I}(?:live|reside)|{_I_AM}(?:based|living|located))\s+(?:in|near)\s+{_X}",
-          "{S} lives in {x}.", "{s}/home", "core", 0.8, _is_somewhere, ends=("{s}/past home/{kx}",)),
-    _rule("home", rf"{_I_HAVE}(?:moved|relocated)\s+(?:back\s+)?to\s+(?P<x>(?:the\s+)?[\w'\-]+(?:,?\s+(?!from\b|"
-          rf"last\b|in\b|"
-          r"this\b|two\b|three\b|a\b|with\b|for\b|about\b|and\b|when\b)[\w'\-]+){0,3})(?:\s+from\s+"
-          r"(?P<y>[\w' \-]+?))?(?:\s+(?:last|in|this|two|three|a|with|for|about|and|when)\s.*)?",
-          "{S} lives in {x}.", "{s}/home", "core", 0.8, is_place, ends=("{s}/past home/{kx}",), lasts=True,
-          changes=True),
-    _rule("origin", rf"(?:{_I_AM}(?:originally\s+)?from|{_I}come\s+from|i\s+was\s+born\s+in|i\s+grew\s+up\s+in)\s+"
-          rf"(?P<x>(?!.*\d).+)", "{S} is from {x}.", "{s}/origin", "core", 0.8, _is_capital, lasts=True),
-    _rule("work", rf"(?:{_I}work|{_I_AM}(?:employed|working))\s+(?:at|for)\s+{_X}",
-          "{S} works at {x}.", "{s}/employer", "core", 0.8, ends=("{s}/past employer/{kx}",)),
-    _rule("work", rf"(?:{_I_HAVE}(?:joined|started(?:\s+working)?\s+at|got\s+a\s+job\s+at))\s+{_X}",
-          "{S} works at {x}.", "{s}/employer", "core", 0.8, is_place, changes=True),
-    _rule("work", rf"(?:{_I}work|{_I_AM}(?:employed|working))\s+as\s+{_X}", "{S} works as {x}.",
-          "{s}/job", "core", 0.8, _is_kind),
-    _rule("age", rf"{_I_AM}(?P<x>\d{{1,3}})(?:\s+years?\s+old)?", "{S} is {x} years old.",
-          "{s}/age", "core", 0.7, _is_age),
-    _rule("body", rf"{_I_AM}(?P<x>{_BODIES})", "{S} is {x}.", "{s}/is/{kx}", "core", 0.9, lasts=True),
-    _rule("kind", rf"{_I_AM}(?P<x>an?\s+.+)", "{S} is {x}.", "{s}/is/{kx}", "core", 0.7, _is_kind),
-    _rule("birthday",
-          rf"(?:my\s+(?:birthday|date\s+of\s+birth|birth\s+date)\s+is|i\s+was\s+born)\s+(?:on\s+|in\s+)?{_X}",
-          "{S}'s birthday is {x}.", "{s}/birthday", "core", 0.8, _is_dated, lasts=True),
-    _rule("relation", rf"my\s+(?P<y>{_RELATIONS})(?:'s\s+name\s+is|\s+is\s+(?:called|named))\s+{_X}",
-          "{S}'s {y} is called {x}.", "{s}/{ky}", "core", 0.8, is_name, lasts=True),
-    _rule("relation", rf"my\s+(?P<y>{_RELATIONS})\s+is\s+{_X}", "{S}'s {y} is called {x}.",
-          "{s}/{ky}", "core", 0.8, _is_written_name, lasts=True),
-    _rule("relation", rf"my\s+(?P<y>{_KIN})(?:'s\s+name\s+is|\s+is\s+(?:called|named))\s+{_X}",
-          "{S}'s {y} is called {x}.", "{s}/{ky}/{kx}", "core", 0.8, is_name, lasts=True),
-    _rule("attribute", rf"my\s+(?P<y>time\s?zone|pronouns|nationality|native\s+language|mother\s+tongue|job\s+title|"
-          rf"home\s?town|operating\s+system|os|editor|shell|job|profession|main\s+language)\s+(?:is|are)\s+(?:now\s+"
-          rf")?{_X}", "{S}'s {y} is {x}.", "{s}/{jy}", "core", 0.8, _is_state, lasts=True),
-    _rule("favourite",
-          rf"my\s+(?:all-time\s+)?favou?rite\s+(?P<y>[\w\-]+(?:\s[\w\-]+){{0,2}})\s+(?:is|are)\s+(?:now\s+)?{_X}",
-          "{S}'s favourite {y} is {x}.", "{s}/favourite/{ky}", "preferences", 0.6, lasts=True),
-    _rule("language", rf"{_I}speak\s+(?:fluent\s+)?{_X}", "{S} speaks {x}.", "{s}/speaks/{kx}",
-          "core", 0.7, _is_capital),
-    _rule("family", rf"{_I}have\s+(?P<x>(?:an?|one|two|three|four|five|six|[1-9])\s+(?:[\w\-]+\s+){{0,2}}(?:dogs?|"
-          rf"cats?|kids?|child(?:ren)?|sons?|daughters?|brothers?|sisters?|wife|husband|twins|horses?|rabbits?|"
-          rf"grandchildren|allergy|allergies)\b.*)", "{S} has {x}.", "{s}/has/{kx}",
-          "core", 0.7),
-    _rule("body", rf"{_I}(?:have|suffer\s+from)\s+(?P<x>{_ILLS})", "{S} has {x}.",
-          "{s}/has/{kx}", "core", 0.8, lasts=True),
-    _rule("preference", rf"{_I}prefer\s+(?P<x>(?!to\s).+?)\s+(?:over|to|instead\s+of|rather\s+than)\s+{_Y}",
-          "{S} prefers {x} over {y}.", "{s}/prefers/{kx}", "preferences", 0.6, ends=("{s}/prefers/{ky}",)),
-    _rule("preference", rf"{_I}prefer\s+(?P<x>to\s.+?)\s+(?:over|instead\s+of|rather\s+than)\s+{_Y}",
-          "{S} prefers {x} over {y}.", "{s}/prefers/{kx}", "preferences", 0.6, ends=("{s}/prefers/{ky}",)),
-    _rule("preference", rf"{_I}prefer\s+{_X}", "{S} prefers {x}.", "{s}/prefers/{kx}",
-          "preferences", 0.6),
-    _rule("preference", rf"{_I}prefer\s+(?P<x>not\s+to\s+.+)", "{S} prefers {x}.",
-          "{s}/prefers/{kx}", "preferences", 0.6, _is_not_near),
-    _rule("dislike", rf"(?:{_I}(?:hate|dislike|can't\s+stand|cannot\s+stand|detest|loathe|(?:don't|do\s+not)\s+"
-          rf"(?:really\s+)?(?:like|enjoy))|{_I_AM}(?:not\s+a\s+(?:big\s+|huge\s+)?fan\s+of))\s+{_X}",
-          "{S} dislikes {x}.", "{s}/likes/{kx}", "preferences", 0.6, _is_liked),
-    _rule("liking", rf"(?:{_I}(?:like|love|enjoy|adore)|{_I_AM}(?:a\s+(?:big\s+|huge\s+)?fan\s+of))\s+{_X}",
-          "{S} likes {x}.", "{s}/likes/{kx}", "preferences", 0.5, _is_liked),
-    _rule("habit", rf"i\s+(?:almost\s+)?(?P<y>always|never)\s+(?P<x>(?:{_HABITS})\b.*)",
-          "{S} {y} {vx}.", "{s}/habit/{kx}", "preferences", 0.6, _is_long_enough),
-    _rule("abstention", rf"i\s+(?:don't|do\s+not)\s+(?P<x>(?:eat|drink|own|smoke|watch)\s+(?!.*\b{_AT_LAST}).+)",
-          "{S} doesn't {x}.", "{s}/habit/{kx}", "preferences", 0.6, _is_liked),
-    _rule("change",
-          rf"(?:{_NO_LONGER}\s+use|i(?:'ve|\s+have)?\s+(?:stopped|quit)\s+using)\s+(?P<x>.+?)(?:\s+{_AT_LAST})?",
-          "{S} no longer uses {x}.", "{s}/uses/{kx}", "preferences", 0.6, changes=True),
-    _rule("change", rf"{_NO_LONGER}\s+live\s+in\s+(?P<x>.+?)(?:\s+{_AT_LAST})?",
-          "{S} no longer lives in {x}.", "{s}/past home/{kx}", "core", 0.7, ends=("{s}/home",), changes=True),
-    _rule("change", rf"(?:{_NO_LONGER}\s+work|i(?:'ve|\s+have)?\s+stopped\s+working)\s+(?:at|for)\s+(?P<x>.+?)(?:\s+"
-          rf"{_AT_LAST})?", "{S} no longer works at {x}.", "{s}/past employer/{kx}",
-          "core", 0.7, ends=("{s}/employer",), changes=True),
-    _rule("tool", rf"{_I_HAVE}(?:switched|migrated|changed|moved)\s+(?:over\s+)?from\s+(?P<y>.+?)\s+to\s+{_X}",
-          "{S} uses {x}, no longer {y}.", "{s}/uses/{kx}", "preferences", 0.6,
-          ends=("{s}/uses/{ky}", "{s}/prefers/{ky}"), changes=True),
-    _rule("tool", rf"{_I}use\s+{_X}", "{S} uses {x}.", "{s}/uses/{kx}", "preferences", 0.5, _is_used),
-    _rule("concern", rf"{_I_AM}(?P<x>(?:learning|studying|training\s+for|preparing\s+for|saving\s+for|recovering\s+"
-          rf"from|struggling\s+with\s+my|worried\s+about\s+my|working\s+on\s+my|planning\s+(?:a|my|our))\s+(?!it\b|"
-          rf"this\b|that\b|the\b|how\b|for\b|(?:a\s+)?(?:few|ton|lot|bit)\b|so\b|new\s+things\b|lots\b).+)",
-          "{S} is {x}.", "{s}/concern/{kx}", "concerns", 0.6),
-    _rule("goal",
-          rf"my\s+(?:main\s+|long-term\s+|current\s+|biggest\s+)?goal(?:\s+this\s+year|\s+for\s+\d+)?\s+is\s+{_X}",
-          "{S}'s goal is {x}.", "{s}/goal/{kx}", "concerns", 0.7),
-    _rule("deadline", rf"(?:my|our|the)\s+deadline\s+is\s+(?:now\s+)?(?:on\s+)?{_X}",
-          "The deadline is {x}.", "project/deadline", "concerns", 0.7, _is_dated),
-    _rule("order", rf"(?:from\s+now\s+on|in\s+(?:the\s+)?future|going\s+forward),?\s+(?:please\s+|always\s+"
-          rf")?(?:(?:answer|reply|respond|write|speak|talk)(?:\s+to\s+me)?\s+(?:only\s+)?in\s+){_X}",
-          "Always answer in {x}.", "assistant/language", "preferences", 0.7, _is_capital, trait=True, lasts=True,
-          changes=True),
-    _rule("order",
-          rf"(?:please\s+)?always\s+(?:answer|reply|respond|write|speak|talk)(?:\s+to\s+me)?\s+(?:only\s+)?in\s+{_X}",
-          "Always answer in {x}.", "assistant/language", "preferences", 0.7, _is_capital, trait=True, lasts=True),
-    _rule("order", rf"(?:please\s+)?(?P<y>always|never)\s+(?P<x>(?:{_ORDERS})\b.+)",
-          "{Y} {o}.", "assistant/{kx}", "preferences", 0.7, trait=True, lasts=True),
-    _rule("order", rf"(?:from\s+now\s+on|in\s+(?:the\s+)?future|going\s+forward),?\s+(?:please\s+"
-          rf")?(?P<x>(?:{_ORDERS}|don't|do\s+not|never|always)\b.+)", "From now on: {o}.",
-          "assistant/{kx}", "preferences", 0.7, trait=True, lasts=True, changes=True),
-    _rule("order", rf"(?:please\s+)?(?:don't|do\s+not)\s+ever\s+(?P<x>(?:{_ORDERS})\b.+)",
-          "Never {o}.", "assistant/{kx}", "preferences", 0.7, trait=True, lasts=True),
-    _rule("own name", rf"(?:your\s+name\s+is|i(?:'ll|\s+will)\s+call\s+you|you\s+are\s+called)\s+(?:now\s+)?{_X}",
-          "The assistant is called {x}.", "assistant/name", "preferences", 0.8, _is_written_name, trait=True,
-          lasts=True),
-    _rule("project",
-          rf"{_WE}(?:have\s+|has\s+)?(?:switched|migrated|moved)\s+(?:over\s+)?from\s+(?P<y>.+?)\s+to\s+{_X}",
-          "The project uses {x}, no longer {y}.", "project/uses/{kx}", "background", 0.6, ends=("project/uses/{ky}",),
-          changes=True),
-    _rule("project", rf"(?:{_WE}|we're\s+|we\s+are\s+)(?:uses?|using)\s+(?P<x>.+?)\s+(?:for|as)\s+{_Y}",
-          "The project uses {x} for {y}.", "project/uses for/{ky}", "background", 0.5, _is_used),
-    _rule("project", rf"(?:{_WE}|we're\s+|we\s+are\s+)(?:uses?|using)\s+{_X}", "The project uses {x}.",
-          "project/uses/{kx}", "background", 0.5, _is_used),
-    _rule("project", rf"(?:the|our)\s+(?P<y>(?:(?!{_SMALL}\b)[\w\-]+\s+){{0,3}}?(?:{_THINGS}))\s+is\s+(?:now\s+"
-          rf")?(?:called\s+)?{_X}", "The {y} is {x}.", "project/{ky}", "background", 0.6, _is_state),
-    _rule("project",
-          rf"{_WE}(?P<x>(?:deploy|release|ship|host|publish|merge)\s+(?:to|on|from|with|every|via|by)\s+.+)",
-          "The team {vx}.", "project/{kx}", "background", 0.5),
-    _rule("decision", r"(?:we(?:'ve|\s+have)?\s+(?:now\s+)?(?:decided|agreed|settled)|the\s+decision\s+is)\s+"
-          r"(?P<x>(?:to|on|that|against|not\s+to)\s+.+)", "Decided {x}.", "", "background", 0.7, _is_long_enough),
-    _rule("decision", rf"let's\s+(?:go|stick)\s+with\s+{_X}", "Decided to go with {x}.",
-          "", "background", 0.6, _is_used),
+    Rule("name", rf"my\s+(?:full\s+|first\s+|real\s+)?name(?:\s+is|'s)\s+{_X}",
+         "{S}'s name is {x}.", "{s}/name", "core", 0.9, is_name, lasts=True),
+    Rule("name", rf"(?:(?:please\s+|just\s+|you\s+can\s+|from\s+now\s+on,?\s+)*call\s+me|(?:my\s+friends|people|"
+         rf"everyone|everybody)\s+calls?\s+me|i\s+go\s+by|i'm\s+called|i\s+am\s+called)\s+{_X}",
+         "{S} wants to be called {x}.", "{s}/called", "core", 0.9, is_name, lasts=True),
+    Rule("home", rf"(?:{_I}(?:live|reside)|{_I_AM}(?:based|living|located))\s+(?:in|near)\s+{_X}",
+         "{S} lives in {x}.", "{s}/home", "core", 0.8, _is_somewhere, ends=("{s}/past home/{kx}",)),
+    Rule("home", rf"{_I_HAVE}(?:moved|relocated)\s+(?:back\s+)?to\s+(?P<x>(?:the\s+)?[\w'\-]+(?:,?\s+(?!from\b|"
+         rf"last\b|in\b|"
+         r"this\b|two\b|three\b|a\b|with\b|for\b|about\b|and\b|when\b)[\w'\-]+){0,3})(?:\s+from\s+"
+         r"(?P<y>[\w' \-]+?))?(?:\s+(?:last|in|this|two|three|a|with|for|about|and|when)\s.*)?",
+         "{S} lives in {x}.", "{s}/home", "core", 0.8, is_place, ends=("{s}/past home/{kx}",), lasts=True,
+         changes=True),
+    Rule("origin", rf"(?:{_I_AM}(?:originally\s+)?from|{_I}come\s+from|i\s+was\s+born\s+in|i\s+grew\s+up\s+in)\s+"
+         rf"(?P<x>(?!.*\d).+)", "{S} is from {x}.", "{s}/origin", "core", 0.8, _is_capital, lasts=True),
+    Rule("work", rf"(?:{_I}work|{_I_AM}(?:employed|working))\s+(?:at|for)\s+{_X}",
+         "{S} works at {x}.", "{s}/employer", "core", 0.8, ends=("{s}/past employer/{kx}",)),
+    Rule("work", rf"(?:{_I_HAVE}(?:joined|started(?:\s+working)?\s+at|got\s+a\s+job\s+at))\s+{_X}",
+         "{S} works at {x}.", "{s}/employer", "core", 0.8, is_place, changes=True),
+    Rule("work", rf"(?:{_I}work|{_I_AM}(?:employed|working))\s+as\s+{_X}", "{S} works as {x}.",
+         "{s}/job", "core", 0.8, _is_kind),
+    Rule("age", rf"{_I_AM}(?P<x>\d{{1,3}})(?:\s+years?\s+old)?", "{S} is {x} years old.",
+         "{s}/age", "core", 0.7, _is_age),
+    Rule("body", rf"{_I_AM}(?P<x>{_BODIES})", "{S} is {x}.", "{s}/is/{kx}", "core", 0.9, lasts=True),
+    Rule("kind", rf"{_I_AM}(?P<x>an?\s+.+)", "{S} is {x}.", "{s}/is/{kx}", "core", 0.7, _is_kind),
+    Rule("birthday",
+         rf"(?:my\s+(?:birthday|date\s+of\s+birth|birth\s+date)\s+is|i\s+was\s+born)\s+(?:on\s+|in\s+)?{_X}",
+         "{S}'s birthday is {x}.", "{s}/birthday", "core", 0.8, _is_dated, lasts=True),
+    Rule("relation", rf"my\s+(?P<y>{_RELATIONS})(?:'s\s+name\s+is|\s+is\s+(?:called|named))\s+{_X}",
+         "{S}'s {y} is called {x}.", "{s}/{ky}", "core", 0.8, is_name, lasts=True),
+    Rule("relation", rf"my\s+(?P<y>{_RELATIONS})\s+is\s+{_X}", "{S}'s {y} is called {x}.",
+         "{s}/{ky}", "core", 0.8, _is_written_name, lasts=True),
+    Rule("relation", rf"my\s+(?P<y>{_KIN})(?:'s\s+name\s+is|\s+is\s+(?:called|named))\s+{_X}",
+         "{S}'s {y} is called {x}.", "{s}/{ky}/{kx}", "core", 0.8, is_name, lasts=True),
+    Rule("attribute", rf"my\s+(?P<y>time\s?zone|pronouns|nationality|native\s+language|mother\s+tongue|job\s+title|"
+         rf"home\s?town|operating\s+system|os|editor|shell|job|profession|main\s+language)\s+(?:is|are)\s+(?:now\s+"
+         rf")?{_X}", "{S}'s {y} is {x}.", "{s}/{jy}", "core", 0.8, _is_state, lasts=True),
+    Rule("favourite",
+         rf"my\s+(?:all-time\s+)?favou?rite\s+(?P<y>[\w\-]+(?:\s[\w\-]+){{0,2}})\s+(?:is|are)\s+(?:now\s+)?{_X}",
+         "{S}'s favourite {y} is {x}.", "{s}/favourite/{ky}", "preferences", 0.6, lasts=True),
+    Rule("language", rf"{_I}speak\s+(?:fluent\s+)?{_X}", "{S} speaks {x}.", "{s}/speaks/{kx}",
+         "core", 0.7, _is_capital),
+    Rule("family", rf"{_I}have\s+(?P<x>(?:an?|one|two|three|four|five|six|[1-9])\s+(?:[\w\-]+\s+){{0,2}}(?:dogs?|"
+         rf"cats?|kids?|child(?:ren)?|sons?|daughters?|brothers?|sisters?|wife|husband|twins|horses?|rabbits?|"
+         rf"grandchildren|allergy|allergies)\b.*)", "{S} has {x}.", "{s}/has/{kx}",
+         "core", 0.7),
+    Rule("body", rf"{_I}(?:have|suffer\s+from)\s+(?P<x>{_ILLS})", "{S} has {x}.",
+         "{s}/has/{kx}", "core", 0.8, lasts=True),
+    Rule("preference", rf"{_I}prefer\s+(?P<x>(?!to\s).+?)\s+(?:over|to|instead\s+of|rather\s+than)\s+{_Y}",
+         "{S} prefers {x} over {y}.", "{s}/prefers/{kx}", "preferences", 0.6, ends=("{s}/prefers/{ky}",)),
+    Rule("preference", rf"{_I}prefer\s+(?P<x>to\s.+?)\s+(?:over|instead\s+of|rather\s+than)\s+{_Y}",
+         "{S} prefers {x} over {y}.", "{s}/prefers/{kx}", "preferences", 0.6, ends=("{s}/prefers/{ky}",)),
+    Rule("preference", rf"{_I}prefer\s+{_X}", "{S} prefers {x}.", "{s}/prefers/{kx}",
+         "preferences", 0.6),
+    Rule("preference", rf"{_I}prefer\s+(?P<x>not\s+to\s+.+)", "{S} prefers {x}.",
+         "{s}/prefers/{kx}", "preferences", 0.6, _is_not_near),
+    Rule("dislike", rf"(?:{_I}(?:hate|dislike|can't\s+stand|cannot\s+stand|detest|loathe|(?:don't|do\s+not)\s+"
+         rf"(?:really\s+)?(?:like|enjoy))|{_I_AM}(?:not\s+a\s+(?:big\s+|huge\s+)?fan\s+of))\s+{_X}",
+         "{S} dislikes {x}.", "{s}/likes/{kx}", "preferences", 0.6, _is_liked),
+    Rule("liking", rf"(?:{_I}(?:like|love|enjoy|adore)|{_I_AM}(?:a\s+(?:big\s+|huge\s+)?fan\s+of))\s+{_X}",
+         "{S} likes {x}.", "{s}/likes/{kx}", "preferences", 0.5, _is_liked),
+    Rule("habit", rf"i\s+(?:almost\s+)?(?P<y>always|never)\s+(?P<x>(?:{_HABITS})\b.*)",
+         "{S} {y} {vx}.", "{s}/habit/{kx}", "preferences", 0.6, _is_long_enough),
+    Rule("abstention", rf"i\s+(?:don't|do\s+not)\s+(?P<x>(?:eat|drink|own|smoke|watch)\s+(?!.*\b{_AT_LAST}).+)",
+         "{S} doesn't {x}.", "{s}/habit/{kx}", "preferences", 0.6, _is_liked),
+    Rule("change",
+         rf"(?:{_NO_LONGER}\s+use|i(?:'ve|\s+have)?\s+(?:stopped|quit)\s+using)\s+(?P<x>.+?)(?:\s+{_AT_LAST})?",
+         "{S} no longer uses {x}.", "{s}/uses/{kx}", "preferences", 0.6, changes=True),
+    Rule("change", rf"{_NO_LONGER}\s+live\s+in\s+(?P<x>.+?)(?:\s+{_AT_LAST})?",
+         "{S} no longer lives in {x}.", "{s}/past home/{kx}", "core", 0.7, ends=("{s}/home",), changes=True),
+    Rule("change", rf"(?:{_NO_LONGER}\s+work|i(?:'ve|\s+have)?\s+stopped\s+working)\s+(?:at|for)\s+(?P<x>.+?)(?:\s+"
+         rf"{_AT_LAST})?", "{S} no longer works at {x}.", "{s}/past employer/{kx}",
+         "core", 0.7, ends=("{s}/employer",), changes=True),
+    Rule("tool", rf"{_I_HAVE}(?:switched|migrated|changed|moved)\s+(?:over\s+)?from\s+(?P<y>.+?)\s+to\s+{_X}",
+         "{S} uses {x}, no longer {y}.", "{s}/uses/{kx}", "preferences", 0.6,
+         ends=("{s}/uses/{ky}", "{s}/prefers/{ky}"), changes=True),
+    Rule("tool", rf"{_I}use\s+{_X}", "{S} uses {x}.", "{s}/uses/{kx}", "preferences", 0.5, _is_used),
+    Rule("concern", rf"{_I_AM}(?P<x>(?:learning|studying|training\s+for|preparing\s+for|saving\s+for|recovering\s+"
+         rf"from|struggling\s+with\s+my|worried\s+about\s+my|working\s+on\s+my|planning\s+(?:a|my|our))\s+(?!it\b|"
+         rf"this\b|that\b|the\b|how\b|for\b|(?:a\s+)?(?:few|ton|lot|bit)\b|so\b|new\s+things\b|lots\b).+)",
+         "{S} is {x}.", "{s}/concern/{kx}", "concerns", 0.6),
+    Rule("goal",
+         rf"my\s+(?:main\s+|long-term\s+|current\s+|biggest\s+)?goal(?:\s+this\s+year|\s+for\s+\d+)?\s+is\s+{_X}",
+         "{S}'s goal is {x}.", "{s}/goal/{kx}", "concerns", 0.7),
+    Rule("deadline", rf"(?:my|our|the)\s+deadline\s+is\s+(?:now\s+)?(?:on\s+)?{_X}",
+         "The deadline is {x}.", "project/deadline", "concerns", 0.7, _is_dated),
+    Rule("order", rf"(?:from\s+now\s+on|in\s+(?:the\s+)?future|going\s+forward),?\s+(?:please\s+|always\s+"
+         rf")?(?:(?:answer|reply|respond|write|speak|talk)(?:\s+to\s+me)?\s+(?:only\s+)?in\s+){_X}",
+         "Always answer in {x}.", "assistant/language", "preferences", 0.7, _is_capital, trait=True, lasts=True,
+         changes=True),
+    Rule("order",
+         rf"(?:please\s+)?always\s+(?:answer|reply|respond|write|speak|talk)(?:\s+to\s+me)?\s+(?:only\s+)?in\s+{_X}",
+         "Always answer in {x}.", "assistant/language", "preferences", 0.7, _is_capital, trait=True, lasts=True),
+    Rule("order", rf"(?:please\s+)?(?P<y>always|never)\s+(?P<x>(?:{_ORDERS})\b.+)",
+         "{Y} {o}.", "assistant/{kx}", "preferences", 0.7, trait=True, lasts=True),
+    Rule("order", rf"(?:from\s+now\s+on|in\s+(?:the\s+)?future|going\s+forward),?\s+(?:please\s+"
+         rf")?(?P<x>(?:{_ORDERS}|don't|do\s+not|never|always)\b.+)", "From now on: {o}.",
+         "assistant/{kx}", "preferences", 0.7, trait=True, lasts=True, changes=True),
+    Rule("order", rf"(?:please\s+)?(?:don't|do\s+not)\s+ever\s+(?P<x>(?:{_ORDERS})\b.+)",
+         "Never {o}.", "assistant/{kx}", "preferences", 0.7, trait=True, lasts=True),
+    Rule("own name", rf"(?:your\s+name\s+is|i(?:'ll|\s+will)\s+call\s+you|you\s+are\s+called)\s+(?:now\s+)?{_X}",
+         "The assistant is called {x}.", "assistant/name", "preferences", 0.8, _is_written_name, trait=True,
+         lasts=True),
+    Rule("project",
+         rf"{_WE}(?:have\s+|has\s+)?(?:switched|migrated|moved)\s+(?:over\s+)?from\s+(?P<y>.+?)\s+to\s+{_X}",
+         "The project uses {x}, no longer {y}.", "project/uses/{kx}", "background", 0.6, ends=("project/uses/{ky}",),
+         changes=True),
+    Rule("project", rf"(?:{_WE}|we're\s+|we\s+are\s+)(?:uses?|using)\s+(?P<x>.+?)\s+(?:for|as)\s+{_Y}",
+         "The project uses {x} for {y}.", "project/uses for/{ky}", "background", 0.5, _is_used),
+    Rule("project", rf"(?:{_WE}|we're\s+|we\s+are\s+)(?:uses?|using)\s+{_X}", "The project uses {x}.",
+         "project/uses/{kx}", "background", 0.5, _is_used),
+    Rule("project", rf"(?:the|our)\s+(?P<y>(?:(?!{_SMALL}\b)[\w\-]+\s+){{0,3}}?(?:{_THINGS}))\s+is\s+(?:now\s+"
+         rf")?(?:called\s+)?{_X}", "The {y} is {x}.", "project/{ky}", "background", 0.6, _is_state),
+    Rule("project",
+         rf"{_WE}(?P<x>(?:deploy|release|ship|host|publish|merge)\s+(?:to|on|from|with|every|via|by)\s+.+)",
+         "The team {vx}.", "project/{kx}", "background", 0.5),
+    Rule("decision", r"(?:we(?:'ve|\s+have)?\s+(?:now\s+)?(?:decided|agreed|settled)|the\s+decision\s+is)\s+"
+         r"(?P<x>(?:to|on|that|against|not\s+to)\s+.+)", "Decided {x}.", "", "background", 0.7, _is_long_enough),
+    Rule("decision", rf"let's\s+(?:go|stick)\s+with\s+{_X}", "Decided to go with {x}.",
+         "", "background", 0.6, _is_used),
 )  # fmt: skip
 
 
-# The most facts of one message: more were probably pasted.
+# The most facts of one message: a text with more was probably pasted.
 MOST_FACTS = 12
 MARKED_CHARS = 400
-# A fact out of which a secret was taken says something still, with so many words left.
+# A fact without its secret is kept if at least so many words are left.
 _LEAST_WORDS = 6
 # Conditions, questions and wishes.
 _OPEN: Final = re.compile(
@@ -357,7 +353,7 @@ _REPORTED: Final = re.compile(
     r"[A-Z][a-z]+)\s+(?:just\s+|also\s+|once\s+|always\s+)?(?:said|says|say|wrote|writes|told|tells|claims?|claimed|"
     r"thinks?|thought|asked|asks|believes?|mentioned|replied|insists?)\b"
 )
-# Who speaks of "the user" in a user's message is somebody else.
+# A user's message that speaks of "the user" quotes somebody else.
 _OTHERS: Final = re.compile(r"\bthe\s+user(?:'s)?\b|\bassistant\b", re.IGNORECASE)
 _POLITE: Final = re.compile(r"(?:can|could)\s+you\b|please\b", re.IGNORECASE)
 _TODAY: Final = re.compile(
@@ -402,10 +398,10 @@ _SAYS: Final = re.compile(r"\b(?:is|are|has|have|must|needs?|i|i'm|my|uses?|runs
 _FIRST_PERSON: Final = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|myself)\b", re.IGNORECASE)
 _MARKED: Final[dict[str, tuple[FactCategory, float]]] = {"GOAL": ("concerns", 0.7), "DECISION": ("background", 0.7)}
 _LEAST_ASKED = 2
-_NO_REDACTOR: Final = Redactor()
+_REDACTOR: Final = Redactor()
 
 
-def extract(messages: Iterable[Utterance], redactor: Redactor = _NO_REDACTOR) -> list[FactCandidate]:
+def extract(messages: Iterable[Utterance], redactor: Redactor = _REDACTOR) -> list[FactCandidate]:
     """Return the facts in messages, in order; the same from the same. Linear in the length of the messages.
 
     Each names its message and its rule. Secrets are removed; a fact that is nothing else is left out. Facts of users
@@ -448,7 +444,7 @@ def _of_message(message: Utterance) -> Iterator[FactCandidate]:
             yield from (fact for fact in _of_sentence(sentence, message) if is_alone or not fact.trait)
 
 
-def trait_in(message: Utterance, sentence: str, redactor: Redactor = _NO_REDACTOR) -> FactCandidate | None:
+def trait_in(message: Utterance, sentence: str, redactor: Redactor = _REDACTOR) -> FactCandidate | None:
     """Return the trait that a sentence is, if the same sentence stands among a user's own words; otherwise `None`.
 
     It need not stand alone: a model has chosen it, and may have been talked into it, so the words have to be there.
@@ -472,7 +468,7 @@ def _of_sentence(sentence: Sentence, message: Utterance) -> Iterator[FactCandida
 
 
 def _asked_for(asked: re.Match[str], message: Utterance) -> Iterator[FactCandidate]:
-    """Yield what a user asks to be remembered: by a rule if one matches, otherwise in the user's words."""
+    """Yield the facts of a request to remember: by a rule if one matches, otherwise in the user's words."""
     what, how = trimmed(asked["x"]), asked["how"].strip().lower()
     known = [] if _OPEN.search(what) else list(_of_clauses(what, message, what))
     for fact in known:
@@ -515,7 +511,7 @@ def _of_clauses(text: str, message: Utterance, whole: str) -> Iterator[FactCandi
 
 def _by(rule: Rule, clause: str, message: Utterance) -> FactCandidate | None:
     """Return the fact that a rule finds in a clause; `None` if the clause is not about that."""
-    match = rule.pattern.match(clause)
+    match = _compiled(rule.pattern).match(clause)
     if match is None:
         return None
     given = {name: trimmed(value) for name, value in match.groupdict(default="").items()}

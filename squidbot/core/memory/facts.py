@@ -1,4 +1,4 @@
-"""Facts before they are memories, and the English that rules need: tails trimmed, "my" turned to "their"."""
+"""Candidates for memories, and the English that rules need: tails trimmed, "my" turned to "their"."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ _TURNS: Final = {
     "i've": "they have", "i'll": "they will", "i'd": "they would", "our": "their", "ours": "theirs",
     "us": "them", "your": "the assistant's", "you": "the assistant", "we": "they",
 }  # fmt: skip
+_THIRD_PERSON: Final = {"have": "has", "be": "is", "do": "does", "go": "goes", "don't": "doesn't"}
 _SAYS_I_AM: Final = re.compile(r"\bi\s+am\b", re.IGNORECASE)
 _WORD: Final = re.compile(r"[A-Za-z][A-Za-z']*")
 _NOT_NAMES: Final = frozenset(
@@ -48,21 +49,20 @@ _NOT_NAMES: Final = frozenset(
      "private", "important", "irrelevant", "listed", "missing", "wrong", "misspelled", "spelled", "mentioned", "back",
      "later", "when", "if", "tomorrow", "maybe", "today", "now", "up", "out", "crazy", "stupid", "old", "happy", "sad",
      "sick", "sorry", "home", "away", "fine", "ready", "busy", "tired", "none", "null", "your", "my", "what",
-     "whatever",
-     "anything", "names", "by", "with", "from", "to", "being", "it", "this", "that")
+     "whatever", "anything", "names", "by", "with", "from", "to", "being", "it", "this", "that")
 )  # fmt: skip
 _NAME_PART: Final = re.compile(r"[^\W\d_][^\W\d_'\-.]*+(?:['\-][^\W\d_]++)*+\.?\Z")
+_PARTICLES: Final = frozenset(("de", "van", "von", "der", "da", "di", "bin", "el"))
 _MOST_NAME_WORDS = 4
 # Things that people move to and that are no place: "I moved to Rust".
 _NO_PLACES: Final = frozenset(
     ("python", "rust", "go", "golang", "java", "kotlin", "swift", "typescript", "javascript", "ruby", "php", "linux",
      "ubuntu", "debian", "fedora", "arch", "nixos", "mac", "macos", "windows", "android", "ios", "iphone", "vim",
-     "neovim",
-     "emacs", "vscode", "zed", "docker", "podman", "kubernetes", "postgres", "postgresql", "mysql", "mongodb", "redis",
-     "sqlite", "aws", "azure", "gcp", "github", "gitlab", "git", "slack", "teams", "discord", "notion", "obsidian",
-     "jira", "linear", "firefox", "chrome", "safari", "claude", "gpt", "gemini", "react", "vue", "svelte", "django",
-     "flask", "fastapi", "rails", "terraform", "ansible", "poetry", "uv", "pip", "npm", "pnpm", "yarn", "bun", "deno",
-     "plan", "option", "phase", "step", "version", "monday", "tuesday", "wednesday", "thursday", "friday")
+     "neovim", "emacs", "vscode", "zed", "docker", "podman", "kubernetes", "postgres", "postgresql", "mysql", "mongodb",
+     "redis", "sqlite", "aws", "azure", "gcp", "github", "gitlab", "git", "slack", "teams", "discord", "notion",
+     "obsidian", "jira", "linear", "firefox", "chrome", "safari", "claude", "gpt", "gemini", "react", "vue", "svelte",
+     "django", "flask", "fastapi", "rails", "terraform", "ansible", "poetry", "uv", "pip", "npm", "pnpm", "yarn", "bun",
+     "deno", "plan", "option", "phase", "step", "version", "monday", "tuesday", "wednesday", "thursday", "friday")
 )  # fmt: skip
 _ARTICLES: Final = frozenset(("a", "an", "the", "my", "our", "their", "some", "to", "very", "really", "using", "use"))
 # Opposites: one replaces the other.
@@ -107,28 +107,23 @@ def sentence_of(text: str) -> str:
 def conjugated(phrase: str) -> str:
     """Return a phrase with its first word, a verb, in the third person: "try it" as "tries it"."""
     verb, space, rest = phrase.partition(" ")
-    known = {"have": "has", "be": "is", "do": "does", "go": "goes", "don't": "doesn't"}
-    if verb in known:
-        form = known[verb]
-    elif verb.endswith(("s", "x", "z", "ch", "sh")):
-        form = f"{verb}es"
+    if verb in _THIRD_PERSON:
+        form = _THIRD_PERSON[verb]
     elif verb.endswith("y") and verb[-2:-1] not in "aeiou":
         form = f"{verb[:-1]}ies"
     else:
-        form = f"{verb}s"
+        form = f"{verb}es" if verb.endswith(("s", "x", "z", "ch", "sh")) else f"{verb}s"
     return f"{form}{space}{rest}"
 
 
 def is_name(text: str, *, capital: bool = False) -> bool:
     """Return whether a text may be a person's name; with `capital` only if it is written as one."""
     words = text.split()
-    if not 1 <= len(words) <= _MOST_NAME_WORDS or any(not _NAME_PART.match(word) for word in words):
+    if not 1 <= len(words) <= _MOST_NAME_WORDS:
         return False
-    if any(word.lower() in _NOT_NAMES for word in words):
+    if not all(_NAME_PART.match(word) and word.lower() not in _NOT_NAMES for word in words):
         return False
-    return all(
-        word[:1].isupper() or word in {"de", "van", "von", "der", "da", "di", "bin", "el"} for word in words
-    ) or (len(words) == 1 and not capital)
+    return (len(words) == 1 and not capital) or all(word[:1].isupper() or word in _PARTICLES for word in words)
 
 
 def is_place(text: str) -> bool:
@@ -252,11 +247,8 @@ def utterances(rows: Iterable[StoredMessage], codecs: Mapping[str, Codec]) -> li
 def memory_of(candidate: FactCandidate, scope: Scope, session_id: str, now: float, supersedes: str = "") -> Memory:
     """Return the memory that a candidate becomes; its time is `now`, in seconds since 1970, if it has none."""
     sources = (Source(session_id, candidate.first_seq, candidate.last_seq),)
-    tags = (
-        *((TRAIT,) if candidate.trait else ()),
-        *((ABOUT + candidate.slot,) if candidate.slot else ()),
-        *(ENDS + slot for slot in candidate.ends),
-    )
+    slot = ABOUT + candidate.slot if candidate.slot else ""
+    tags = (TRAIT if candidate.trait else "", slot, *(ENDS + slot for slot in candidate.ends))
     return Memory(
         memory_id_of(scope, candidate.text, sources),
         candidate.text,
@@ -265,7 +257,7 @@ def memory_of(candidate: FactCandidate, scope: Scope, session_id: str, now: floa
         now if candidate.time is None else candidate.time,
         trust=candidate.trust,
         speaker=candidate.speaker,
-        tags=tags,
+        tags=tuple(filter(None, tags)),
         sources=sources,
         importance=candidate.importance,
         reason=candidate.reason,

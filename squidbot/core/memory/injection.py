@@ -1,4 +1,4 @@
-"""Memories that a request carries without being asked: an index, facts for a cold start, sections on user and self.
+"""Unprompted memories of a request: an index, facts for a cold start, sections on the user and the assistant.
 
 Texts for the head of a request have no distances in time: they stay as they are until a memory comes or goes.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -15,10 +16,9 @@ from squidbot.core.memory.facts import TRAIT
 from squidbot.core.memory.search import CANDIDATES, ParsedQuery, PreparedPassage, features_of, score
 from squidbot.core.memory.text import COUNTED, MemoryFormatter, MemoryPage, counted, framed, safe
 from squidbot.core.memory.words import synonyms
-from squidbot.core.messages import Category
 from squidbot.core.plan import REMEMBERED, Section
 from squidbot.core.recall.history import searched_text
-from squidbot.core.recall.search import QUERY_WORDS, read_query
+from squidbot.core.recall.search import QUERY_WORDS, UNSEARCHED, read_query
 from squidbot.core.view.renderer import fenced
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ INDEX, PROFILE, TRAITS = f"{REMEMBERED}index", f"{REMEMBERED}profile", f"{REMEMB
 
 
 class InjectionLimits(NamedTuple):
-    """What each part may cost, in tokens as a bound, its fence included; 0 leaves it out."""
+    """The limits of the parts, in tokens as a bound, with their fences; 0 leaves a part out."""
 
     index_tokens: int = INDEX_TOKENS
     profile_tokens: int = SECTION_TOKENS
@@ -117,7 +117,7 @@ def index(
 
 
 def memories_in(head: Sequence[Section]) -> frozenset[str]:
-    """Return the ids of the memories in a head, without those that the index only names."""
+    """Return the ids of the memories in a head, without those of the index."""
     return frozenset(memory_id for section in head if section.name != INDEX for memory_id in section.memories)
 
 
@@ -150,7 +150,7 @@ def cold_start(  # noqa: PLR0913  # each limits another thing
 
 
 def profile(memories: Sequence[Memory], meter: Meter, limit_tokens: int = SECTION_TOKENS) -> MemoryPage | None:
-    """Return the section "## About the User" of what users said of themselves; `None` if nothing, or no room.
+    """Return the section "## About the User", of facts that users stated themselves; `None` if empty, or no room.
 
     Core facts come before preferences; if not all fit the newest stay. The assistant's notes and what tools printed are
     left out.
@@ -196,8 +196,8 @@ def _most(
 # Search in the messages of a session: a store finds whose words match; then they are ranked as memories are.
 
 # How many messages are found by synonyms; and of how many of the best the neighbours are read: 64 found no more.
-FELLOWS = 64
-BESIDE = 32
+SYNONYM_HITS = 64
+NEIGHBOURS_READ = 32
 STEPS = (-1, 1, -2, 2)
 # The most characters of payload that are read: about 50 ms.
 READ_CHARS = 1_000_000
@@ -209,7 +209,6 @@ BEFORE_CHARS = 200  # of a piece, before the first word that was looked for
 PAUSE_SECONDS = 4 * 3600.0
 # So many neighbours are enough of a sample to tell how common a word is.
 SAMPLE = 20
-_GONE = frozenset((Category.RECALLED, Category.FORGOTTEN))
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,21 +233,21 @@ class MessageSearch:
         phrases = read_query(query).phrases
         first = self.transcripts.search(self.session_id, query, CANDIDATES)
         try:
-            asked = ParsedQuery.of(query, now)
+            parsed = ParsedQuery.of(query, now)
         except ValueError:  # nothing but data, as hashes
             yield from self._rest(query, first, set())
             return
-        is_literal = bool(phrases) or len(asked.terms) == 1
-        rows, texts, having = self._read(first, () if is_literal else self._of_subjects(asked))
-        for seq, chance in self._ranked(query, now, rows, texts, having):
-            if seq in having or not is_literal:
+        is_literal = bool(phrases) or len(parsed.terms) == 1
+        rows, texts, matching = self._read(first, () if is_literal else self._with_synonyms(parsed))
+        for seq, chance in self._ranked(query, now, rows, texts, matching):
+            if seq in matching or not is_literal:
                 yield rows[seq], chance
         yield from self._rest(query, first, set(rows))
 
-    def _of_subjects(self, asked: ParsedQuery) -> list[int]:
+    def _with_synonyms(self, parsed: ParsedQuery) -> list[int]:
         """Return the messages that have synonyms of the query's words."""
-        fellows = list(dict.fromkeys(synonym.word for term in asked.terms for synonym in synonyms(term)))[:QUERY_WORDS]
-        found = self.transcripts.search(self.session_id, " ".join(fellows), FELLOWS) if fellows else []
+        words = list(dict.fromkeys(synonym.word for term in parsed.terms for synonym in synonyms(term)))[:QUERY_WORDS]
+        found = self.transcripts.search(self.session_id, " ".join(words), SYNONYM_HITS) if words else []
         return [match.seq for match in found]
 
     def _read(
@@ -256,8 +255,8 @@ class MessageSearch:
     ) -> tuple[dict[int, StoredMessage], dict[int, str], set[int]]:
         """Return the rows to rank and their texts, by seq, and which of them have words of the query or synonyms."""
         best = dict.fromkeys((*(match.seq for match in first), *others))
-        near = [seq + step for seq in list(best)[:BESIDE] for step in STEPS if seq + step >= 0]
-        wanted = list(dict.fromkeys((*list(best)[:BESIDE], *near, *best)))
+        near = [seq + step for seq in list(best)[:NEIGHBOURS_READ] for step in STEPS if seq + step >= 0]
+        wanted = list(dict.fromkeys((*list(best)[:NEIGHBOURS_READ], *near, *best)))
         rows: dict[int, StoredMessage] = {}
         texts: dict[int, str] = {}
         left = READ_CHARS
@@ -272,7 +271,7 @@ class MessageSearch:
 
     def _text(self, row: StoredMessage) -> str | None:
         """Return the searchable text of a message, `None` if it has none."""
-        return None if row.category in _GONE else searched_text(self.codec(row.codec).decode(row.payload))
+        return None if row.category in UNSEARCHED else searched_text(self.codec(row.codec).decode(row.payload))
 
     def _ranked(
         self,
@@ -280,15 +279,15 @@ class MessageSearch:
         now: float | None,
         rows: Mapping[int, StoredMessage],
         texts: Mapping[int, str],
-        having: set[int],
+        matching: set[int],
     ) -> list[tuple[int, float]]:
         """Return the seqs of rows with their scores, best first, ties newest first."""
         terms = [term for word in read_query(query).words for alternative in word for term in alternative]
         passages = list(_passages(rows, texts, terms))
-        asked = ParsedQuery.of(query, now, {passage.speaker for passage in passages})
+        parsed = ParsedQuery.of(query, now, {passage.speaker for passage in passages})
         candidates = [PreparedPassage(passage, features_of(passage)) for passage in passages]
-        known = _MessageStatistics(candidates, having, self.transcripts.head(self.session_id)[0])
-        hits = [(int(hit.key), hit.score) for hit in score(asked, candidates, known)]
+        known = _MessageStatistics(candidates, matching, self.transcripts.head(self.session_id)[0])
+        hits = [(int(hit.key), hit.score) for hit in score(parsed, candidates, known)]
         return sorted(hits, key=lambda hit: (-hit[1], -hit[0]))
 
     def _rest(self, query: str, page: Sequence[SearchMatch], ranked: set[int]) -> Iterator[tuple[StoredMessage, float]]:
@@ -305,37 +304,34 @@ class MessageSearch:
 
 
 class _MessageStatistics:
-    """What the candidates show of all messages, as `search.Statistics`.
+    """Statistics of all messages, estimated from the candidates, as `search.Statistics`.
 
     Neighbours of what was found are a sample of all messages: they tell how common a word is.
     """
 
-    def __init__(self, candidates: Sequence[PreparedPassage], having: set[int], messages: int) -> None:
+    def __init__(self, candidates: Sequence[PreparedPassage], matching: set[int], messages: int) -> None:
         self.passages = messages
         self.average_terms = max(
             1.0, sum(len(candidate.prepared.terms) for candidate in candidates) / max(1, len(candidates))
         )
-        sample = [candidate for candidate in candidates if int(candidate.passage.key) not in having]
+        sample = [candidate for candidate in candidates if int(candidate.passage.key) not in matching]
         self._found = _counts(candidates)
-        self._sampled = _counts(sample) if len(sample) >= SAMPLE else {}
+        self._sampled = _counts(sample if len(sample) >= SAMPLE else ())
         self._times = messages / max(1, len(sample))
 
     def frequencies(self, terms: Iterable[str]) -> Mapping[str, int]:
-        """Return in about how many messages terms are."""
+        """Return about how many messages have each term."""
         return {term: self._count(term) for term in terms if term in self._found}
 
     def _count(self, term: str) -> int:
-        sampled = self._sampled.get(term, 0)
+        sampled = self._sampled[term]
         about = int(sampled * self._times) if sampled > 1 else 0
         return min(self.passages, max(self._found[term], about))
 
 
-def _counts(candidates: Iterable[PreparedPassage]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for candidate in candidates:
-        for term in set(candidate.prepared.terms):
-            counts[term] = counts.get(term, 0) + 1
-    return counts
+def _counts(candidates: Iterable[PreparedPassage]) -> Counter[str]:
+    """Return how many candidates have each term."""
+    return Counter(term for candidate in candidates for term in set(candidate.prepared.terms))
 
 
 def _passages(rows: Mapping[int, StoredMessage], texts: Mapping[int, str], terms: Sequence[str]) -> Iterator[Passage]:
@@ -356,7 +352,7 @@ def _piece(text: str, terms: Sequence[str]) -> str:
     lower = text.lower()
     places = sorted(place for term in terms if (place := lower.find(term.partition("_")[0])) >= 0)
     within = PIECE_CHARS - BEFORE_CHARS
-    best = max(places, key=lambda one: sum(one <= other < one + within for other in places), default=0)
+    best = max(places, key=lambda place: sum(place <= other < place + within for other in places), default=0)
     start = max(0, best - BEFORE_CHARS)
     return text[start : start + PIECE_CHARS]
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.errors import ConfigError
+from squidbot.core.text import iso_time, read_iso_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-
-__all__ = ["DECLARATIVE", "SUMMARY", "Note", "as_values", "notes_in"]
 
 DECLARATIVE, SUMMARY = "declarative_notes.yml", "summary_notes.yml"
 # Names of the text of a note; squidbot writes the first.
@@ -53,7 +51,7 @@ def as_values(notes: Iterable[Note]) -> list[dict[str, str]]:
 
 def _fields(note: Note) -> Iterator[tuple[str, str]]:
     if note.time is not None:
-        yield "timestamp", f"{datetime.fromtimestamp(int(note.time), UTC).replace(tzinfo=None).isoformat()}Z"
+        yield "timestamp", iso_time(note.time)
     if note.category:
         yield "category", note.category
     yield "content", note.text
@@ -81,8 +79,7 @@ def _time(value: Mapping[str, object], place: str) -> float | None:
     if written is None:
         return None
     try:
-        moment = datetime.fromisoformat(str(written))
-        time = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        time = read_iso_time(str(written))
     except (ValueError, OverflowError) as error:
         raise ConfigError(f"{place}: {written!a:.40} is not a time; write it as 2026-01-27T12:34:56Z") from error
     if time < 0:

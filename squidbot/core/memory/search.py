@@ -7,6 +7,7 @@ passages of the days asked about, and has `score` rank them.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import lru_cache
 from itertools import pairwise
 from math import exp, inf, log, log1p
@@ -79,13 +80,15 @@ def features_of(passage: Passage) -> PassageFeatures:
         words += 1
         own += word in FIRST_PERSON
         counts = counts or word in _AMOUNTS or token[0].isdigit()
-        names += token[0].isupper() and len(token) > 1 and _is_inside(text, match.start())
+        # Inside a sentence a capital means a name.
+        is_inside = match.start() > 1 and text[match.start() - 2] not in ".!?\n"
+        names += token[0].isupper() and len(token) > 1 and is_inside
     asks = text.rstrip().endswith(("?", "\uff1f"))
     return PassageFeatures(tuple(found), days(text, passage.time), asks, own / max(1, words), names, counts)
 
 
 def terms_of(text: str) -> tuple[str, ...]:
-    """Return the terms of a text in order, as `prepared` does."""
+    """Return the terms of a text in order, as `features_of` does."""
     tokens = (match[0] for match in _TOKEN.finditer(text[:TEXT_CHARS]))
     return tuple(term for token in tokens if len(token) <= WORD_CHARS for term in _known(token)[1])
 
@@ -93,11 +96,6 @@ def terms_of(text: str) -> tuple[str, ...]:
 def lower_words(text: str) -> list[str]:
     """Return the words of a text in order, lower case, without endings after an apostrophe."""
     return [_known(match[0])[0] for match in _TOKEN.finditer(text[:TEXT_CHARS]) if len(match[0]) <= WORD_CHARS]
-
-
-def _is_inside(text: str, start: int) -> bool:
-    """Return whether a word starts inside a sentence, where a capital means a name."""
-    return start > 1 and text[start - 2] not in ".!?\n"
 
 
 @lru_cache(65_536)
@@ -214,7 +212,7 @@ def name_words(name: str) -> frozenset[str]:
     return frozenset(stem(word) for word in lower_words(name))
 
 
-# How much of each term of a query a passage has: the word itself, one of its family, or one of its subject.
+# The share of each term of a query that a passage has: by the word itself, its family, or its subject.
 
 # BM25's usual constants: the saturation of repeated words, and the weight of length.
 SATURATION = 1.2
@@ -283,12 +281,8 @@ def weights_of(query: ParsedQuery, vocabulary: Iterable[str], statistics: Statis
 def strengths(terms: Sequence[str], weights: Weights, average_terms: float) -> list[float]:
     """Return how much of each term of the query a passage has, each 0 to 1."""
     found = [0.0] * len(weights.shares)
-    counts: dict[str, int] = {}
-    for term in terms:
-        if term in weights.near:
-            counts[term] = counts.get(term, 0) + 1
     damping = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * len(terms) / max(average_terms, USUAL_TERMS))
-    for term, count in counts.items():
+    for term, count in Counter(term for term in terms if term in weights.near).items():
         share = count / (count + damping)
         for place, nearness in weights.near[term]:
             found[place] = max(found[place], nearness * share)
@@ -314,14 +308,9 @@ def _nearby(terms: Sequence[str], vocabulary: Iterable[str]) -> dict[str, Near]:
             near = dict(by_subject)
             near.update((at, _alike(word, terms[at])) for at in by_letters)
             near.update(dict.fromkeys(by_family, FAMILY))
-            if places := _others(near, word, terms):
+            if places := tuple((at, value) for at, value in near.items() if value > 0 and terms[at] != word):
                 found[word] = places
     return found
-
-
-def _others(near: Mapping[int, float], word: str, terms: Sequence[str]) -> Near:
-    """Return the places of those terms that a word is near to, without itself."""
-    return tuple((at, value) for at, value in near.items() if value > 0 and terms[at] != word)
 
 
 def _alike(word: str, other: str) -> float:
@@ -404,7 +393,7 @@ class Signals(NamedTuple):
 
 
 class _Comparison:
-    """All candidates of a query beside each other: what each has of its terms, and which are neighbours."""
+    """All candidates of a query beside each other: the share of its terms that each has, and their neighbours."""
 
     def __init__(self, query: ParsedQuery, candidates: Sequence[PreparedPassage], statistics: Statistics) -> None:
         vocabulary = dict.fromkeys(term for candidate in candidates for term in candidate.prepared.terms)
@@ -442,7 +431,7 @@ class _Comparison:
         return self._weighed(had)
 
     def _by_group(self) -> dict[tuple[str, str], tuple[float, float]]:
-        """Return what each group has of the query in all, and the mean of its best."""
+        """Return the share of the query that each group has, and the mean of its best passages."""
         members: dict[tuple[str, str], list[int]] = {}
         for number, candidate in enumerate(self._candidates):
             members.setdefault(_group(candidate.passage), []).append(number)
@@ -456,7 +445,7 @@ class _Comparison:
         return found
 
     def of_group(self, number: int) -> tuple[float, float]:
-        """Return what the group has in all, and its best to the best group's; a page counts for itself."""
+        """Return the share of a candidate's group, and of its best to the best group's; a page counts for itself."""
         whole, best = self._groups[_group(self._candidates[number].passage)]
         own, turn = self.own[number], self.turns[number]
         return own + turn**2 * (whole - own), min(1.0, (own + turn**2 * (best - own)) / self._best_group)
@@ -479,7 +468,6 @@ def signals(
             compared.beside(number, steps) for steps in (-1, -2, 2)
         )
         group, group_best = compared.of_group(number)
-        time = candidate.passage.time
         found.append(
             Signals(
                 own=compared.own[number] / (best_own or 1.0),
@@ -488,10 +476,10 @@ def signals(
                 group_best=group_best,
                 second_before=compared.own[second] * second_share,
                 second_after=compared.own[after] * after_share,
-                answers=compared.own[before] * share if before >= 0 and candidates[before].prepared.asks else 0.0,
+                answers=compared.own[before] * share * candidates[before].prepared.asks,
                 pairs=compared.turns[number] * _pairs(query, terms),
                 stranger=float(candidate.passage.speaker in strangers),
-                told_then=_told_then(query.days, day_of(time)) if query.days and time is not None else 0.0,
+                told_then=_told_then(query.days, candidate.passage.time),
                 of_then=max((_meet(asked, day) for asked in query.days for day in days_told), default=0.0),
                 length=log1p(min(len(terms), SHORT_TERMS)),
                 excess=log(max(1.0, len(terms) / SHORT_TERMS)),
@@ -531,7 +519,10 @@ def _pairs(query: ParsedQuery, terms: Sequence[str]) -> float:
     return len(query.pairs & there) / len(query.pairs)
 
 
-def _told_then(asked: Sequence[Days], day: int) -> float:
+def _told_then(asked: Sequence[Days], time: float | None) -> float:
+    if time is None or not asked:
+        return 0.0
+    day = day_of(time)
     gaps = [max(0.0, day - last, (first - day) * AHEAD) for first, last in asked]
     return exp(-min(gaps) / TOLD_WITHIN_DAYS)
 
@@ -763,7 +754,7 @@ def weighed(hits: Sequence[MemoryHit], memories: Mapping[str, Memory], now: floa
 
 
 def distinct(memories: Iterable[Memory]) -> list[Memory]:
-    """Return memories without those that say the same as one of the last `BLOCK` before them."""
+    """Return memories without those that repeat one of the last `BLOCK` before them."""
     kept: list[tuple[Memory, frozenset[str], frozenset[str]]] = []
     for memory in memories:
         terms, apart = frozenset(terms_of(memory.text)), _told_apart_by(memory.text)

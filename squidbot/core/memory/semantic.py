@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 
-# Vectors that are made at once: a third of a second with a small model on two cores. Work may end between batches.
+# Vectors of one batch: a third of a second with a small model on two cores. Work may end between batches.
 BATCH_MEMORIES = 32
 # If so few wait, their vectors are made right before a search.
 SEARCH_MEMORIES = 16
@@ -57,25 +57,25 @@ class SemanticStore:
         embedder: Callable[[], Embedder],
         index: Callable[[str, int], VectorIndex],
         report: Callable[[str], None] | None = None,
-        turn: AbstractContextManager[object] | None = None,
+        lock: AbstractContextManager[object] | None = None,
     ) -> None:
         """Take a store, and factories of the embedder and of the index of a model's name and dimensions.
 
-        Both are called at first need. `turn` is a lock, if threads share the store.
+        Both are called at first need. `lock` is needed if threads share the store.
         """
         self._store = store
         self.mark, self.supersede, self.from_session = store.mark, store.supersede, store.from_session
         self.get, self.listed, self.forgotten = store.get, store.listed, store.forgotten
         self._make_embedder = embedder
         self._make_index = index
-        self._tell = report or (lambda _: None)
+        self._report = report or (lambda _: None)
         self._opened: VectorBackend | None = None
-        self._turn = turn or nullcontext()
+        self._lock = lock or nullcontext()
         self._is_file_gone = False
         self._was_whole = False
         # The last query, and its vector.
-        self._asked: tuple[str, tuple[float, ...]] = ("", ())
-        # Memories that no vector could be made of, while the process lives.
+        self._last_query: tuple[str, tuple[float, ...]] = ("", ())
+        # Memories without a vector because the embedder refused them; while the process lives.
         self._refused: set[str] = set()
         self.fault = ""
         self.added: Callable[[], None] = lambda: None
@@ -104,7 +104,7 @@ class SemanticStore:
         self.added()
 
     def forget_messages(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
-        """Take messages out of the sources of memories; return the ids of those that were forgotten by that.
+        """Remove messages from the sources of memories; return the ids of memories that were forgotten by that.
 
         Raises:
             StoreError: nothing was changed.
@@ -131,11 +131,11 @@ class SemanticStore:
         """
         meant = None
         if limit > 0 and any(map(str.isalnum, query)):
-            meant = self._or_words(lambda: self._meant(query, view, past=past))
+            meant = self._or_words(lambda: self._meaning(query, view, past=past))
         return self._store.search(query, view, limit=limit, now=now, past=past, meant=meant)
 
     def forget(self, memory_ids: Sequence[str], reason: str = "") -> int:
-        """Remove memories for good, their vectors, too, and return how many were there.
+        """Remove memories and their vectors for good, and return how many there were.
 
         The file of the index goes first; `embed` and `close` write it anew.
 
@@ -154,7 +154,7 @@ class SemanticStore:
             ConfigError: there are none such, or their package is not installed.
             LLMError: the embedder can't be opened.
         """
-        with self._turn:
+        with self._lock:
             if self._opened is None:
                 embedder = self._make_embedder()
                 model, dimensions = embedder.name, embedder.dimensions
@@ -164,7 +164,7 @@ class SemanticStore:
                 index = self._make_index(model, dimensions)
                 self._opened = VectorBackend(embedder, VectorSearch(index, self._store.vectors_of(model, dimensions)))
                 if self._opened.nearest.fault:
-                    self._tell(self._opened.nearest.fault)
+                    self._report(self._opened.nearest.fault)
             return self._opened
 
     def near(self, memories: Sequence[Memory], view: View) -> dict[str, dict[str, float]] | None:
@@ -232,15 +232,15 @@ class SemanticStore:
             if callable(close):
                 close()
 
-    def _meant(self, query: str, view: View, *, past: bool) -> QueryMeaning:
+    def _meaning(self, query: str, view: View, *, past: bool) -> QueryMeaning:
         embedder, nearest = self.opened()
         waiting = self._store.newest_without(embedder.name, SEARCH_MEMORIES + 1)
         if len(waiting) <= SEARCH_MEMORIES:
             self._put(embedder, [memory for memory in waiting if memory.memory_id not in self._refused])
-        asked = self._asked
-        if asked[0] != query:  # facts and files are searched one behind the other
-            asked = self._asked = query, _vectors(embedder, [query])[0]
-        vector = asked[1]
+        last, vector = self._last_query
+        if last != query:  # facts and files are searched one behind the other
+            vector = _vectors(embedder, [query])[0]
+            self._last_query = query, vector
         limit = NEAREST_OF_MANY if nearest.vectors > MANY_VECTORS else NEAREST
         near = nearest.places(vector, view, limit=limit, past=past)
         even = embedder.even if isinstance(embedder, SupportsCalibration) else None
@@ -270,7 +270,7 @@ class SemanticStore:
                 raise
             if len(memories) == 1:  # it is found by its words, as before
                 self._refused.add(memories[0].memory_id)
-                self._tell(f"memory {memories[0].memory_id} has no vector: {error}")
+                self._report(f"memory {memories[0].memory_id} has no vector: {error}")
                 return
             for memory in memories:
                 self._put(embedder, [memory])
@@ -297,7 +297,7 @@ class SemanticStore:
             if other != model:
                 self._store.drop_vectors(other)
                 self._is_file_gone = True
-                self._tell(f"all vectors are of {model!a:.80} now: dropped those of {other!a:.80}")
+                self._report(f"all vectors are of {model!a:.80} now: dropped those of {other!a:.80}")
 
     @contextmanager
     def _forgetting(self, memory_ids: Sequence[str]) -> Iterator[None]:
@@ -322,7 +322,7 @@ class SemanticStore:
         except SquidbotError as error:
             if str(error) != self.fault:
                 self.fault = str(error)
-                self._tell(f"searching words only: {error}")
+                self._report(f"searching words only: {error}")
             return None
         self.fault = ""
         return value

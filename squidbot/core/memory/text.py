@@ -128,7 +128,7 @@ class MemoryFormatter(NamedTuple):
         return "\n".join("\n".join((f"{name}:", *lines)) for name, lines in groups.items() if lines)
 
     def line(self, memory: Memory, chars: int = FACT_CHARS) -> str:
-        """Return the line of one memory: its id, its words, and in brackets where they are from.
+        """Return the line of one memory: its id, its words, and in brackets its source.
 
         It names the memory's newer version, or the older one and until when that held.
         """

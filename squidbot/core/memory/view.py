@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import combinations, zip_longest
+from itertools import chain, combinations, zip_longest
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.arguments import a_moment, flag, instance, items, number, optional, parts, takes, text, whole
@@ -14,6 +14,7 @@ from squidbot.core.memory.facts import about, is_negation, rank, words_of
 from squidbot.core.memory.search import BLOCK, distinct, weighed
 from squidbot.core.memory.semantic import SemanticStore
 from squidbot.core.memory.text import COUNTED, MemoryFormatter, MemoryPage, counted, framed, read_id, safe, when
+from squidbot.core.recall.history import within
 from squidbot.core.redaction import Redactor
 from squidbot.core.vectors import dot
 from squidbot.core.view.marks import HINTS, Hints
@@ -145,8 +146,8 @@ class Memories:
             BudgetError: there is no room for a page.
             StoreError: the store failed.
         """
-        _check_range(request.limit, 1, MOST_HITS, "limit")
-        _check_range(request.offset, 0, MOST_OFFSET, "offset")
+        within(request.limit, 1, MOST_HITS, "limit")
+        within(request.offset, 0, MOST_OFFSET, "offset")
         if len(request.query) > QUERY_CHARS:
             raise RecallError(f"the query has {len(request.query):,} characters; at most {QUERY_CHARS:,} are allowed")
         memories, scores = self._hits(request, now)
@@ -181,14 +182,14 @@ class Memories:
         return (self.chosen(text, memories) if self.chosen else memories)[:limit]
 
     def hidden(self, memory_ids: Collection[str]) -> frozenset[str]:
-        """Return which of these memories this view must not see any more: forgotten ones, and those of others.
+        """Return the ids of these memories that this view must not show any more: forgotten ones, and those of others.
 
         Raises:
             StoreError: the store failed.
         """
-        asked = sorted(memory_ids)
-        others = {memory.memory_id for memory in self.store.get(asked) if not self._sees(memory)}
-        return frozenset({*self.store.forgotten(asked), *others})
+        ids = sorted(memory_ids)
+        others = {memory.memory_id for memory in self.store.get(ids) if not self._sees(memory)}
+        return frozenset({*self.store.forgotten(ids), *others})
 
     @takes(request=QUERY_PARTS, now=a_moment)
     def listed(self, request: MemoryQuery, now: float) -> MemoryPage:
@@ -199,7 +200,7 @@ class Memories:
             BudgetError: there is no room for a page.
             StoreError: the store failed.
         """
-        _check_range(request.limit, 1, MOST_HITS, "limit")
+        within(request.limit, 1, MOST_HITS, "limit")
         after = read_id(request.after)
         try:
             memories = self.store.listed(
@@ -294,25 +295,25 @@ class Memories:
 
     def _hits(self, request: MemoryQuery, now: float) -> tuple[list[Memory], dict[str, float]]:
         """Return the memories of a page and one more, each text once, and the scores of all hits."""
-        limit = _blocks(
-            (request.offset + request.limit + 1) * (_PER_CATEGORY if request.category or request.tag else 1)
-        )
+        end = request.offset + request.limit + 1
+        limit = _blocks(end * (_PER_CATEGORY if request.category or request.tag else 1))
+        views = [] if request.tag else [self.view]
         # Without files there is one search, and one vector of the query.
-        has_files = request.category in _OF_FILES and bool(self.store.listed(self.view.of(CARDS), limit=1))
-        views = [*([] if request.tag else [self.view]), *([self.view.of(FILES)] if has_files else [])]
+        if request.category in _OF_FILES and self.store.listed(self.view.of(CARDS), limit=1):
+            views.append(self.view.of(FILES))
         try:
             found = [self.store.search(request.query, view, limit=limit, now=now, past=request.past) for view in views]
         except ValueError as error:
             raise RecallError(str(error)) from error
-        ranked = [self._relevant(hits, now) for hits in found]
         # Facts and chunks take turns: a fact is a line, a chunk a paragraph that has more of any query.
+        turns = chain.from_iterable(zip_longest(*(self._relevant(hits, now) for hits in found)))
         memories = [
             memory
-            for memory in distinct(memory for pair in zip_longest(*ranked) for memory in pair if memory)
+            for memory in distinct(filter(None, turns))
             if request.category in (None, memory.category) and request.tag in {"", *memory.tags}
         ]
         memories = self.chosen(request.query, memories) if self.chosen else memories
-        return memories[request.offset :][: request.limit + 1], {hit.key: hit.score for hits in found for hit in hits}
+        return memories[request.offset : end], {hit.key: hit.score for hit in chain.from_iterable(found)}
 
     def _relevant(self, hits: Sequence[MemoryHit], now: float) -> list[Memory]:
         """Return the memories of hits that answer well enough, in their final order."""
@@ -321,9 +322,9 @@ class Memories:
         return weighed(relevant, seen, now)
 
     def _seen(self, memory_ids: Iterable[str]) -> list[Memory]:
-        """Return those of the named memories that this view sees."""
-        asked = [memory_id for memory_id in memory_ids if memory_id]
-        return [memory for memory in self.store.get(asked) if self._sees(memory)] if asked else []
+        """Return the named memories, without those that this view does not see."""
+        ids = list(filter(None, memory_ids))
+        return [memory for memory in self.store.get(ids) if self._sees(memory)] if ids else []
 
     def _sees(self, memory: Memory) -> bool:
         return self.view._replace(scope=memory.scope).key in {self.view.key, self.view.of(FILES).key}
@@ -402,7 +403,7 @@ class Memories:
         return f"Searched: {', '.join(filter(None, (*parts, files)))}{without}."
 
     def _file_count(self) -> str:
-        """Return how many files are indexed, as "9 files"; "" for none."""
+        """Return the number of indexed files, as "9 files"; "" for none."""
         count = len(self.store.listed(self.view.of(CARDS), limit=COUNTED + 1))
         return f"{counted(count)} file{'s' * (count != 1)}" if count else ""
 
@@ -411,13 +412,8 @@ class Memories:
         return MemoryPage(text, self.meter.message(text), memories)
 
 
-def _check_range(number: int, least: int, most: int, name: str) -> None:
-    if not least <= number <= most:
-        raise RecallError(f"{name} {number!a:.40} is out of range: {least} to {most}")
-
-
 def _blocks(hits: int) -> int:
-    """Return how many hits to search for: whole blocks, each of which is put in order."""
+    """Return the number of hits to search for: whole blocks, each of which is put in order."""
     return -(-hits // BLOCK) * BLOCK
 
 
@@ -442,7 +438,7 @@ def every(store: MemoryStore, view: View, *, past: bool = False) -> Iterator[Mem
 
 
 class Merge(NamedTuple):
-    """A memory, those that it replaces, which become history, and why."""
+    """A memory, the memories that it replaces, which become history, and the reason."""
 
     kept: Memory
     gone: tuple[Memory, ...]
@@ -454,7 +450,7 @@ def merges(
     similar: Callable[[Memory, Memory], float] | None = None,
     only: Collection[str] = (),
 ) -> tuple[Merge, ...]:
-    """Return which memories of one view to merge, at most 10 of them gone; the same from the same.
+    """Return the merges of memories of one view, at most 10 of them replaced; the same from the same.
 
     `similar` is the similarity of two, 0 to 1: the cosine of their vectors, or `alike` if it is `None`. The more
     trusted stays, of equals the newer. Replaced memories, memories about different things, and those that differ in
@@ -466,17 +462,15 @@ def merges(
         _pairs(held, near, frozenset(only)), key=lambda pair: (-pair[0], pair[1].memory_id, pair[2].memory_id)
     )
     gone: set[str] = set()
-    stands: dict[str, tuple[Memory, list[Memory], float]] = {}
+    plan: dict[str, Merge] = {}
     for score, kept, other in pairs:
         # No chains within one plan: a memory that stands for others is not taken away itself.
-        if len(gone) < MOST_MERGES and not {kept.memory_id, other.memory_id} & gone and other.memory_id not in stands:
+        if len(gone) < MOST_MERGES and not {kept.memory_id, other.memory_id} & gone and other.memory_id not in plan:
             gone.add(other.memory_id)
-            _, others, _ = stands.get(kept.memory_id, (kept, [], score))
-            stands[kept.memory_id] = kept, [*others, other], score
-    return tuple(
-        Merge(kept, tuple(others), f"says nearly the same, {100 * least:.0f} % alike")
-        for kept, others, least in stands.values()
-    )
+            others = plan[kept.memory_id].gone if kept.memory_id in plan else ()
+            reason = f"says nearly the same, {100 * score:.0f} % alike"
+            plan[kept.memory_id] = Merge(kept, (*others, other), reason)
+    return tuple(plan.values())
 
 
 def places_of(plan: Sequence[Merge]) -> dict[str, str]:
@@ -497,9 +491,8 @@ def among_nearest(found: Mapping[str, Mapping[str, float]]) -> Callable[[Memory,
     """Return a similarity from the cosines of nearest memories; by words if there is none."""
 
     def near(one: Memory, other: Memory) -> float:
-        first = found.get(one.memory_id, {}).get(other.memory_id)
-        second = found.get(other.memory_id, {}).get(one.memory_id)
-        known = [cosine for cosine in (first, second) if cosine is not None]
+        pairs = (one.memory_id, other.memory_id), (other.memory_id, one.memory_id)
+        known = [found[first][second] for first, second in pairs if second in found.get(first, ())]
         return max(0.0, *known) if known else alike(one, other)
 
     return near
@@ -508,13 +501,12 @@ def among_nearest(found: Mapping[str, Mapping[str, float]]) -> Callable[[Memory,
 def _pairs(
     held: Sequence[Memory], near: Callable[[Memory, Memory], float], only: frozenset[str]
 ) -> Iterator[tuple[float, Memory, Memory]]:
-    for one, other in combinations(held, 2):
-        if only and one.memory_id not in only and other.memory_id not in only:
-            continue
-        if _may_merge(one, other):
+    for pair in combinations(held, 2):
+        one, other = pair
+        if (not only or not only.isdisjoint((one.memory_id, other.memory_id))) and _may_merge(one, other):
             score = near(one, other)
             if score >= (SAME_CATEGORY if one.category == other.category else OTHER_CATEGORY):
-                kept, gone = sorted((one, other), key=lambda each: (rank(each.trust), -each.time, each.memory_id))
+                kept, gone = sorted(pair, key=lambda each: (rank(each.trust), -each.time, each.memory_id))
                 yield score, kept, gone
 
 

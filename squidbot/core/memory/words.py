@@ -178,7 +178,7 @@ def _one(day: int) -> Days:
 
 
 def _unit(unit: str, steps: int, base: date) -> Days:
-    """Return the week, weekend, month, season or year so many steps from that of a day."""
+    """Return the week, weekend, month, season or year at a number of steps from that of a day."""
     monday = base.toordinal() - base.weekday() + 7 * steps
     if unit == "week":
         return Days(monday, monday + 6)

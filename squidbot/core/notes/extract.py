@@ -10,11 +10,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from squidbot.core.messages import Category
+from squidbot.core.text import clip, one_line
 from squidbot.core.tokens.counters import measure
 from squidbot.core.transcript.markers import ARTIFACT, parted
 from squidbot.core.view.marks import recalled_ids, without_recalled
@@ -27,11 +28,10 @@ if TYPE_CHECKING:
     from squidbot.core.ports import TokenCounter
     from squidbot.core.transcript.markers import MarkedLine
 
-from squidbot.core.text import clip, one_line
 
 # A tool call's arguments, read for notes: values, the file, and whether the call changes it.
 
-# Longer texts are read at both ends only: an event must not cost more because a tool printed more.
+# Longer texts are read at both ends only: an event must not take longer because a tool printed more.
 _READ_CHARS = 60_000
 _MOST_PAIRS = 20
 
@@ -85,14 +85,13 @@ def changed_file(call: ToolCall) -> str:
     return target_of(leaves_of(call.arguments)) if CHANGES.search(call.name) else ""
 
 
-# Finding what has to be repeated letter by letter: paths, file names, identifiers, hashes, ids,
-# numbers.
+# Literals, which have to be repeated letter by letter: paths, file names, identifiers, hashes, ids, numbers.
 
 # The shortest literal worth a note; shorter words are written anew without looking.
 _LEAST_CHARS = 5
 # A longer run is data (base64, minified code), not a name that somebody types again.
 _MOST_CHARS = 400
-# A longer line is no line of code; what it defines or imports is not told from its shape.
+# A longer line is no line of code: its shape does not show what it defines or imports.
 _LITERAL_CHARS = 600
 
 # Shorter ones hold no literal.
@@ -254,8 +253,7 @@ def _is_dashed_id(text: str) -> bool:
     return "-" in text and bool(_DIGIT.search(text))
 
 
-# What notes can take over from a text: names by where they stand, code lines, values with their keys,
-# sentences.
+# The parts of a text that notes can quote: names by their places, code lines, values with their keys, sentences.
 
 # How likely a name that was only shown, not written, comes back, by where it stood; measured on recorded sessions of
 # a coding agent and of a service desk. Paths, numbers and lower-case words in a listing come back least.
@@ -339,7 +337,7 @@ class NoteUnit:
 
 @lru_cache(maxsize=16_384)
 def names_in(text: str) -> tuple[str, ...]:
-    """Return the literals of a short text, each once; the same few thousand are asked for again at every event.
+    """Return the literals of a short text, each once; every event needs the same few thousand again.
 
     They come in the order of the text: worths are added up and counts are stored in it, the same in every process.
     """
@@ -347,7 +345,7 @@ def names_in(text: str) -> tuple[str, ...]:
 
 
 def shown(text: str, *, of_file: bool) -> Iterator[NoteUnit]:
-    """Yield what a tool's result showed: the values of JSON with their keys, else the names in it, by their place."""
+    """Yield the units of a tool's result: the values of JSON with their keys, otherwise its names by their places."""
     facts = _facts(text)
     if facts is not None:
         yield from facts
@@ -371,7 +369,7 @@ def json_lines(arguments: str) -> Iterator[str]:
 
 
 def failure(text: str, *, of_file: bool) -> str:
-    """Return what went wrong in a call, in few words, or ""; a file that was shown may speak of errors itself."""
+    """Return the error of a call in few words, or ""; the text of a file may itself speak of errors."""
     if of_file and len(text) > _SHORT_RESULT_CHARS:
         return ""
     for line in text.splitlines()[:_MOST_LINES]:
@@ -443,8 +441,7 @@ def _fact(key: str, value: str, *, listed: bool, often: bool) -> NoteUnit:
     return NoteUnit(value, f"{key}:" if key else "gave", 0.0 if often or base == STAMP_WORTH else _VALUE_WEIGHT, base)
 
 
-# Reading messages into lines of notes: what was asked, done, found and decided, each with its subject
-# in front.
+# Reading messages into lines of notes: requests, actions, findings and decisions, each behind its subject.
 
 _HEAD_CHARS = 160
 _MOST_SENTENCES = 80
@@ -467,7 +464,7 @@ _COMMAND_KEYS = frozenset({"command", "cmd", "script", "code", "input", "shell"}
 
 @dataclass(slots=True)
 class NoteLine:
-    """One line that notes could hold: a subject, and what can be told of it.
+    """One line that notes could have: a subject, and the words about it.
 
     Attributes:
         head: the subject and what was done with it; always written when the line is.
@@ -475,7 +472,7 @@ class NoteLine:
         units: further words by their text, in order of appearance.
         short: the head to write when `path` is known to the reader already; "" if there is no shorter one.
         path: the path that `short` leaves out.
-        fading: what age has left of the worth of its units; the units stay as they were read, and are shared.
+        fading: the share of their worth that age has left to its units, which stay as they were read, and are shared.
     """
 
     head: str
@@ -486,13 +483,13 @@ class NoteLine:
     fading: float = 1.0
 
     @property
-    def told(self) -> dict[str, NoteUnit]:
+    def faded_units(self) -> dict[str, NoteUnit]:
         """The units at their present worth."""
         if self.fading == 1.0:
             return self.units
-        left = self.fading
         return {
-            text: NoteUnit(text, unit.label, unit.weight * left, unit.base * left) for text, unit in self.units.items()
+            text: NoteUnit(text, unit.label, unit.weight * self.fading, unit.base * self.fading)
+            for text, unit in self.units.items()
         }
 
     def add(self, units: Iterable[NoteUnit]) -> None:
@@ -505,7 +502,7 @@ class NoteLine:
 
 @dataclass(slots=True)
 class NoteMaterial:
-    """What was read: the lines by subject, in order of what happened last on each, and who used which literal.
+    """The material of notes: lines by subject, ordered by the newest event of each, and counts of literals.
 
     `written` counts the messages in which the assistant wrote a literal, `shown` those in which a tool showed it.
     """
@@ -515,7 +512,7 @@ class NoteMaterial:
     shown: dict[str, float] = field(default_factory=dict)
 
     def worth(self, name: str, base: float) -> float:
-        """Return what a literal is worth: how likely it is to be written again.
+        """Return the worth of a literal: how likely it is to be written again.
 
         Measured on recorded sessions: a name that the assistant wrote in two messages comes back in one case of two,
         in one message in one of three, seldom in more than six of ten; of names only shown, `base`; paths that tools
@@ -533,13 +530,13 @@ class NoteMaterial:
         return sum(len(line.units) for line in self.lines.values())
 
     def gain(self, unit: NoteUnit) -> float:
-        """Return what words are worth with all literals in them."""
+        """Return the worth of words with all literals in them."""
         return unit.weight + sum([self.worth(name, unit.base) for name in names_in(unit.text)])
 
 
 @dataclass(slots=True)
 class _Action:
-    """One tool call: its arguments as text and as (key, value), the file it is about, its line, what went wrong."""
+    """One tool call: its arguments as text and as (key, value), the file it is about, its line, its error."""
 
     name: str
     arguments: str
@@ -553,33 +550,33 @@ class _Action:
 class _MessageReader:
     """The state of reading messages in order: calls by id, to find what answers them, and by subject.
 
-    `tools` tells whether there are calls at all: in a chat without tools what is said is all there is. `passed` are the
-    calls that asked for what was said before.
+    `tools` says whether there are calls at all: a chat without tools has nothing but what is said. `history_calls` are
+    the ids of calls that brought earlier messages back.
     """
 
     tools: bool
-    passed: frozenset[str] = frozenset()
+    history_calls: frozenset[str] = frozenset()
     reading: NoteMaterial = field(default_factory=NoteMaterial)
     actions: dict[str, _Action] = field(default_factory=dict)
     groups: dict[str, list[_Action]] = field(default_factory=dict)
 
     def reply(self, key: str, message: Message) -> None:
-        """Take in an assistant message: what it says, and the tools it calls."""
+        """Take in an assistant message: its words and its tool calls."""
         # Goals and decisions stand word for word beside every note: they are not told once more in it.
         text, marked = parted(bounded(message.text))
         names = self._marked(marked)
         if text.strip():
             weights = _REMARK_WEIGHTS if message.calls else _ANSWER_WEIGHTS if self.tools else _CHAT_WEIGHTS
-            line = self.reading.lines[key] = _said(text, weights)
+            line = self.reading.lines[key] = _assistant_line(text, weights)
             names.update((name, None) for text in (line.head, *line.units) for name in names_in(text))
-        for call in (call for call in message.calls if call.id not in self.passed):
-            action = self._called(call)
-            texts = action.name, *_flat(action.leaves), *json_lines(action.arguments)
+        for call in (call for call in message.calls if call.id not in self.history_calls):
+            action = self._action(call)
+            texts = action.name, *chain.from_iterable(action.leaves), *json_lines(action.arguments)
             names.update((name, None) for text in texts for _, name in find_literals(text))
         _count(self.reading.written, names)
 
     def result(self, key: str, message: Message) -> None:
-        """Take in a tool's answer: to its call where that is among the messages, else as a line of its own."""
+        """Take in a tool's answer: for its call if that is among the messages, otherwise as a line of its own."""
         text = bounded(without_recalled(message.text))
         action = next((self.actions[name] for name in message.results if name in self.actions), None)
         of_file = action is not None and bool(action.target)
@@ -594,13 +591,13 @@ class _MessageReader:
         _count(self.reading.shown, dict.fromkeys(name for unit in units for name in names_in(unit.text)))
 
     def recalled(self, key: str, message: Message) -> None:
-        """Take in what was brought back: no more than that it was, since its words are noted where they were said."""
+        """Take in a recalled copy: only that it was recalled, since the original is noted in its own place."""
         ids = recalled_ids(message.text)
         if ids:
             self.reading.lines[key] = NoteLine(f"{ids} recalled", _CALL_WEIGHT)
 
     def _marked(self, lines: Sequence[MarkedLine]) -> dict[str, None]:
-        """Take in that files were made, as the last that was done with each; return the names in marked lines."""
+        """Take in marked artifacts as the newest event of each file; return the names in marked lines."""
         for text in (line.said for line in lines if line.marker == ARTIFACT):
             target = target_of([("path", word.strip("`'\"*,;:()")) for word in text.split()])
             line = self._line(f"file {target}" if target else f"made {text[:_HEAD_CHARS]}")
@@ -612,7 +609,7 @@ class _MessageReader:
         line = self.reading.lines[subject] = self.reading.lines.pop(subject, NoteLine("", 0.0))
         return line
 
-    def _called(self, call: ToolCall) -> _Action:
+    def _action(self, call: ToolCall) -> _Action:
         name, arguments = clip(one_line(call.name[:_HEAD_CHARS]), VALUE_CHARS), bounded(call.arguments)
         leaves = leaves_of(call.arguments)
         target = target_of(leaves)
@@ -625,14 +622,14 @@ class _MessageReader:
 
 def read(messages: Sequence[Message], *, users_verbatim: bool) -> NoteMaterial:
     """Return the lines that could be written about some messages."""
-    reader = _MessageReader(tools=any(message.calls for message in messages), passed=_passed(messages))
+    reader = _MessageReader(any(message.calls for message in messages), _history_calls(messages))
     for index, message in enumerate(messages):
         if message.category is Category.FORGOTTEN:
             continue
         if message.category is Category.RECALLED:
             reader.recalled(f"recalled {index}", message)
         elif message.role == "user" and not users_verbatim:
-            reader.reading.lines[f"user {index}"] = _asked(bounded(message.text))
+            reader.reading.lines[f"user {index}"] = _user_line(bounded(message.text))
         elif message.role == "assistant":
             reader.reply(f"said {index}", message)
         elif message.role == "tool":
@@ -642,18 +639,14 @@ def read(messages: Sequence[Message], *, users_verbatim: bool) -> NoteMaterial:
     return reader.reading
 
 
-def _passed(messages: Sequence[Message]) -> frozenset[str]:
-    """Return the ids of the calls that were answered by what was said before."""
-    again = (message for message in messages if message.category is Category.RECALLED)
-    return frozenset(call_id for message in again for call_id in message.results)
-
-
-def _flat(leaves: list[tuple[str, str]]) -> Iterator[str]:
-    return (text for leaf in leaves for text in leaf)
+def _history_calls(messages: Sequence[Message]) -> frozenset[str]:
+    """Return the ids of the calls that brought earlier messages back."""
+    copies = (message for message in messages if message.category is Category.RECALLED)
+    return frozenset(call_id for message in copies for call_id in message.results)
 
 
 def _argument_units(action: _Action) -> Iterator[NoteUnit]:
-    """Yield what a call's arguments wrote: names by where they stand, and code lines as they stand."""
+    """Yield the names in a call's arguments by their places, and its code lines as they are."""
     label = "wrote" if action.target else "with"
     for key, value in action.leaves:
         if names_in(key):
@@ -677,23 +670,20 @@ def _finish(line: NoteLine, group: list[_Action]) -> None:
         return
     head, times = _call_head(group[0]), f" x{len(group)}" if len(group) > 1 else ""
     line.head, line.path = f"{head}{times}{outcome}", _longest_path(head)
-    line.short = f"{head.replace(line.path, _last_part(line.path))}{times}{outcome}" if line.path else ""
+    last_part = f"\u2026/{line.path.rpartition('/')[2]}"
+    line.short = f"{head.replace(line.path, last_part)}{times}{outcome}" if line.path else ""
     mended = _MENDED_WEIGHT if outcome else _CALL_WEIGHT
     line.weight = _FAILED_WEIGHT if failed else max(mended, _CHANGE_WEIGHT * changed)
 
 
-def _last_part(path: str) -> str:
-    return f"\u2026/{path.rpartition('/')[2]}"
-
-
 def _longest_path(head: str) -> str:
-    """Return the path in a head that is worth writing once only, or "": an absolute one first, then the longest."""
+    """Return the path in a head that should be written only once, or "": an absolute one first, then the longest."""
     long = (name for name in names_in(head) if len(name) >= _LONG_PATH_CHARS and is_path(name))
     return max(long, key=lambda path: (path.startswith(("/", "~")), len(path), path), default="")
 
 
 def _outcome(group: list[_Action]) -> str:
-    """Return how a group of calls ended where something went wrong in it, or ""."""
+    """Return how a group of calls ended if one of them failed, or ""."""
     failures = [action.failure for action in group if action.failure]
     if not failures:
         return ""
@@ -703,7 +693,7 @@ def _outcome(group: list[_Action]) -> str:
 
 
 def _call_head(action: _Action) -> str:
-    """Return how a call is named in notes: the command it runs, else its short arguments, else the longest's start."""
+    """Return the head of a call: its command, or its short arguments, or the beginning of the longest one."""
     name = action.name
     for key, value in action.leaves:
         if key.lower() in _COMMAND_KEYS and value.strip():
@@ -720,30 +710,33 @@ def _call_head(action: _Action) -> str:
 
 
 def _counted(names: list[str]) -> list[str]:
-    """Return each name once, in order, with how often it came."""
+    """Return each name once, in order, with its count."""
     return [f"{name} x{names.count(name)}" if names.count(name) > 1 else name for name in dict.fromkeys(names)]
 
 
-def _asked(text: str) -> NoteLine:
-    """Return the line for what a user said."""
-    line = _telling("asked", sentences(text)[:_MOST_SENTENCES], _ASKED_WEIGHT, 0.3)
+def _user_line(text: str) -> NoteLine:
+    """Return the line for a user's message."""
+    line = _sentence_line("asked", sentences(text)[:_MOST_SENTENCES], _ASKED_WEIGHT, 0.3)
     line.add(NoteUnit(name, "names", base=NAMED_WORTH) for name in placed_literals(text))
     return line
 
 
-def _said(text: str, weights: tuple[float, float]) -> NoteLine:
-    """Return the line for what the assistant said; `weights` of its first sentence and of the others."""
+def _assistant_line(text: str, weights: tuple[float, float]) -> NoteLine:
+    """Return the line for the assistant's words; `weights` are of its first sentence and of the others."""
     parts = _FENCE.split(text)
     prose = [part for words in parts[::2] for part in sentences(words)]
-    line = _telling("said", prose[:_MOST_SENTENCES], *weights)
+    line = _sentence_line("said", prose[:_MOST_SENTENCES], *weights)
     for at, words in enumerate(parts):
-        line.add(_spoken(words, code=bool(at % 2)))
+        line.add(_names_written(words, code=bool(at % 2)))
     return line
 
 
-def _telling(verb: str, parts: list[str], first: float, other: float) -> NoteLine:
-    """Return a line that opens with the sentence that tells most; `first` is added to the first that is no greeting."""
-    opening = _opening(parts)
+def _sentence_line(verb: str, parts: list[str], first: float, other: float) -> NoteLine:
+    """Return a line that opens with the weightiest sentence.
+
+    `first` is the least weight of the first sentence that is more than a greeting, `other` that of the others.
+    """
+    opening = next((at for at, part in enumerate(parts) if len(part) >= _OPENING_CHARS), 0)
     units = [sentence(part, first if at == opening else other) for at, part in enumerate(parts)]
     if not units:
         return NoteLine(f"{verb}: code", 0.0)
@@ -753,12 +746,7 @@ def _telling(verb: str, parts: list[str], first: float, other: float) -> NoteLin
     return line
 
 
-def _opening(said: Sequence[str]) -> int:
-    """Return the first sentence that is more than a greeting."""
-    return next((at for at, part in enumerate(said) if len(part) >= _OPENING_CHARS), 0)
-
-
-def _spoken(words: str, *, code: bool) -> Iterator[NoteUnit]:
+def _names_written(words: str, *, code: bool) -> Iterator[NoteUnit]:
     """Yield the names that the assistant wrote in prose, or in code between fences."""
     for name, place in placed_literals(words).items():
         yield NoteUnit(name, place.value if code and place is not LiteralPlace.USED else "names")
@@ -773,7 +761,7 @@ def _count(counts: dict[str, float], names: Iterable[str]) -> None:
         counts[name] = counts.get(name, 0.0) + 1.0
 
 
-# What costs more tokens for its worth is left out even where there is room.
+# Units of less worth are left out even if there is room.
 LEAST_WORTH_PER_TOKEN = 0.015
 # A line is opened for its head and the best of its words; more of them hardly change the choice.
 _OPENING_UNITS = 12
@@ -822,7 +810,7 @@ def extract(  # noqa: PLR0913 - one keyword for each thing that a caller may kno
 def render(
     reading: NoteMaterial, *, header: str, limit_tokens: int, counter: TokenCounter, known: frozenset[str] = frozenset()
 ) -> Notes:
-    """Return what was read as notes under a header line; `limit_tokens` and `known` as for `extract`."""
+    """Return material as notes under a header line; `limit_tokens` and `known` as for `extract`."""
     choices = [_LineChoice.of(line, reading) for line in reading.lines.values()]
     picks: list[tuple[int, int]] = []
     roughly, enough = 0.0, limit_tokens * _RANKED_PER_LIMIT
@@ -837,7 +825,7 @@ def render(
 
 
 class _Words:
-    """Words as they are ranked: what they are worth beside the literals in them, what each of these is worth.
+    """Words to rank: their worth beside the literals in them, and the worth of each literal.
 
     `left` is what age has left of their worth. `tokens` is roughly what the words cost; it only ranks, and never
     decides what fits.
@@ -853,7 +841,7 @@ class _Words:
         self.whole = self.weight + sum(self.worths)
 
     def gain(self, covered: AbstractSet[str]) -> float:
-        """Return what they add to what is covered already."""
+        """Return what they add beyond the literals that are covered already."""
         names = self.names
         if not names or covered.isdisjoint(names):
             return self.whole
@@ -897,7 +885,7 @@ class _LineChoice:
         return self.short if self.line.path in covered else self.full
 
     def take(self, unit: int, covered: set[str]) -> float:
-        """Settle what is written for a unit (-1: the head), cover it, and return roughly what it costs in tokens."""
+        """Choose the text of a unit (-1: the head), cover its literals, and return roughly its cost in tokens."""
         words = self.opening(covered) if unit < 0 else self.words[unit]
         if words is self.short is not self.full:
             self.head = self.line.short
@@ -906,7 +894,7 @@ class _LineChoice:
         return words.tokens
 
     def density(self, unit: int, covered: AbstractSet[str]) -> float:
-        """Return what a unit is worth for a token; a head (-1) together with the best that could stand behind it."""
+        """Return the worth of a unit per token; of a head (-1) together with the best units behind it."""
         if unit >= 0:
             words = self.words[unit]
             label = 0.0 if words.label in self.labels else _about_tokens(words.label) / 2
@@ -926,7 +914,7 @@ def _is_word(text: str) -> bool:
 
 @lru_cache(maxsize=16_384)
 def _about_tokens(text: str) -> float:
-    """Return roughly what words cost in tokens, with what parts them from the next.
+    """Return roughly the cost of words in tokens, with the separator behind them.
 
     Fitted by least squares to what o200k makes of values and sentences in notes; off by 1.3 on average, and of a name,
     less the mark that parts it from no other, by 0.7.
@@ -974,7 +962,7 @@ def _fitting(
 
 
 def _text(header: str, choices: list[_LineChoice], picks: Iterable[tuple[int, int]]) -> str:
-    """Return the picks as text: lines in order, in each its head, then what was picked of it, in order."""
+    """Return the picks as text: lines in order, in each its head, then its picked units in order."""
     chosen: dict[int, list[int]] = {}
     for line, unit in picks:
         chosen.setdefault(line, [])
@@ -988,7 +976,7 @@ def _text(header: str, choices: list[_LineChoice], picks: Iterable[tuple[int, in
 
 
 def _behind(head: str, units: list[NoteUnit]) -> str:
-    """Return units as they stand behind a head: sentences first, then what these don't name, by what it is."""
+    """Return the text of units behind a head: sentences first, then the names not in these, by label."""
     text = head
     for unit in units:
         if not unit.label:

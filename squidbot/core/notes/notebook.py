@@ -1,4 +1,4 @@
-"""Makes the rule-made notes of one session, and keeps what they are made from."""
+"""The notes by rule of one session, and the stored material that they are made from."""
 
 from __future__ import annotations
 
@@ -28,10 +28,9 @@ if TYPE_CHECKING:
     from squidbot.core.view.steps import Step
 
 
-# What notes on everything are made from: what was read of each block, kept small, newest and most
-# used first.
+# The material of notes: the reading of each block, kept small, newest and most used first.
 
-# What is kept of one block, and of all together: more than any note can show, little enough to be sorted at an event.
+# How much is kept of one block, and of all together: more than any note can show, and quick to sort at an event.
 FRAGMENT_LINES, FRAGMENT_UNITS = 80, 800
 LEDGER_LINES, LEDGER_UNITS = 400, 5_000
 # A ledger is cut back to these once it has grown to so many times as much: to find the least worth of it takes longer
@@ -49,7 +48,7 @@ LEAST_COUNT = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """What was read of one run of messages; `tokens` is what was said in it, as a bound."""
+    """The reading of one run of messages; `tokens` is the bound of the run."""
 
     first_seq: int
     last_seq: int
@@ -59,7 +58,7 @@ class Fragment:
 
     @classmethod
     def of(cls, first_seq: int, last_seq: int, tokens: int, calls: int, reading: NoteMaterial) -> Fragment:
-        """Return the fragment of a reading, cut to what is worth keeping."""
+        """Return the fragment of a reading, cut to its most valuable lines and units."""
         lines = {_own(subject, first_seq): line for subject, line in reading.lines.items()}
         kept = _pruned(NoteMaterial(lines, reading.written, reading.shown), FRAGMENT_LINES, FRAGMENT_UNITS)
         return cls(first_seq, last_seq, tokens, calls, kept)
@@ -72,7 +71,7 @@ class Fragment:
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """Fragments read together, what is old fading.
+    """Fragments merged into one reading, in which old ones fade.
 
     Attributes:
         fragments: how many have been taken in.
@@ -96,7 +95,7 @@ class Ledger:
         return self.starts[0][0] if self.starts else None
 
     def runs(self) -> tuple[NoteBlock, ...]:
-        """Return the blocks within reach, oldest first, with what was said in each, as a bound."""
+        """Return the blocks within reach, oldest first, with the bound of each."""
         ends = [*self.starts[1:], (self.last_seq + 1, self.tokens)]
         pairs = zip(self.starts, ends, strict=False)  # where nothing was taken in there is an end, and no start
         return tuple(NoteBlock(first, last - 1, after - before) for (first, before), (last, after) in pairs)
@@ -116,7 +115,7 @@ class Ledger:
 
     @property
     def mark(self) -> str:
-        """A text that no other ledger of a session has: what it was made from says what is in it."""
+        """A text that no other ledger of a session has, made of its sources."""
         counts = self.fragments, self.starts, self.tokens, self.last_seq, self.calls, self.reading.size
         return "\n".join([repr(counts), *[line.head for line in self.reading.lines.values()]])
 
@@ -131,7 +130,7 @@ def _joined(old: NoteMaterial, kept: float, new: NoteMaterial) -> NoteMaterial:
     lines = {subject: _faded(line, kept) for subject, line in old.lines.items()}
     for subject, line in new.lines.items():
         held = lines.pop(subject, None)
-        units = {**held.told, **line.told} if held else line.told
+        units = {**held.faded_units, **line.faded_units} if held else line.faded_units
         lines[subject] = NoteLine(line.head, line.weight, units, line.short, line.path)
     return NoteMaterial(lines, _added(old.written, kept, new.written), _added(old.shown, kept, new.shown))
 
@@ -148,7 +147,7 @@ def _added(old: Mapping[str, float], kept: float, new: Mapping[str, float]) -> d
 
 
 def _pruned(reading: NoteMaterial, most_lines: int, most_units: int) -> NoteMaterial:
-    """Return a reading with the lines worth most, and of their words those worth most; both in the order they had."""
+    """Return a reading with its most valuable lines, and of these the most valuable words, in their order."""
     lines = reading.lines
     if len(lines) > most_lines:
         best = set(heapq.nlargest(most_lines, lines, key=lambda subject: _line_worth(lines[subject], reading)))
@@ -159,13 +158,13 @@ def _pruned(reading: NoteMaterial, most_lines: int, most_units: int) -> NoteMate
 
 
 def _with_best_units(lines: dict[str, NoteLine], reading: NoteMaterial, most_units: int) -> dict[str, NoteLine]:
-    """Return the lines with the words worth most over all of them; of equals those that come first."""
+    """Return the lines with their most valuable words over all of them; of equals the first."""
     if sum(len(line.units) for line in lines.values()) <= most_units:
         return lines
     ranked = [
         (-reading.gain(unit), number, subject, text)
         for number, (subject, line) in enumerate(lines.items())
-        for text, unit in line.told.items()
+        for text, unit in line.faded_units.items()
     ]
     best = {(subject, text) for _, _, subject, text in heapq.nsmallest(most_units, ranked)}
     return {subject: _with_units(line, subject, best) for subject, line in lines.items()}
@@ -181,7 +180,7 @@ def _only(counts: Mapping[str, float], named: set[str]) -> dict[str, float]:
 
 
 def _line_worth(line: NoteLine, reading: NoteMaterial) -> float:
-    best = heapq.nlargest(4, (reading.gain(unit) for unit in line.told.values()))
+    best = heapq.nlargest(4, (reading.gain(unit) for unit in line.faded_units.values()))
     return reading.gain(NoteUnit(line.head, weight=line.weight)) + sum(best)
 
 
@@ -248,8 +247,7 @@ FRAGMENT = RecordKind("fragment", _read_fragment, tuple, _fragment_body, "stored
 LEDGER = RecordKind("ledger", _read_ledger, tuple, _ledger_body, "stored notes", _ledger_without)
 
 
-# The ids of notes: the messages that they stand for, and as much of a digest as tells them from
-# others of the same.
+# The ids of notes: their messages, and enough of a digest to tell them from other notes on the same messages.
 
 # How many digits of the digest (SHA-256 in hexadecimal) stand in an id. Each is a fraction of a token in every request
 # that shows the notes, and a model has to copy it: four do, until two notes on the same messages share them.
@@ -290,20 +288,20 @@ class Notebook:
     reached: dict[tuple[int, tuple[tuple[int, int], ...]], Ledger] = field(default_factory=dict)
 
     def reach(self, first_seq: int, new_seq: int) -> int:
-        """Return the oldest seq, `first_seq` or later, that one note on everything tells of; `new_seq` for none."""
+        """Return the oldest seq, `first_seq` or later, that one note on everything covers; `new_seq` for none."""
         oldest = self._opened().first_seq
         if oldest is None:
             oldest = self.pending[0].first_seq if self.pending else new_seq
         return max(first_seq, oldest)
 
     def runs(self, after_seq: int) -> tuple[NoteBlock, ...]:
-        """Return the blocks behind `after_seq`, oldest first: what is kept of each makes a note of its own."""
+        """Return the blocks behind `after_seq`, oldest first, each of which makes a note of its own."""
         self._opened()
         kept = [fragment for fragment in self.pending if fragment.first_seq > after_seq]
         return tuple(NoteBlock(fragment.first_seq, fragment.last_seq, fragment.tokens) for fragment in kept)
 
     def took(self, steps: Sequence[Step]) -> NoteBlock:
-        """Read steps as a block that is noted for the first time; the same steps are read once in an event."""
+        """Read steps as a new block, and return it; the same steps are read once in an event."""
         self._opened()
         one = self._fragment(steps)
         return NoteBlock(one.first_seq, one.last_seq, one.tokens)
@@ -315,7 +313,7 @@ class Notebook:
         limit_tokens: int,
         level: Representation = Representation.DETAILED,
     ) -> Summary:
-        """Return notes on a block; what `standing`, the parts in front of them, says already is not said again."""
+        """Return notes on a block, which do not repeat `standing`, the parts in front of them."""
         self._opened()
         place = run.first_seq, run.last_seq
         fragment = self.fresh.get(place) or next(
@@ -372,7 +370,7 @@ class Notebook:
         return tuple(records)
 
     def counts(self) -> tuple[int, int]:
-        """Return how many records of notes are stored, or about to be: (ledgers, fragments)."""
+        """Return the number of records of notes, stored or about to be: (ledgers, fragments)."""
         self._opened()
         return self.snapshots, self.stored
 
@@ -381,14 +379,14 @@ class Notebook:
         return self._opened(), tuple(self.pending)
 
     def restart(self) -> tuple[Record, ...]:
-        """Begin anew under another window, whose notes may stand for less; return the records of its plan."""
+        """Begin anew under another window, whose notes may cover less; return the records of its plan."""
         self._opened()
         self.ledger, self.pending = Ledger(fragments=self.stored), []
         self.reached.clear()
         return (self._kept(),) if self.stored else ()
 
     def reopen(self) -> None:
-        """Forget what is held, so that it is read from the store again."""
+        """Drop the state, so that it is read from the store again."""
         self.ledger, self.pending = None, []
         self.fresh.clear()
         self.readings.clear()
@@ -403,7 +401,7 @@ class Notebook:
         return record
 
     def _opened(self) -> Ledger:
-        """Return the ledger; the first time as the store has it, with fragments that came after it pending."""
+        """Return the ledger; the first time from the store, with the fragments behind it pending."""
         if self.ledger is None:
             last = self.transcripts.last_record(self.session_id, LEDGER.name)
             self.ledger = LEDGER.read(last) if last else Ledger()
@@ -426,7 +424,7 @@ class Notebook:
         return self.fresh[run]
 
     def read(self, steps: Sequence[Step]) -> tuple[Fragment, NoteMaterial]:
-        """Return what is kept of a block, and all that was read of it; nothing is remembered."""
+        """Return the fragment and the whole reading of a block; the notebook does not change."""
         codecs = self.renderer.codecs
         rows = [row for step in steps for row in step.messages]
         # A payload does not show that it was brought back: that is known from when it was stored.
@@ -499,7 +497,7 @@ def _digest(*texts: str) -> str:
     return digest.hexdigest()
 
 
-# Brings notes back to what they were behind an earlier plan; records are only ever added.
+# Back to the notes of an earlier plan; records are only ever added.
 
 
 def rewound(notes: Notebook, then: tuple[int, int], merged_through: int) -> tuple[Record, ...]:
@@ -531,13 +529,13 @@ def rewound(notes: Notebook, then: tuple[int, int], merged_through: int) -> tupl
 
 
 def counts_behind(notes: Notebook, records: Sequence[Record]) -> tuple[int, int]:
-    """Return how many records of notes there will be behind these: (ledgers, fragments)."""
+    """Return the number of records of notes once these are stored: (ledgers, fragments)."""
     ledgers, fragments = notes.counts()
     kinds = [record.kind for record in records]
     return ledgers + kinds.count(LEDGER.name), fragments + kinds.count(FRAGMENT.name)
 
 
-# Notes made once more from the raw messages, because some of these were forgotten.
+# Notes made again from the raw messages, because some of these were forgotten.
 
 
 def retold(notes: Notebook, context: SessionContext, gone: AbstractSet[int]) -> tuple[Record, ...]:

@@ -14,6 +14,7 @@ from squidbot.core.events import Event
 from squidbot.core.messages import Category, Cost, Kind, Part
 from squidbot.core.recall.search import read_query
 from squidbot.core.text import ago, clip, one_line, stamp
+from squidbot.core.tokens.counters import NOTHING
 from squidbot.core.view.marks import HINTS, Hints, fence, holds, recalled_ids
 
 if TYPE_CHECKING:
@@ -77,10 +78,10 @@ def _of_messages(found: re.Match[str]) -> RecallRange:
     return RecallRange(first, first, alone=True) if found[2] is None else RecallRange(first, int(found[2]))
 
 
-def _of_summary(asked: str, summaries: SummaryStore, session_id: str) -> RecallRange | None:
-    if not _SUMMARY.match(asked):
+def _of_summary(summary_id: str, summaries: SummaryStore, session_id: str) -> RecallRange | None:
+    if not _SUMMARY.match(summary_id):
         return None
-    found = summaries.by_id(session_id, [asked])
+    found = summaries.by_id(session_id, [summary_id])
     return RecallRange(found[0].first_seq, found[0].last_seq) if found else None
 
 
@@ -132,17 +133,12 @@ class Page:
 
 
 class _PageBlock(NamedTuple):
-    """A message on a page: what is shown of it, its line in front, its words, what they cost."""
+    """A message on a page: what is shown of it, as text with a line in front, and what that costs."""
 
     row: StoredMessage
     piece: PageExcerpt
-    head: str
-    body: str
+    text: str
     cost: Cost
-
-    @property
-    def text(self) -> str:
-        return f"{self.head}\n{self.body}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,24 +157,17 @@ class PageMaker:
             RecallError: the first message has no such place.
             DamagedStoreError: a stored row does not match its checksum.
         """
-        meter = self.context.renderer.meter
-        frame = meter.message(self._framed(list(self._widest()), self.run.last_seq, 10**6))
-        left = room.less(frame)
-        while left.bound > 0 and left.estimate > 0:
-            blocks = list(self._filled(offset, left))
-            if not blocks:
-                break
-            page = self._made(blocks)
-            if page.cost.bound <= room.bound and page.cost.estimate <= room.estimate:
+        first, last_seq = self.context.read(self.run.first_seq, self.run.first_seq)[0], self.run.last_seq
+        # The marks around a page, as long as they can be.
+        widest = _PageBlock(first, PageExcerpt(last_seq, 0, 0, 0), "\n", NOTHING)
+        left = room.less(self.context.renderer.meter.message(self._framed([widest], last_seq, 10**6)))
+        while left.bound > 0 and left.estimate > 0 and (blocks := list(self._filled(offset, left))):
+            page = self._page(blocks)
+            if _fits(page.cost, room):
                 return page
             # The parts together cost more than one by one: a rare case, and so less is tried until it fits.
             left = Cost(left.estimate * 9 // 10, left.bound * 9 // 10)
         return None
-
-    def _widest(self) -> Iterator[_PageBlock]:
-        """Yield what makes the marks as long as they can be."""
-        for row in self.context.read(self.run.first_seq, self.run.first_seq):
-            yield _PageBlock(row, PageExcerpt(self.run.last_seq, 0, 0, 0), "", "", Cost(0, 0))
 
     def _rows(self) -> Iterator[StoredMessage]:
         first = self.run.first_seq
@@ -209,22 +198,22 @@ class PageMaker:
     def _fitting(self, row: StoredMessage, body: str, start: int, left: Cost) -> _PageBlock | None:
         """Return as much of a message from `start` on as fits, cut at a line's end where one is near."""
         if not start and row.category is not Category.RECALLED and not row.call_ids:
-            # What it said was counted when it was recorded.
-            head = _head(row, 0, len(body), len(body))
+            # Its words were counted when it was recorded.
+            piece = PageExcerpt(row.seq, 0, len(body), len(body))
+            head = _head(row, piece)
             cost = row.cost.plus(self._cost(head))
-            if cost.bound <= left.bound and cost.estimate <= left.estimate:
-                return _PageBlock(row, PageExcerpt(row.seq, 0, len(body), len(body)), head, body, cost)
+            if _fits(cost, left):
+                return _PageBlock(row, piece, f"{head}\n{body}", cost)
         return self._cut(row, body, start, left)
 
     def _cut(self, row: StoredMessage, body: str, start: int, left: Cost) -> _PageBlock | None:
         kept = min(len(body) - start, left.bound * MOST_CHARACTERS_A_TOKEN)
         while True:
-            end = _line_end(body, start, start + kept)
-            head, words = _head(row, start, end, len(body)), body[start:end]
-            cost = self._cost(f"{head}\n{words}")
-            if cost.bound <= left.bound and cost.estimate <= left.estimate:
-                piece = PageExcerpt(row.seq, start, end, len(body))
-                return _PageBlock(row, piece, head, words, cost) if words or not body else None
+            piece = PageExcerpt(row.seq, start, _line_end(body, start, start + kept), len(body))
+            text = f"{_head(row, piece)}\n{body[start : piece.end]}"
+            cost = self._cost(text)
+            if _fits(cost, left):
+                return _PageBlock(row, piece, text, cost) if piece.end > start or not body else None
             if kept <= 0:
                 return None
             kept = min(kept * 9 // 10, kept * left.bound // max(1, cost.bound))
@@ -232,19 +221,16 @@ class PageMaker:
     def _cost(self, text: str) -> Cost:
         return self.context.renderer.meter.text(f"\n{text}")
 
-    def _made(self, blocks: Sequence[_PageBlock]) -> Page:
+    def _page(self, blocks: Sequence[_PageBlock]) -> Page:
         piece = blocks[-1].piece
-        rest = piece.end < piece.whole
-        following = piece.seq if rest else piece.seq + 1
-        next_offset = piece.end if rest else 0
-        last = following > self.run.last_seq
+        following, next_offset = (piece.seq, piece.end) if piece.end < piece.whole else (piece.seq + 1, 0)
         text = self._framed(blocks, following, next_offset)
         return Page(
             text=text,
             cost=self.context.renderer.meter.message(text),
             pieces=tuple(block.piece for block in blocks),
             messages=tuple(block.row for block in blocks),
-            next_id="" if last else self._rest(following),
+            next_id="" if following > self.run.last_seq else self._rest(following),
             next_offset=next_offset,
         )
 
@@ -284,7 +270,8 @@ def body_of(row: StoredMessage, renderer: Renderer, *, alone: bool = True) -> st
     return "\n".join(parts)
 
 
-def _head(row: StoredMessage, start: int, end: int, whole: int) -> str:
+def _head(row: StoredMessage, piece: PageExcerpt) -> str:
+    _, start, end, whole = piece
     shown = f"{whole:,} characters" if not start and end == whole else f"characters {start:,} to {end:,} of {whole:,}"
     return f"[{', '.join(filter(None, (f'm{row.seq} {speaker(row)}', stamp(row.time), shown)))}]"
 
@@ -397,18 +384,18 @@ def within(number: int, least: int, most: int | None, name: str) -> int:
 
 
 def listed(
-    asked: SearchRequest, hits: Sequence[HistoryHit], meter: Meter, room: Cost, hints: Hints = HINTS
+    request: SearchRequest, hits: Sequence[HistoryHit], meter: Meter, room: Cost, hints: Hints = HINTS
 ) -> HitPage | None:
     """Return the page with as many hits as fit, None if not one does; hits beyond the limit only tell of more."""
-    words = _cut(one_line(asked.query), _QUOTED_CHARS)
+    words = _cut(one_line(request.query), _QUOTED_CHARS)
     if not hits:
-        nothing = f"no {'further ' * bool(asked.offset)}message for: {words}"
+        nothing = f"no {'further ' * bool(request.offset)}message for: {words}"
         text = fence("found", nothing, "[try other or fewer words, or an exact name]")
         page = HitPage(text, meter.message(text), ())
         return page if _fits(page.cost, room) else None
-    for count in range(min(asked.limit, len(hits)), 0, -1):
-        lines = "\n".join(line_of(hit, asked.now) for hit in hits[:count])
-        following = asked.offset + count if count < len(hits) else None
+    for count in range(min(request.limit, len(hits)), 0, -1):
+        lines = "\n".join(line_of(hit, request.now) for hit in hits[:count])
+        following = request.offset + count if count < len(hits) else None
         about = f"{count} message{'s' * (count > 1)}, best first, times are UTC, for: {words}"
         more = f"; {hints.found.format(following)}" if following is not None and hints.found else ""
         behind = f"{hints.recall.format(f'm{hits[0].seq}')} shows the whole message{more}"
@@ -520,11 +507,8 @@ def _densest(places: Sequence[tuple[int, str]]) -> int:
 
 
 if TYPE_CHECKING:
-    # What finds by a query, which is asked at a time in seconds since 1970, None if unknown.
-    Finds = Callable[[str, float | None], Iterator[tuple[StoredMessage, float]]]
-
-
-NOTHING = Cost(0, 0)
+    # Finds messages by a query, asked at a time in seconds since 1970, None if unknown; with scores, best first.
+    Finder = Callable[[str, float | None], Iterator[tuple[StoredMessage, float]]]
 
 
 class History:
@@ -534,14 +518,14 @@ class History:
     record of their own.
     """
 
-    def __init__(self, session: CoreSession, context: SessionContext, observer: Observer | None, found: Finds) -> None:
-        """Use `ContextEngine.history`; `found` yields the messages that answer a query, best first, with scores."""
+    def __init__(self, session: CoreSession, context: SessionContext, observer: Observer | None, find: Finder) -> None:
+        """Use `ContextEngine.history`."""
         self._session = session
         self._context = context
         self._observer = observer
-        self._found = found
-        # What calls of the tool were answered since the request last grew: those of one step share its room.
-        self._handed: tuple[tuple[int, int], Cost] = ((0, 0), NOTHING)
+        self._find = find
+        # The cost of answers of the tool since the request last grew: the calls of one step share its room.
+        self._answered: tuple[tuple[int, int], Cost] = ((0, 0), NOTHING)
 
     def search(
         self, query: str, *, limit: int = HITS, offset: int = 0, now: float | None = None, hints: Hints = HINTS
@@ -556,12 +540,15 @@ class History:
             BudgetError: there is no room for a page; nothing was read.
             StoreError: the store failed.
         """
-        asked = SearchRequest(query, offset, limit, now)
-        words = asked.words()
+        request = SearchRequest(query, offset, limit, now)
+        words = request.words()
         room = self._session.room()
         free = self._free(room, as_tool=True)
-        hits = self._hits(asked, words, room)
-        page = listed(asked, hits, self._context.renderer.meter, free, hints)
+        codecs = self._context.renderer.codecs
+        hits = hits_of(self._find(query, now), words, codecs.__getitem__, in_view(room.view))
+        # One hit more than the page has tells whether another page follows.
+        hits = islice(hits, offset, offset + limit + 1)
+        page = listed(request, list(hits), self._context.renderer.meter, free, hints)
         if page is None:
             raise _no_room(free)
         return page
@@ -578,7 +565,7 @@ class History:
             StoreError: the store failed; DamagedStoreError where a row does not match its checksum.
         """
         room, page = self._page(handle, offset, now, hints, as_tool=True)
-        self._told(events.BLOCK_RECALLED, _ids(page), room, page.cost)
+        self._notify(events.BLOCK_RECALLED, _ids(page), room, page.cost)
         return page
 
     def recall(self, handle: str, offset: int = 0, *, now: float | None = None) -> Page:
@@ -596,7 +583,7 @@ class History:
         """
         room, page = self._page(handle, offset, now, HINTS, as_tool=False)
         (row,) = self._session.record(self._message(page, room), now=now)
-        self._told(events.BLOCK_RECALLED, _ids(page), room, page.cost)
+        self._notify(events.BLOCK_RECALLED, _ids(page), room, page.cost)
         return replace(page, recorded=row.seq)
 
     def free(self, beside: Cost = NOTHING) -> Cost:
@@ -608,23 +595,24 @@ class History:
 
     def hand_out(self, cost: Cost) -> None:
         """Take an answer's cost from the room of further calls of the same step, which are answered beside it."""
-        state = _state(self._session.room())
-        self._handed = state, cost.plus(self._handed[1] if self._handed[0] == state else NOTHING)
+        room = self._session.room()
+        self._answered = _state(room), cost.plus(self._of_step(room))
+
+    def _of_step(self, room: Room) -> Cost:
+        """Return what answers to other calls of the newest step cost."""
+        return self._answered[1] if self._answered[0] == _state(room) else NOTHING
 
     def _page(self, handle: str, offset: int, now: float | None, hints: Hints, *, as_tool: bool) -> tuple[Room, Page]:
         room = self._session.room()
         if room.awaited and not as_tool:
             raise InvalidRequestError("R1", f"m{room.awaited[0].seq} awaits results of its calls; record these first")
-        self._told(events.RECALL_REQUESTED, f"{handle!a:.80}", room, NOTHING)
-        run = self._run(handle, room.view.messages)
+        self._notify(events.RECALL_REQUESTED, f"{handle!a:.80}", room, NOTHING)
+        run = resolve(handle, room.view.messages, self._context.summaries, self._context.session_id)
         free = self._free(room, as_tool=as_tool)
         page = PageMaker(self._context, run, now, hints).page(within(offset, 0, None, "offset"), free)
         if page is None:
             raise _no_room(free)
         return room, page
-
-    def _run(self, handle: str, messages: int) -> RecallRange:
-        return resolve(handle, messages, self._context.summaries, self._context.session_id)
 
     def _message(self, page: Page, room: Room) -> Message:
         """Return the record of a page in the form in which the newest message came."""
@@ -641,34 +629,24 @@ class History:
         Raises:
             BudgetError: not even a small page fits.
         """
-        handed = beside.plus(self._handed[1] if as_tool and self._handed[0] == _state(room) else NOTHING)
-        marked, whole = room.marked.less(handed), room.whole.less(handed)
+        answered = beside.plus(self._of_step(room)) if as_tool else beside
+        marked, whole = room.marked.less(answered), room.whole.less(answered)
         least = Cost(min(LEAST_TOKENS, whole.estimate), min(LEAST_TOKENS, whole.bound))
         free = Cost(max(marked.estimate, least.estimate), max(marked.bound, least.bound))
         if as_tool:
             free = Cost(max(free.estimate, whole.estimate // 2), max(free.bound, whole.bound // 2))
             # A result above these would be cut when it is recorded (`view.truncation`).
-            step = sum(row.sent_cost.bound for row in room.awaited) + handed.bound
+            step = sum(row.sent_cost.bound for row in room.awaited) + answered.bound
             free = Cost(free.estimate, min(free.bound, room.output_tokens, (room.step_tokens - step) * 2 // 3))
         if min(free) < LEAST_TOKENS:
             raise _no_room(free)
         return free
 
-    def _hits(self, asked: SearchRequest, words: SearchQuery, room: Room) -> list[HistoryHit]:
-        """Return the hits of a page, and one more where there is one."""
-        found = self._found(asked.query, asked.now)
-        hits = hits_of(found, words, self._context.renderer.codecs.__getitem__, in_view(room.view))
-        return list(islice(hits, asked.offset, asked.offset + asked.limit + 1))
-
-    def _told(self, name: str, cause: str, room: Room, cost: Cost) -> None:
+    def _notify(self, name: str, cause: str, room: Room, cost: Cost) -> None:
         if self._observer is not None:
-            plan = room.view.plan
-            plan_id = plan.plan_id if plan else -1
-            used = room.used_tokens
-            window = self._session.window
-            whose = self._session.session_id, cause, window.window_id
-            told = Event(name, *whose, plan_id, used, used + cost.bound, model=window.model)
-            self._observer.notify(told)
+            plan, window, used = room.view.plan, self._session.window, room.used_tokens
+            ids = self._session.session_id, cause, window.window_id, plan.plan_id if plan else -1
+            self._observer.notify(Event(name, *ids, used, used + cost.bound, model=window.model))
 
 
 def _state(room: Room) -> tuple[int, int]:

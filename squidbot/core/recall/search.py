@@ -1,4 +1,4 @@
-"""What of a query is looked for: not the words that stand in every second sentence."""
+"""Search in messages: how texts and queries become terms, what of a payload is searched, and how matches are ranked."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 
-# Text as words to search by, and how a query is read. What is stored follows these rules: see
-# `RULES`.
+# Text as words to search by, and how a query is read.
 
-# Raise it with every change of what `sayings.payload_terms` returns: an index made by other rules is made anew.
+# Raise it with every change of what `payload_terms` returns: an index made by other rules is made anew.
 RULES = 2
 
 # Thai to Lao, Tibetan, Myanmar, Khmer, kana, bopomofo, Hangul, Han. By the Unicode block chart.
@@ -57,7 +56,7 @@ _QUOTED = re.compile(
 
 PIECE_CHARS = 64  # of a longer piece the first ones count, in texts and in queries
 HUMPS_CHARS = 200  # a longer token is not cut at humps: it is no name that somebody chose
-SAID_CHARS = 1_000_000  # of a longer text the first ones are found: about 0.1 s of work
+TEXT_CHARS = 1_000_000  # of a longer text the first ones are found: about 0.1 s of work
 QUERY_WORDS = 32  # of a longer query the first different ones count
 
 Word = tuple[tuple[str, ...], ...]  # alternatives; each is terms that a text must have, all of them
@@ -116,22 +115,19 @@ def read_query(text: str) -> SearchQuery:
     Raises:
         ValueError: there is no letter or digit in it to look for.
     """
-    phrases: list[tuple[str, ...]] = []
-    for match in _QUOTED.finditer(text):
-        phrase = _phrase(next(filter(None, match.groups()), ""))
-        if phrase:
-            phrases.append(phrase)
+    quoted = (next(filter(None, match.groups()), "") for match in _QUOTED.finditer(text))
+    phrases = dict.fromkeys(filter(None, map(_phrase, quoted)))
     words = dict.fromkeys(word for token in _tokens(_QUOTED.sub(" ", text)) for word in _words(token))
     if not words and not phrases:
         raise ValueError(f"nothing to look for in {text!a:.80}: give a word, a number or a name")
-    return SearchQuery(tuple(words)[:QUERY_WORDS], tuple(dict.fromkeys(phrases)))
+    return SearchQuery(tuple(words)[:QUERY_WORDS], tuple(phrases))
 
 
 def _tokens(text: str) -> Iterable[str]:
     if not text.isascii():
         text = normalize("NFKC", text)
     if len(text) >= 256:
-        text = _BLOB.sub(" ", text[:SAID_CHARS])
+        text = _BLOB.sub(" ", text[:TEXT_CHARS])
     return _TOKEN.findall(text)
 
 
@@ -352,10 +348,6 @@ class _WordHits(NamedTuple):
     hits: list[int]
     messages: float
 
-    def is_found(self) -> bool:
-        """Say whether any message has the word."""
-        return bool(self.hits)
-
     @property
     def is_complete(self) -> bool:
         """Whether the hits are all there are."""
@@ -395,7 +387,7 @@ def _candidates(query: SearchQuery, postings: Postings) -> _Candidates:
         return set(postings.newest(list(words), messages, CANDIDATES))
 
     known = [_probe(required, word, postings) for word in query.words]
-    found = sorted(filter(_WordHits.is_found, known), key=lambda hits: hits.messages)
+    found = sorted((hits for hits in known if hits.hits), key=lambda hits: hits.messages)
     drivers = _drivers(found)
     base = required or _any_of(drivers)
     if not base:
@@ -405,7 +397,7 @@ def _candidates(query: SearchQuery, postings: Postings) -> _Candidates:
     counted = _counted(found, len(drivers), messages)
     # The messages that have every word that counts, however old the driving word's newest ones are.
     whole = newest(*required, *(hits.word for hits in counted)) if is_cut and len(counted) > 1 else set[int]()
-    weights = [(hits.weight(messages), set[int]()) for hits in known if not hits.is_found()]
+    weights = [(hits.weight(messages), set[int]()) for hits in known if not hits.hits]
     for hits in counted:
         is_known = hits.is_complete or base == [hits.word]
         having = set(hits.hits) if is_known else newest(*base, hits.word)

@@ -15,20 +15,6 @@ if TYPE_CHECKING:
     from squidbot.core.sizing.header import Card, Loading
     from squidbot.core.sizing.memory import ModelLayout, ReservedMemory, Sizing
 
-__all__ = [
-    "DEFAULT_BOUNDS",
-    "Alternative",
-    "Bound",
-    "Bounds",
-    "Change",
-    "Fit",
-    "alternatives",
-    "fit",
-    "limit_of",
-    "windows_between",
-    "with_layers_that_fit",
-]
-
 # Windows are multiples of this.
 WINDOW_STEP = 1024
 # A batch of half the usual: the compute buffer is about half as large, and prompts are read more slowly.
@@ -194,43 +180,39 @@ class _Case(NamedTuple):
     reserved: ReservedMemory
 
     def windows(self) -> Sequence[int]:
-        """Return the windows that come into question, as `windows_between` does."""
+        """Return the windows to try, as `windows_between` does."""
         return windows_between(self.model, self.bounds)
 
-    def limit(self) -> tuple[int, Bound]:
-        """Return the largest window that is wanted, and what limits it."""
-        return limit_of(self.model, self.bounds)
-
-    def measured(self) -> SizingCalculator:
+    def calculator(self) -> SizingCalculator:
         """Return a calculator of the memory of windows."""
         return SizingCalculator(self.model, self.loading, self.cards, self.reserved)
 
-    def sizing(self, measured: SizingCalculator, window: int) -> Sizing:
-        """Return what a window takes; of each sequence, where they share none."""
-        sizing = measured.at(window if self.loading.kv_unified else window * self.loading.n_seq_max)
+    def sizing(self, calculator: SizingCalculator, window: int) -> Sizing:
+        """Return what a window takes: one for each sequence, unless they share one."""
+        sizing = calculator.at(window if self.loading.kv_unified else window * self.loading.n_seq_max)
         return sharing(sizing, self.cards)
 
 
 def _fit(case: _Case) -> Fit:
-    measured, windows = case.measured(), case.windows()
-    found = _largest(windows, lambda window: case.sizing(measured, window))
+    calculator, windows = case.calculator(), case.windows()
+    found = _largest(windows, lambda window: case.sizing(calculator, window))
     if found is None:
-        sizing = case.sizing(measured, windows[0])
-        return Fit(None, None, sizing, _why(sizing), _most_layers(case, measured, sizing))
+        sizing = case.sizing(calculator, windows[0])
+        return Fit(None, None, sizing, _why(sizing), _most_layers(case, calculator, sizing))
     window, sizing = found
     if window == windows[-1]:
-        return Fit(window, case.limit()[1], sizing)
-    beyond = case.sizing(measured, windows[windows.index(window) + 1])
+        return Fit(window, limit_of(case.model, case.bounds)[1], sizing)
+    beyond = case.sizing(calculator, windows[windows.index(window) + 1])
     return Fit(window, "memory" if beyond.tightest.number == CPU else "vram", sizing)
 
 
 def _search(case: _Case) -> tuple[int, Sizing] | None:
     """Return the largest window of a case; None if nothing fits, or llama.cpp would not load it so."""
     try:
-        measured = case.measured()
+        calculator = case.calculator()
     except ConfigError:
         return None
-    return _largest(case.windows(), lambda window: case.sizing(measured, window))
+    return _largest(case.windows(), lambda window: case.sizing(calculator, window))
 
 
 def _largest(numbers: Sequence[int], take: Callable[[int], Sizing]) -> tuple[int, Sizing] | None:
@@ -266,15 +248,15 @@ def _mib(size_bytes: int) -> str:
     return f"{size_bytes / MIB:,.1f} MiB"
 
 
-def _most_layers(case: _Case, measured: SizingCalculator, sizing: Sizing) -> int | None:
-    """Return with how many layers on GPUs the smallest window fits: the most, below what was asked for."""
+def _most_layers(case: _Case, calculator: SizingCalculator, sizing: Sizing) -> int | None:
+    """Return the most layers on GPUs, fewer than requested, with which the smallest window fits."""
     gpus, all_layers, wanted = len(sizing.devices) - 1, case.model.blocks + 1, sizing.loading.n_gpu_layers
     fewer = range(all_layers if wanted < 0 else min(wanted, all_layers))
     if not gpus or not fewer:
         return None
 
     def take(layers: int) -> Sizing:
-        return case.sizing(measured.with_layers(layers), case.windows()[0])
+        return case.sizing(calculator.with_layers(layers), case.windows()[0])
 
     if gpus > 1:  # a layer less may move others from one device to the next
         return next((layers for layers in reversed(fewer) if take(layers).fits), None)

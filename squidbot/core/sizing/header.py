@@ -561,7 +561,7 @@ def layers_of(header: Header) -> tuple[Layer, ...]:
         raise SizingError(f"unknown cache layout {header.architecture!r}: use --verify")
     blocks, predicting = blocks_of(header)
     count = blocks - predicting
-    heads, kv_heads = _heads(header, blocks)
+    heads, kv_heads = heads_of(header, blocks)
     lengths = _lengths(header, heads[0])
     caches = _caches(header, kv_heads[:count], cached_layers(header, blocks))
     states = _states(header, kv_heads[:count], heads[0])
@@ -590,14 +590,18 @@ def widest_value(header: Header) -> int:
         ModelFileError: a key that is needed is missing or out of its range.
     """
     blocks, predicting = blocks_of(header)
-    heads, kv_heads = _heads(header, blocks)
+    heads, kv_heads = heads_of(header, blocks)
     full, sliding = (value for _, value in _lengths(header, heads[0]))
     slides = (*windows(header, blocks - predicting), *(0,) * predicting)
     return max((sliding if window else full) * cached for window, cached in zip(slides, kv_heads, strict=True))
 
 
-def _heads(header: Header, blocks: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return for each block its query heads and its cached heads, by default as many."""
+def heads_of(header: Header, blocks: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return for each block its query heads and its cached heads, by default as many.
+
+    Raises:
+        ModelFileError: a key is no number, or too short.
+    """
     heads = header.numbers("attention.head_count", blocks, 0)
     if header.value("attention.head_count_kv") is None:
         return heads, heads

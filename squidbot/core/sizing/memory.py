@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from squidbot.core.errors import ConfigError
 from squidbot.core.sizing.header import (
+    BLOCKS_MAX,
     CACHE_TYPES,
     EVEN_BATCHES,
     LOADED_OF_PREDICTING,
@@ -21,6 +22,7 @@ from squidbot.core.sizing.header import (
     Tensor,
     blocks_of,
     cache_type,
+    heads_of,
     is_mla,
     layers_of,
     row_bytes,
@@ -237,13 +239,9 @@ def cells(layer: Layer, context: ContextShape, loading: Loading) -> int:
     return pad(min(context.n_seq, layer.window * shared + context.n_ubatch), CELLS_STEP)
 
 
-def uses_flash(header: Header, loading: Loading) -> bool:
-    """Return whether flash attention is on: as asked, but not for an architecture that has none.
-
-    Raises:
-        ModelFileError: the file names no architecture.
-    """
-    return loading.flash_attn and header.architecture not in NO_FLASH
+def uses_flash(architecture: str, loading: Loading) -> bool:
+    """Return whether flash attention is on: as requested, but not for an architecture that has none."""
+    return loading.flash_attn and architecture not in NO_FLASH
 
 
 # Which layer is on which device, and how many bytes of weights each device takes.
@@ -256,6 +254,7 @@ ALIGNMENT_BYTES: dict[CardKind, int] = {"cpu": 32, "cuda": 128, "hip": 128, "met
 ROW_STEP = 512
 
 _BLOCK = re.compile(r"blk\.(\d+)\.")
+_NOTHING = re.compile(r"(?!)")
 # Made with the output, and with the first block; what is in neither list, nor in a block, stays in main memory.
 _WITH_OUTPUT = ("output", "cls", "altup_", "dense_2.", "dense_3.")
 _WITH_FIRST = ("token_embd_norm.", "per_layer_model_proj.", "per_layer_proj_norm.")
@@ -318,25 +317,35 @@ def placed(header: Header, loading: Loading, cards: Sequence[Card]) -> tuple[tup
         ConfigError: `tensor_split` is wrong.
         ModelFileError: the blocks are out of their range.
     """
-    blocks, _ = blocks_of(header)
+    blocks, predicting = blocks_of(header)
     devices = place(blocks, loading, cards)
-    holding = sorted({devices[number] for number in _turning(header)})
+    holding = sorted({devices[number] for number in _rope_blocks(header)})
     tied = header.tensor("output.weight") is None and header.architecture not in NEVER_TIED
     embedding = sorted({CPU, devices[blocks] if tied else CPU})
+    predicted = LOADED_OF_PREDICTING.get(header.architecture, _NOTHING)
     found: list[tuple[Tensor, int]] = []
     for tensor in header.tensors:
         if _EVERYWHERE.match(tensor.name):
-            found.extend((tensor, device) for device in holding)
+            places = holding
         elif tensor.name == "token_embd.weight":
-            found.extend((tensor, device) for device in embedding)
-        elif tensor.name.startswith("blk."):
-            found.extend(_of_block(header, tensor, devices))
+            places = embedding
+        elif not tensor.name.startswith("blk."):
+            places = [_device(header.architecture, tensor.name, devices[0], devices[blocks])]
         else:
-            found.append((tensor, _device(header.architecture, tensor.name, devices[0], devices[blocks])))
+            number, part = _block_part(tensor.name)
+            is_loaded = number < blocks - predicting or (number < blocks and predicted.match(part))
+            places = [devices[number]] if is_loaded else []
+        found.extend((tensor, device) for device in places)
     return tuple(found)
 
 
-def _turning(header: Header) -> list[int]:
+def _block_part(name: str) -> tuple[int, str]:
+    """Return the block of a tensor, beyond all blocks if it has no number, and the rest of its name."""
+    block = _BLOCK.match(name)
+    return (int(block[1]), name[block.end() :]) if block else (BLOCKS_MAX, "")
+
+
+def _rope_blocks(header: Header) -> list[int]:
     """Return the blocks that the factors of positions are loaded for."""
     blocks, predicting = blocks_of(header)
     if header.architecture == "step35":
@@ -346,17 +355,6 @@ def _turning(header: Header) -> list[int]:
         slides = windows(header, len(layers))
         return [number for number in layers if not slides[number]]
     return list(layers)
-
-
-def _of_block(header: Header, tensor: Tensor, devices: Sequence[int]) -> list[tuple[Tensor, int]]:
-    """Return a block's tensor on its device, or nothing where it is not loaded."""
-    blocks, predicting = blocks_of(header)
-    block = _BLOCK.match(tensor.name)
-    number = int(block[1]) if block else blocks
-    part = tensor.name[block.end() :] if block else ""
-    rule = LOADED_OF_PREDICTING.get(header.architecture)
-    loaded = number < blocks - predicting or (number < blocks and rule is not None and rule.match(part) is not None)
-    return [(tensor, devices[number])] if loaded else []
 
 
 def _device(architecture: str, name: str, first: int, output: int) -> int:
@@ -431,7 +429,7 @@ def context_tensors(header: Header, loading: Loading) -> tuple[ContextTensor, ..
     """
     context = context_of(loading, header)
     type_k, type_v = cache_type(loading.type_k, "type_k"), cache_type(loading.type_v, "type_v")
-    latent, widest = is_mla(header), 0 if uses_flash(header, loading) else widest_value(header)
+    latent, widest = is_mla(header), 0 if uses_flash(header.architecture, loading) else widest_value(header)
     rows = loading.n_seq_max * (1 + loading.n_rs_seq)
     found = []
     for layer in layers_of(header):
@@ -562,11 +560,7 @@ def shape_of(header: Header, layers: Sequence[Layer]) -> Shape:
     Raises:
         ModelFileError: a key that is needed is missing or out of its range.
     """
-    blocks = header.number("block_count")
-    heads = header.numbers("attention.head_count", blocks, 0)
-    kv_heads = heads
-    if header.value("attention.head_count_kv") is not None:
-        kv_heads = header.numbers("attention.head_count_kv", blocks)
+    heads, kv_heads = heads_of(header, header.number("block_count"))
     table = header.tensor("token_embd.weight")
     key_length = max(layer.key_length for layer in layers)
     value_length = max(layer.value_length for layer in layers)
@@ -606,7 +600,7 @@ class ComputeTerms:
     def __init__(self, shape: Shape, loading: Loading, context: ContextShape, room: Mapping[int, int]) -> None:
         """Take `room`: the cells of attention layers by their sliding window, 0 for those that see everything."""
         self.shape, self.loading, self.context = shape, loading, context
-        self.flash = loading.flash_attn and shape.architecture not in NO_FLASH
+        self.flash = uses_flash(shape.architecture, loading)
         self.tokens = tokens = context.n_tokens
         self.cells = max(room.values(), default=context.n_seq)
         self.x = 4 * tokens * shape.embedding
@@ -807,7 +801,7 @@ def _check_layer(header: Header, layer: Layer, loading: Loading) -> None:
     sides = (("type_k", loading.type_k, layer.key_length), ("type_v", loading.type_v, value_length))
     for key, name, length in sides:
         block = _block(name)
-        if uses_flash(header, loading) and length % block:
+        if uses_flash(header.architecture, loading) and length % block:
             raise ConfigError(f"{key} = {name} needs heads of a multiple of {block}, not {length}; {_plain(key)}")
         if length * layer.kv_heads % block:
             width = length * layer.kv_heads

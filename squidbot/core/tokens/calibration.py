@@ -1,4 +1,4 @@
-"""What reported usage has taught of a session: the real size of what was sent, and so of what is sent again.
+"""Calibration by reported usage: the real size of sent messages, and so of those that are sent again.
 
 A provider says how large a whole request was. The next one extends it, so the difference of two reports is what exactly
 the messages between them cost. Three things follow, and none of them trusts a text that was never billed:
@@ -32,7 +32,7 @@ NOTHING = (0,) * len(GRID)
 
 
 class Excess(NamedTuple):
-    """What runs of messages cost above each factor of `GRID` x their bound, in tokens.
+    """The cost of runs of messages above each factor of `GRID` x their bound, in tokens.
 
     Attributes:
         sums: of the run that ends with the newest message and is the most above it; at least 0.
@@ -81,7 +81,7 @@ class Excess(NamedTuple):
 
     @classmethod
     def of(cls, stored: object) -> Excess:
-        """Return what `stored` was of.
+        """Return the excess that `stored` was made from.
 
         Raises:
             ValueError: it is not that.
@@ -122,7 +122,7 @@ NO_EXCESS = Excess()
 
 
 class RequestGrowth(NamedTuple):
-    """What a request has behind the one before it.
+    """The growth of a request over the one before it.
 
     Attributes:
         appended_tokens: its bound; None where the request does not extend that one.
@@ -161,12 +161,12 @@ class UsageReport(NamedTuple):
 
     @property
     def surplus_tokens(self) -> int:
-        """What the answer has that its message does not show, or shows as less."""
+        """The tokens of the answer beyond its message's bound, such as reasoning."""
         return max(0, self.output_tokens - self.answer_tokens)
 
 
 class ReasoningReturn(NamedTuple):
-    """Which share of what answers have above their messages comes back as input: a provider keeps it, or does not.
+    """The share of answers' surplus tokens that comes back as input: a provider keeps them, or does not.
 
     Attributes:
         samples: answers that had any.
@@ -180,7 +180,7 @@ class ReasoningReturn(NamedTuple):
 
     @property
     def percent(self) -> int:
-        """The largest share that may come back; all, until some were seen, and where they contradict each other."""
+        """The largest share that may come back; all, until samples were seen, and if they contradict each other."""
         known = self.samples >= KEPT_SAMPLES and self.least_percent <= self.most_percent
         return self.most_percent if known else PERCENT
 
@@ -190,15 +190,15 @@ class ReasoningReturn(NamedTuple):
         return min(self.least_percent, self.most_percent) >= LEAST_PERCENT
 
     def of(self, surplus_tokens: int) -> int:
-        """Return what may come back of so many tokens."""
+        """Return the most of these tokens that may come back."""
         return -(-surplus_tokens * self.percent // PERCENT)
 
     def surely_of(self, surplus_tokens: int) -> int:
-        """Return what has come back of so many tokens in any case."""
+        """Return the least of these tokens that has come back."""
         return surplus_tokens * min(self.least_percent, self.most_percent) // PERCENT
 
     def seen(self, surplus_tokens: int, added_tokens: int, appended_tokens: int) -> ReasoningReturn:
-        """Return it behind an answer with a surplus; it and what came with it, counted as `appended`, cost `added`."""
+        """Return it after an answer with a surplus, which with its messages, counted as `appended`, cost `added`."""
         if not surplus_tokens:
             return self
         least = (added_tokens - appended_tokens) * PERCENT // surplus_tokens
@@ -211,7 +211,7 @@ class ReasoningReturn(NamedTuple):
 
 
 class Era(NamedTuple):
-    """What messages from `first_seq` on have cost above their bounds: runs of whole steps, and answers alone.
+    """The excess of messages from `first_seq` on: of runs of whole steps, and of answers alone.
 
     `answers` has of each answer what was reported above its message, whether that comes back or not.
     """
@@ -222,7 +222,7 @@ class Era(NamedTuple):
 
 
 class UsageCalibration(NamedTuple):
-    """What the reports of one session, with one model and one counter, have taught; immutable, sizes in tokens.
+    """The calibration of one session, with one model and one counter, by its reports; immutable, sizes in tokens.
 
     Attributes:
         source: the model and the counter; another one's bills say nothing.
@@ -274,7 +274,7 @@ class UsageCalibration(NamedTuple):
         return max(doubted, self.texts.text_bound(bound_tokens))
 
     def answers_bound(self, bound_tokens: int, oldest_seq: int) -> int:
-        """Return what answers, the oldest of which is told, may cost above texts, from their bound as counted."""
+        """Return the most that answers, of which `oldest_seq` is the oldest, may cost above texts, from their bound."""
         if not bound_tokens:
             return 0
         answers = self.older.answers if oldest_seq >= self.older.first_seq else self.answers
@@ -303,7 +303,7 @@ class UsageCalibration(NamedTuple):
         return min(counted, inputs_kept(self.foot_tokens)) if self.foot_tokens else counted
 
     def has_billed(self, seq: int) -> bool:
-        """Return whether it is known with others what a message costs."""
+        """Return whether a message is in a run of known cost."""
         known = self.older.first_seq <= seq < self.messages
         return known and not any(first <= seq < last for first, last in self.gaps)
 
@@ -314,7 +314,7 @@ class UsageCalibration(NamedTuple):
 
     @property
     def _doubt_percent(self) -> int:
-        """What texts may cost by their bound while the first reports do not say whether they, or hidden ones, do."""
+        """The factor on bounds of texts, in percent, until reports show whether these or hidden texts cost more."""
         counted = self.foot_tokens - self.hidden_tokens
         if self.reports > KEPT_SAMPLES or counted <= 0:
             return PERCENT
@@ -325,19 +325,19 @@ class UsageCalibration(NamedTuple):
         return inputs_kept(self.reported_tokens) + self.kept.of(self.surplus_tokens)
 
     def beside_texts(self, bound_tokens: int) -> int:
-        """Return what a request can have cost at most beside its texts: answers' reasoning, and what nobody told of."""
+        """Return the most that a request can have cost beside its texts: answers' reasoning, and hidden texts."""
         return self.hidden_tokens + self.answers.above(bound_tokens) + MOST_EXTRA_TOKENS
 
     # -- what a report teaches --------------------------------------------------------------------------------
 
     def unreported(self) -> UsageCalibration:
-        """Return what is known behind a request for which nothing was reported, or nothing that is believed."""
+        """Return the calibration after a request without a report, or without a credible one."""
         if not self.reported_tokens and not self.surplus_tokens:
             return self
         return self._replace(reported_tokens=0, surplus_tokens=0)
 
     def learn(self, bill: UsageReport) -> UsageCalibration:
-        """Return what is known after one more report, which is believed."""
+        """Return the calibration after one more report, which is credible."""
         learned = self._priced(bill) if self.reports else self._begun(bill)
         # What is hidden comes with each request: one that costs little more than its texts has little of it.
         texts_tokens = bill.bound_tokens * LEAST_PERCENT // PERCENT
@@ -366,7 +366,7 @@ class UsageCalibration(NamedTuple):
         return self._replace(foot_tokens=bill.reported_tokens, messages=bill.messages, older=era, newer=era)
 
     def _priced(self, bill: UsageReport) -> UsageCalibration:
-        """Return what is known of the messages that came, and of what is sent beside them."""
+        """Return the calibration with the cost of new messages, and of the texts that are sent beside them."""
         added, appended = bill.reported_tokens - self.reported_tokens, bill.added.appended_tokens
         grew = self.reported_tokens > 0 and appended is not None and bill.added.is_step
         if grew and appended is not None and _is_text(added, appended + self.surplus_tokens):
@@ -376,7 +376,7 @@ class UsageCalibration(NamedTuple):
         return learned._replace(foot_tokens=learned.foot_tokens + bill.added.outside_tokens)
 
     def _billed(self, bill: UsageReport, added: int, appended: int) -> UsageCalibration:
-        """Return what is known once messages have a price: `added` tokens for what is counted as `appended`."""
+        """Return the calibration with a run of known cost: `added` tokens for a bound of `appended`."""
         first = bill.added.first_seq
         known = self if first == self.messages else self._skipped(first)
         kept = self.kept.seen(self.surplus_tokens, added, appended)
@@ -389,7 +389,7 @@ class UsageCalibration(NamedTuple):
         )
 
     def _skipped(self, messages: int) -> UsageCalibration:
-        """Return what is known where messages came, up to before `messages`, whose price is not."""
+        """Return the calibration with new messages of unknown cost, up to before `messages`."""
         gaps = (*self.gaps, (self.messages, messages)) if messages > self.messages else self.gaps
         # Too many at once is not worth it; an era of its own begins behind the oldest one.
         first = gaps[-MOST_GAPS - 1][1] if len(gaps) > MOST_GAPS else self.older.first_seq
@@ -408,7 +408,7 @@ class UsageCalibration(NamedTuple):
 
     @classmethod
     def from_json(cls, stored: Sequence[object]) -> UsageCalibration:
-        """Return what `to_json` wrote; nothing is known where another version did.
+        """Return the calibration that `to_json` wrote; an empty one if another version did.
 
         Raises:
             ValueError: a value is missing or out of its range.
@@ -438,7 +438,7 @@ class UsageCalibration(NamedTuple):
 
 
 def inputs_kept(tokens: int) -> int:
-    """Return what was reported, with the margin above it."""
+    """Return a reported size, with the margin above it."""
     return -(-tokens * (PERCENT + MARGIN_PERCENT) // PERCENT)
 
 

@@ -1,4 +1,4 @@
-"""The dependency-free class estimator: what a text costs by the kinds of characters and words in it.
+"""The dependency-free class estimator: the cost of a text by the kinds of characters and words in it.
 
 A text is cut into runs where every published tokenizer cuts it, or may: a word with the space before it, a hump of a
 camelCase name, a number, punctuation, a line break with its indentation, letters of one script. The bound of a text is
@@ -374,7 +374,7 @@ _CAPITALS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ "
 
 
 class _RunCost(NamedTuple):
-    """What a run costs: thousandths of a token as an estimate, tokens as a bound."""
+    """The cost of a run: thousandths of a token as an estimate, tokens as a bound."""
 
     estimate: int
     bound: int
@@ -422,7 +422,7 @@ def _parts() -> frozenset[str]:
 
 
 def _known_tokens(run: str) -> int:
-    """Return what the table says of a word, with or without a space before it; 0 where it says nothing."""
+    """Return the tokens of a word by the table, with or without a space before it; 0 if it is not there."""
     spaced = run[0] == " "
     word = run[1:] if spaced else run
     digits = _words().get(word.lower())
@@ -608,7 +608,7 @@ class ClassCounter:
         return Cost(min((estimate + 500) // 1000, bound), bound)
 
     def count(self, text: str) -> int:
-        """Return the best estimate in tokens: what the larger vocabularies take, the median of them."""
+        """Return the best estimate in tokens: the median of the larger vocabularies."""
         return self.measure(text).estimate
 
     def upper_bound(self, text: str) -> int:

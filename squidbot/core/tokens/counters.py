@@ -1,4 +1,4 @@
-"""What texts and messages cost in both units that matter: the policy's, and the window's."""
+"""The cost of texts and messages in both units that matter: the policy's, and the window's."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Certificate, TokenCounter
 
 
-# What a text costs: the built-in token counters.
+# The built-in token counters.
 
 
 class _Measuring(Protocol):
@@ -30,7 +30,7 @@ class _Measuring(Protocol):
 
 @lru_cache
 def _measures(kind: type) -> bool:
-    # Asked for every message that is recorded: a protocol checked at run time would cost as much as the count itself.
+    # Called for every message that is recorded: a protocol checked at run time would cost as much as the count itself.
     return callable(getattr(kind, "measure", None))
 
 
@@ -39,22 +39,6 @@ def measure(counter: TokenCounter, text: str) -> Cost:
     if _measures(type(counter)):
         return cast("_Measuring", counter).measure(text)
     return Cost(counter.count(text), counter.upper_bound(text))
-
-
-def _count_words(text: str) -> int:
-    return len(text.split())
-
-
-def _count_chars4(text: str) -> int:
-    return len(text) // 4
-
-
-def _count_chars3(text: str) -> int:
-    return max(1, len(text) // 3)
-
-
-def _count_classes(text: str) -> int:
-    return ClassCounter().count(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +50,7 @@ class _NamedCounter:
     rule: Callable[[str], int]
 
     def count(self, text: str) -> int:
-        """Return what the rule says, in its own unit: words, characters per token, or tokens."""
+        """Return the count of the rule, in its own unit: words, characters per token, or tokens."""
         return self.rule(text)
 
     def upper_bound(self, text: str) -> int:
@@ -75,10 +59,10 @@ class _NamedCounter:
 
 
 _BUILTIN: dict[str, TokenCounter] = {
-    "words": _NamedCounter("words", "none", _count_words),
-    "chars4": _NamedCounter("chars4", "none", _count_chars4),
-    "chars3": _NamedCounter("chars3", "none", _count_chars3),
-    "bytes": _NamedCounter("bytes", "proved", _count_classes),
+    "words": _NamedCounter("words", "none", lambda text: len(text.split())),
+    "chars4": _NamedCounter("chars4", "none", lambda text: len(text) // 4),
+    "chars3": _NamedCounter("chars3", "none", lambda text: max(1, len(text) // 3)),
+    "bytes": _NamedCounter("bytes", "proved", ClassCounter().count),
     "classes": ClassCounter(),
 }
 
@@ -109,11 +93,11 @@ NOTHING = Cost(0, 0)
 
 
 class TemplateTokens(NamedTuple):
-    """What a model's chat template puts around texts, in tokens.
+    """The tokens that a model's chat template adds to texts.
 
     Attributes:
-        message_tokens: around a message, of whichever role.
-        call_tokens: around a tool call, and around the result of one, more than around a message.
+        message_tokens: around a message of any role.
+        call_tokens: around a tool call, and around the result of one, beyond those of a message.
         request_tokens: around all messages together: the first token, the opening of the answer, a text of its own.
     """
 
@@ -130,15 +114,15 @@ class _KnowsTemplate(Protocol):
 
     @property
     def template(self) -> TemplateTokens:
-        """What stands around texts."""
+        """The tokens that it adds."""
 
     def tools_tokens(self, tools: str) -> int:
-        """Return what tool definitions, a JSON list, add to a request."""
+        """Return the tokens that tool definitions, a JSON list, add to a request."""
 
 
 @lru_cache
 def _knows_template(kind: type) -> bool:
-    # Asked for every message that is recorded, as in `tokens`.
+    # Called for every message that is recorded, as above.
     return hasattr(kind, "template") and hasattr(kind, "tools_tokens")
 
 
@@ -160,22 +144,22 @@ class Meter(NamedTuple):
 
     @property
     def template(self) -> TemplateTokens:
-        """What stands around texts, as far as the counter knows it."""
+        """The tokens that the chat template adds, as far as the counter knows them."""
         known = _knows_template(type(self.physical))
         return cast("_KnowsTemplate", self.physical).template if known else ANY_TEMPLATE
 
     def text(self, text: str) -> Cost:
-        """Return what a text costs inside a message: estimate in the policy's unit, bound in tokens."""
+        """Return the cost of a text inside a message: estimate in the policy's unit, bound in tokens."""
         if self.policy is None:
             return measure(self.physical, text)
         return Cost(self.policy.count(text), self.physical.upper_bound(text))
 
     def fixed(self, text: str) -> Cost:
-        """Return what `message` does, for a text that comes with every request: the newest ones are remembered."""
+        """Return the same as `message` for a text that comes with every request; the newest costs are cached."""
         return _fixed(self, text)
 
     def message(self, text: str, extra_tokens: int = 0, calls: Sequence[str] = ()) -> Cost:
-        """Return what a message costs with its template.
+        """Return the cost of a message with its template.
 
         `extra_tokens` are those of its pictures and documents. `calls` are the arguments of the tool calls that it
         makes, which `text` has, too, and "" for each call that it answers.
@@ -193,13 +177,13 @@ class Meter(NamedTuple):
         text: str | None = None,
         arguments: Sequence[str] | None = None,
     ) -> Cost:
-        """Return what a message of a transcript costs, or would with another text or other arguments in place."""
+        """Return the cost of a message of a transcript, or its cost with another text or other arguments."""
         given = [call.arguments for call in message.calls] if arguments is None else arguments
         rendered = message.rendered_as(message.text if text is None else text, given)
         return self.message(rendered, extra_tokens, (*given, *("",) * len(message.results)))
 
     def tools(self, tools: str) -> Cost:
-        """Return what tool definitions, as JSON text, cost in each request; "" for none."""
+        """Return the cost of tool definitions, as JSON text, in each request; "" for none."""
         if not tools or not _knows_template(type(self.physical)):
             return self.fixed(tools) if tools else NOTHING
         tokens = cast("_KnowsTemplate", self.physical).tools_tokens(tools)
@@ -207,13 +191,13 @@ class Meter(NamedTuple):
 
     @property
     def request(self) -> Cost:
-        """What stands around all messages of a request together."""
+        """The cost of the template around all messages of a request together."""
         tokens = self.template.request_tokens
         return Cost(tokens if self.policy is None else 0, tokens)
 
 
 def _spelling_tokens(arguments: str) -> int:
-    """Return how many characters a template may write more than there are: as text in JSON, with spaces, escaped."""
+    """Return how many more characters a template may write for arguments: JSON text with spaces, escaped."""
     return len(json.dumps(arguments)) - len(arguments) + arguments.count(",") + arguments.count(":")
 
 
@@ -264,7 +248,7 @@ class TemplateCounter:
 
     @property
     def template(self) -> TemplateTokens:
-        """What the template puts around messages."""
+        """The tokens that the template adds."""
         return self._template
 
     def count(self, text: str) -> int:
@@ -272,7 +256,7 @@ class TemplateCounter:
         return self._counter.count(text)
 
     def upper_bound(self, text: str) -> int:
-        """Return what the model's own count of a text never passes."""
+        """Return a bound of the model's own count of a text."""
         return self._counter.upper_bound(text)
 
     def measure(self, text: str) -> Cost:
@@ -280,11 +264,11 @@ class TemplateCounter:
         return measure(self._counter, text)
 
     def tools_tokens(self, tools: str) -> int:
-        """Return what tool definitions, a JSON list, add to a prompt; as text where the template does not take them."""
+        """Return the tokens that tool definitions, a JSON list, add; as text if the template does not take them."""
         if tools not in self._tools:
-            asked = [_said("user")]
+            request = [_message("user")]
             try:
-                added = self._prompt_tokens(asked, json.loads(tools)) - self._prompt_tokens(asked, ())
+                added = self._prompt_tokens(request, json.loads(tools)) - self._prompt_tokens(request, ())
             except LLMError:
                 added = self.upper_bound(tools)
             # A session has one set of tools; hosts that make them anew each time must not fill the memory.
@@ -293,55 +277,55 @@ class TemplateCounter:
 
 
 class _TemplateProbe:
-    """Asks for prompts, and takes what texts cost from them."""
+    """Measures a template by the sizes of small prompts."""
 
     def __init__(self, prompt_tokens: PromptTokens, count: Callable[[str], int]) -> None:
         self._prompt_tokens = prompt_tokens
         self._text = count(_TEXT)
         self._call = count(f"\n{_NAME} {_ARGUMENTS}")
-        self._one = prompt_tokens([_said("user")], ())
+        self._one = prompt_tokens([_message("user")], ())
 
     def template(self) -> TemplateTokens:
         user, assistant = self._speakers()
-        system = self._added(1, _said("system"), _said("user"))
+        system = self._added(1, _message("system"), _message("user"))
         message = max(0, user, assistant, system or 0)
         calls = [self._calls(identifier, message) for identifier in _IDS]
         call = next((tokens for tokens in calls if tokens is not None), message)
         return TemplateTokens(message, call, max(0, self._one - self._text - user))
 
     def _speakers(self) -> tuple[int, int]:
-        """Return what stands around a message of the user, and of the assistant."""
-        pair = self._added(2, _said("user"), _said("assistant"), _said("user")) or 0
-        user = self._added(1, _said("user"), _said("user"))
+        """Return the tokens around a message of the user, and of the assistant."""
+        pair = self._added(2, _message("user"), _message("assistant"), _message("user")) or 0
+        user = self._added(1, _message("user"), _message("user"))
         # Where nobody may speak twice, the two can't be told apart.
         return (pair, pair) if user is None else (user, pair - user)
 
     def _calls(self, identifier: str, message_tokens: int) -> int | None:
-        """Return what stands around a call, and around its result, each; None where the template refuses the id."""
+        """Return the tokens around a call, and around its result, each; None if the template refuses the id."""
         ids = [identifier, identifier[::-1]]
         results = [{"role": "tool", "tool_call_id": one, "content": _TEXT} for one in ids]
-        first = self._added(1, _said("user"), _calling(ids[:1]), results[0])
-        both = self._added(2, _said("user"), _calling(ids), *results)
+        first = self._added(1, _message("user"), _call_message(ids[:1]), results[0])
+        both = self._added(2, _message("user"), _call_message(ids), *results)
         if first is None:
             return None
-        # A call and its result stand in every request together: what matters is what both have.
+        # A call and its result stand in every request together: what matters is the sum of both.
         pair = first - self._call - 2 * message_tokens
         further = 0 if both is None else both - first - self._call - message_tokens
         return max(0, -(-max(pair, further) // 2))
 
     def _added(self, texts: int, *messages: ChatMessage) -> int | None:
-        """Return what messages cost more than one of the user, less so many texts; None where they are refused."""
+        """Return the tokens of messages beyond one user message and so many texts; None if they are refused."""
         try:
             return self._prompt_tokens(messages, ()) - self._one - texts * self._text
         except LLMError:
             return None
 
 
-def _said(role: str) -> ChatMessage:
+def _message(role: str) -> ChatMessage:
     return {"role": role, "content": _TEXT}
 
 
-def _calling(ids: Sequence[str]) -> ChatMessage:
+def _call_message(ids: Sequence[str]) -> ChatMessage:
     function = {"name": _NAME, "arguments": _ARGUMENTS}
     return {
         "role": "assistant",

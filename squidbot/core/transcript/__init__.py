@@ -1,1 +1,1 @@
-"""What is kept beside the messages of a session, each as a kind of record."""
+"""The records beside the messages of a session, by kind."""

@@ -1,6 +1,7 @@
-"""What hosts and jobs note beside a session, never a word of it: keys, imports, journal entries, answers cut short.
+"""Records that hosts and jobs add beside a session, without its words: keys, imports, journal marks, broken answers.
 
-A client's key says which messages it has sent already, an import which file they are from, a journal how far it tells.
+A client's key says which messages it has sent already, an import which file they are from, a mark how far a journal
+goes.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ KEY = RecordKind("key", fields(KeyedRun), tuple)
 
 
 class Keys:
-    """The keys of one session, read from its store at first need, and then what is new."""
+    """The keys of one session, read from its store at first need; later calls read only new ones."""
 
     def __init__(self, transcripts: TranscriptStore, session_id: str) -> None:
         """Read nothing yet."""
@@ -47,16 +48,16 @@ class Keys:
         self._read = 0
 
     def find(self, key: str) -> KeyedRun | None:
-        """Return what is recorded under a key, by anybody; None for nothing.
+        """Return the messages recorded under a key, by any process; None if there are none.
 
         Raises:
             DamagedStoreError: a record is no key.
             StoreError: the store failed.
         """
-        found = KEY.all(self._transcripts, self._session_id, self._read)
-        for run in found:
+        new = KEY.all(self._transcripts, self._session_id, self._read)
+        for run in new:
             self._runs.setdefault(run.digest, run)
-        self._read += len(found)
+        self._read += len(new)
         return self._runs.get(_digest(key))
 
     def record(self, key: str, rows: Sequence[StoredMessage]) -> Record | None:
@@ -68,18 +69,18 @@ def _digest(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-# -- files that were brought into a session: from where, and what a message can't hold --------------------------------
+# -- imported files: where messages are from, and what a message can't hold --------------------------------------------
 
 
 class ImportedPiece(NamedTuple):
-    """One exchange, or one summary, that was brought.
+    """One imported exchange or summary.
 
     Attributes:
         seq: its first message.
-        digest: what tells it from others of its file.
-        shelf: of a summary the list that it stood in; "" for an exchange.
+        digest: tells it from others of its file.
+        shelf: for a summary, the list that it stood in; "" for an exchange.
         details: its figures, as the file had them.
-        skip: of a summary: so many characters of the message stand in front of it.
+        skip: for a summary, how many characters of the message stand in front of it.
     """
 
     seq: int
@@ -90,13 +91,13 @@ class ImportedPiece(NamedTuple):
 
 
 class ImportBatch(NamedTuple):
-    """What was brought at once.
+    """One import of a file.
 
     Attributes:
-        file: from where, as an absolute path.
+        file: its absolute path.
         messages: how many messages it has, from `first_seq` on.
-        undone: the numbers of batches that were taken back; it has no pieces then.
-        number: of its record, as the session has it.
+        undone: the numbers of batches that this one takes back; it has no pieces then.
+        number: the number of its record in the session.
     """
 
     file: str
@@ -107,47 +108,46 @@ class ImportBatch(NamedTuple):
     number: int = 0
 
 
-def _standing(batches: Sequence[ImportBatch]) -> tuple[ImportBatch, ...]:
-    """Return what was brought and not taken back, oldest first."""
+def _not_undone(batches: Sequence[ImportBatch]) -> tuple[ImportBatch, ...]:
+    """Return the batches that were not taken back, oldest first."""
     undone = {number for batch in batches for number in batch.undone}
     numbered = (batch._replace(number=number) for number, batch in enumerate(batches))
     return tuple(batch for batch in numbered if batch.number not in undone and not batch.undone)
 
 
-def _batch(text: str) -> ImportBatch:
-    batch = fields(ImportBatch)(text)
-    return batch._replace(pieces=tuple(ImportedPiece(*one) for one in batch.pieces))
+def _with_pieces(batch: ImportBatch) -> ImportBatch:
+    return batch._replace(pieces=tuple(ImportedPiece(*piece) for piece in batch.pieces))
 
 
-BROUGHT = RecordKind("brought", _batch, _standing)
+BROUGHT = RecordKind("brought", fields(ImportBatch, _with_pieces), _not_undone)
 
 
 def pieces_of(batches: Sequence[ImportBatch]) -> dict[int, ImportedPiece]:
-    """Return what was brought by the first message of each."""
+    """Return the imported pieces by their first messages."""
     return {piece.seq: piece for batch in batches for piece in batch.pieces}
 
 
 def known(batches: Sequence[ImportBatch]) -> Counter[str]:
-    """Return how often each digest was brought."""
+    """Return how often each digest was imported."""
     return Counter(piece.digest for batch in batches for piece in batch.pieces)
 
 
-# -- entries of a journal: how far they tell of it --------------------------------------------------------------------
+# -- journals: how far their entries go --------------------------------------------------------------------------------
 
 
 class JournalMark(NamedTuple):
-    """An entry tells of the messages in front of `until_seq`; it was made at `time`, in seconds since 1970."""
+    """An entry covers the messages before `until_seq`; it was made at `time`, in seconds since 1970."""
 
     until_seq: int
     time: float
 
 
 class JournalProgress(NamedTuple):
-    """How far entries tell of a session.
+    """How much of a session journal entries cover.
 
     Attributes:
-        until_seq: the first message that none tells of.
-        time: when the newest was made, in seconds since 1970; None where there is none.
+        until_seq: the first message that no entry covers.
+        time: when the newest entry was made, in seconds since 1970; None if there is none.
         entries: how many there are.
     """
 
@@ -156,8 +156,8 @@ class JournalProgress(NamedTuple):
     entries: int = 0
 
 
-def _progress(noted: Sequence[JournalMark]) -> JournalProgress:
-    return JournalProgress(*noted[-1], len(noted)) if noted else JournalProgress()
+def _progress(marks: Sequence[JournalMark]) -> JournalProgress:
+    return JournalProgress(*marks[-1], len(marks)) if marks else JournalProgress()
 
 
 JOURNALED = RecordKind("journaled", fields(JournalMark), _progress)
@@ -166,27 +166,27 @@ JOURNALED = RecordKind("journaled", fields(JournalMark), _progress)
 def note_journaled(
     transcripts: TranscriptStore, session_id: str, until_seq: int, time: float, wait: Wait | None = None
 ) -> None:
-    """Note, durably, that entries tell of the messages in front of one; `wait`: how to wait for others who write.
+    """Record, durably, that entries cover the messages before one; `wait`: how to wait for other writers.
 
     Raises:
         StoreError: nothing was noted.
     """
-    made = JournalMark(until_seq, time)
-    append(transcripts, session_id, JOURNALED, lambda: made, "nothing was noted of the journal", wait=wait)
+    mark = JournalMark(until_seq, time)
+    append(transcripts, session_id, JOURNALED, lambda: mark, "nothing was noted of the journal", wait=wait)
 
 
 # -- answers that broke off -------------------------------------------------------------------------------------------
 
 
 class BrokenAnswer(NamedTuple):
-    """An answer that broke off: the message with what was said of it, and why."""
+    """An answer that broke off: the message with its beginning, and the reason."""
 
     seq: int
     why: str
 
     @property
     def notice(self) -> str:
-        """What the model is told of it behind the next message of the user."""
+        """The notice for the model behind the next message of the user."""
         return f"[the answer above broke off: {self.why}]"
 
 

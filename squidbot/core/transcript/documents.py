@@ -1,4 +1,4 @@
-"""Documents that stand in the head of a session's requests: kept as records, given as sections."""
+"""Documents in the head of a session's requests: stored as records, sent as sections."""
 
 from __future__ import annotations
 
@@ -16,28 +16,27 @@ if TYPE_CHECKING:
     from squidbot.core.transcript.records import Wait
 
 
-# What all of them together may take of the window: in one of 2K that is 2,400 characters, in
-# larger ones room for whole files.
+# The share of the window that all documents may take: in 2K that is 2,400 characters, in larger ones whole files.
 MOST_FRACTION: Final = 0.25
 
 
 class Document(NamedTuple):
-    """A document as a session has it: what it is called, and its text."""
+    """A document of a session: its name and its text."""
 
     name: str
     text: str
 
 
 class DocumentChange(NamedTuple):
-    """A document is kept under its name from here on, or (None) taken out of later heads."""
+    """A document gets this text from here on, or (None) leaves later heads."""
 
     name: str
     text: str | None
 
 
 def _kept(changes: Sequence[DocumentChange]) -> tuple[Document, ...]:
-    """Return the documents that changes leave, the newest of a name winning, in the order of their first ones."""
-    texts = {one.name: one.text for one in changes}
+    """Return the documents after changes, in the order in which their names first came."""
+    texts = {change.name: change.text for change in changes}
     return tuple(Document(name, text) for name, text in texts.items() if text is not None)
 
 
@@ -49,9 +48,9 @@ class SessionDocuments(NamedTuple):
 
     Attributes:
         transcripts, session_id: where they are stored.
-        window_tokens: of the window that they have to fit.
-        count: what a text costs at most, in tokens.
-        wait: how to wait for others who write; None: not at all.
+        window_tokens: the size of the window that they have to fit.
+        count: returns a bound of a text's tokens.
+        wait: how to wait for other writers; None: not at all.
     """
 
     transcripts: TranscriptStore
@@ -61,7 +60,7 @@ class SessionDocuments(NamedTuple):
     wait: Wait | None = None
 
     def all(self) -> tuple[Document, ...]:
-        """Return those that stand, in the order in which they were first kept.
+        """Return the present documents, in the order in which they were first stored.
 
         Raises:
             DamagedStoreError: what is stored can't be read.
@@ -69,39 +68,39 @@ class SessionDocuments(NamedTuple):
         return DOCUMENT.state(self.transcripts, self.session_id)
 
     def ever(self) -> frozenset[str]:
-        """Return the names of all that ever stood.
+        """Return the names of all documents that there ever were.
 
         Raises:
             DamagedStoreError: what is stored can't be read.
         """
-        return frozenset(one.name for one in DOCUMENT.all(self.transcripts, self.session_id))
+        return frozenset(change.name for change in DOCUMENT.all(self.transcripts, self.session_id))
 
     def keep(self, document: Document) -> bool:
-        """Keep a document, durably, in the place of one of its name, and return whether that changes anything.
+        """Store a document, durably, in the place of one of its name, and return whether that changes anything.
 
-        Heads say it from the next event on; a request before that announces it behind the newest message.
+        It stands in the head from the next event on; a request before that announces it behind the newest message.
 
         Raises:
-            BudgetError: all of them would be more than a quarter of the window; nothing was written.
+            BudgetError: all documents would take more than a quarter of the window; nothing was written.
             StoreError: nothing was written.
         """
         return self._write(document.name, document.text)
 
     @takes(name=text)
     def drop(self, name: str) -> None:
-        """Take a document out of later heads, durably; its text stays in the store.
+        """Remove a document from later heads, durably; its text stays in the store.
 
         Raises:
-            NotFoundError: none of that name stands; the text lists those that do.
+            NotFoundError: there is no document of that name; the text lists those there are.
             StoreError: nothing was written.
         """
         if not self._write(name, None):
-            known = ", ".join(one.name for one in self.all()) or "none"
+            known = ", ".join(document.name for document in self.all()) or "none"
             raise NotFoundError(f"this session has no document {name!a:.80}; it has: {known}")
 
     def _write(self, name: str, text: str | None) -> bool:
         def decide() -> DocumentChange | None:
-            texts = {one.name: one.text for one in self.all()}
+            texts = dict(self.all())
             if texts.get(name) == text:
                 return None
             if text is not None:
@@ -121,16 +120,16 @@ class SessionDocuments(NamedTuple):
 
 
 def sections(documents: Iterable[Document], window_tokens: int, count: Callable[[str], int]) -> tuple[Section, ...]:
-    """Return the sections of a head that say them; in the place of one that no longer fits the window stands a line.
+    """Return the sections of the head for documents; a line takes the place of one that no longer fits the window.
 
-    `count` says what a text costs at most, in tokens.
+    `count` returns a bound of a text's tokens.
     """
-    made = []
+    parts = []
     left = most = int(MOST_FRACTION * window_tokens)
-    for name, said in documents:
-        cost = count(said)
+    left_out = "[left out: {:,} tokens; documents may take {:,} in this window]"
+    for document in documents:
+        cost = count(document.text)
         fits = cost <= left
         left -= cost if fits else 0
-        told = f"[left out: {cost:,} tokens; documents may take {most:,} in this window]"
-        made.append(Section(f"{CONTEXT}{name}", said if fits else told))
-    return tuple(made)
+        parts.append(Section(f"{CONTEXT}{document.name}", document.text if fits else left_out.format(cost, most)))
+    return tuple(parts)

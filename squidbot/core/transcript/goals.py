@@ -1,6 +1,6 @@
-"""What a session is after: goals, milestones, decisions, blockers; set by calls and by lines that messages mark.
+"""The goals of a session, with milestones, decisions and blockers; set by calls and by lines that messages mark.
 
-`Goals` are values; a `GoalBook` reads them from a session and changes them, durably. The head of requests says them,
+`Goals` are values; a `GoalBook` reads them from a session and changes them, durably. The head of requests shows them,
 never shortened.
 """
 
@@ -49,13 +49,13 @@ class GoalChange(NamedTuple):
     Attributes:
         action: one of `ACTIONS`.
         text: what it is about, one line; for "close" the goal, or a milestone of it, empty for the active goal.
-        done: of "milestone" whether it is reached, of "block" and "architecture" whether it is over; else without a
-            meaning.
-        seq: how many messages were stored when it was made, or which message marks it.
+        done: for "milestone" whether it is reached, for "block" and "architecture" whether it is over; otherwise
+            without a meaning.
+        seq: how many messages were stored when it was made, or the message that marks it.
         marked: whether a marked line makes it, which stands for its message wherever that is not sent.
         own: whether a user or a call makes it; false for a line that the assistant marks, which sets nothing new.
-        mark: which record of marked lines was written with it, None for none. That one is for notes alone.
-        gone: whether it was taken out for good.
+        mark: the number of the record of marked lines that was written with it, for notes alone; None for none.
+        gone: whether it was removed for good.
     """
 
     action: str
@@ -66,6 +66,12 @@ class GoalChange(NamedTuple):
     own: bool = True
     mark: int | None = None
     gone: bool = False
+
+    @property
+    def finishes(self) -> bool:
+        """Whether its item is done then: reached, locked or over."""
+        can_end = ACTIONS[self.action] in {MILESTONE, BLOCKER, ARCHITECTURE}
+        return self.action == "lock" or (self.done and can_end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,34 +84,39 @@ class GoalItem:
         done: a milestone was reached, a decision is locked, a blocker or a line on the architecture is over; false for
             an artifact.
         goal: the goal that was active when it was first named; empty for none.
-        told: whether a call has made or changed it, so that no marked line says all of it.
+        by_call: whether a call has made or changed it, so that no marked line says all of it.
     """
 
     kind: str
     text: str
     done: bool = False
     goal: str = ""
-    told: bool = False
+    by_call: bool = False
+
+    def after(self, change: GoalChange) -> GoalItem:
+        """Return the item after a change that names it again; only an unlock takes a lock away."""
+        stays_locked = self.kind == DECISION and self.done and change.action != UNLOCK
+        return replace(self, done=stays_locked or change.finishes, by_call=self.by_call or not change.marked)
 
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """A goal; `told` as of an item, `ended`: "closed", "replaced", or empty while it is active."""
+    """A goal; `by_call` as for an item, `ended`: "closed", "replaced", or empty while it is active."""
 
     text: str
-    told: bool = False
+    by_call: bool = False
     ended: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Goals:
-    """All that a session's goals are, and were; nothing that was said of them is ever left out.
+    """The present and past goals of a session.
 
     Attributes:
         active: the goal that is worked on; None for none.
         ended: the goals before it, in the order in which they ended.
         items: in the order in which they were first named.
-        next_step: what was named last as the next step of the active goal; empty for nothing.
+        next_step: the newest next step of the active goal; empty for none.
     """
 
     active: Goal | None = None
@@ -115,32 +126,34 @@ class Goals:
 
     @property
     def milestones(self) -> tuple[GoalItem, ...]:
-        """Those of the active goal."""
-        return tuple(one for one in self.items if one.kind == MILESTONE and one.goal == self._name)
+        """The milestones of the active goal."""
+        return tuple(item for item in self.items if item.kind == MILESTONE and item.goal == self._name)
 
     @property
     def decisions(self) -> tuple[GoalItem, ...]:
-        """Those that stand: locked ones whatever became of their goal, others with the active goal, or of none."""
-        return tuple(one for one in self.items if one.kind == DECISION and (one.done or one.goal in {"", self._name}))
+        """The decisions in force: locked ones whatever became of their goal, others of the active goal, or of none."""
+        return tuple(item for item in self.items if item.kind == DECISION and (item.done or self._is_current(item)))
 
     @property
     def architecture(self) -> tuple[GoalItem, ...]:
-        """How the work is built: it holds for the session, whatever its goal, until it is over."""
-        return tuple(one for one in self.items if one.kind == ARCHITECTURE and not one.done)
+        """The lines on the architecture: they hold for the session, whatever its goal, until they are over."""
+        return tuple(item for item in self.items if item.kind == ARCHITECTURE and not item.done)
 
     @property
     def artifacts(self) -> tuple[GoalItem, ...]:
-        """Those of the active goal, and of none."""
-        return tuple(one for one in self.items if one.kind == ARTIFACT and one.goal in {"", self._name})
+        """The artifacts of the active goal, and of none."""
+        return tuple(item for item in self.items if item.kind == ARTIFACT and self._is_current(item))
 
     @property
     def blockers(self) -> tuple[GoalItem, ...]:
-        """Those of the active goal, and of none, that are not over."""
-        mine = (one for one in self.items if one.kind == BLOCKER and one.goal in {"", self._name})
-        return tuple(one for one in mine if not one.done)
+        """The blockers of the active goal, and of none, that are not over."""
+        return tuple(item for item in self.items if item.kind == BLOCKER and not item.done and self._is_current(item))
+
+    def _is_current(self, item: GoalItem) -> bool:
+        return item.goal in {"", self._name}
 
     def after(self, change: GoalChange) -> Goals:
-        """Return what a change makes of them; one that changes nothing is none, and none is refused."""
+        """Return the goals after a change; one without an effect returns the same goals, and none is refused."""
         if not change.own and not self._may_detail(change):
             return self
         if change.action == SET:
@@ -152,12 +165,11 @@ class Goals:
         return self._named(change)
 
     def _may_detail(self, change: GoalChange) -> bool:
-        """Return whether what an assistant marks is about a goal, or a decision, that there is."""
+        """Return whether a line that an assistant marks is about a goal, or a decision, that exists."""
         if change.action == CLOSE:
-            goals = (*filter(None, [self.active]), *self.ended)
-            return self.active is not None or any(same(one.text, change.text) for one in goals)
+            return self.active is not None or any(same(goal.text, change.text) for goal in self.ended)
         if ACTIONS[change.action] == DECISION:
-            return details(change.text, (one.text for one in self.items if one.kind == DECISION))
+            return details(change.text, (item.text for item in self.items if item.kind == DECISION))
         return change.action != SET and self.active is not None
 
     @property
@@ -165,46 +177,40 @@ class Goals:
         return self.active.text if self.active else ""
 
     def _set(self, change: GoalChange) -> Goals:
-        told = not change.marked
+        by_call = not change.marked
         if self.active and same(self.active.text, change.text):
-            return replace(self, active=replace(self.active, told=self.active.told or told))
-        known = next((one for one in self.ended if same(one.text, change.text)), None)
-        # Taken up again it is the goal it was, with its items.
-        taken = Goal(known.text if known else change.text, told or bool(known and known.told))
-        left = tuple(one for one in self.ended if one is not known)
-        ended = (*left, replace(self.active, ended="replaced")) if self.active else left
-        return replace(self, active=taken, ended=ended, next_step="")
+            return replace(self, active=replace(self.active, by_call=self.active.by_call or by_call))
+        # A goal that is taken up again is the same goal, with its items.
+        known = next((goal for goal in self.ended if same(goal.text, change.text)), Goal(change.text))
+        active = replace(known, by_call=known.by_call or by_call, ended="")
+        others = tuple(goal for goal in self.ended if goal is not known)
+        ended = (*others, replace(self.active, ended="replaced")) if self.active else others
+        return replace(self, active=active, ended=ended, next_step="")
 
     def _closed(self, change: GoalChange) -> Goals:
         if self.active and (not change.text or same(self.active.text, change.text)):
             ended = (*self.ended, replace(self.active, ended="closed"))
             return replace(self, active=None, ended=ended, next_step="")
-        if change.marked and not any(same(one.text, change.text) for one in self.ended):
+        if change.marked and not any(same(goal.text, change.text) for goal in self.ended):
             # A checkpoint names no goal: it is a milestone.
             return self._named(change._replace(action=MILESTONE, done=True))
-        ended = tuple(replace(one, ended="closed") if same(one.text, change.text) else one for one in self.ended)
+        ended = tuple(replace(goal, ended="closed") if same(goal.text, change.text) else goal for goal in self.ended)
         return replace(self, ended=ended)
 
     def _named(self, change: GoalChange) -> Goals:
-        kind, told = ACTIONS[change.action], not change.marked
-        done = change.action == "lock" or (change.done and kind in {MILESTONE, BLOCKER, ARCHITECTURE})
-        place = self._place(kind, change.text)
-        if place is None and change.action == UNLOCK:
+        kind = ACTIONS[change.action]
+        known = self._item(kind, change.text)
+        if known is not None:
+            return replace(self, items=tuple(item.after(change) if item is known else item for item in self.items))
+        if change.action == UNLOCK:
             return self
-        if place is None:
-            return replace(self, items=(*self.items, GoalItem(kind, change.text, done, self._name, told)))
-        one = self.items[place]
-        # Only what takes a lock away does: to be decided again leaves it.
-        stays = kind == DECISION and one.done and change.action != UNLOCK
-        left = stays or done
-        newer = replace(one, done=left, told=one.told or told)
-        return replace(self, items=(*self.items[:place], newer, *self.items[place + 1 :]))
+        item = GoalItem(kind, change.text, change.finishes, self._name, not change.marked)
+        return replace(self, items=(*self.items, item))
 
-    def _place(self, kind: str, text: str) -> int | None:
-        """Return where an item of that kind and name is that the active goal has; of what holds for all, any."""
-        # What is decided, and how the work is built: the same words again are the same.
-        known = ((place, one) for place, one in enumerate(self.items) if one.kind == kind and same(one.text, text))
-        return next((place for place, one in known if kind in {DECISION, ARCHITECTURE} or one.goal == self._name), None)
+    def _item(self, kind: str, text: str) -> GoalItem | None:
+        """Return the item of that kind and name that the active goal has; decisions and architecture hold for all."""
+        known = (item for item in self.items if item.kind == kind and same(item.text, text))
+        return next((item for item in known if kind in {DECISION, ARCHITECTURE} or item.goal == self._name), None)
 
 
 def same(one: str, other: str) -> bool:
@@ -224,19 +230,20 @@ _LOCKED_END: Final = re.compile(r"\bLOCKED\b[\s.!)\]*_]*\Z")
 _BEFORE_LOCKED: Final = " :([-\u2013\u2014"
 
 
-def marked_changes(said: Iterable[MarkedMessage]) -> Iterator[GoalChange]:
-    """Yield what the marked lines of messages change, in order."""
-    for one in said:
-        for line in one.lines:
-            yield from (_marked_change(found, one.seq)._replace(own=one.is_own) for found in marked_lines(line))
+def marked_changes(messages: Iterable[MarkedMessage]) -> Iterator[GoalChange]:
+    """Yield the changes that the marked lines of messages make, in order."""
+    for message in messages:
+        for line in message.lines:
+            changes = (_marked_change(marked, message.seq) for marked in marked_lines(line))
+            yield from (change._replace(own=message.is_own) for change in changes)
 
 
 def _marked_change(line: MarkedLine, seq: int) -> GoalChange:
     text = " ".join(line.said.strip("*_ \t").split())
     if line.marker == "DECISION":
         locked = _LOCKED_END.search(text)
-        said = text[: locked.start()].rstrip(_BEFORE_LOCKED) if locked else text
-        return GoalChange("lock" if locked else "decide", said, seq=seq, marked=True)
+        decision = text[: locked.start()].rstrip(_BEFORE_LOCKED) if locked else text
+        return GoalChange("lock" if locked else "decide", decision, seq=seq, marked=True)
     if line.marker == "CHECKPOINT":
         if line.completes is not None:
             return GoalChange("close", line.completes, seq=seq, marked=True)
@@ -247,29 +254,27 @@ def _marked_change(line: MarkedLine, seq: int) -> GoalChange:
 # -- as they are stored -------------------------------------------------------------------------------------------
 
 
-def _read(text: str) -> GoalChange:
-    made = fields(GoalChange)(text)
-    if made.action not in ACTIONS:
+def _known(change: GoalChange) -> GoalChange:
+    if change.action not in ACTIONS:
         raise ValueError("it names no known change")
-    return made
+    return change
 
 
-# What calls have changed; `folded` needs what messages mark, too.
-GOAL = RecordKind("goal", _read, tuple)
+# The changes by call; `folded` needs the marked lines, too.
+GOAL = RecordKind("goal", fields(GoalChange, _known), tuple)
 
 
-def folded(called: Iterable[GoalChange], said: Iterable[MarkedMessage] = ()) -> Goals:
-    """Return the goals that changes by call and marked lines leave, in the order in which they were made.
+def folded(calls: Iterable[GoalChange], messages: Iterable[MarkedMessage] = ()) -> Goals:
+    """Return the goals after changes by call and marked lines, in the order in which they were made.
 
-    `said` is what all records of marked lines hold, in their order.
+    `messages` are the values of all records of marked lines, in order.
     """
-    called = [one for one in called if not one.gone]
-    written = {one.mark for one in called}
-    lines = (one for number, one in enumerate(said) if number not in written)
-    # A call that was made behind n messages comes before message n, which is the next one.
-    placed = [*(((one.seq, 0), one) for one in called), *(((one.seq, 1), one) for one in marked_changes(lines))]
+    calls = [change for change in calls if not change.gone]
+    written = {change.mark for change in calls}
+    marked = marked_changes(message for number, message in enumerate(messages) if number not in written)
     goals = Goals()
-    for _, change in sorted(placed, key=lambda one: one[0]):
+    # A call that was made behind n messages comes before message n, which is the next one.
+    for change in sorted((*calls, *marked), key=lambda change: (change.seq, change.marked)):
         goals = goals.after(change)
     return goals
 
@@ -285,40 +290,51 @@ def stored_goals(transcripts: TranscriptStore, session_id: str) -> Goals:
 
 # -- in the head of a request ----------------------------------------------------------------------------------------
 
-# Of the form that sections of pins have: an event takes them from what is stored, and gives the place to no other text.
+# Named like sections of pins: an event takes them from the records, and no other text takes their place.
 GOALS_SECTION: Final = "pin [goals]"
 ARCHITECTURE_SECTION: Final = "pin [architecture]"
 
 
 def goal_sections(goals: Goals) -> tuple[Section, ...]:
-    """Return the sections of the head that say them: goals, architecture; none where there is nothing to say."""
-    told = {GOALS_SECTION: goals_text(goals), ARCHITECTURE_SECTION: architecture_text(goals)}
-    return tuple(Section(name, text) for name, text in told.items() if text)
+    """Return the sections of the head on goals and on the architecture, without empty ones."""
+    texts = {GOALS_SECTION: goals_text(goals), ARCHITECTURE_SECTION: architecture_text(goals)}
+    return tuple(Section(name, text) for name, text in texts.items() if text)
 
 
 def architecture_text(goals: Goals) -> str:
     """Return the lines on the architecture; empty for nothing."""
-    return "\n".join(f"- {one.text}" for one in goals.architecture)
+    return "\n".join(f"- {item.text}" for item in goals.architecture)
 
 
 def goals_text(goals: Goals) -> str:
-    """Return what calls have set, and the active goal with it, architecture aside; empty for nothing.
+    """Return everything that calls have set, architecture aside, with the active goal; empty for nothing.
 
-    What marked lines say is left out: these stand for their messages already, wherever these are not sent.
+    Marked lines are left out: they stand for their messages already, wherever these are not sent.
     """
-    lines = list(_lines(goals))
-    if goals.active and (lines or goals.active.told):
+    kinds = (
+        ("milestone", " (reached)", goals.milestones),
+        ("decision", " (locked)", goals.decisions),
+        ("artifact", "", goals.artifacts),
+        ("blocked by", "", goals.blockers),
+    )
+    lines = [
+        f"- {label}{done if item.done else ''}: {item.text}"
+        for label, done, items in kinds
+        for item in items
+        if item.by_call
+    ]
+    if goals.active and (lines or goals.active.by_call):
         lines.insert(0, f"Goal: {goals.active.text}")
     return "\n".join(lines)
 
 
 def goals_most_tokens(window_tokens: int) -> int:
-    """Return how many tokens that text may have in a window: the share of pinned content in its tier."""
+    """Return how many tokens goals may take of a window: the share of pinned content in its tier."""
     return int(window_tokens * tier_of(window_tokens).pinned_fraction)
 
 
 def check_fits(goals: Goals, window_tokens: int, count: Callable[[str], int]) -> None:
-    """Check that what the head says of them fits; `count` says what a text costs at most, in tokens.
+    """Check that the sections on goals fit; `count` returns a bound of a text's tokens.
 
     Raises:
         BudgetError: it does not.
@@ -334,28 +350,15 @@ def check_fits(goals: Goals, window_tokens: int, count: Callable[[str], int]) ->
 
 
 def goals_overrun(sections: Iterable[Section], window_tokens: int, count: Callable[[str], int]) -> int:
-    """Return what goals in the head cost where that is more than their share of a window, in tokens; else 0."""
-    texts = [one.text for one in sections if one.name in {GOALS_SECTION, ARCHITECTURE_SECTION}]
+    """Return the tokens of goals in the head if they are more than their share of a window; else 0."""
+    texts = [section.text for section in sections if section.name in {GOALS_SECTION, ARCHITECTURE_SECTION}]
     cost = count("\n".join(texts)) if texts else 0
     return cost if cost > goals_most_tokens(window_tokens) else 0
 
 
-def _lines(goals: Goals) -> Iterator[str]:
-    for one in _told_items(goals.milestones):
-        yield f"- milestone{' (reached)' if one.done else ''}: {one.text}"
-    for one in _told_items(goals.decisions):
-        yield f"- decision{' (locked)' if one.done else ''}: {one.text}"
-    yield from (f"- artifact: {one.text}" for one in _told_items(goals.artifacts))
-    yield from (f"- blocked by: {one.text}" for one in _told_items(goals.blockers))
-
-
-def _told_items(items: tuple[GoalItem, ...]) -> Iterator[GoalItem]:
-    return (one for one in items if one.told)
-
-
 # -- one session's ----------------------------------------------------------------------------------------------------
 
-# A line; who needs more pins a text.
+# A goal is a line; pin a text if you need more.
 MOST_CHARS: Final = 500
 # Control characters and lone surrogates, which some providers refuse.
 _UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
@@ -366,10 +369,10 @@ class GoalBook(NamedTuple):
 
     Attributes:
         transcripts, session_id: where they are stored.
-        window_tokens: of the window that they have to fit.
-        count: what a text costs at most, in tokens.
-        wait: how to wait for others who write; None: not at all.
-        own: whether the session's user has said some words himself; None: nobody asks.
+        window_tokens: the size of the window that they have to fit.
+        count: returns a bound of a text's tokens.
+        wait: how to wait for other writers; None: not at all.
+        own: returns whether some words are the session's user's own; None: nobody asks.
     """
 
     transcripts: TranscriptStore
@@ -400,59 +403,53 @@ class GoalBook(NamedTuple):
             BudgetError: the text of all of them no longer fits its share of the window; nothing was written.
             StoreError: nothing was written.
         """
-        said = _checked(action, text)
+        line = _checked(action, text)
 
         def act(head: tuple[int, int]) -> Goals:
-            called, lines = GOAL.all(self.transcripts, self.session_id), MARKED.all(self.transcripts, self.session_id)
-            before, change = folded(called, lines), GoalChange(action, said, done=done, seq=head[0])
+            calls, marked = GOAL.all(self.transcripts, self.session_id), MARKED.all(self.transcripts, self.session_id)
+            before, change = folded(calls, marked), GoalChange(action, line, done=done, seq=head[0])
             after = _after(before, change)
             if after == before:
                 return before
             # What gets smaller is never refused: in a smaller window it is the way out.
             if action not in {CLOSE, UNLOCK} and not (done and action in {"block", ARCHITECTURE}):
                 check_fits(after, self.window_tokens, self.count)
-            ends = [_end_of(before.active, lines, head[0])] if action == CLOSE and before.active else []
-            marks = MARKED.records(filter(None, ends), len(lines))
-            made = GOAL.record(len(called), change._replace(mark=marks[0].number if marks else None))
-            self.transcripts.append(self.session_id, head[0], (), [made, *marks])
+            ends = [_end_of(before.active, marked, head[0])] if action == CLOSE and before.active else []
+            marks = MARKED.records(filter(None, ends), len(marked))
+            record = GOAL.record(len(calls), change._replace(mark=marks[0].number if marks else None))
+            self.transcripts.append(self.session_id, head[0], (), [record, *marks])
             return after
 
         return retry(self.transcripts, self.session_id, act, "no goal was changed", wait=self.wait)
 
 
-def _end_of(active: Goal, said: Iterable[MarkedMessage], seq: int) -> MarkedMessage | None:
-    """Return the line that ends an active goal which a line marks; None where none does."""
-    lines = (found for one in said for line in one.lines for found in marked_lines(line))
+def _end_of(active: Goal, messages: Iterable[MarkedMessage], seq: int) -> MarkedMessage | None:
+    """Return the line that ends an active goal that a line has set; None if no line has."""
+    lines = (marked for message in messages for line in message.lines for marked in marked_lines(line))
     named = any(line.marker == "GOAL" and same(line.said, active.text) for line in lines)
     return MarkedMessage(seq, (f"[CHECKPOINT] {active.text} - COMPLETED",)) if named else None
 
 
 def _after(before: Goals, change: GoalChange) -> Goals:
-    if before.active is None and change.action in {"milestone", "next"}:
-        raise NotFoundError(f"there is no active goal for a {_WORDS[change.action]}; set one first")
+    needs_goal = {MILESTONE: "milestone", "next": "next step"}
+    if before.active is None and change.action in needs_goal:
+        raise NotFoundError(f"there is no active goal for a {needs_goal[change.action]}; set one first")
     after = before.after(change)
     if change.action == CLOSE and after.active == before.active:
         which = f"the active goal is {before.active.text!r}" if before.active else "no goal is active"
         raise NotFoundError(f"there is nothing to close: {which}")
-    if change.action == UNLOCK:
-        _check_locked([one.text for one in before.decisions if one.done], change.text)
-    return after
-
-
-def _check_locked(locked: list[str], text: str) -> None:
-    if not any(same(one, text) for one in locked):
+    locked = [item.text for item in before.decisions if item.done]
+    if change.action == UNLOCK and not any(same(name, change.text) for name in locked):
         raise NotFoundError(f"no decision of that name is locked; locked: {'; '.join(locked) or 'none'}")
-
-
-_WORDS: Final = {"milestone": "milestone", "next": "next step"}
+    return after
 
 
 def _checked(action: str, text: str) -> str:
     if action not in ACTIONS:
         raise ArgumentError(f"action is {action!a:.60}; it is one of {', '.join(ACTIONS)}")
-    said = " ".join(_UNSAFE.sub(" ", text).split())
-    if not said and action != "close":
+    line = " ".join(_UNSAFE.sub(" ", text).split())
+    if not line and action != "close":
         raise ArgumentError(f"{action} needs a text")
-    if len(said) > MOST_CHARS:
-        raise ArgumentError(f"the text has {len(said):,} characters; the most is 500")
-    return said
+    if len(line) > MOST_CHARS:
+        raise ArgumentError(f"the text has {len(line):,} characters; the most is {MOST_CHARS}")
+    return line

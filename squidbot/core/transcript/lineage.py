@@ -1,4 +1,4 @@
-"""Which session goes on from which: a record in both, so that either is found from the other."""
+"""The lineage of sessions: a record in parent and child, so that either is found from the other."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from squidbot.core.ports import TranscriptStore
 
 
-# The ways in which a session comes from another: by hand, since that one was long, as an agent's own.
+# How a session comes from another: continued by hand, rotated because that one was long, or as a sub-agent's.
 CONTINUED, ROTATED, SUB_AGENT = "continued", "rotated", "sub-agent"
-# Longer ids are shown by their beginning; what is left out would end a line, or some providers refuse it.
+# Longer ids are cut; unsafe characters would end a line, or some providers refuse them.
 _SHOWN_CHARS: Final = 200
 _UNSAFE: Final = re.compile(r"[\x00-\x1f\x7f<>\ud800-\udfff]")
 PARENT, CHILD = "parent", "child"
@@ -43,7 +43,7 @@ LINEAGE = RecordKind("lineage", fields(Lineage), tuple)
 
 
 def parent_of(transcripts: TranscriptStore, session_id: str) -> Lineage | None:
-    """Return where a session goes on from; None where it began by itself.
+    """Return the session that a session goes on from; None if it began by itself.
 
     Raises:
         DamagedStoreError: a record can't be read.

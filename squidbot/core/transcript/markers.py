@@ -1,4 +1,4 @@
-"""Goals and decisions that a line marks as such: found where they are said, and kept word for word."""
+"""Marked lines: goals and decisions in messages, found where they are said and kept word for word."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 GOAL, DECISION, ARTIFACT, NEXT, CHECKPOINT = "GOAL", "DECISION", "ARTIFACT", "NEXT", "CHECKPOINT"
-# Those that stand for ever, and those of which only the newest matter.
+# Markers of lines that stay for ever, and of lines of which only the newest matter.
 LASTING: Final = frozenset({GOAL, DECISION})
 PASSING: Final = (CHECKPOINT, NEXT)
-# How many of each of these stand in one note.
+# How many lines with each of the latter stand in one note.
 NEWEST_LINES = 3
-# A longer line is cut here, with a mark that names its message: nobody writes a decision in more than a page.
+# A longer line is cut here, with a mark that names its message: a decision is no longer than a page.
 LINE_CHARS = 2_000
 
 _MARKER = re.compile(r"\[(?:GOAL|DECISION|ARTIFACT|NEXT|CHECKPOINT)\]")
@@ -50,8 +50,8 @@ class MarkedLine(NamedTuple):
 
     Attributes:
         marker: "GOAL", "DECISION", "ARTIFACT", "NEXT" or "CHECKPOINT".
-        line: the whole line as it stands there, white space around it left out.
-        said: what is said behind the marker.
+        line: the whole line, without white space around it.
+        said: the text behind the marker.
     """
 
     marker: str
@@ -60,18 +60,18 @@ class MarkedLine(NamedTuple):
 
     @property
     def completes(self) -> str | None:
-        """The name of what a checkpoint says is completed; None for all else."""
+        """The name of what a checkpoint completes; None for any other line."""
         found = _COMPLETED.search(self.said) if self.marker == CHECKPOINT else None
         return _named(self.said[: found.start()].rstrip(_BEFORE_COMPLETED)) if found else None
 
 
 def marked_lines(text: str) -> list[MarkedLine]:
-    """Return the lines of a text that open with a marker, in order; what a code fence encloses is no line of it."""
+    """Return the lines of a text that open with a marker, in order, without those in code fences."""
     return [line for _, _, line in _found(text)]
 
 
 def parted(text: str) -> tuple[str, list[MarkedLine]]:
-    """Return a text without its marked lines, and these."""
+    """Return a text without its marked lines, and the lines."""
     found = list(_found(text))
     if not found:
         return text, []
@@ -127,7 +127,7 @@ def counted_lines(role: str, text: str) -> list[MarkedLine]:
 
 
 class MarkedMessage(NamedTuple):
-    """The lines that one message marks. Artifacts among them stand in notes, and make no line of their own.
+    """The lines that one message marks. Artifacts among them stand in notes and have no line of their own.
 
     `is_own` says whether they are a user's: an assistant may have read a line anywhere, so its lines set no goal and
     no decision; they may close, complete and detail those that a user, or a call, has set.
@@ -139,22 +139,22 @@ class MarkedMessage(NamedTuple):
 
     @classmethod
     def of(cls, seq: int, message: Message) -> MarkedMessage | None:
-        """Return what a message marks; None for nothing that stands.
+        """Return the lines that a message marks; None if there are none.
 
         Characters that providers refuse are left out. A line longer than `LINE_CHARS` is cut there, and names its
         message.
         """
-        lines = [one.line for one in counted_lines(message.role, message.text)]
-        return cls(seq, tuple(_kept(line, seq) for line in lines), message.role == "user") if lines else None
+        lines = [marked.line for marked in counted_lines(message.role, message.text)]
+        return cls(seq, tuple(_shortened(line, seq) for line in lines), message.role == "user") if lines else None
 
 
-def _kept(line: str, seq: int) -> str:
+def _shortened(line: str, seq: int) -> str:
     safe = _UNSAFE.sub("", line)
     return safe if len(safe) <= LINE_CHARS else f"{safe[:LINE_CHARS]} \u2026 [recall m{seq} shows the rest]"
 
 
 class _MarkedPlace(NamedTuple):
-    """A line, the how manyth it was; `done_seq` is the message that completes the goal, None where none does."""
+    """A line with its number among all marked lines; `done_seq` is the message that completes the goal, or None."""
 
     number: int
     seq: int
@@ -165,22 +165,22 @@ class _MarkedPlace(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Markers:
-    """All that is marked in a session, by message in order of seq; `count` is how many records hold it.
+    """All marked lines of a session, by message in order of seq; `count` is how many records hold them.
 
-    Equal to itself only, so that what is worked out of it once is found again at no cost.
+    Equal to itself only, so that results that are cached for it are found again at no cost.
     """
 
     said: tuple[MarkedMessage, ...] = ()
     count: int = 0
 
     @classmethod
-    def of(cls, said: Sequence[MarkedMessage]) -> Markers:
-        """Return the markers of all that was marked, in order."""
-        return cls(tuple(said), len(said))
+    def of(cls, messages: Sequence[MarkedMessage]) -> Markers:
+        """Return the markers of all messages that mark lines, in order."""
+        return cls(tuple(messages), len(messages))
 
-    def taking(self, said: Sequence[MarkedMessage]) -> Markers:
+    def taking(self, messages: Sequence[MarkedMessage]) -> Markers:
         """Return the markers with those of newer messages."""
-        return Markers((*self.said, *said), self.count + len(said)) if said else self
+        return Markers((*self.said, *messages), self.count + len(messages)) if messages else self
 
     def between(self, first_seq: int, last_seq: int, shown: Collection[int] = ()) -> list[str]:
         """Return the lines that have to stand for messages first_seq..last_seq, of which those in `shown` are sent.
@@ -190,32 +190,34 @@ class Markers:
         """
         placed, seqs = self._placed
         run = placed[bisect_left(seqs, first_seq) : bisect_right(seqs, last_seq)]
-        inside = [one for one in run if one.seq not in shown]
-        lasting = [one.line for one in inside if one.marker in LASTING and not _is_done(one, last_seq)]
-        newest = [line for marker in PASSING for line in _newest(inside, marker)]
-        return [*lasting, *newest]
+        hidden = [place for place in run if place.seq not in shown]
+        lasting = [
+            place.line
+            for place in hidden
+            if place.marker in LASTING and (place.done_seq is None or place.done_seq > last_seq)
+        ]
+        return [*lasting, *(line for marker in PASSING for line in _newest(hidden, marker))]
 
     @cached_property
     def _placed(self) -> tuple[list[_MarkedPlace], list[int]]:
-        """Goals and decisions where they were first said, and all the others, in order; and the seq of each.
+        """Goals and decisions where they were first said, and all other lines, in order; and the seq of each.
 
-        A completed goal may be set again.
-
-        What was said later changes nothing about a line but when it was completed: a note goes on saying what it said.
+        A completed goal may be set again. Later messages change nothing about a line but when it was completed, so a
+        note goes on saying the same.
         """
-        placed: dict[str, _MarkedPlace] = {}
+        lasting: dict[str, _MarkedPlace] = {}
         others: list[_MarkedPlace] = []
-        said = ((one.seq, line) for one in self.said for line in filter(None, map(_parsed, one.lines)))
-        for number, (seq, line) in enumerate(said):
-            one = _MarkedPlace(number, seq, line.marker, line.line, None)
+        lines = ((message.seq, line) for message in self.said for line in filter(None, map(_parsed, message.lines)))
+        for number, (seq, line) in enumerate(lines):
+            place = _MarkedPlace(number, seq, line.marker, line.line, None)
             if line.marker in LASTING:
-                placed.setdefault(line.line, one)
+                lasting.setdefault(line.line, place)
                 continue
-            others.append(one)
+            others.append(place)
             if line.completes is not None:
-                others += _completed(placed, line.completes, seq)
-        found = sorted((*others, *placed.values()))
-        return found, [one.seq for one in found]
+                others += _completed(lasting, line.completes, seq)
+        places = sorted((*others, *lasting.values()))
+        return places, [place.seq for place in places]
 
 
 def _read(text: str) -> MarkedMessage:
@@ -223,29 +225,28 @@ def _read(text: str) -> MarkedMessage:
     return MarkedMessage(int(seq), tuple(map(str, lines)), not by)
 
 
-def _without(said: MarkedMessage, seqs: AbstractSet[int]) -> MarkedMessage | None:
-    return MarkedMessage(said.seq, ()) if said.seq in seqs else None
+def _without(message: MarkedMessage, seqs: AbstractSet[int]) -> MarkedMessage | None:
+    return MarkedMessage(message.seq, ()) if message.seq in seqs else None
 
 
-# What one message marks each.
+# One record for each message that marks lines.
 MARKED = RecordKind(
     "marked",
     _read,
     Markers.of,
-    lambda said: [said.seq, said.lines, *([] if said.is_own else ["assistant"])],
+    lambda message: [message.seq, message.lines, *([] if message.is_own else ["assistant"])],
     title="marked lines",
     without=_without,
 )
 
 
-def details(said: str, known: Iterable[str]) -> bool:
-    """Return whether a text says one that is known, or begins with it and goes on behind a sign: what it details."""
-    name = _decided(said)
-    for one in known:
-        begin = _decided(one)
-        if begin and (name == begin or (name.startswith(begin) and _DETAIL.match(name, len(begin)))):
-            return True
-    return False
+def details(text: str, known: Iterable[str]) -> bool:
+    """Return whether a text repeats a known one, or begins with it and goes on behind a sign: then it details it."""
+    name = _decided(text)
+    return any(
+        name == begin or (name.startswith(begin) and _DETAIL.match(name, len(begin)))
+        for begin in filter(None, map(_decided, known))
+    )
 
 
 def _decided(text: str) -> str:
@@ -260,17 +261,13 @@ def _parsed(line: str) -> MarkedLine | None:
 
 def _newest(placed: Sequence[_MarkedPlace], marker: str) -> list[str]:
     """Return the newest lines with a marker, each once, in order."""
-    newest = dict.fromkeys(one.line for one in reversed(placed) if one.marker == marker)
+    newest = dict.fromkeys(place.line for place in reversed(placed) if place.marker == marker)
     return list(islice(newest, NEWEST_LINES))[::-1]
 
 
-def _completed(placed: dict[str, _MarkedPlace], name: str, seq: int) -> Iterator[_MarkedPlace]:
-    """Take the goals of a name out of what is placed, and yield them as completed."""
-    for line in [one.line for one in placed.values() if one.marker == GOAL]:
+def _completed(lasting: dict[str, _MarkedPlace], name: str, seq: int) -> Iterator[_MarkedPlace]:
+    """Remove the goals of a name from the lasting lines, and yield them as completed."""
+    for line in [place.line for place in lasting.values() if place.marker == GOAL]:
         goal = _parsed(line)
         if goal is not None and _named(goal.said) == name:
-            yield placed.pop(line)._replace(done_seq=seq)
-
-
-def _is_done(one: _MarkedPlace, last_seq: int) -> bool:
-    return one.done_seq is not None and one.done_seq <= last_seq
+            yield lasting.pop(line)._replace(done_seq=seq)

@@ -1,4 +1,4 @@
-"""What is never dropped nor summarized: pinned messages, and pinned texts in the head of the request."""
+"""Pins: messages, and texts in the head of the request, that are never dropped nor summarized."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Pin(NamedTuple):
 class Pins:
     """The pins of a session: `seqs` of messages, `texts` by name in the order in which they were first set.
 
-    `count` is how many records hold them. `goals` are what the head says of goals, which no record of a pin holds; None
-    where no call has ever changed any. `documents` are what it says of documents.
+    `count` is how many records hold them. `goals` and `documents` are the sections of these in the head, which no
+    record of a pin holds; `goals` is None while no call has changed any.
     """
 
     seqs: frozenset[int] = frozenset()
@@ -37,7 +37,7 @@ class Pins:
 
     @classmethod
     def of(cls, pins: Sequence[Pin]) -> Pins:
-        """Return what pins leave, the newest winning."""
+        """Return the result of pins, of which the newest wins."""
         on: dict[int, bool] = {}
         texts: dict[str, str] = {}
         for pin in pins:
@@ -49,7 +49,7 @@ class Pins:
         return cls(frozenset(seq for seq, stays in on.items() if stays), named, len(pins))
 
     def back_to(self, then: Pins) -> Iterator[Pin]:
-        """Yield the pins to add so that what is pinned is what was pinned `then`."""
+        """Yield the pins to add so that the same is pinned as `then`."""
         yield from (Pin(seq) for seq in sorted(then.seqs - self.seqs))
         yield from (Pin(seq, on=False) for seq in sorted(self.seqs - then.seqs))
         now, before = self.named, then.named
@@ -62,11 +62,10 @@ class Pins:
         return {section.name.removeprefix("pin "): section.text for section in self.texts}
 
 
-def _read(text: str) -> Pin:
-    pin = fields(Pin)(text)
+def _checked(pin: Pin) -> Pin:
     if pin.seq < 0 and (pin.name is None or pin.text is None):
         raise ValueError("it pins nothing")
     return pin
 
 
-PIN = RecordKind("pin", _read, Pins.of)
+PIN = RecordKind("pin", fields(Pin, _checked), Pins.of)

@@ -1,7 +1,7 @@
-"""Small values beside what was said: how each kind is stored, read and folded, and the one way to append to a session.
+"""Records: small values beside the messages of a session, how each kind is stored and read, and how they are appended.
 
-A session has records of many kinds (`core.kinds` lists them). Several processes may write to one session: what one of
-them makes void is decided once more, after a pause, for a while.
+A session has records of many kinds (`core.kinds` lists them). Several processes may write to one session: a writer that
+came too late decides again, after a pause, for a while.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from squidbot.core.ports import TranscriptStore
 
 
-# Waits for a random part of so many seconds, and returns the time: in seconds, by a clock that is never set back.
+# Waits for a random part of a number of seconds, and returns the time in seconds, by a monotonic clock.
 Wait: TypeAlias = "Callable[[float], float]"
 Value = TypeVar("Value")
 State = TypeVar("State")
 Done = TypeVar("Done")
 
-# A turn of a person who waits for it. Others that write all the time are a program gone wrong, or far too many.
+# A person waits for the turn. Writers that never stop are a program gone wrong, or far too many.
 MOST_SECONDS: Final = 12.0
 # What an append takes; then twice as long each time, so that many who wait come in one behind the other, up to half a
 # second: after that nobody else has been there for long.
 FIRST_SECONDS: Final = 0.002
 LONGEST_SECONDS: Final = 0.5
-# A message is mostly a few kilobytes, what a tool has answered up to megabytes.
+# A message is mostly a few kilobytes, the output of a tool up to megabytes.
 PAGE_MESSAGES: Final = 256
-# What JSON has for the types that fields of values are annotated with.
+# The JSON types of the annotations of fields.
 _TYPES: Final[dict[str, set[type]]] = {
     "int": {int},
     "str": {str},
@@ -50,17 +50,20 @@ _written: Final = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, de
 
 
 def as_fields(value: object) -> dict[str, object]:
-    """Return the fields of a value by name, as `fields` reads them; those that are as by default are left out."""
+    """Return the fields of a value by name, as `fields` reads them, without default values."""
     cls = type(value)
     # A named tuple keeps its defaults there, a dataclass on itself or, with slots, in the fields that it lists.
     listed = {name: one.default for name, one in getattr(cls, "__dataclass_fields__", {}).items()}
     defaults = {**listed, **getattr(cls, "_field_defaults", {})}
-    held = {name: getattr(value, name) for name in cls.__annotations__}
-    return {name: one for name, one in held.items() if name not in defaults or one != defaults[name]}
+    present = {name: getattr(value, name) for name in cls.__annotations__}
+    return {name: item for name, item in present.items() if name not in defaults or item != defaults[name]}
 
 
-def fields(cls: type[Value]) -> Callable[[str], Value]:
-    """Return what makes a value of a class from its fields by name, as a JSON text has them, each of its own type."""
+def fields(cls: type[Value], check: Callable[[Value], Value] | None = None) -> Callable[[str], Value]:
+    """Return a decoder that makes a value of a class from a JSON text of its fields by name, each of its own type.
+
+    `check` returns the value as it is used, or raises ValueError.
+    """
     hints = cls.__annotations__.items()
     types = {name: hint.__forward_arg__ if isinstance(hint, ForwardRef) else str(hint) for name, hint in hints}
     plain = {name: _types(hint) for name, hint in types.items()}
@@ -70,7 +73,8 @@ def fields(cls: type[Value]) -> Callable[[str], Value]:
         for name, value in body.items():
             if type(value) not in plain.get(name, ()):
                 body[name] = _typed(types.get(name, ""), value)
-        return cls(**body)
+        decoded = cls(**body)
+        return check(decoded) if check else decoded
 
     return decode
 
@@ -80,8 +84,8 @@ def _typed(wanted: str, value: object) -> object:
     if inside:
         if not isinstance(value, list):
             raise TypeError(f"{value!a:.40} is no list")
-        made = (_typed(inner.rstrip("]").partition(",")[0], one) for one in value)
-        return frozenset(made) if outer == "frozenset" else tuple(made)
+        items = (_typed(inner.rstrip("]").partition(",")[0], item) for item in value)
+        return frozenset(items) if outer == "frozenset" else tuple(items)
     allowed = _types(wanted)
     if allowed and type(value) not in allowed:  # of JSON nothing is of a class made of another: no bool is an int
         raise TypeError(f"{value!a:.40} is not of the type {wanted}")
@@ -90,9 +94,9 @@ def _typed(wanted: str, value: object) -> object:
 
 @cache
 def _types(wanted: str) -> set[type]:
-    """Return the types that JSON may have for an annotation; none where it may have any."""
+    """Return the types that JSON may have for an annotation; an empty set means any."""
     known = [_TYPES.get(name) for name in wanted.split(" | ")]
-    return {one for each in known for one in each or ()} if None not in known else set()
+    return set[type]().union(*filter(None, known)) if None not in known else set()
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +133,7 @@ class RecordKind(Generic[Value, State]):
         return self.record(newest.number + 1 if newest else 0, value)
 
     def due(self, newest: Record | None, value: Value) -> list[Record]:
-        """Return the record of a value, to be stored behind the newest one; none where that one says the same.
+        """Return the record of a value, to be stored behind the newest one; none if that one says the same.
 
         Raises:
             DamagedStoreError: the newest one can't be read.
@@ -145,24 +149,23 @@ class RecordKind(Generic[Value, State]):
         try:
             return self.decode(record.body)
         except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-            told = f"{self.title or self.name} {record.number} can't be read: {error}"
-            raise DamagedStoreError(told) from error
+            raise DamagedStoreError(f"{self.title or self.name} {record.number} can't be read: {error}") from error
 
     def all(self, store: TranscriptStore, session_id: str, first_number: int = 0) -> list[Value]:
         """Return the values of a session from that number on, oldest first; raises as `read`."""
         return [self.read(record) for record in store.records(session_id, self.name, first_number)]
 
     def newest(self, store: TranscriptStore, session_id: str) -> Value | None:
-        """Return the newest value of a session, None where it has none; raises as `read`."""
+        """Return the newest value of a session, None if it has none; raises as `read`."""
         last = store.last_record(session_id, self.name)
         return None if last is None else self.read(last)
 
     def state(self, store: TranscriptStore, session_id: str) -> State:
-        """Return what all values of a session say together; raises as `read`."""
+        """Return all values of a session, folded; raises as `read`."""
         return self.fold(self.all(store, session_id))
 
     def without_messages(self, store: TranscriptStore, session_id: str, seqs: AbstractSet[int]) -> Iterator[Record]:
-        """Yield what takes the place of the records of a session that say something of these messages."""
+        """Yield the replacements of the records of a session that quote these messages."""
         if self.without is not None:
             for number, value in enumerate(self.all(store, session_id)):
                 if (left := self.without(value, seqs)) is not None:
@@ -198,9 +201,9 @@ def retry(  # noqa: PLR0913  # where, what, and how it is told and waited for
     wait: Wait | None = None,
     look: Callable[[], tuple[int, int]] | None = None,
 ) -> Done:
-    """Return what `act` returns, which writes behind so many messages and records; again where others came first.
+    """Call `act` with the numbers of messages and records, and return its result; again if another writer came first.
 
-    `undone` says what was not done, as a sentence's end. `look` says how many there are where the store is not asked.
+    `undone` says what was not done, as a sentence's end. `look` returns the two numbers in place of the store.
 
     Raises:
         BusyError: others never stopped.
@@ -236,9 +239,9 @@ def append(  # noqa: PLR0913  # as for `retry`
 
     def act(head: tuple[int, int]) -> Value | None:
         newest = store.last_record(session_id, kind.name)
-        made = decide()
-        if made is not None:
-            store.append(session_id, head[0], (), (kind.behind(newest, made),))
-        return made
+        value = decide()
+        if value is not None:
+            store.append(session_id, head[0], (), (kind.behind(newest, value),))
+        return value
 
     return retry(store, session_id, act, undone, wait=wait)

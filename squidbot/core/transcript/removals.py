@@ -1,4 +1,4 @@
-"""What was taken out of a session on request, and where facts were told: never a word of what was said."""
+"""Records of what was removed from a session, and of the messages and plans with facts; none quotes a message."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class ForgetRecord(NamedTuple):
-    """Messages were forgotten.
+    """Messages that were forgotten.
 
     Attributes:
-        asked, copies: the messages that were named, and those in which `history` had brought them back.
-        summaries: ids of the summaries that told of them.
+        asked, copies: the named messages, and those in which `history` had brought them back.
+        summaries: ids of the summaries of them.
         reason: as it was given.
         requests: how many requests had been recorded.
-        at: in seconds since 1970; None where unknown.
+        at: in seconds since 1970; None if unknown.
     """
 
     asked: tuple[int, ...]
@@ -32,7 +32,7 @@ class ForgetRecord(NamedTuple):
 
 
 class InjectionRecord(NamedTuple):
-    """Messages and plans that tell facts, and the ids of these: by them sessions are found that were told of one."""
+    """Messages and plans that contain facts, and the ids of these: the sessions with a fact are found by them."""
 
     rows: tuple[int, ...]
     plans: tuple[int, ...]
@@ -40,12 +40,12 @@ class InjectionRecord(NamedTuple):
 
 
 class Retraction(NamedTuple):
-    """Facts, goals or documents were taken out of what was told.
+    """Facts, goals or documents that were removed from a session.
 
     Attributes:
         memories: the ids of the facts.
-        rows: messages whose notice lost them, or that were an answer about them and are a tombstone now.
-        plans: plans whose head lost the sections that told them.
+        rows: messages that lost their notice of them, or that were an answer about them and are a tombstone now.
+        plans: plans whose head lost sections about them.
         requests: how many requests had been recorded.
         plan_id: the newest plan then; -1 for none.
         reason, at: as they were given; seconds since 1970.
@@ -60,10 +60,8 @@ class Retraction(NamedTuple):
     at: float | None = None
 
     def is_missed(self, plan_id: int, sent: Collection[int]) -> bool:
-        """Return whether what stands (a plan, messages) is no longer what was sent, and no plan was made since."""
-        if plan_id > self.plan_id:
-            return False
-        return plan_id in self.plans or not set(self.rows).isdisjoint(sent)
+        """Return whether the plan or the messages of a request have changed, and no plan was made since."""
+        return plan_id <= self.plan_id and (plan_id in self.plans or not set(self.rows).isdisjoint(sent))
 
 
 FORGOTTEN = RecordKind("forgotten", fields(ForgetRecord), tuple, title="record of forgotten messages")
@@ -73,15 +71,14 @@ RETRACTION = RecordKind("withdrawn", fields(Retraction), tuple, title="withdrawa
 
 def forgotten_since(transcripts: TranscriptStore, session_id: str, request: int) -> frozenset[int]:
     """Return the messages that were forgotten after the request of this number had been recorded."""
-    since = [one for one in FORGOTTEN.all(transcripts, session_id) if request < one.requests]
-    return frozenset(seq for one in since for seq in (*one.asked, *one.copies))
+    since = [record for record in FORGOTTEN.all(transcripts, session_id) if request < record.requests]
+    return frozenset(seq for record in since for seq in (*record.asked, *record.copies))
 
 
 def retracted_since(
     transcripts: TranscriptStore, session_id: str, request: int, messages: int, plan_id: int
 ) -> tuple[str, ...]:
-    """Return the facts that are gone since from a request of so many messages under a plan; () for none."""
-    for one in RETRACTION.all(transcripts, session_id):
-        if request < one.requests and (plan_id in one.plans or any(seq < messages for seq in one.rows)):
-            return one.memories
-    return ()
+    """Return the facts that were removed since from a request of so many messages under a plan; () for none."""
+    later = (retraction for retraction in RETRACTION.all(transcripts, session_id) if request < retraction.requests)
+    changed = (one.memories for one in later if plan_id in one.plans or any(seq < messages for seq in one.rows))
+    return next(changed, ())

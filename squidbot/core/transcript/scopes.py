@@ -1,6 +1,6 @@
-"""Whose the messages of a session are, which model they were said under, and which transcript that makes of it.
+"""The scope and the model of messages, and the transcript that a session has under an isolation policy.
 
-What a policy parts stands in transcripts of their own. So nothing crosses: neither messages nor what is made of them
+What a policy separates stands in transcripts of its own. So nothing crosses: neither messages nor what is made of them
 (notes, plans, snapshots, what search finds).
 """
 
@@ -27,14 +27,14 @@ MOST_ID_CHARS: Final = 1024
 
 
 class ScopeChange(NamedTuple):
-    """A scope, and the first message that is of it."""
+    """A scope, and its first message."""
 
     first_seq: int
     scope: Scope
 
 
 class ModelChange(NamedTuple):
-    """A model, "" where none was named, and the first message that was said under it."""
+    """A model, "" for none, and the first message that was said under it."""
 
     first_seq: int
     model: str
@@ -46,29 +46,28 @@ def _seq(value: object) -> int:
     return value
 
 
+_scope: Final = fields(Scope)
+
+
 def _scope_change(text: str) -> ScopeChange:
     body = json.loads(text)
-    return ScopeChange(_seq(body.pop("first_seq")), fields(Scope)(json.dumps(body)))
+    return ScopeChange(_seq(body.pop("first_seq")), _scope(json.dumps(body)))
 
 
-def _model_change(text: str) -> ModelChange:
-    made = fields(ModelChange)(text)
-    return made._replace(first_seq=_seq(made.first_seq))
+def _model_change(change: ModelChange) -> ModelChange:
+    return change._replace(first_seq=_seq(change.first_seq))
 
 
 SCOPE = RecordKind(
-    "scope",
-    _scope_change,
-    tuple,
-    lambda one: {"first_seq": one.first_seq, **as_fields(one.scope)},
+    "scope", _scope_change, tuple, lambda change: {"first_seq": change.first_seq, **as_fields(change.scope)}
 )
-MODEL = RecordKind("model", _model_change, tuple)
+MODEL = RecordKind("model", fields(ModelChange, _model_change), tuple)
 
 
 def due_scope(newest: Record | None, scope: Scope | None, first_seq: int) -> list[Record]:
-    """Return the record to store with messages from `first_seq` on; none where the newest one says it.
+    """Return the record to store with messages from `first_seq` on; none if the newest one says the same.
 
-    `scope` None is as it was before. Nobody's messages need no record where there was none.
+    `scope` None keeps the previous scope. Messages of nobody need no record if there was none.
 
     Raises:
         DamagedStoreError: the newest record is no scope.
@@ -79,9 +78,9 @@ def due_scope(newest: Record | None, scope: Scope | None, first_seq: int) -> lis
 
 
 def due_model(newest: Record | None, model: str, first_seq: int) -> list[Record]:
-    """Return the record to store with messages from `first_seq` on; none where the newest one says it.
+    """Return the record to store with messages from `first_seq` on; none if the newest one says the same.
 
-    Where no model was ever named there is no record.
+    If no model was ever named there is no record.
 
     Raises:
         DamagedStoreError: the newest record is no model.
@@ -92,25 +91,23 @@ def due_model(newest: Record | None, model: str, first_seq: int) -> list[Record]
 
 
 def scope_at(scopes: Sequence[ScopeChange], seq: int) -> Scope | None:
-    """Return whose a message is; None where that is not known: it came before anybody's scope was recorded.
+    """Return the scope of a message; None if it is unknown: it came before the first scope was recorded.
 
-    In a session that never had a scope all are nobody's.
+    In a session that never had a scope all messages are nobody's.
     """
-    held = [one.scope for one in scopes if one.first_seq <= seq]
-    if held:
-        return held[-1]
-    return None if scopes else NOBODY
+    unknown = None if scopes else NOBODY
+    return next((change.scope for change in reversed(scopes) if change.first_seq <= seq), unknown)
 
 
 def model_at(models: Sequence[ModelChange], seq: int) -> str:
-    """Return the model that a message was said under, "" where none was named."""
-    return next((one.model for one in reversed(models) if one.first_seq <= seq), "")
+    """Return the model that a message was said under, "" if none was named."""
+    return next((change.model for change in reversed(models) if change.first_seq <= seq), "")
 
 
 class SessionOwner(NamedTuple):
-    """Who opens a session, with which model, and what parts transcripts: "global" nothing, else the tenant does, too.
+    """Who opens a session, with which model, and what separates transcripts: "global" nothing, else the tenant, too.
 
-    A session may have several users, as a group's conversation has: they part facts, and never what was said.
+    A session may have several users, as a group's conversation has: they separate facts, and never messages.
     """
 
     scope: Scope
@@ -119,22 +116,22 @@ class SessionOwner(NamedTuple):
 
     @property
     def part(self) -> str:
-        """What the policy looks at, "" where it was not named."""
+        """What the policy looks at, "" if it was not named."""
         if self.isolation == "model":
             return self.model or self.scope.model
         return "" if self.isolation == "global" else str(getattr(self.scope, self.isolation))
 
 
 def transcript_id(transcripts: TranscriptStore, session_id: str, owner: SessionOwner) -> str:
-    """Return the id of the transcript that a session is for those who open it.
+    """Return the id of the transcript that a session has for its owner.
 
-    It is the session's own where nothing is named that the policy looks at, and where all that was said in it was said
-    by the same bot (agent, tenant), or under the same model, before there was a policy. Else the part stands behind
-    it: `support/42@model:qwen2.5:7b`. Which one it is follows from what is stored before anything new is, so that two
-    processes never begin one transcript for two.
+    It is the session's own id if the owner names nothing that the policy looks at, or if all its messages are of the
+    same bot (agent, tenant) or model, from before there was a policy. Otherwise the part stands behind it:
+    `support/42@model:qwen2.5:7b`. It follows from what is stored before anything new is, so that two processes never
+    begin one transcript for two.
 
     Raises:
-        DamagedStoreError: what says whose its messages are can't be read.
+        DamagedStoreError: a record of a scope or a model can't be read.
         StoreError: the store failed.
     """
     is_named = bool(owner.scope.tenant or owner.part)
@@ -163,16 +160,16 @@ def _spelled(part: str) -> str:
 
 
 def _is_own(transcripts: TranscriptStore, session_id: str, owner: SessionOwner) -> bool:
-    """Return whether all that was said in a session is of one tenant and part, those of who opens it.
+    """Return whether all messages of a session are of the owner's tenant and part.
 
-    Which bot something was said by before that was recorded is taken from what was recorded since: it was one
-    conversation then. Which model is not: what was said under another one must never be shown.
+    The bot of messages from before it was recorded is taken from later records: it was one conversation then. The
+    model is not: messages under another model must never be shown.
     """
-    scopes = [one.scope for one in SCOPE.state(transcripts, session_id)]
+    scopes = [change.scope for change in SCOPE.state(transcripts, session_id)]
     tenants = {scope.tenant for scope in scopes} or {""}
     if owner.isolation == "model":
         models = MODEL.state(transcripts, session_id)
-        parts = {*(one.model for one in models), model_at(models, 0)}
+        parts = {*(change.model for change in models), model_at(models, 0)}
     else:
         parts = {SessionOwner(scope, "", owner.isolation).part for scope in scopes} or {""}
     return tenants == {owner.scope.tenant} and parts == {owner.part}

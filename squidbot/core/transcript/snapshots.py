@@ -1,4 +1,4 @@
-"""Named restore points of a session: which plan stood, which pins there were, and how long they are kept."""
+"""Named restore points of a session: the plan and the pins of that time, and how long snapshots are kept."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Record
 
 
-# Names of this form are given to the snapshots that are made unasked.
+# The names of automatic snapshots begin so.
 AUTOMATIC = "auto-"
 MOST_NAME_CHARS = 200
 HOUR_SECONDS = 3600.0
@@ -23,14 +23,14 @@ DAY_SECONDS = 24 * HOUR_SECONDS
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """When snapshots are made unasked, and which are kept.
+    """When automatic snapshots are made, and which snapshots are kept.
 
-    Those that somebody named: the newest `most_named`, whatever their age. Those made unasked: all of the last
-    `keep_all_hours`; of older ones each `keep_every_nth`, up to `most_days` old; 0 keeps none of them. A name that is
-    given again takes the place of the one before. What is dropped is an entry of the index: plans and pins stay.
+    Named snapshots: the newest `most_named`, whatever their age. Automatic ones: all of the last `keep_all_hours`, and
+    of older ones each `keep_every_nth`, up to `most_days` old; 0 keeps none of these. A name that is given again
+    replaces the one before. Only the entry of the index is dropped: plans and pins stay.
 
     Attributes:
-        auto_fraction: history's share of its room at which a snapshot is made unasked, once each time it is reached;
+        auto_fraction: the share of its room that history has to reach for an automatic snapshot, one each time it does;
             0 for never.
     """
 
@@ -40,19 +40,19 @@ class Retention:
     keep_every_nth: int = 10
     most_days: float = 30.0
 
-    def dropped(self, held: Iterable[Snapshot], now: float | None) -> Iterator[Snapshot]:
+    def dropped(self, snapshots: Iterable[Snapshot], now: float | None) -> Iterator[Snapshot]:
         """Yield the snapshots that are not kept any more at `now`, in seconds since 1970; None: none is too old."""
         named = 0
-        for one in sorted(held, key=lambda one: one.number, reverse=True):
-            named += not one.automatic
-            if self._is_old(one, now) if one.automatic else named > self.most_named:
-                yield one
+        for snapshot in sorted(snapshots, key=lambda snapshot: snapshot.number, reverse=True):
+            named += not snapshot.automatic
+            if self._is_old(snapshot, now) if snapshot.automatic else named > self.most_named:
+                yield snapshot
 
-    def _is_old(self, one: Snapshot, now: float | None) -> bool:
-        age = now - one.created_at if now is not None and one.created_at is not None else 0.0
+    def _is_old(self, snapshot: Snapshot, now: float | None) -> bool:
+        age = now - snapshot.created_at if now is not None and snapshot.created_at is not None else 0.0
         if age <= self.keep_all_hours * HOUR_SECONDS:
             return False
-        stays = self.keep_every_nth and one.place % self.keep_every_nth == 0
+        stays = self.keep_every_nth and snapshot.place % self.keep_every_nth == 0
         return not stays or age > self.most_days * DAY_SECONDS
 
 
@@ -61,16 +61,16 @@ class Snapshot:
     """One restore point.
 
     Attributes:
-        name: what it is called.
-        automatic: whether it was made unasked.
-        cause: why: "manual", "pressure", or "restore" for the state in front of one.
-        plan_id: the plan that stood; -1 while everything was sent as it was said.
-        lease_id: the context window that the session was open under.
+        name: its name.
+        automatic: whether squidbot made it by itself.
+        cause: "manual", "pressure", or "restore" for the state before one.
+        plan_id: the plan in force; -1 while everything was sent as it was said.
+        window_id: the context window of the session.
         messages: how many messages there were.
-        pins: how many records of pins there were: what they left is what was pinned.
-        created_at: seconds since 1970 as the caller gave them; None where unknown.
-        dropped: the numbers of those that are not kept any more since it was made.
-        number: of its record. place: how many were made unasked before it. Both follow from where the record stands.
+        pins: how many records of pins there were, which say what was pinned.
+        created_at: seconds since 1970 as the caller gave them; None if unknown.
+        dropped: the numbers of the snapshots that are not kept any more since it was made.
+        number: of its record. place: how many automatic ones came before it. Both follow from its record's place.
     """
 
     name: str
@@ -92,21 +92,22 @@ class Snapshot:
 
 
 class SnapshotIndex(NamedTuple):
-    """The snapshots of a session that are kept, oldest first; how many there ever were, and how many unasked."""
+    """The snapshots of a session that are kept, oldest first; how many there ever were, and how many automatic ones."""
 
     kept: tuple[Snapshot, ...] = ()
     ever: int = 0
     automatic: int = 0
 
     @classmethod
-    def of(cls, made: Sequence[Snapshot]) -> SnapshotIndex:
-        """Return what all snapshots of a session leave, in the order in which they were made."""
-        dropped = {number for one in made for number in one.dropped}
-        numbered, automatic = [], 0
-        for number, one in enumerate(made):
-            numbered.append(replace(one, number=number, place=automatic))
-            automatic += one.automatic
-        return cls(tuple(one for one in numbered if one.number not in dropped), len(made), automatic)
+    def of(cls, snapshots: Sequence[Snapshot]) -> SnapshotIndex:
+        """Return the index of all snapshots that a session ever had, in the order in which they were made."""
+        dropped = {number for snapshot in snapshots for number in snapshot.dropped}
+        kept, automatic = [], 0
+        for number, snapshot in enumerate(snapshots):
+            if number not in dropped:
+                kept.append(replace(snapshot, number=number, place=automatic))
+            automatic += snapshot.automatic
+        return cls(tuple(kept), len(snapshots), automatic)
 
     def named(self, name: str) -> Snapshot:
         """Return the snapshot of a name.
@@ -114,19 +115,18 @@ class SnapshotIndex(NamedTuple):
         Raises:
             NotFoundError: there is none; the text lists those there are.
         """
-        found = next((one for one in self.kept if one.name == name), None)
-        if found is None:
-            names = ", ".join(one.name for one in self.kept) or "none"
-            raise NotFoundError(f"no snapshot {name!r:.80}; there are: {names}")
-        return found
+        by_name = {snapshot.name: snapshot for snapshot in self.kept}
+        if name not in by_name:
+            raise NotFoundError(f"no snapshot {name!r:.80}; there are: {', '.join(by_name) or 'none'}")
+        return by_name[name]
 
-    def placed(self, made: Snapshot, retention: Retention) -> Snapshot:
-        """Return a snapshot with its name, number and place, which drops those no longer kept."""
-        name = f"{AUTOMATIC}{self.ever}" if made.automatic else made.name
-        named = replace(made, name=name, number=self.ever, place=self.automatic)
-        others = [one for one in self.kept if one.name != name]
-        stay = {*others} - {*retention.dropped([*others, named], made.created_at)}
-        return replace(named, dropped=tuple(one.number for one in self.kept if one not in stay))
+    def placed(self, new: Snapshot, retention: Retention) -> Snapshot:
+        """Return a new snapshot with its name, number and place, which drops those no longer kept."""
+        name = f"{AUTOMATIC}{self.ever}" if new.automatic else new.name
+        named = replace(new, name=name, number=self.ever, place=self.automatic)
+        others = [snapshot for snapshot in self.kept if snapshot.name != name]
+        stay = {*others} - {*retention.dropped([*others, named], new.created_at)}
+        return replace(named, dropped=tuple(snapshot.number for snapshot in self.kept if snapshot not in stay))
 
 
 SNAPSHOT = RecordKind("snapshot", fields(Snapshot), SnapshotIndex.of)
@@ -136,7 +136,7 @@ def check_name(name: str) -> None:
     """Check that somebody may give a snapshot this name.
 
     Raises:
-        ArgumentError: it is empty, longer than 200 characters, or of the form of those made unasked.
+        ArgumentError: it is empty, longer than 200 characters, or of the form of automatic ones.
     """
     if not 1 <= len(name) <= MOST_NAME_CHARS or name.startswith(AUTOMATIC):
         raise ArgumentError(

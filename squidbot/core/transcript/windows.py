@@ -1,6 +1,6 @@
-"""The context windows that a session has had: any process can go on in the newest.
+"""The context windows that a session has had: any process continues in the newest.
 
-Where one is smaller than settings say, because the provider refused more, a record beside it says for what.
+If one is smaller than the settings say, because the provider refused more, a record beside it says for which model.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class LearnedWindow(NamedTuple):
-    """The window that a provider really has, as a refusal has shown: for which model and window, in tokens."""
+    """The real window of a provider, in tokens, as a refusal has shown, and the model and window that it is for."""
 
     learned_for: str
     window_tokens: int
@@ -26,5 +26,5 @@ LEARNED = RecordKind("learned-window", fields(LearnedWindow), tuple, title="lear
 
 
 def learned_tokens(learned: Iterable[LearnedWindow], learned_for: str) -> int | None:
-    """Return the smallest window of these for what is named, in tokens; None where there is none."""
-    return min((one.window_tokens for one in learned if one.learned_for == learned_for), default=None)
+    """Return the smallest learned window for a model and window, in tokens; None if there is none."""
+    return min((window.window_tokens for window in learned if window.learned_for == learned_for), default=None)

@@ -107,7 +107,7 @@ def test_same_fact_is_stored_once(texts: list[str]) -> None:
     store = shelf()
     _, last = taught(store, *texts)
     assert last.memories == ()
-    assert [one.why for one in last.passed] == ["said before"]
+    assert [one.why for one in last.skipped] == ["said before"]
     assert len(store.memories) == 1
 
 
@@ -169,7 +169,7 @@ def kept(candidate: FactCandidate) -> Memory:
 def test_less_trusted_fact_never_replaces() -> None:
     """What the assistant wrote is no correction of what the user said; the other way round it is."""
     user, assistant = home("Lives in Oslo."), home("Lives in Bonn.", trust="assistant")
-    (passed,) = decided([assistant], [kept(user)], PLACE).passed
+    (passed,) = decided([assistant], [kept(user)], PLACE).skipped
     assert passed.why == "less trusted"
     (new,) = decided([user], [kept(assistant)], PLACE).memories
     assert new.supersedes == kept(assistant).memory_id
@@ -188,7 +188,7 @@ def test_same_fact_of_somebody_more_trusted_takes_the_place() -> None:
 def test_older_fact_never_replaces_a_newer_one() -> None:
     """Whoever imports last year's conversations learns nothing about today."""
     old = home("Lives in Bonn.", time=NOW - 99)
-    (passed,) = decided([old], [kept(home("Lives in Oslo."))], PLACE).passed
+    (passed,) = decided([old], [kept(home("Lives in Oslo."))], PLACE).skipped
     assert passed.why == "older"
 
 
@@ -200,7 +200,7 @@ def test_forgotten_fact_does_not_come_back_by_itself() -> None:
     store.forget([gone.memory_id], "asked")
     said = [Utterance("user", "I live in Oslo. I like tea.", 0, NOW)]
     again = learned(extract(said), store, PLACE)
-    assert {(one.why, one.memory_id) for one in again.passed} == {
+    assert {(one.why, one.memory_id) for one in again.skipped} == {
         ("forgotten", gone.memory_id),
         ("said before", stays.memory_id),
     }

@@ -16,7 +16,7 @@ from squidbot.core.tokens.classes import ClassCounter
 from squidbot.core.tokens.counters import Meter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from squidbot.core.events import Event
     from squidbot.core.messages import ContextWindow, Cost, Message, Record, StoredMessage, Usage
@@ -204,14 +204,20 @@ class Host:
 
     def run(self, history: Sequence[Message]) -> list[Call]:
         """Take every message of a history in turn, call the model for what is pending at its end, return all calls."""
-        for message in history:
-            if message.role == "assistant":
-                self.reply(message)
-            else:
-                self.pending.append(message)
+        for _ in self.steps(history):
+            pass
         if self.pending:
             self.call()
         return self.calls
+
+    def steps(self, history: Sequence[Message]) -> Iterator[Call]:
+        """Take every message of a history in turn; yield the call that each reply answers, once that is recorded."""
+        for message in history:
+            if message.role == "assistant":
+                self.reply(message)
+                yield self.calls[-1]
+            else:
+                self.pending.append(message)
 
     def call(self) -> Call:
         """Ask for the request that answers what is pending."""

@@ -60,12 +60,8 @@ def test_pinned_message_is_sent_from_the_next_event_on(
     host = Host(InMemoryStore(), setup, restarts=restarts, watch=False)
     pinned: set[int] = set()
     seen: set[int] = set()
-    for one in history:
-        if one.role != "assistant":
-            host.pending.append(one)
-            continue
-        host.reply(one)
-        made = host.calls[-1].assembly
+    for call in host.steps(history):
+        made = call.assembly
         if made is not None:
             rows = held(host.store).messages
             parts = {part.first_seq: part for part in made.parts if is_said(part)}
@@ -97,12 +93,8 @@ def test_pinned_text_stands_in_the_head_from_the_next_event_on(
     host = Host(InMemoryStore(), setup, watch=False)
     now: dict[str, str] = {}
     frozen: list[str] = []
-    for one in history:
-        if one.role != "assistant":
-            host.pending.append(one)
-            continue
-        host.reply(one)
-        made = host.calls[-1].assembly
+    for call in host.steps(history):
+        made = call.assembly
         if made is not None:
             if made.event is not None:
                 frozen = [text for text in now.values() if text]
