@@ -57,7 +57,7 @@ def test_summaries_are_written_on_demand_and_shown_after_the_next_event(tmp_path
         assert due
         done = jobs.run(session, now=50.0)
         assert [one.task for one in done] == list(due)
-        assert {one.summary.made_by for one in done if one.summary} == {"llm/scripted/developer-1"}
+        assert {one.summary.made_by for one in done if one.summary} == {"llm/scripted/developer-2"}
         shown = talk(session, 40, 50)
     assert shown & {one.summary.summary_id for one in done if one.summary}
     with squidbot.load(settings) as engine:

@@ -30,6 +30,7 @@ import pytest
 import squidbot
 from squidbot.cli.export import FORMS, Left
 from squidbot.cli.open_store import shown_messages
+from squidbot.core.memory import extract
 from squidbot.core.recall.search import may_have_phrase
 from squidbot.core.redaction import Redactor, _compiled
 
@@ -76,7 +77,7 @@ AT_RUN_TIME: dict[str, list[str | re.Pattern[Any]]] = {
     "core.recall.search.may_have_phrase": [],  # tried below
     "core.recall.history._places": [re.compile(r"a[\W_]{0,3}a", re.IGNORECASE)],
     "core.summaries._stands_in": [r"(?<!\w)aa(?!\w)"],
-    "core.memory.extract._rule": [],  # stand in RULES, which is walked
+    "core.memory.extract._compiled": [extract._compiled(rule.pattern) for rule in extract.RULES],
     "core.redaction._compiled": [shape for _, shape in _compiled()],
     "core.redaction._behind": [named for _, named in Redactor()._named],
     "core.redaction._own": [],  # what a user sets

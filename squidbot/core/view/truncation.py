@@ -60,7 +60,7 @@ class ArrivalLimits(NamedTuple):
     step_tokens: int
     labels: Labels | None = None
 
-    def raw_part(
+    def stored(
         self, message: Message, place: MessagePlace, frozen: FrozenText = UNFROZEN, now: float | None = None
     ) -> StoredMessage:
         """Return the message as it is stored at `place`, with what is frozen around it.
@@ -239,7 +239,7 @@ class ArrivalTruncation(NamedTuple):
             message = self._recalled(message, step)
         codec = self.limits.codecs[message.codec]
         message = categorized(message, codec, opens=place.opens, by_words=self.by_words)
-        return self.limits.raw_part(message, place, frozen if frozen.notice else frozen._replace(notice=notice), now)
+        return self.limits.stored(message, place, frozen if frozen.notice else frozen._replace(notice=notice), now)
 
     def _recalled(self, message: Message, step: _OpenStep) -> Message:
         """Return the answer to calls of a step, flagged where all of these are calls of our tools.

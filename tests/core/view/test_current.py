@@ -214,7 +214,7 @@ def test_tail_is_the_same_however_it_grew(kinds: list[str], cuts: list[int], aft
 
 # -- how a message enters the transcript ------------------------------------------------------------------------------
 
-BIRTH = ArrivalLimits(CLASSES, {CODEC.tag: CODEC}, output_tokens=100, step_tokens=300)
+LIMITS = ArrivalLimits(CLASSES, {CODEC.tag: CODEC}, output_tokens=100, step_tokens=300)
 # What the marker of a cut costs by itself, template included.
 MARKER_TOKENS = 60
 
@@ -227,23 +227,23 @@ def behind(*rows_: object) -> CurrentView:
 def test_message_is_counted_once_and_kept_as_it_is() -> None:
     """Its place, its turn, its cost with the template; its time, or that of the call."""
     said = user("hello there", time=7.0)
-    made = BIRTH.raw_part(said, MessagePlace(5, 3), now=99.0)
+    made = LIMITS.stored(said, MessagePlace(5, 3), now=99.0)
     assert (made.seq, made.turn, made.time, made.payload) == (5, 3, 7.0, said.payload)
     assert made.cost == made.sent_cost == CLASSES.message("hello there")
     assert (made.counter, made.sent_text, made.notice) == ("classes", None, None)
-    assert BIRTH.raw_part(user("x"), MessagePlace(0, 0), now=99.0).time == 99.0
+    assert LIMITS.stored(user("x"), MessagePlace(0, 0), now=99.0).time == 99.0
 
 
 def test_user_text_is_never_cut() -> None:
     """However long."""
-    made = BIRTH.raw_part(user("word " * 5000), MessagePlace(0, 0))
+    made = LIMITS.stored(user("word " * 5000), MessagePlace(0, 0))
     assert made.sent_text is None
     assert made.sent_cost == made.cost
 
 
 def test_oversized_output_is_cut_to_the_output_limit() -> None:
     """The transcript keeps all of it (W-16)."""
-    made = BIRTH.raw_part(result("a", "data " * 5000), MessagePlace(2, 0))
+    made = LIMITS.stored(result("a", "data " * 5000), MessagePlace(2, 0))
     assert made.sent_text is not None
     assert "recall m2" in made.sent_text
     assert made.sent_cost.bound <= 104 < made.cost.bound
@@ -252,8 +252,8 @@ def test_oversized_output_is_cut_to_the_output_limit() -> None:
 
 def test_outputs_of_one_step_share_its_room() -> None:
     """Two thirds of what the step has left, at least a useful cut."""
-    small = BIRTH.raw_part(result("a", "data " * 5000), MessagePlace(2, 0, step_tokens=210))
-    least = BIRTH.raw_part(result("a", "data " * 5000), MessagePlace(2, 0, step_tokens=299))
+    small = LIMITS.stored(result("a", "data " * 5000), MessagePlace(2, 0, step_tokens=210))
+    least = LIMITS.stored(result("a", "data " * 5000), MessagePlace(2, 0, step_tokens=299))
     assert small.sent_cost.bound <= 60 + 4
     assert least.sent_cost.bound <= MARKER_TOKENS
 
@@ -262,18 +262,18 @@ def test_output_whose_cut_would_be_itself_is_not_cut() -> None:
     """Just above the limit with its template, below it without."""
     text = next("x " * size for size in range(1, 200) if CLASSES.text("x " * size).bound == 100)
     assert CLASSES.message(text).bound > 100
-    assert BIRTH.raw_part(result("a", text), MessagePlace(2, 0)).sent_text is None
+    assert LIMITS.stored(result("a", text), MessagePlace(2, 0)).sent_text is None
 
 
 def test_oversized_step_has_its_text_and_arguments_cut() -> None:
     """Keys stay, ids stay, and a short text stays as it is."""
     arguments = json.dumps({"path": "a.py", "content": "x = 1\n" * 2000})
-    made = BIRTH.raw_part(assistant("short", ("a", "write", arguments)), MessagePlace(1, 0))
+    made = LIMITS.stored(assistant("short", ("a", "write", arguments)), MessagePlace(1, 0))
     assert made.sent_text is None
     assert made.sent_arguments is not None
     assert json.loads(made.sent_arguments[0])["path"] == "a.py"
     assert made.sent_cost.bound < made.cost.bound
-    wordy = BIRTH.raw_part(assistant("because " * 2000), MessagePlace(1, 0))
+    wordy = LIMITS.stored(assistant("because " * 2000), MessagePlace(1, 0))
     assert wordy.sent_arguments is None
     assert "recall m1" in (wordy.sent_text or "")
 
@@ -281,14 +281,14 @@ def test_oversized_step_has_its_text_and_arguments_cut() -> None:
 def test_oversized_step_whose_cut_would_be_itself_is_not_cut() -> None:
     """A short argument next to a marker longer than itself: nothing is left out, so nothing is told to be."""
     tight = ArrivalLimits(CLASSES, {CODEC.tag: CODEC}, output_tokens=100, step_tokens=30)
-    row_ = tight.raw_part(assistant(" ", ("a", "read", '{"content": "' + "yes" * 18 + '"}')), MessagePlace(0, 0))
+    row_ = tight.stored(assistant(" ", ("a", "read", '{"content": "' + "yes" * 18 + '"}')), MessagePlace(0, 0))
     assert row_.cost.bound > 30
     assert (row_.sent_text, row_.sent_arguments, row_.sent_cost) == (None, None, row_.cost)
 
 
 def test_answer_of_history_is_flagged_by_its_mark_and_its_call() -> None:
     """Neither alone does; a copy that was placed keeps its flag wherever it is placed anew."""
-    births = ArrivalTruncation(BIRTH)
+    births = ArrivalTruncation(LIMITS)
     copy = fence("recalled m0", "", "words")
     step = assistant("", ("h", "history", "{}"), ("r", "read", "{}"))
     rows = births.placed([user("?"), step, result("h", copy), result("r", copy), result("h", "words")], EMPTY, None)
@@ -305,24 +305,24 @@ def test_answer_of_history_is_flagged_by_its_mark_and_its_call() -> None:
 def test_recalled_record_opens_no_turn_and_takes_no_notice() -> None:
     """It has the user's role, and is not the user's."""
     record = replace(user("copy"), category=Category.RECALLED)
-    rows = ArrivalTruncation(BIRTH).placed([user("one"), record], EMPTY, None, "it is noon")
+    rows = ArrivalTruncation(LIMITS).placed([user("one"), record], EMPTY, None, "it is noon")
     assert [one.turn for one in rows] == [0, 0]
     assert [one.notice for one in rows] == ["it is noon", None]
 
 
 def test_notice_is_frozen_behind_a_user_message_only() -> None:
     """And counted with its fence."""
-    made = BIRTH.raw_part(user("hello"), MessagePlace(0, 0), FrozenText("12:00"))
+    made = LIMITS.stored(user("hello"), MessagePlace(0, 0), FrozenText("12:00"))
     assert made.notice == "12:00"
     assert made.sent_cost == CLASSES.message("hello\n\n<notice>\n12:00\n</notice>")
-    assert BIRTH.raw_part(assistant("hello"), MessagePlace(0, 0), FrozenText("12:00")).notice is None
-    assert BIRTH.raw_part(result("a", "hello"), MessagePlace(0, 0), FrozenText("12:00")).notice is None
+    assert LIMITS.stored(assistant("hello"), MessagePlace(0, 0), FrozenText("12:00")).notice is None
+    assert LIMITS.stored(result("a", "hello"), MessagePlace(0, 0), FrozenText("12:00")).notice is None
 
 
 def test_picture_costs_its_tokens_in_both_counts() -> None:
     """R9."""
     picture = message("user", [{"type": "image_url", "image_url": {"url": "https://x/y.png", "detail": "low"}}])
-    assert BIRTH.raw_part(picture, MessagePlace(0, 0)).cost.bound >= 310
+    assert LIMITS.stored(picture, MessagePlace(0, 0)).cost.bound >= 310
 
 
 @pytest.mark.parametrize(
@@ -336,7 +336,7 @@ def test_outputs_share_what_the_user_message_leaves(input_tokens: int, flight: i
 
 def test_messages_are_placed_behind_what_stands() -> None:
     """Each in its turn; the notice behind the newest of the user's."""
-    births = ArrivalTruncation(BIRTH)
+    births = ArrivalTruncation(LIMITS)
     stored = behind(row(0), row(1, "assistant"))
     rows = births.placed([assistant("and"), user("b"), user("c"), assistant("d")], stored, 5.0, "12:00")
     assert [(one.seq, one.turn, one.notice) for one in rows] == [
@@ -349,13 +349,13 @@ def test_messages_are_placed_behind_what_stands() -> None:
 
 def test_first_messages_stand_in_the_turn_of_the_first_one() -> None:
     """Before any user spoke."""
-    rows = ArrivalTruncation(BIRTH).placed([message("system", "s"), assistant("hi")], EMPTY, None)
+    rows = ArrivalTruncation(LIMITS).placed([message("system", "s"), assistant("hi")], EMPTY, None)
     assert [(one.seq, one.turn) for one in rows] == [(0, 0), (1, 0)]
 
 
 def test_message_that_was_placed_before_comes_out_as_it_is() -> None:
     """In its place; behind another writer's it gets a new place, and keeps time and notice."""
-    births = ArrivalTruncation(BIRTH)
+    births = ArrivalTruncation(LIMITS)
     (first,) = births.placed([user("a", time=3.0)], EMPTY, None, "12:00")
     assert births.placed([first], EMPTY, 9.0) == (first,)
     (moved,) = births.placed([first], behind(row(0), row(1, "assistant")), 9.0, "13:00")
@@ -365,13 +365,13 @@ def test_message_that_was_placed_before_comes_out_as_it_is() -> None:
 def test_result_counts_what_its_step_has_cost_so_far() -> None:
     """The step and its first result are stored, the second result comes alone."""
     stored = behind(row(0), row(1, "assistant", calls=("a", "b"), tokens=200), row(2, answers="a", tokens=40))
-    (made,) = ArrivalTruncation(BIRTH).placed([result("b", "data " * 900)], stored, None)
+    (made,) = ArrivalTruncation(LIMITS).placed([result("b", "data " * 900)], stored, None)
     assert made.sent_cost.bound <= MARKER_TOKENS < made.cost.bound
 
 
 def test_result_shares_no_room_with_a_stored_step_that_it_does_not_answer() -> None:
     """An event may take that one away, and the next try cuts the result as the first did."""
-    births, long = ArrivalTruncation(BIRTH), result("z", "data " * 900)
+    births, long = ArrivalTruncation(LIMITS), result("z", "data " * 900)
     (alone,) = births.placed([long], EMPTY._replace(messages=2), None)
     assert MARKER_TOKENS < alone.sent_cost.bound < alone.cost.bound
     stored = behind(row(0), row(1, "assistant", calls=("a",), tokens=230))
@@ -385,17 +385,17 @@ def test_result_shares_no_room_with_a_stored_step_that_it_does_not_answer() -> N
 def test_results_without_a_call_that_come_together_share_a_step() -> None:
     """Or many of them would leave no room for each other."""
     long = result("z", "data " * 900)
-    rows = ArrivalTruncation(BIRTH).placed([long] * 4, EMPTY, None)
-    assert sum(one.sent_cost.bound for one in rows[:3]) <= BIRTH.step_tokens
+    rows = ArrivalTruncation(LIMITS).placed([long] * 4, EMPTY, None)
+    assert sum(one.sent_cost.bound for one in rows[:3]) <= LIMITS.step_tokens
     assert rows[3].sent_cost.bound <= MARKER_TOKENS
 
 
 def test_second_answer_to_a_call_of_ours_is_not_ours() -> None:
     """Nothing vouches for it: its call has its result (D4)."""
     copy = fence("recalled m0", "", "words")
-    rows = ArrivalTruncation(BIRTH).placed(
+    rows = ArrivalTruncation(LIMITS).placed(
         [user("?"), assistant("", ("h", "history", "{}")), result("h", "no")], EMPTY, None
     )
-    (behind_it,) = ArrivalTruncation(BIRTH).placed([result("h", copy)], behind(*rows), None)
-    (*_, with_it) = ArrivalTruncation(BIRTH).placed([*rows, result("h", copy)], EMPTY, None)
+    (behind_it,) = ArrivalTruncation(LIMITS).placed([result("h", copy)], behind(*rows), None)
+    (*_, with_it) = ArrivalTruncation(LIMITS).placed([*rows, result("h", copy)], EMPTY, None)
     assert Category.RECALLED not in {behind_it.category, with_it.category}
