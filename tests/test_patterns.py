@@ -88,7 +88,7 @@ AT_RUN_TIME: dict[str, list[str | re.Pattern[Any]]] = {
 CALLED_BY = dict.fromkeys(
     (
         *("adapters.yaml._Dumper", "adapters.yaml._Loader", "adapters.yaml._class"),
-        "core.memory.extract.RULES",
+        "core.memory.extract._compiled",
         *("core.memory.chunks._FENCE", "core.memory.chunks._TABLE", "core.memory.chunks._ITEM"),
     ),
     "match",
@@ -224,7 +224,8 @@ def all_patterns(*, imports: bool = True) -> tuple[list[Found], list[str]]:
                 unread += [] if where in AT_RUN_TIME else [f"{where}: {ast.unparse(call)[:80]}"]
     for where, written in AT_RUN_TIME.items():
         for each in written:
-            add(where, each if isinstance(each, re.Pattern) else re.compile(each, re.MULTILINE), {"finditer"})
+            pattern = each if isinstance(each, re.Pattern) else re.compile(each, re.MULTILINE)
+            add(where, pattern, {CALLED_BY.get(where, "finditer")})
     return list(found.values()), unread
 
 
