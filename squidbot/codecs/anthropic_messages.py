@@ -245,7 +245,7 @@ def _blocks(content: object) -> list[Block]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     if not isinstance(content, list):
-        raise PayloadError(f"content is {kind(content)}; it is a string or a list of blocks")
+        raise PayloadError(f"content is {kind(content)}; expected a string or a list of blocks")
     return [as_dict(block, "a block of content") for block in content]
 
 

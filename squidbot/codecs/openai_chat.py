@@ -172,7 +172,7 @@ def _content_views(content: object) -> list[PartView]:
         return [PartView(content, (Words(content),))]
     if content is None or isinstance(content, list):
         return [_view(part) for part in content or ()]
-    raise PayloadError(f"content is {kind(content)}; it is a string, null or a list of parts")
+    raise PayloadError(f"content is {kind(content)}; expected a string, null or a list of parts")
 
 
 def _view(part: object) -> PartView:

@@ -93,7 +93,7 @@ def _said(content: object, what: str) -> str:
     if content is None or isinstance(content, str):
         return content or ""
     if not isinstance(content, list):
-        raise PayloadError(f"{what} is {kind(content)}; it is a string or a list of parts")
+        raise PayloadError(f"{what} is {kind(content)}; expected a string or a list of parts")
     return "".join(_part_text(as_dict(part, f"a part of {what}")) for part in content)
 
 
