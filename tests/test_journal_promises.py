@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,7 +9,7 @@ import pytest
 from squidbot.adapters.stdlib import Daybook
 from squidbot.core.errors import JournalFullError, NotFoundError
 from squidbot.core.journal import JournalEntry
-from squidbot.testing.values import ODD_TEXTS, refuses
+from squidbot.testing.values import ODD_TEXTS, at_once, refuses
 from squidbot.wiring.journal import ReportingJournal
 
 if TYPE_CHECKING:
@@ -147,16 +146,11 @@ def test_what_is_no_entry_and_no_day_is_refused(journal: Journal) -> None:
 
 def test_threads_that_append_at_once_lose_nothing(journal: Journal) -> None:
     """Each thread has its own numbers, in its own order."""
-    numbers: list[int] = []
 
-    def write(name: str) -> None:
-        numbers.extend(journal.append(_entry(f"{name}{number}")).number for number in range(5))
+    def write(place: int) -> list[int]:
+        return [journal.append(_entry(f"{'abcd'[place]}{number}")).number for number in range(5)]
 
-    threads = [threading.Thread(target=write, args=(name,)) for name in "abcd"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    numbers = [number for each in at_once(4, write, "threads append at once") for number in each]
     got = _summaries(journal, DAY)
     assert sorted(got) == sorted(f"{name}{number}" for name in "abcd" for number in range(5)), f"lost: got {got}"
     assert sorted(numbers) == list(range(1, 21)), f"each has its own number: got {sorted(numbers)}"

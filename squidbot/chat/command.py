@@ -23,7 +23,7 @@ from squidbot.core.memories import Isolation, Scope
 from squidbot.engine import load
 from squidbot.memory import SessionLister
 from squidbot.services.forget import WrittenFile, note_written
-from squidbot.wiring.registry import OPEN_FILES, RUNTIMES
+from squidbot.wiring.registry import OPEN_FILES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,7 +129,7 @@ def _model(engine: Engine, wanted: str) -> str:
         raise ConfigError(f"no model {wanted!r} that has an adapter, known: {known} @ {loaded.source}.models")
     if not able:
         file = str(loaded.folder / (loaded.source if loaded.source.endswith(".toml") else "squidbot.toml"))
-        examples = "\n".join(text for name, text in API_EXAMPLES.items() if name in RUNTIMES)
+        examples = "\n".join(API_EXAMPLES.values())
         raise NoModelError(NO_MODEL.format(file=file, examples=examples))
     return able[0]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from contextlib import closing
 from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, distributions, version
 from itertools import chain
@@ -530,14 +531,11 @@ def _vectors(wired: Wired, held: MemoryCounts | None, path: str) -> dict[str, An
             dropped = "dropped when all are made anew: squidbot memory reindex"
             remarks.append(f"vectors of {unused} are not used, and {dropped}")
     place = vectors_path(path, model)
-    is_there = bool(place) and Path(place).exists()
-    index = wired.vector_index(place if is_there else "", model, dimensions)
-    try:
-        holds = f"{count(index.stamp().vectors, 'vector')} in {place}" if is_there else "made when it is needed"
-        remarks += [index.fault] if index.fault else []
-        return {"vectors": vectors, "nearest": f"{_chosen(wired, index)}: {holds}", "remarks": tuple(remarks)}
-    finally:
-        index.close()
+    there = place if place and Path(place).exists() else ""
+    with closing(wired.vector_index(there, model, dimensions)) as index:
+        holds = f"{count(index.stamp().vectors, 'vector')} in {there}" if there else "made when it is needed"
+        nearest = f"{_chosen(wired, index)}: {holds}"
+        return {"vectors": vectors, "nearest": nearest, "remarks": tuple(filter(None, (*remarks, index.fault)))}
 
 
 def _chosen(wired: Wired, index: VectorIndex) -> str:

@@ -297,14 +297,6 @@ class OpenAIResponses(MessageForm):
         items_of(dict(item))
         return not is_step(dict(item)) and self._role(dict(item)) == "assistant"
 
-    def thoughts(self, payload: str) -> int:
-        """Return how many items of reasoning a payload has.
-
-        Raises:
-            ValueError: the payload is not of this form.
-        """
-        return sum(type_of(item) == "reasoning" for item in items_of(as_object(payload)))
-
     # A verbatim part is its stored items without TRANSCRIPT_KEYS.
     sent_as_stored = False
 

@@ -97,15 +97,6 @@ def _probe(name: str) -> GpuProbe:
     return NamedProbe(name)
 
 
-# Adapters for `models.<alias>.adapter`.
-RUNTIMES: Mapping[str, Callable[[Definition, TokenCounter], LoadedModel]] = {
-    # A trial in a child process, about a second: a crash of llama.cpp becomes an error.
-    "llama_cpp": lambda definition, _: _load("llama_cpp.model:open_model")(definition, trial=not definition.checked),
-    "xllamacpp": _adapter("xllamacpp:open_model", _definition),
-    "ollama": lambda definition, counter: _load("ollama:open_model")(definition, counter=counter),
-    "anthropic": _adapter("anthropic:open_model", _everything),
-    "openai": _adapter("openai:open_model", _everything),
-}
 # Runtimes that open a file in this process.
 OPEN_FILES = frozenset({"llama_cpp", "xllamacpp"})
 # Providers whose APIs count tokens; the factory gets the model, its URL and the name of its key, "" for the usual.
@@ -143,7 +134,14 @@ ADAPTERS: dict[tuple[str, str], Callable[..., Any]] = {
     ("observer", "structlog"): _adapter("structlog:StructlogObserver", _nothing),
     **{("counter", name): lambda _, name=name: builtin_counter(name) for name in COUNTERS},
     **{("probe", name): partial(_probe, name) for name in PROBE_NAMES},
-    **{("runtime", name): factory for name, factory in RUNTIMES.items()},
+    # A trial in a child process, about a second: a crash of llama.cpp becomes an error.
+    ("runtime", "llama_cpp"): lambda definition, _: _load("llama_cpp.model:open_model")(
+        definition, trial=not definition.checked
+    ),
+    ("runtime", "xllamacpp"): _adapter("xllamacpp:open_model", _definition),
+    ("runtime", "ollama"): lambda definition, counter: _load("ollama:open_model")(definition, counter=counter),
+    ("runtime", "anthropic"): _adapter("anthropic:open_model", _everything),
+    ("runtime", "openai"): _adapter("openai:open_model", _everything),
 }
 CODECS = (OpenAIChat, AnthropicMessages, OpenAIResponses, Hermes, LangChain, LLMMessages, PydanticAI)
 

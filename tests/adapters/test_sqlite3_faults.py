@@ -8,7 +8,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
 from contextlib import closing
 from dataclasses import replace
@@ -20,6 +19,7 @@ from squidbot.adapters.sqlite3 import SqliteStore
 from squidbot.core.errors import DamagedStoreError, StoreError
 from squidbot.core.messages import Cost, Record
 from squidbot.testing import made_message, made_summary
+from squidbot.testing.values import at_once
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -126,22 +126,13 @@ def test_one_store_is_made_when_processes_open_a_missing_file_at_once(tmp_path: 
 
 def test_threads_share_a_store_when_they_write_at_once(tmp_path: Path) -> None:
     """They take turns: every append of every thread is kept."""
-    failures: list[StoreError] = []
 
-    def say(name: str) -> None:
-        try:
-            for seq in range(20):
-                store.append(name, seq, [made_message(seq, name)])
-        except StoreError as error:
-            failures.append(error)
+    def say(number: int) -> None:
+        for seq in range(20):
+            store.append("abcd"[number], seq, [made_message(seq, "abcd"[number])])
 
     with SqliteStore(tmp_path / "s.db") as store:
-        threads = [threading.Thread(target=say, args=(name,)) for name in "abcd"]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert failures == []
+        at_once(4, say, "every append is taken")
         assert [store.head(name) for name in "abcd"] == [(20, 0)] * 4
 
 

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 from squidbot.adapters.stdlib import Daybook
 from squidbot.core.errors import JournalFullError, StoreError
 from squidbot.core.journal import JournalEntry, JournalRules, to_line
+from squidbot.testing.values import at_once
 
 # The last second of 2026-11-22 in UTC, in seconds since 1970.
 EVENING = 1_795_391_999
@@ -182,7 +182,7 @@ def test_cap_holds_when_many_append_at_once(book: Daybook) -> None:
     """Each through an adapter of its own, as processes do: as many as a day may have, and no more."""
     refused: list[int] = []
 
-    def write() -> None:
+    def write(_: int) -> None:
         own = Daybook(book.folder, JournalRules(most_entries_per_day=20))
         for number in range(10):
             try:
@@ -190,11 +190,7 @@ def test_cap_holds_when_many_append_at_once(book: Daybook) -> None:
             except JournalFullError:
                 refused.append(number)
 
-    threads = [threading.Thread(target=write) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    at_once(4, write, "all can append, or are refused")
     assert (len(book.of_day("2026-11-22").entries), len(refused)) == (20, 20)
 
 

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 from squidbot.adapters.sqlite3.memory import InMemoryMemoryStore
 from squidbot.adapters.sqlite3.memory.vectors import SqliteVectors
 from squidbot.core.memories import Scope, View
+from squidbot.core.vectors import VectorSearch
 from squidbot.testing import made_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from squidbot.core.memories import Memory
-    from squidbot.core.vectors import VectorSearch
+    from squidbot.core.vectors import VectorIndex
 
 DIMENSIONS = 8
 ANN, BOB = Scope(user="ann"), Scope(user="bob")
@@ -58,6 +60,20 @@ def truth_of(count: int, scope: Scope = ANN) -> StoredVectors:
     vectors = {memory.memory_id: vector_of(number) for number, memory in enumerate(memories)}
     truth.store.put_vectors("m", DIMENSIONS, vectors)
     return truth
+
+
+def check_made_anew(opened: Callable[[Path], VectorIndex], path: Path, truth: StoredVectors, *, faulty: bool) -> None:
+    """Check that an index whose file or folder is none is empty, says why, and is made anew and kept whole."""
+    index = opened(path)
+    assert index.stamp().vectors == 0
+    assert bool(index.fault) == faulty
+    assert "\n" not in index.fault
+    nearest = VectorSearch(index, truth)
+    nearest.refresh()
+    nearest.save()
+    assert index.stamp() == truth.stamp()
+    assert first_of(nearest, 7) == memory_of(7).memory_id
+    assert (opened(path).fault, opened(path).stamp()) == ("", truth.stamp())
 
 
 def first_of(nearest: VectorSearch, number: int, scope: Scope = ANN) -> str:

@@ -19,7 +19,7 @@ from squidbot.core.memories import View
 from squidbot.core.vectors import VectorSearch
 from squidbot.testing import check_vector_index
 
-from .kept import ANN, DIMENSIONS, EXACT, first_of, memory_of, truth_of, vector_of
+from .kept import ANN, DIMENSIONS, EXACT, check_made_anew, first_of, memory_of, truth_of, vector_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -68,16 +68,7 @@ def test_index_is_made_anew_when_its_file_is_no_index(tmp_path: Path, damage: st
     data = _damages()[damage]
     if data is not None:
         path.write_bytes(data)
-    index = _opened(path)
-    assert index.stamp().vectors == 0
-    assert bool(index.fault) == (data is not None)
-    assert "\n" not in index.fault
-    nearest = VectorSearch(index, truth)
-    nearest.refresh()
-    nearest.save()
-    assert index.stamp() == truth.stamp()
-    assert first_of(nearest, 7) == memory_of(7).memory_id
-    assert (_opened(path).fault, _opened(path).stamp()) == ("", truth.stamp())
+    check_made_anew(_opened, path, truth, faulty=data is not None)
 
 
 @pytest.mark.parametrize("count", [50, 900], ids=["exact", "lists"])

@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,8 +20,9 @@ from squidbot.core.errors import StoreError
 from squidbot.core.memories import View
 from squidbot.core.vectors import VectorSearch, packed
 from squidbot.testing import HashedWords, check_vector_index, made_memory
+from squidbot.testing.values import at_once
 
-from .kept import ANN, DIMENSIONS, EXACT, first_of, memory_of, truth_of, vector_of
+from .kept import ANN, DIMENSIONS, EXACT, check_made_anew, first_of, memory_of, truth_of, vector_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -104,16 +104,7 @@ def test_index_is_made_anew_when_its_folder_is_no_index(tmp_path: Path, damage: 
     """One clear line says why, where there was something; all is found, and the next folder is whole."""
     truth, path = truth_of(50), tmp_path / "vectors"
     DAMAGES[damage](path)
-    index = _opened(path)
-    assert index.stamp().vectors == 0
-    assert bool(index.fault) == (damage not in ("missing", "empty"))
-    assert "\n" not in index.fault
-    nearest = VectorSearch(index, truth)
-    nearest.refresh()
-    nearest.save()
-    assert index.stamp() == truth.stamp()
-    assert first_of(nearest, 7) == memory_of(7).memory_id
-    assert (_opened(path).fault, _opened(path).stamp()) == ("", truth.stamp())
+    check_made_anew(_opened, path, truth, faulty=damage not in ("missing", "empty"))
 
 
 @pytest.mark.parametrize("count", [50, 900], ids=["exact", "lists"])
@@ -270,22 +261,13 @@ def test_saves_at_once_leave_one_of_them_whole(tmp_path: Path) -> None:
     indexes = [_opened(path) for _ in range(3)]
     for number, index in enumerate(indexes):
         index.add(truth.behind(0, 50 * (number + 1)))
-    failures: list[StoreError] = []
 
-    def saves(index: LanceIndex) -> None:
-        try:
-            for _ in range(3):
-                index.remove([index.places()[0]])
-                index.save()
-        except StoreError as error:
-            failures.append(error)
+    def saves(number: int) -> None:
+        for _ in range(3):
+            indexes[number].remove([indexes[number].places()[0]])
+            indexes[number].save()
 
-    threads = [threading.Thread(target=saves, args=(index,)) for index in indexes]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    at_once(3, saves, "all can save at once")
     assert _opened(path).fault == ""
     nearest = VectorSearch(indexes[0], truth)
     nearest.refresh()
