@@ -109,7 +109,7 @@ class Watch(NamedTuple):
         return cls(margin_bytes, {}).look(devices, 0.0)[1]
 
     def look(self, devices: Iterable[Device], now: float) -> tuple[tuple[Notice, ...], Watch]:
-        """Return what to report of a new reading at `now`, in seconds, and the next watch.
+        """Return the notices for a new reading at `now`, in seconds, and the next watch.
 
         Reported are a level above the one right after loading, with `low-memory` first where it leaves NORMAL, and
         free memory below half the margin; the same of one device only every 30 seconds, as long as it lasts. A new
