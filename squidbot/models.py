@@ -18,7 +18,7 @@ from squidbot.core.budget import ResolvedWindow, WindowSources, descending, reso
 from squidbot.core.errors import ConfigError, LLMError, ModelFileError, ModelLoadError, SizingError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.ports import SupportsRecordSearch
-from squidbot.core.sizing.fit import Bounds, fit, with_layers_that_fit
+from squidbot.core.sizing.fit import Bounds, WindowSearch
 from squidbot.core.sizing.header import Card, Definition, Loading
 from squidbot.core.sizing.memory import CELLS_STEP, MIB, ReservedMemory, check_loading, measure, model_of
 from squidbot.core.sizing.vram import Watch, fullness
@@ -766,8 +766,8 @@ def size_window(loaded: Loaded, alias: str, header: Header, cards: tuple[Card, .
     bounds = Bounds(least, settings.window.max, cap if least == cap else None)
     try:
         if table.n_gpu_layers == AUTO_LAYERS:
-            loading = with_layers_that_fit(model, loading, cards, bounds, reserved)
-        found = fit(model, loading, cards, bounds, reserved)
+            loading = WindowSearch(model, loading, cards, bounds, reserved).with_layers_that_fit()
+        found = WindowSearch(model, loading, cards, bounds, reserved).fit()
     except ConfigError as error:
         raise ConfigError(f"{error} @ {place_of(loaded, alias)}") from error
     return sized._replace(
