@@ -402,11 +402,7 @@ class _Comparison:
         self._candidates = candidates
         self._shares = weights.shares
         self._had = [strengths(candidate.prepared.terms, weights, average) for candidate in candidates]
-        self._places = {
-            (candidate.passage.group, candidate.passage.position): number
-            for number, candidate in enumerate(candidates)
-            if candidate.passage.group
-        }
+        self._places = _places(candidates)
         self.turns = [_turn(candidate.prepared) for candidate in candidates]
         self.own = [self._weighed(strength) for strength in self._had]
         self.around = [self._around(number) for number in range(len(candidates))]
@@ -419,7 +415,7 @@ class _Comparison:
     def beside(self, number: int, steps: int) -> tuple[int, float]:
         """Return the number of a neighbour and how far it counts; -1 and 0 if it is not among the candidates."""
         passage = self._candidates[number].passage
-        other = self._places.get((passage.group, passage.position + steps), -1) if passage.group else -1
+        other = self._places.get((passage.group, passage.position + steps), -1)
         return other, self.turns[number] * self.turns[other] if other >= 0 else 0.0
 
     def _around(self, number: int) -> float:
@@ -507,6 +503,12 @@ def _group(passage: Passage) -> tuple[str, str]:
     return (passage.group, "") if passage.group else ("", passage.key)
 
 
+def _places(candidates: Sequence[PreparedPassage]) -> dict[tuple[str, int], int]:
+    """Return the number of each candidate of a group, by the group and the place in it."""
+    passages = (candidate.passage for candidate in candidates)
+    return {(passage.group, passage.position): number for number, passage in enumerate(passages) if passage.group}
+
+
 def _turn(passage: PassageFeatures) -> float:
     """Return how much of a turn of talk a passage is by its length: 1 for a turn, nearer to 0 the longer it is."""
     return min(1.0, TURN_TERMS / max(1, len(passage.terms)))
@@ -571,13 +573,10 @@ def likenesses(candidates: Sequence[PreparedPassage], similar: Mapping[str, floa
     mean = fmean(known) if known else 0.0
     spread = max(LEAST_SPREAD, pstdev(known, mean)) if known else 1.0
     own = [(similar.get(candidate.passage.key, mean) - mean) / spread for candidate in candidates]
-    turns = [_turn(candidate.prepared) for candidate in candidates]
-    places = {
-        (candidate.passage.group, candidate.passage.position): number for number, candidate in enumerate(candidates)
-    }
+    turns, places = [_turn(candidate.prepared) for candidate in candidates], _places(candidates)
     found = []
     for number, (passage, _) in enumerate(candidates):
-        other = places.get((passage.group, passage.position - 1)) if passage.group else None
+        other = places.get((passage.group, passage.position - 1))
         before = 0.0 if other is None else own[other] * turns[number] * turns[other]
         found.append(Likeness(own[number], before))
     return found

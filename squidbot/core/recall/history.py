@@ -180,7 +180,7 @@ class PageMaker:
         left, start = room, offset
         for row in self._rows():
             body = self._body(row, start)
-            block = self._fitting(row, body, start, left)
+            block = self._block(row, body, start, left)
             if block is None or (block.piece.end < len(body) and left.bound < room.bound // 2):
                 return
             yield block
@@ -195,7 +195,7 @@ class PageMaker:
             raise RecallError(f"offset {start} is outside m{row.seq}, which has characters 0 to {len(body) - 1}")
         return body
 
-    def _fitting(self, row: StoredMessage, body: str, start: int, left: Cost) -> _PageBlock | None:
+    def _block(self, row: StoredMessage, body: str, start: int, left: Cost) -> _PageBlock | None:
         """Return as much of a message from `start` on as fits, cut at a line's end where one is near."""
         if not start and row.category is not Category.RECALLED and not row.call_ids:
             # Its words were counted when it was recorded.
@@ -204,9 +204,6 @@ class PageMaker:
             cost = row.cost.plus(self._cost(head))
             if _fits(cost, left):
                 return _PageBlock(row, piece, f"{head}\n{body}", cost)
-        return self._cut(row, body, start, left)
-
-    def _cut(self, row: StoredMessage, body: str, start: int, left: Cost) -> _PageBlock | None:
         kept = min(len(body) - start, left.bound * MOST_CHARACTERS_A_TOKEN)
         while True:
             piece = PageExcerpt(row.seq, start, _line_end(body, start, start + kept), len(body))
