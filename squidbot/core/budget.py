@@ -196,12 +196,10 @@ def input_limit(window_tokens: int, reserved_output_tokens: int, safety_fraction
     if reserved_output_tokens >= window_tokens:
         both_tokens = reserved_output_tokens + 1
         key = "models.<alias>.context_window"
-        raise BudgetError(
-            "reserve and one token of input", cost=both_tokens, budget=window_tokens, unit="tokens", key=key
-        )
+        raise BudgetError("reserve and one token of input", cost=both_tokens, budget=window_tokens, key=key)
     policy_tokens = _policy_limit(window_tokens, safety_fraction)
     if policy_tokens == 0:
-        raise BudgetError("one token of input", cost=1, budget=0, unit="tokens", key="window.safety_fraction")
+        raise BudgetError("one token of input", cost=1, budget=0, key="window.safety_fraction")
     return min(window_tokens - reserved_output_tokens, policy_tokens)
 
 

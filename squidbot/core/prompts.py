@@ -299,6 +299,4 @@ def _part(name: str, paragraphs: tuple[str, ...], taken: int, counter: TokenCoun
 
 def _too_large(template: PromptTemplate, cost: Cost, cap_tokens: int) -> BudgetError:
     detail = f"mandates and first paragraph of mode {template.mode!r}: {cost.estimate}"
-    return BudgetError(
-        "system prompt", cost=cost.estimate, budget=cap_tokens, unit="tokens", key="prompt.mode", detail=detail
-    )
+    return BudgetError("system prompt", cost=cost.estimate, budget=cap_tokens, key="prompt.mode", detail=detail)

@@ -379,14 +379,8 @@ class Memories:
         formatter = MemoryFormatter(self.meter, now, self.session_id, others, scores)
         page = formatter.page(memories, self.limit_tokens, frame, most=request.limit)
         if page is None:
-            raise BudgetError(
-                "answer of memory",
-                cost=LEAST_TOKENS,
-                budget=self.limit_tokens,
-                unit="tokens",
-                key="window.default or models.<name>.context_window",
-                detail="no room for what is remembered: compact first, then ask again; the smallest answer costs",
-            )
+            detail = "no room for what is remembered: compact first, then ask again; the smallest answer costs"
+            raise BudgetError("answer of memory", cost=LEAST_TOKENS, budget=self.limit_tokens, detail=detail)
         return page
 
     def _searched(self, request: MemoryQuery) -> str:

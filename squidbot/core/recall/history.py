@@ -655,11 +655,5 @@ def _ids(page: Page) -> str:
 
 def _no_room(free: Cost) -> BudgetError:
     """Return the error for a room that does not hold a page."""
-    return BudgetError(
-        "recalled page",
-        cost=LEAST_TOKENS,
-        budget=max(0, min(free)),
-        unit="tokens",
-        key="window.default or models.<name>.context_window",
-        detail="no room for earlier messages: compact first, then ask again; the smallest page costs",
-    )
+    detail = "no room for earlier messages: compact first, then ask again; the smallest page costs"
+    return BudgetError("recalled page", cost=LEAST_TOKENS, budget=max(0, min(free)), detail=detail)
