@@ -476,7 +476,7 @@ class Definition(NamedTuple):
     options: Mapping[str, object] = MappingProxyType({})
 
 
-class Served(NamedTuple):
+class RuntimeReport(NamedTuple):
     """The memory and window that a runtime reports; `None` if it does not.
 
     Attributes:

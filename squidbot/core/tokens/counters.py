@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # The built-in token counters.
 
 
-class _Measuring(Protocol):
+class _MeasuringCounter(Protocol):
     """A counter that has count and bound from one pass over the text."""
 
     def measure(self, text: str) -> Cost:
@@ -37,7 +37,7 @@ def _measures(kind: type) -> bool:
 def measure(counter: TokenCounter, text: str) -> Cost:
     """Return estimate and bound of a text in tokens, in one pass where the counter can do that."""
     if _measures(type(counter)):
-        return cast("_Measuring", counter).measure(text)
+        return cast("_MeasuringCounter", counter).measure(text)
     return Cost(counter.count(text), counter.upper_bound(text))
 
 
@@ -109,7 +109,7 @@ class TemplateTokens(NamedTuple):
 ANY_TEMPLATE = TemplateTokens()
 
 
-class _KnowsTemplate(Protocol):
+class _TemplateAware(Protocol):
     """A counter that knows the template of its model, as one of a local model does."""
 
     @property
@@ -146,7 +146,7 @@ class Meter(NamedTuple):
     def template(self) -> TemplateTokens:
         """The tokens that the chat template adds, as far as the counter knows them."""
         known = _knows_template(type(self.physical))
-        return cast("_KnowsTemplate", self.physical).template if known else ANY_TEMPLATE
+        return cast("_TemplateAware", self.physical).template if known else ANY_TEMPLATE
 
     def text(self, text: str) -> Cost:
         """Return the cost of a text inside a message: estimate in the policy's unit, bound in tokens."""
@@ -186,7 +186,7 @@ class Meter(NamedTuple):
         """Return the cost of tool definitions, as JSON text, in each request; "" for none."""
         if not tools or not _knows_template(type(self.physical)):
             return self.fixed(tools) if tools else NOTHING
-        tokens = cast("_KnowsTemplate", self.physical).tools_tokens(tools)
+        tokens = cast("_TemplateAware", self.physical).tools_tokens(tools)
         return Cost(tokens if self.policy is None else self.policy.count(tools), tokens)
 
     @property
