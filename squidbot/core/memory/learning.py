@@ -21,12 +21,12 @@ from squidbot.core.memory.extract import VERSION, extract
 from squidbot.core.memory.facts import (
     TRAIT,
     FactCandidate,
-    about,
-    ended,
+    ended_slots,
     is_negation,
     memory_of,
     rank,
     rivals,
+    slot_of,
     utterances,
     words_of,
 )
@@ -324,7 +324,7 @@ class LearningPlan:
     places: Mapping[str, str] = field(default_factory=dict)
 
 
-def learned(candidates: Sequence[FactCandidate], store: MemoryStore, place: LearningContext) -> LearningPlan:
+def learning_plan(candidates: Sequence[FactCandidate], store: MemoryStore, place: LearningContext) -> LearningPlan:
     """Return what to store of candidates; the store is only read.
 
     What was stored before, or forgotten, is not stored again, so the same messages may be read twice.
@@ -340,7 +340,7 @@ def learned(candidates: Sequence[FactCandidate], store: MemoryStore, place: Lear
     reasons |= dict.fromkeys(store.forgotten(ids), "forgotten")
     skipped = [SkippedFact(own[memory_id], reasons[memory_id], memory_id) for memory_id in ids if memory_id in reasons]
     left = [own[memory_id] for memory_id in ids if memory_id not in reasons]
-    plan = decided(left, _comparable(left, store, place), place, ids)
+    plan = decide(left, _comparable(left, store, place), place, ids)
     return replace(plan, skipped=(*skipped, *plan.skipped))
 
 
@@ -365,7 +365,7 @@ def _ids(store: MemoryStore, query: str, place: LearningContext, limit: int) -> 
         return []
 
 
-def decided(
+def decide(
     candidates: Iterable[FactCandidate],
     existing: Iterable[Memory],
     place: LearningContext,
@@ -458,13 +458,13 @@ def _repeats(candidate: FactCandidate, memory: Memory) -> bool:
     new, old = words_of(candidate.text), words_of(memory.text)
     if new == old:
         return True
-    is_same = bool(candidate.slot) and about(memory) == candidate.slot
+    is_same = bool(candidate.slot) and slot_of(memory) == candidate.slot
     return is_same and set(new) <= set(old) and not any(map(is_negation, set(old) - set(new)))
 
 
 def _replaces(candidate: FactCandidate, memory: Memory) -> bool:
     """Return whether a candidate is about the same as a memory, ends it, or prefers something else."""
-    slot = about(memory)
+    slot = slot_of(memory)
     if candidate.replaces and candidate.replaces == memory.memory_id:
         return True
     if not slot:
@@ -478,7 +478,7 @@ def _replaces(candidate: FactCandidate, memory: Memory) -> bool:
     subject, prefers, new = candidate.slot.partition(_PREFERS)
     if not prefers or not slot.startswith(subject + _PREFERS):
         return False
-    return candidate.slot in ended(memory) or rivals(slot.partition(_PREFERS)[2], new, changes=candidate.changes)
+    return candidate.slot in ended_slots(memory) or rivals(slot.partition(_PREFERS)[2], new, changes=candidate.changes)
 
 
 # The messages of a session, read in portions.
@@ -653,10 +653,9 @@ class FactReader:
         gone = self._forgotten(candidates)
         candidates = [candidate for candidate in candidates if candidate.first_seq not in gone]
         mark = Mark(self.session_id, unread.reader, done.last_seq + 1, version, self._stamp())
+        context = self._place(scope, now) if candidates and scope else None
         for _ in range(MOST_TRIES):
-            plan = (
-                learned(candidates, self.memories, self._place(scope, now)) if candidates and scope else LearningPlan()
-            )
+            plan = learning_plan(candidates, self.memories, context) if context else LearningPlan()
             try:
                 self.memories.add(plan.memories, mark, was, plan.sources, plan.places)
             except NotFoundError:  # what is said again was forgotten meanwhile

@@ -363,8 +363,8 @@ class Signals(NamedTuple):
         answers: the share of the passage before it, if that ends with a question.
         pairs: the fraction of the query's pairs of words that it has near each other; less for a page.
         stranger: 1 if the question is about another speaker.
-        told_then: how near its time is to the days asked about.
-        of_then: how well the days that it speaks of match those.
+        said_near_days: how near its time is to the days asked about.
+        names_days: how well the days that it speaks of match those.
         length, excess: the logarithm of its terms, up to a short passage's, and beyond.
         asks: 1 if it ends with a question.
         own_words: the fraction of its words that are "I", "my" and such.
@@ -381,8 +381,8 @@ class Signals(NamedTuple):
     answers: float = 0.0
     pairs: float = 0.0
     stranger: float = 0.0
-    told_then: float = 0.0
-    of_then: float = 0.0
+    said_near_days: float = 0.0
+    names_days: float = 0.0
     length: float = 0.0
     excess: float = 0.0
     asks: float = 0.0
@@ -475,8 +475,8 @@ def signals(
                 answers=compared.own[before] * share * candidates[before].prepared.asks,
                 pairs=compared.turns[number] * _pairs(query, terms),
                 stranger=float(candidate.passage.speaker in strangers),
-                told_then=_told_then(query.days, candidate.passage.time),
-                of_then=max((_meet(asked, day) for asked in query.days for day in days_told), default=0.0),
+                said_near_days=_nearness(query.days, candidate.passage.time),
+                names_days=max((_meet(asked, day) for asked in query.days for day in days_told), default=0.0),
                 length=log1p(min(len(terms), SHORT_TERMS)),
                 excess=log(max(1.0, len(terms) / SHORT_TERMS)),
                 asks=float(asks),
@@ -486,7 +486,7 @@ def signals(
                 name=min(names, MANY_NAMES) / MANY_NAMES if query.asks_name else 0.0,
             )
         )
-    best_then = max((max(signal.told_then, signal.of_then) for signal in found), default=0.0)
+    best_then = max((max(signal.said_near_days, signal.names_days) for signal in found), default=0.0)
     return found, max(best_around, REACH_OF_DAYS * best_then)
 
 
@@ -521,7 +521,7 @@ def _pairs(query: ParsedQuery, terms: Sequence[str]) -> float:
     return len(query.pairs & there) / len(query.pairs)
 
 
-def _told_then(asked: Sequence[Days], time: float | None) -> float:
+def _nearness(asked: Sequence[Days], time: float | None) -> float:
     if time is None or not asked:
         return 0.0
     day = day_of(time)
@@ -548,7 +548,7 @@ class Similarity(NamedTuple):
     Attributes:
         similar: the cosine of the query's vector and a passage's, -1 to 1, by the passage's key; of most passages that
             are ranked, not of the nearest alone.
-        even: by how much the nearest passage stands out (`standing_out`) if it answers as likely as not. It is the
+        even: by how much the nearest passage stands out (`prominence`) if it answers as likely as not. It is the
             embedder's; `None` if nobody has measured it: then words alone say how likely.
     """
 
@@ -582,7 +582,7 @@ def likenesses(candidates: Sequence[PreparedPassage], similar: Mapping[str, floa
     return found
 
 
-def standing_out(candidates: Sequence[PreparedPassage], similar: Mapping[str, float]) -> float:
+def prominence(candidates: Sequence[PreparedPassage], similar: Mapping[str, float]) -> float:
     """Return the cosine of the nearest candidate above the mean of the others', -2 to 2; 0 if none has a cosine.
 
     A single one stands above 0, as most texts have nothing to do with each other.
@@ -609,8 +609,8 @@ WEIGHTS = Signals(
     answers=4.2,  # what is said right behind the same question
     pairs=1.5,
     stranger=-0.9,  # little: those who ask mix up who it was
-    told_then=3.1,  # only where days are asked about
-    of_then=1.6,
+    said_near_days=3.1,  # only where days are asked about
+    names_days=1.6,
     length=0.3,  # "Great!" answers nothing
     excess=-0.3,  # set by hand: a page has to be worth its room; found by what 2,000 tokens of pages held
     asks=-0.27,
@@ -675,7 +675,7 @@ def score(
         near = likenesses(candidates, meaning.similar)
         values = [value + sum(map(mul, LIKENESS, one)) for value, one in zip(values, near, strict=True)]
         if meaning.even is not None:
-            by_vectors = STEEP * (standing_out(candidates, meaning.similar) - meaning.even)
+            by_vectors = STEEP * (prominence(candidates, meaning.similar) - meaning.even)
             by_vectors -= NEARER * log(max(LEAST_PASSAGES, statistics.passages) / USUAL_PASSAGES)
             likely = by_vectors + BY_WORDS * max(LEAST_BY_WORDS, likely)
     best = max(values, default=0.0)
@@ -740,7 +740,7 @@ def worth(memory: Memory, now: float) -> float:
     return (1 + IMPORTANCE_FRACTION * (memory.importance - 0.5)) * (1 - AGE_FRACTION * (1 - left))
 
 
-def weighed(hits: Sequence[MemoryHit], memories: Mapping[str, Memory], now: float) -> list[Memory]:
+def in_final_order(hits: Sequence[MemoryHit], memories: Mapping[str, Memory], now: float) -> list[Memory]:
     """Return the memories of hits, which come best first, in their final order.
 
     Each `BLOCK` of hits stays together. Hits that are not among the memories are left out.

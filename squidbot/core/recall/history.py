@@ -68,7 +68,7 @@ def resolve(text: str, messages: int, summaries: SummaryStore, session_id: str) 
     return run._replace(last_seq=min(run.last_seq, messages - 1))
 
 
-def named(first_seq: int, last_seq: int) -> str:
+def run_id(first_seq: int, last_seq: int) -> str:
     """Return the id of a run of messages: "m17", or "m17-m40"."""
     return f"m{first_seq}" if first_seq == last_seq else f"m{first_seq}-m{last_seq}"
 
@@ -236,7 +236,7 @@ class PageMaker:
 
     def _framed(self, blocks: Sequence[_PageBlock], following: int, next_offset: int) -> str:
         first, last = blocks[0].row, blocks[-1].row
-        ids = named(self.run.first_seq, blocks[-1].piece.seq)
+        ids = run_id(self.run.first_seq, blocks[-1].piece.seq)
         text = fence(f"recalled {ids}", self._about(first.time, last.time), "\n".join(block.text for block in blocks))
         if following > self.run.last_seq:
             return text
@@ -379,7 +379,7 @@ def within(number: int, least: int, most: int | None, name: str) -> int:
     return number
 
 
-def listed(
+def hit_page(
     request: SearchRequest, hits: Sequence[HistoryHit], meter: Meter, room: Cost, hints: Hints = HINTS
 ) -> HitPage | None:
     """Return the page with as many hits as fit, None if not one does; further hits only show that there are more."""
@@ -544,7 +544,7 @@ class History:
         hits = hits_of(self._find(query, now), words, codecs.__getitem__, in_view(room.standing))
         # One hit more than the page has tells whether another page follows.
         hits = islice(hits, offset, offset + limit + 1)
-        page = listed(request, list(hits), self._context.renderer.meter, free, hints)
+        page = hit_page(request, list(hits), self._context.renderer.meter, free, hints)
         if page is None:
             raise _no_room(free)
         return page
@@ -650,7 +650,7 @@ def _state(room: Room) -> tuple[int, int]:
 
 
 def _ids(page: Page) -> str:
-    return named(page.pieces[0].seq, page.pieces[-1].seq)
+    return run_id(page.pieces[0].seq, page.pieces[-1].seq)
 
 
 def _no_room(free: Cost) -> BudgetError:
