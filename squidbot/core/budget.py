@@ -1112,8 +1112,8 @@ def pressure_of(history: Cost, summaries: Cost, room: Cost) -> float:
 
     `history` includes the summaries. "Usage > 80 % of available" is a pressure above .8.
     """
-    said, free = history.less(summaries), room.less(summaries)
-    return max(_share(said.bound, free.bound), _share(said.estimate, free.estimate))
+    raw, free = history.less(summaries), room.less(summaries)
+    return max(_share(raw.bound, free.bound), _share(raw.estimate, free.estimate))
 
 
 def _share(used: int, room: int) -> float:
@@ -1137,11 +1137,11 @@ def dedupe(summary: str, memory: str) -> tuple[str, tuple[str, ...]]:
     space, and with single spaces inside. Blank lines are never removed, and what stays is unchanged. A summary
     of which only blank lines and its heading are left is returned as "".
     """
-    said = {_normalised(line) for line in memory.split("\n")} - {""}
+    known = {_normalised(line) for line in memory.split("\n")} - {""}
     kept: list[str] = []
     removed: list[str] = []
     for line in summary.split("\n"):
-        (removed if _normalised(line) in said else kept).append(line)
+        (removed if _normalised(line) in known else kept).append(line)
     if removed and all(line.strip() in ("", SUMMARY_HEADING) for line in kept):
         kept = []
     return "\n".join(kept), tuple(removed)

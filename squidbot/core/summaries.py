@@ -575,8 +575,11 @@ class SummarySource:
 
     def whole(self) -> str:
         """Return all messages, uncut, which an answer may quote."""
-        calls = ([f"{call.name} {call.arguments}" for call in message.message.calls] for message in self.messages)
-        return "\n".join(text for one, made in zip(self.messages, calls, strict=True) for text in (one.text, *made))
+        return "\n".join(
+            text
+            for message in self.messages
+            for text in (message.text, *(f"{call.name} {call.arguments}" for call in message.message.calls))
+        )
 
     def dates(self) -> str:
         """Return the days in UTC, "2026-02-01" or "2026-02-01 to 2026-02-03"; "" if they are unknown."""
@@ -592,19 +595,19 @@ class SummarySource:
         lines = read(messages, users_verbatim=True).lines
         named = [(subject.removeprefix("file "), line) for subject, line in lines.items() if subject[:5] == "file "]
         heaviest = max((line.weight for _, line in named), default=0.0)
-        changed_first = sorted(named, key=lambda one: one[1].weight < heaviest)
+        changed_first = sorted(named, key=lambda file: file[1].weight < heaviest)
         return tuple((path, line.head if len(line.head) <= DONE_CHARS else path) for path, line in changed_first)
 
-    def _shown(self, one: _SourceMessage, user_tokens: int, output_tokens: int) -> str:
-        handle = f"m{one.row.seq}"
-        most = output_tokens if one.row.result_ids else output_tokens * _SAID_FACTOR
-        text = slim(one.text, user_tokens if one.is_user else most, self.meter, handle)
+    def _shown(self, message: _SourceMessage, user_tokens: int, output_tokens: int) -> str:
+        handle = f"m{message.row.seq}"
+        most = output_tokens if message.row.result_ids else output_tokens * _SAID_FACTOR
+        text = slim(message.text, user_tokens if message.is_user else most, self.meter, handle)
         calls = [
             f"[calls {call.name}] {slim_arguments(call.arguments, most, self.meter, handle)}"
-            for call in one.message.calls
+            for call in message.message.calls
         ]
-        who = "tool result" if one.row.result_ids else one.row.role
-        return "\n".join(filter(None, [f"[{handle} {who}]", text, *calls]))
+        speaker = "tool result" if message.row.result_ids else message.row.role
+        return "\n".join(filter(None, [f"[{handle} {speaker}]", text, *calls]))
 
 
 # The summary queue.
@@ -729,7 +732,7 @@ class SummaryQueue:
         """
         for task in self.due(now, reason=reason)[:limit]:
             try:
-                summary = self._made(task, summarizer)
+                summary = self._summarize(task, summarizer)
             except StoreError:
                 raise
             except SquidbotError as error:
@@ -833,7 +836,7 @@ class SummaryQueue:
 
     # -- one task ---------------------------------------------------------------------------------------------
 
-    def _made(self, task: SummaryTask, summarizer: Summarizer) -> Summary:
+    def _summarize(self, task: SummaryTask, summarizer: Summarizer) -> Summary:
         """Return the summary of a task, stored.
 
         Raises:
@@ -889,7 +892,7 @@ class SummaryQueue:
         Files that the text does not name come first.
         """
         meter = self._context.renderer.meter
-        lines = [done for _, done in sorted(files, key=lambda one: one[0] in text)]
+        lines = [done for _, done in sorted(files, key=lambda file: file[0] in text)]
         while lines:
             named = f"{text}\n{_naming(lines)}"
             if meter.message(named).bound <= limit_tokens:
@@ -971,6 +974,6 @@ class ModelSummarizer:
             ContextOverflowError: the source is too long for the model.
             LLMError: there is no answer, or it is not between the marks: an error's text, or cut off.
         """
-        asked = prompt(task, source, limit_tokens, self._keeps)
-        completion = self._llm.complete(system_text(), asked, limit_tokens + _TAG_TOKENS)
+        request = prompt(task, source, limit_tokens, self._keeps)
+        completion = self._llm.complete(system_text(), request, limit_tokens + _TAG_TOKENS)
         return completion._replace(text=answer_between(OPENING, CLOSING, completion.text).strip())

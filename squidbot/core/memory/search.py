@@ -673,7 +673,7 @@ def score(
     known = sum(candidate.passage.key in meaning.similar for candidate in candidates) if meaning else 0
     if meaning and known >= ENOUGH_FRACTION * len(candidates):
         near = likenesses(candidates, meaning.similar)
-        values = [value + sum(map(mul, LIKENESS, one)) for value, one in zip(values, near, strict=True)]
+        values = [value + sum(map(mul, LIKENESS, likeness)) for value, likeness in zip(values, near, strict=True)]
         if meaning.even is not None:
             by_vectors = STEEP * (prominence(candidates, meaning.similar) - meaning.even)
             by_vectors -= NEARER * log(max(LEAST_PASSAGES, statistics.passages) / USUAL_PASSAGES)

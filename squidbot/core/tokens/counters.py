@@ -283,7 +283,7 @@ class _TemplateProbe:
         self._prompt_tokens = prompt_tokens
         self._text = count(_TEXT)
         self._call = count(f"\n{_NAME} {_ARGUMENTS}")
-        self._one = prompt_tokens([_message("user")], ())
+        self._user_tokens = prompt_tokens([_message("user")], ())
 
     def template(self) -> TemplateTokens:
         user, assistant = self._speakers()
@@ -291,7 +291,7 @@ class _TemplateProbe:
         message = max(0, user, assistant, system or 0)
         calls = [self._calls(identifier, message) for identifier in _IDS]
         call = next((tokens for tokens in calls if tokens is not None), message)
-        return TemplateTokens(message, call, max(0, self._one - self._text - user))
+        return TemplateTokens(message, call, max(0, self._user_tokens - self._text - user))
 
     def _speakers(self) -> tuple[int, int]:
         """Return the tokens around a message of the user, and of the assistant."""
@@ -303,7 +303,7 @@ class _TemplateProbe:
     def _calls(self, identifier: str, message_tokens: int) -> int | None:
         """Return the tokens around a call, and around its result, each; None if the template refuses the id."""
         ids = [identifier, identifier[::-1]]
-        results = [{"role": "tool", "tool_call_id": one, "content": _TEXT} for one in ids]
+        results = [{"role": "tool", "tool_call_id": call_id, "content": _TEXT} for call_id in ids]
         first = self._added(1, _message("user"), _call_message(ids[:1]), results[0])
         both = self._added(2, _message("user"), _call_message(ids), *results)
         if first is None:
@@ -316,7 +316,7 @@ class _TemplateProbe:
     def _added(self, texts: int, *messages: ChatMessage) -> int | None:
         """Return the tokens of messages beyond one user message and so many texts; None if they are refused."""
         try:
-            return self._prompt_tokens(messages, ()) - self._one - texts * self._text
+            return self._prompt_tokens(messages, ()) - self._user_tokens - texts * self._text
         except LLMError:
             return None
 
@@ -330,5 +330,5 @@ def _call_message(ids: Sequence[str]) -> ChatMessage:
     return {
         "role": "assistant",
         "content": None,
-        "tool_calls": [{"id": one, "type": "function", "function": function} for one in ids],
+        "tool_calls": [{"id": call_id, "type": "function", "function": function} for call_id in ids],
     }
