@@ -31,7 +31,7 @@ import json, sys, time
 began = time.process_time()
 from squidbot.adapters.gguf import read_header
 from squidbot.core.sizing.header import Card, Loading
-from squidbot.core.sizing.fit import alternatives, fit
+from squidbot.core.sizing.fit import WindowSearch
 from squidbot.core.sizing.memory import model_of
 marks = [time.process_time()]
 def mark():
@@ -40,11 +40,11 @@ header = read_header(sys.argv[1])
 mark()
 cards = [Card("cuda", int(sys.argv[2])), Card("cpu", 2**40)]
 model = model_of(header)
-found = fit(model, Loading(), cards)
+found = WindowSearch(model, Loading(), cards).fit()
 mark()
-alternatives(model, Loading(), cards)
+WindowSearch(model, Loading(), cards).alternatives()
 mark()
-found = fit(model_of(header), Loading(), cards)
+found = WindowSearch(model_of(header), Loading(), cards).fit()
 mark()
 from pathlib import Path
 status = Path("/proc/self/status")

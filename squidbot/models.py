@@ -18,7 +18,7 @@ from squidbot.core.budget import ResolvedWindow, WindowSources, descending, reso
 from squidbot.core.errors import ConfigError, LLMError, ModelFileError, ModelLoadError, SizingError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.ports import SupportsRecordSearch
-from squidbot.core.sizing.fit import Bounds, fit, with_layers_that_fit
+from squidbot.core.sizing.fit import Bounds, WindowSearch
 from squidbot.core.sizing.header import Card, Definition, Loading
 from squidbot.core.sizing.memory import CELLS_STEP, MIB, ReservedMemory, check_loading, measure, model_of
 from squidbot.core.sizing.vram import Watch, fullness
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from squidbot.config import Loaded, ModelTable
-    from squidbot.core.devices import MainMemory, Probed, Vendor
+    from squidbot.core.devices import MainMemory, ProbeResult, Vendor
     from squidbot.core.messages import Completion
     from squidbot.core.ports import LLM, LoadedModel, Observer, TokenCounter, TranscriptStore
     from squidbot.core.sizing.fit import Fit
-    from squidbot.core.sizing.header import CardKind, Header, Served
+    from squidbot.core.sizing.header import CardKind, Header, RuntimeReport
     from squidbot.core.sizing.memory import ModelLayout, Sizing
     from squidbot.wiring.registry import Registry
 
@@ -141,7 +141,7 @@ def open_model(opens: Callable[[Definition], LoadedModel], definition: Definitio
     raise ModelLoadError(f"{definition.alias!r} does not load with any window: {reasons}") from last
 
 
-def differences(predicted: Sizing | None, served: Served) -> tuple[str, ...]:
+def differences(predicted: Sizing | None, served: RuntimeReport) -> tuple[str, ...]:
     """Return a sentence for each difference between a runtime's buffers and the header's prediction.
 
     The cache must be equal, compute buffers must not be larger, and weights on GPUs must be equal: weights in main
@@ -258,7 +258,7 @@ class MemoryWatch:
     """
 
     def __init__(
-        self, probe: Callable[[], Probed], observer: Observer, margin_bytes: int, interval_seconds: float
+        self, probe: Callable[[], ProbeResult], observer: Observer, margin_bytes: int, interval_seconds: float
     ) -> None:
         """Make the first check: the open model itself causes the present use of memory."""
         self._probe = probe
@@ -311,7 +311,7 @@ class Catalog:
         self._counter = counter
         self._registry = registry
         self._observer = observer
-        self._probed: Probed | None = None
+        self._probed: ProbeResult | None = None
         self._sized: dict[str, SizedWindow] = {}
         self._facts: dict[str, ServerFacts | None] = {}
         # Each open model, and the window of its sessions.
@@ -331,7 +331,7 @@ class Catalog:
         if adapter is not None:
             check_offered("runtime", self._registry.runtimes, adapter, f"{place_of(self._loaded, alias)}.adapter")
 
-    def probed(self, *, again: bool = False) -> Probed:
+    def probed(self, *, again: bool = False) -> ProbeResult:
         """Return the devices; `again` probes anew.
 
         Raises:
@@ -462,7 +462,7 @@ class Catalog:
             while self._open:
                 self._open.popitem()[1][0].model.close()
 
-    def _look(self) -> Probed:
+    def _look(self) -> ProbeResult:
         name, place = self._loaded.settings.gpu.probe, f"{self._loaded.source}.gpu.probe"
         return make("GPU probe", self._registry.probes, name, "", place).probe()
 
@@ -717,7 +717,7 @@ class SizedWindow(NamedTuple):
         return measure(self.model, loading, self.cards, self.reserved) if self.model else None
 
 
-def cards_of(probed: Probed, main: MainMemory | None) -> tuple[Card, ...]:
+def cards_of(probed: ProbeResult, main: MainMemory | None) -> tuple[Card, ...]:
     """Return the devices that a model can use: GPUs in their order, then main memory.
 
     A runtime is built for one vendor: with several, the one with most free memory on its GPUs. If one of these GPUs
@@ -766,8 +766,8 @@ def size_window(loaded: Loaded, alias: str, header: Header, cards: tuple[Card, .
     bounds = Bounds(least, settings.window.max, cap if least == cap else None)
     try:
         if table.n_gpu_layers == AUTO_LAYERS:
-            loading = with_layers_that_fit(model, loading, cards, bounds, reserved)
-        found = fit(model, loading, cards, bounds, reserved)
+            loading = WindowSearch(model, loading, cards, bounds, reserved).with_layers_that_fit()
+        found = WindowSearch(model, loading, cards, bounds, reserved).fit()
     except ConfigError as error:
         raise ConfigError(f"{error} @ {place_of(loaded, alias)}") from error
     return sized._replace(

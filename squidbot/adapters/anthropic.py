@@ -28,7 +28,7 @@ from squidbot.adapters.common.providers import (
 )
 from squidbot.core.errors import ContextOverflowError, LLMError, StaleThinkingError
 from squidbot.core.messages import Reply
-from squidbot.core.sizing.header import Served
+from squidbot.core.sizing.header import RuntimeReport
 from squidbot.core.tokens.counters import builtin_counter
 from squidbot.core.view.steps import refuse_server_state
 
@@ -321,10 +321,10 @@ class AnthropicModel(ProviderModel):
         return self.served.window_tokens
 
     @property
-    def served(self) -> Served:
+    def served(self) -> RuntimeReport:
         """The window as far as it is known by now; the provider is not asked for it."""
         known = [tokens for tokens in (self._native_tokens, self._account.refused_window_tokens) if tokens]
-        return Served(min(known, default=None))
+        return RuntimeReport(min(known, default=None))
 
     def embedder(self) -> Embedder:
         """Raise an error: Anthropic has no embedding models.

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.adapters.common.looks import Look, Unanswered, looked
-from squidbot.core.devices import Device, MainMemory, Pressure, Probed, Tried, Vendor, shown
+from squidbot.core.devices import Device, MainMemory, Pressure, ProbeAttempt, ProbeResult, Vendor, shown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -309,7 +309,7 @@ ORDER_UNKNOWN = (
 ONE_MIG = "a program uses one MIG device: name it in CUDA_VISIBLE_DEVICES"
 
 
-def nvidia_visible(probed: Probed, environ: Mapping[str, str]) -> Probed:
+def nvidia_visible(probed: ProbeResult, environ: Mapping[str, str]) -> ProbeResult:
     """Return the devices that CUDA will see, in its numbering; the newest source's reason names what was hidden.
 
     NVML orders by bus, CUDA by speed unless CUDA_DEVICE_ORDER says PCI_BUS_ID. Where that matters, unlike cards that
@@ -328,7 +328,7 @@ def nvidia_visible(probed: Probed, environ: Mapping[str, str]) -> Probed:
     return _renumbered(probed, chosen, reasons)
 
 
-def amd_visible(probed: Probed, environ: Mapping[str, str]) -> Probed:
+def amd_visible(probed: ProbeResult, environ: Mapping[str, str]) -> ProbeResult:
     """Return the devices that ROCm will see, in its numbering; the newest source's reason names what was hidden."""
     chosen, reasons = list(probed.devices), []
     for variable in (ROCR, HIP if HIP in environ else CUDA):
@@ -376,12 +376,12 @@ def _left_out(before: Sequence[Device], after: Sequence[Device], variable: str, 
     return shown(f"{variable}={value} leaves {len(after)} of {len(before)}") if gone else ""
 
 
-def _renumbered(probed: Probed, chosen: Sequence[Device], reasons: Sequence[str]) -> Probed:
+def _renumbered(probed: ProbeResult, chosen: Sequence[Device], reasons: Sequence[str]) -> ProbeResult:
     """Return other devices, numbered from 0, with more reasons on the newest source."""
     devices = tuple(device._replace(number=number) for number, device in enumerate(chosen))
-    *before, newest = probed.tried or (Tried("", 0, ""),)
+    *before, newest = probed.tried or (ProbeAttempt("", 0, ""),)
     reason = "; ".join(filter(None, (newest.reason, *reasons)))
-    return Probed(devices, (*before, newest._replace(reason=reason)))
+    return ProbeResult(devices, (*before, newest._replace(reason=reason)))
 
 
 _LIBRARIES = ("libnvidia-ml.so.1",)
@@ -422,7 +422,7 @@ class Machine:
         return main_memory(self.root, self.commands, self.platform)
 
 
-def look_at(source: str, machine: Machine) -> Probed:
+def look_at(source: str, machine: Machine) -> ProbeResult:
     """Return what one source of `SOURCES` finds; never raises."""
     return looked(source, lambda look: SOURCES[source](machine, look))
 

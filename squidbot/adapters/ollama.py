@@ -28,7 +28,7 @@ from squidbot.adapters.common.providers import (
 )
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError, ModelLoadError
 from squidbot.core.messages import Reply
-from squidbot.core.sizing.header import TENSOR_TYPES, Header, LongArray, Served, Tensor
+from squidbot.core.sizing.header import TENSOR_TYPES, Header, LongArray, RuntimeReport, Tensor
 from squidbot.core.tokens.counters import Meter, builtin_counter
 
 if TYPE_CHECKING:
@@ -674,9 +674,9 @@ class OllamaModel(ChatModel):
         return min(tokens for tokens in most if tokens is not None)
 
     @property
-    def served(self) -> Served:
+    def served(self) -> RuntimeReport:
         """The window that the server says it runs the model with."""
-        return Served(self._running_tokens)
+        return RuntimeReport(self._running_tokens)
 
     def load(self) -> None:
         """Have the server load the model, and read the window back.

@@ -25,7 +25,7 @@ from squidbot.adapters.common.providers import (
 )
 from squidbot.core.errors import ConfigError, ContextOverflowError, LLMError
 from squidbot.core.messages import Reply
-from squidbot.core.sizing.header import Served
+from squidbot.core.sizing.header import RuntimeReport
 from squidbot.core.tokens.counters import builtin_counter
 from squidbot.core.vectors import unpacked
 from squidbot.core.view.steps import refuse_server_state
@@ -313,9 +313,9 @@ class OpenAIModel(ProviderModel):
         return self._account.refused_window_tokens
 
     @property
-    def served(self) -> Served:
+    def served(self) -> RuntimeReport:
         """The window as far as it is known by now."""
-        return Served(self.window_tokens)
+        return RuntimeReport(self.window_tokens)
 
     def embedder(self) -> OpenAIEmbedder:
         """Return an embedder with this model; nothing is sent before there is a text."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pynvml
 
 from squidbot.adapters.common.looks import Look, Unanswered, looked
-from squidbot.core.devices import Device, MainMemory, Probed
+from squidbot.core.devices import Device, MainMemory, ProbeResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,7 +45,7 @@ class PynvmlProbe:
     def __init__(self, main_memory: Callable[[], MainMemory | None] = lambda: None) -> None:
         self._main_memory = main_memory
 
-    def probe(self) -> Probed:
+    def probe(self) -> ProbeResult:
         """Return the devices that NVML sees now; never raises."""
         return looked(self.name, self._look)
 

@@ -34,7 +34,7 @@ from squidbot.adapters.common.providers import (
 )
 from squidbot.core.errors import ContextOverflowError, LLMError, ModelLoadError
 from squidbot.core.messages import Reply, Usage
-from squidbot.core.sizing.header import Served
+from squidbot.core.sizing.header import RuntimeReport
 from squidbot.core.tokens.counters import TemplateCounter
 
 if TYPE_CHECKING:
@@ -524,7 +524,7 @@ class XllamacppModel(ChatModel):
         with suppress(LLMError):  # a template that takes no message at all: there is nothing to chat with, but texts
             self.counter = TemplateCounter(self.counter, self.prompt_tokens)
         # Sizes by buffer are rounded to 0.01 MiB, and unknown where the log can't be read.
-        self.served = Served(self.window_tokens, *(self._runtime.sizes or ()))
+        self.served = RuntimeReport(self.window_tokens, *(self._runtime.sizes or ()))
 
     def prompt_tokens(
         self, messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]] = ()

@@ -23,11 +23,9 @@ from squidbot.core.sizing.fit import (
     Bound,
     Bounds,
     Fit,
-    alternatives,
-    fit,
+    WindowSearch,
     limit_of,
     windows_between,
-    with_layers_that_fit,
 )
 from squidbot.core.sizing.header import Card, tensor_bytes
 from squidbot.core.sizing.memory import MIB, ComputeBuffer, ReservedMemory, measure, model_of, placed, sharing
@@ -277,13 +275,14 @@ def _from_header(asked: SizeRequest, header: Header) -> SizeAnswer:
         bounds = Bounds(min(bounds.least_tokens, loading.n_ctx), max(bounds.most_tokens, loading.n_ctx))
     if asked.auto_layers:
         held = bounds._replace(least_tokens=loading.n_ctx or bounds.least_tokens)
-        loading = with_layers_that_fit(model, loading, asked.cards, held, asked.reserved)
-    found = fit(model, loading, asked.cards, bounds, asked.reserved)
+        loading = WindowSearch(model, loading, asked.cards, held, asked.reserved).with_layers_that_fit()
+    search = WindowSearch(model, loading, asked.cards, bounds, asked.reserved)
+    found = search.fit()
     sizing = found.sizing
     if loading.n_ctx:
         sizing = sharing(measure(model, loading, asked.cards, asked.reserved), asked.cards)
-        bounds = Bounds(loading.n_ctx, loading.n_ctx)
-    others = _others(alternatives(model, loading, asked.cards, bounds, asked.reserved), sizing)
+        search = search._replace(bounds=Bounds(loading.n_ctx, loading.n_ctx))
+    others = _others(search.alternatives(), sizing)
     return SizeAnswer(asked, header, sizing, found, others, "", None)
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from squidbot.bootstrap import Wired
     from squidbot.cli.printer import Printer
     from squidbot.config import Loaded
-    from squidbot.core.devices import Device, MainMemory, Probed, Vendor
+    from squidbot.core.devices import Device, MainMemory, ProbeResult, Vendor
     from squidbot.core.vectors import VectorIndex
 
 MIB = 2**20
@@ -215,7 +215,7 @@ def _problems(models: Sequence[dict[str, Any]], store: dict[str, Any], facts: di
 # -- devices, models, packages ---------------------------------------------------------------------------------
 
 
-def _device_lines(probed: Probed, main: MainMemory | None) -> Iterator[str]:
+def _device_lines(probed: ProbeResult, main: MainMemory | None) -> Iterator[str]:
     for device in probed.devices:
         yield f"{device.number}: {_device(device)}"
     if not probed.devices:
@@ -287,7 +287,7 @@ def _loading(loading: dict[str, Any]) -> str:
     return f"loaded with {sizes}, layers on GPUs {layers}, {cache}, flash attention {flash}"
 
 
-def _package(package: Package, probed: Probed) -> dict[str, Any]:
+def _package(package: Package, probed: ProbeResult) -> dict[str, Any]:
     built = next((BUILT[device.vendor] for device in probed.devices if device.vendor in BUILT), None)
     is_built = built and package.extra == "llama-cpp"
     how = COMPILED.format(built) if is_built else command(package.extra)

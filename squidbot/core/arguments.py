@@ -120,7 +120,7 @@ def path(name: str, value: object) -> object:
 
 
 def not_in_paths(spelled: str) -> str:
-    """Return what a text has that no file system takes in a path; "" if it has nothing of that."""
+    """Return the kind of characters in a text that no file system takes in a path; "" for none."""
     if "\0" in spelled:
         return "a null character"
     try:
@@ -131,7 +131,7 @@ def not_in_paths(spelled: str) -> str:
 
 
 def anything(name: str, value: object) -> object:
-    """Return what may be anything."""
+    """Return any value."""
     del name
     return value
 
@@ -174,7 +174,7 @@ def tokens(name: str, value: object) -> int:
 
 
 def an_id(name: str, value: object) -> str:
-    """Return what a session is called: what every store can hold, and somebody can name."""
+    """Return the id of a session: a string that every store can hold."""
     if not isinstance(value, str) or not 1 <= len(value) <= MOST_ID_CHARS:
         raise refused(name, value, f"a string of 1 to {MOST_ID_CHARS:,} characters, such as 'support/42'")
     return value

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 DEFAULT_RESERVE_TOKENS = 4096
 
 CALIBRATED_FRACTION = 0.95
-# Of a request that was refused as too long, where nobody says how much would fit: counters are rarely a third under.
+# The share of a refused request that should fit if the provider does not say: counters are rarely a third under.
 LEFT_FRACTION = 0.67
 # Share of the window that the estimate may fill: .85 for a heuristic, .95 once reported usage has calibrated it.
 _SAFETY_FRACTIONS: dict[Certificate, float] = {
@@ -53,7 +53,7 @@ MOST_TOKENS = 10**12 - 1
 
 @dataclass(frozen=True, slots=True)
 class WindowSettings:
-    """What a window is opened from.
+    """The settings that a window is opened with.
 
     Attributes:
         window_tokens: input and output together, above 0.
@@ -196,18 +196,16 @@ def input_limit(window_tokens: int, reserved_output_tokens: int, safety_fraction
     if reserved_output_tokens >= window_tokens:
         both_tokens = reserved_output_tokens + 1
         key = "models.<alias>.context_window"
-        raise BudgetError(
-            "reserve and one token of input", cost=both_tokens, budget=window_tokens, unit="tokens", key=key
-        )
+        raise BudgetError("reserve and one token of input", cost=both_tokens, budget=window_tokens, key=key)
     policy_tokens = _policy_limit(window_tokens, safety_fraction)
     if policy_tokens == 0:
-        raise BudgetError("one token of input", cost=1, budget=0, unit="tokens", key="window.safety_fraction")
+        raise BudgetError("one token of input", cost=1, budget=0, key="window.safety_fraction")
     return min(window_tokens - reserved_output_tokens, policy_tokens)
 
 
 @lru_cache(maxsize=64)  # a host opens session after session with few settings
 def open_window(settings: WindowSettings, counter: str, certificate: Certificate) -> ContextWindow:
-    """Return the window of a session whose requests are counted by `counter`, which has that certificate.
+    """Return the window of a session whose requests are counted by `counter`, with its certificate.
 
     Its id follows from its fields, but for the model's size, the detail and `learned_for`: equal windows
     have equal ids in any process.
@@ -271,7 +269,7 @@ def _positive(what: str, tokens: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """What windows of one range of sizes have in common.
+    """The properties of windows of one range of sizes.
 
     Attributes:
         number: 1 to 5.
@@ -330,22 +328,21 @@ def tier_of(window_tokens: int) -> Tier:
     return next(t for t in TIERS if t.largest_window_tokens is None or window_tokens <= t.largest_window_tokens)
 
 
-# Which window a session gets: every source in its order, what caps it, and one tier below where that
-# is asked for.
+# The resolution of a window: its sources in order, its caps, and one tier below if requested.
 
 Sizing = Literal["max_safe", "one_tier_below", "manual"]
 
-# Where neither the file, the machine nor the user says anything.
+# The window if neither the file, the machine nor the user says anything.
 FALLBACK_WINDOW_TOKENS = 32_768
 # The sizes that tiers are named after, in binary K as model files have them.
 TIER_WINDOWS = (2048, 4096, 8192, 16384, 32768, 65536, 131072)
-# What a size that could not be loaded is followed by: half, by way of three quarters.
+# The sizes to try after one that could not be loaded: three quarters, then half, and so on.
 RETRY_WINDOWS = tuple(size for power in range(17, 8, -1) for size in (2**power, 3 * 2 ** (power - 2)))
 
 
 @dataclass(frozen=True, slots=True)
 class WindowSources:
-    """What is known of a window, all in tokens; `None` if it is not known.
+    """The sources of a window's size, in tokens; `None` if unknown.
 
     Attributes:
         asked_tokens: what the caller asks for; it goes before all else, as it is.
@@ -448,7 +445,7 @@ def descending(window_tokens: int, min_tokens: int = TIER_WINDOWS[0]) -> Iterato
         yield min_tokens
 
 
-# How far a model can be relied on, by its size and by how often its notes were rewritten.
+# The reliability of a model, by its size and by how often its notes were rewritten.
 
 # Where a model of so many billion parameters, or a larger one, starts; below all of them .3.
 SIZES = ((70.0, 0.95), (30.0, 0.85), (13.0, 0.7), (7.0, 0.5), (0.0, 0.3))
@@ -481,8 +478,7 @@ def _factor(parameters_billion: float | None) -> float:
     return next(factor for least, factor in SIZES if parameters_billion >= least)
 
 
-# Who gets how much of a budget: shares by weight within bounds, and the response room that grows with
-# the question.
+# The allocation of a budget: shares by weight within bounds, and a response room that grows with the question.
 
 Verbosity = Literal["concise", "balanced", "detailed"]
 
@@ -554,7 +550,7 @@ _RESPONSE_LEAST, _RESERVED_LEAST, _SAFETY = 150, 20, 50
 
 
 def adaptive_shares(score: float, *, tools_mode: bool, verbosity: Verbosity = "balanced") -> dict[str, Fraction]:
-    """Return what each part gets of any window for a question of complexity `score`, 0 to 1; together at most 1.
+    """Return the share of each part in a window, for a question of complexity `score`, 0 to 1; together at most 1.
 
     The response grows from 15 % by score x (maximum - 15 %); the reserved part pays first, down to 2 %, then the
     memory, which is for the conversation. Safety is inside the share that estimates may fill.
@@ -725,8 +721,7 @@ def most_reserved_tokens(window_tokens: int, verbosity: Verbosity, most_tokens: 
     ).tokens
 
 
-# What each section of a request may cost, in words or tokens, and what is kept where that is not
-# enough.
+# The policy caps of sections of a request, in words or tokens, and the messages that are kept under them.
 
 Unit = Literal["words", "tokens"]
 
@@ -788,7 +783,7 @@ class PolicyCaps:
             )
 
     def left(self, memory: int, summary: int, *, reduces: bool) -> HistoryCaps:
-        """Return what documents of these sizes leave for history, in the unit of the caps."""
+        """Return the caps of history beside documents of these sizes, in the unit of the caps."""
         notes = max(0, self.summary - summary)
         left = self.total - memory - summary
         pointer = POINTER_WORDS if self.unit == "words" else POINTER_TOKENS
@@ -810,7 +805,7 @@ class HistoryItem(NamedTuple):
 
 
 class HistoryCaps(NamedTuple):
-    """What the caps leave for the history of one call, in their unit.
+    """The caps of the history of one call, in the unit of the policy caps.
 
     Attributes:
         history: what may be sent raw of what was said before the current turn.
@@ -829,7 +824,7 @@ class HistoryCaps(NamedTuple):
     pointer: int = 0
 
     def kept(self, items: Sequence[HistoryItem], *, noted: bool = False) -> tuple[int | None, ...]:
-        """Return for each item, oldest first, what it may cost; `None`: it is left out.
+        """Return the most that each item may cost, oldest first; `None`: it is left out.
 
         Items are kept from the newest on while they fit; the newest messages are kept in any case. `noted` says that
         something stands for older ones already.
@@ -906,7 +901,7 @@ def _earliest(starts: Sequence[int], fits: Callable[[int], bool]) -> int:
     return good
 
 
-# What each category of messages may cost of a request: soft caps by weight.
+# Categories of messages: soft caps by weight.
 
 # In the order of the document: system text with tools, context with documents, what was said with notes on it, what
 # tools put out with their errors.
@@ -933,7 +928,7 @@ class CategoryShare(NamedTuple):
 def shares(
     total: int, used: Mapping[str, int], weights: tuple[int, int, int, int] = WEIGHTS
 ) -> tuple[CategoryShare, ...]:
-    """Return what each category uses and may, in the document's order: a cap is soft, what nobody uses is borrowed.
+    """Return use and allotment of each category, in the document's order: caps are soft, and unused room is borrowed.
 
     So nothing is over its share while all of them together fit: 60,000 of dialogue in 100,000 are.
 
@@ -946,7 +941,7 @@ def shares(
     return tuple(CategoryShare(name, used.get(name, 0), allotted[name]) for name in CATEGORIES)
 
 
-# What each part of a request is given in a window of its size: one layout for each tier.
+# Layouts: the tokens of each part of a request, by tier.
 
 # Verbatim messages; they get what the others leave.
 RECENT: Final = "recent"
@@ -966,31 +961,31 @@ class Layout(NamedTuple):
     counts: tuple[int, int, int]
 
     def tokens(self, name: str) -> int:
-        """Return what a part is given; 0 for one that the tier does not have."""
+        """Return the tokens of a part; 0 if the tier does not have it."""
         return dict(self.parts).get(name, 0)
 
     @property
     def total(self) -> int:
-        """What all parts are given together."""
+        """The tokens of all parts together."""
         return sum(tokens for _, tokens in self.parts)
 
     @property
     def levels(self) -> int:
-        """What summaries that have a level are given together."""
+        """The tokens of all summaries with a level."""
         return sum(map(self.tokens, LAYOUT_LEVELS))
 
     @property
     def notes(self) -> int:
-        """What all notes are given together, one on what is older with them."""
+        """The tokens of all notes, with the one on everything older."""
         return self.levels + (self.session or int(MERGED_FRACTION * self.tokens(RECENT)))
 
     @property
     def session(self) -> int:
-        """What one note on all that is older than the summaries is given; 0 if the tier has no part for it."""
+        """The tokens of one note on everything older than the summaries; 0 if the tier has no part for it."""
         return self.tokens(SESSION)
 
     def single(self, level: str) -> int | None:
-        """Return what one summary of a level is given; None if the tier names none of that level."""
+        """Return the tokens of one summary of a level; None if the tier names none of that level."""
         count = self.counts[LAYOUT_LEVELS.index(level)] if level in LAYOUT_LEVELS else 0
         return self.tokens(level) // count if count else None
 
@@ -1021,7 +1016,7 @@ def laid_out(window_tokens: int, input_tokens: int) -> Layout:
 
 
 def _floors(of: Tier, window_tokens: int, input_tokens: int) -> dict[str, int]:
-    """Return what each part has in the largest window of the tier below, where as large a share of it is for input."""
+    """Return the tokens of each part in the largest window of the tier below, with the same share of input."""
     below = TIERS[of.number - 2].largest_window_tokens if of.number > 1 else None
     input_below = input_tokens * below // window_tokens if below else 0
     if not below or not input_below:
@@ -1050,12 +1045,12 @@ class ContextUsage(NamedTuple):
 
     @property
     def available_tokens(self) -> int:
-        """What is free; 0 if more is used than there is."""
+        """The free tokens; 0 if more are used than there are."""
         return max(0, self.max_tokens - self.current_tokens)
 
 
 class Ladder(NamedTuple):
-    """The rungs, as fractions of the room for history without summaries, and what they trigger.
+    """The rungs, as fractions of the room for history without summaries, and their effects.
 
     Attributes:
         warn_fraction: user and model are warned; 0 for never, as for the others.
@@ -1098,7 +1093,7 @@ class Ladder(NamedTuple):
         return NOTICE.format(percent=int(100 * min(1.0, pressure)))
 
     def marked_room(self, room: Cost, high_fraction: float) -> Cost:
-        """Return the room whose high-water mark comes first: history's own, or the one that `compact_at_tokens` says.
+        """Return the room whose high-water mark comes first: history's own, or the one by `compact_at_tokens`.
 
         All shares of a compaction are of this room, so it ends below the same mark that triggered it.
         """
@@ -1117,8 +1112,8 @@ def pressure_of(history: Cost, summaries: Cost, room: Cost) -> float:
 
     `history` includes the summaries. "Usage > 80 % of available" is a pressure above .8.
     """
-    said, free = history.less(summaries), room.less(summaries)
-    return max(_share(said.bound, free.bound), _share(said.estimate, free.estimate))
+    raw, free = history.less(summaries), room.less(summaries)
+    return max(_share(raw.bound, free.bound), _share(raw.estimate, free.estimate))
 
 
 def _share(used: int, room: int) -> float:
@@ -1142,11 +1137,11 @@ def dedupe(summary: str, memory: str) -> tuple[str, tuple[str, ...]]:
     space, and with single spaces inside. Blank lines are never removed, and what stays is unchanged. A summary
     of which only blank lines and its heading are left is returned as "".
     """
-    said = {_normalised(line) for line in memory.split("\n")} - {""}
+    known = {_normalised(line) for line in memory.split("\n")} - {""}
     kept: list[str] = []
     removed: list[str] = []
     for line in summary.split("\n"):
-        (removed if _normalised(line) in said else kept).append(line)
+        (removed if _normalised(line) in known else kept).append(line)
     if removed and all(line.strip() in ("", SUMMARY_HEADING) for line in kept):
         kept = []
     return "\n".join(kept), tuple(removed)

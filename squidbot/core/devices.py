@@ -43,7 +43,7 @@ class Device(NamedTuple):
     pressure: Pressure | None = None
 
 
-class Tried(NamedTuple):
+class ProbeAttempt(NamedTuple):
     """One source that was asked: how many devices it found, and why not more, or ""."""
 
     source: str
@@ -51,11 +51,11 @@ class Tried(NamedTuple):
     reason: str
 
 
-class Probed(NamedTuple):
+class ProbeResult(NamedTuple):
     """The devices by number, and each source that was asked, in order."""
 
     devices: tuple[Device, ...]
-    tried: tuple[Tried, ...]
+    tried: tuple[ProbeAttempt, ...]
 
 
 class MainMemory(NamedTuple):

@@ -79,7 +79,7 @@ class ContextEngine:
         return WINDOW.newest(self._transcripts, session_id)
 
     def history(self, session: CoreSession, meter: Meter) -> History:
-        """Return what brings back what was said in a session of this engine; `meter` as the session has it."""
+        """Return the history of a session of this engine; `meter` as the session has it."""
         from squidbot.core.memory.injection import MessageSearch  # noqa: PLC0415
         from squidbot.core.recall.history import History  # noqa: PLC0415 - a third of the core, which no turn needs
 
@@ -87,7 +87,7 @@ class ContextEngine:
         return History(session, self._context(session.session_id, meter), self._observer, turns.found)
 
     def remove_facts(self, session_id: str, meter: Meter, facts: FactRetraction) -> Retraction | None:
-        """Take facts out of all that a session has told of them; None if it told none.
+        """Remove facts from everything that a session has sent; None if it sent none of them.
 
         The session may be in use meanwhile.
 

@@ -22,6 +22,8 @@ SquidbotError
 
 from __future__ import annotations
 
+from typing import Final
+
 __all__ = [
     "ArgumentError",
     "BudgetError",
@@ -56,6 +58,10 @@ class ArgumentError(SquidbotError, ValueError, TypeError):
     """
 
 
+# The settings of a window, where a larger one would do.
+WINDOW_KEY: Final = "window.default or models.<name>.context_window"
+
+
 class BudgetError(SquidbotError):
     """A request, or a section of one, can't be made to fit.
 
@@ -69,7 +75,7 @@ class BudgetError(SquidbotError):
     """
 
     def __init__(  # noqa: PLR0913  # an error names all that the one who must act needs
-        self, culprit: str, *, cost: int, budget: int, unit: str, key: str, detail: str = ""
+        self, culprit: str, *, cost: int, budget: int, unit: str = "tokens", key: str = WINDOW_KEY, detail: str = ""
     ) -> None:
         """Name the culprit, the amounts in `unit`, and the key to change; `detail` says more of the culprit."""
         lead = detail or f"{culprit} cost"

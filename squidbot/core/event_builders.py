@@ -71,7 +71,7 @@ def broken(last_request: LastRequest, plan: PlanRecord) -> Event | None:
 
 
 def aged(before: PlanRecord | None, plan: PlanRecord) -> Iterator[Event]:
-    """Yield one event for each run of messages whose summary says less of them than in the plan before.
+    """Yield an event for each run of messages whose summary is less detailed than in the plan before.
 
     The tokens are what the summaries cost that stood for them, and what stands now does, as bounds.
     """

@@ -28,7 +28,7 @@ Isolation = Literal["bot", "model", "global", "agent"]
 
 
 class Scope(NamedTuple):
-    """Whose a memory is, and its collection; "" if a part does not apply.
+    """The owner of a memory, and its collection; "" if a part does not apply.
 
     Collections are searched and listed apart: facts are in none, chunks and cards of files in theirs.
     """

@@ -254,10 +254,10 @@ def _is_message(text: str) -> bool:
 
 def stands_alone(text: str) -> bool:
     """Return whether a message is short and one sentence, courtesies aside: then all of it is its author's."""
-    said = text.strip()
-    if len(said) > ALONE_CHARS or "\n" in said:
+    bare = text.strip()
+    if len(bare) > ALONE_CHARS or "\n" in bare:
         return False
-    return sum(not _COURTESY.fullmatch(sentence.text) for sentence in sentences(said)) == 1
+    return sum(not _COURTESY.fullmatch(sentence.text) for sentence in sentences(bare)) == 1
 
 
 def says(text: str, words: str) -> bool:
@@ -266,17 +266,17 @@ def says(text: str, words: str) -> bool:
     A request for work on a text counts if it is the whole message; quotations, and text behind a colon, do not.
     """
     wanted = _WORD.findall(words.casefold())
-    said = [sentence.text for sentence in sentences(own_words(text))]
+    own = [sentence.text for sentence in sentences(own_words(text))]
     if stands_alone(text):
-        said.append(_QUOTES.sub(QUOTED, _COLON.split(text.strip(), maxsplit=1)[0]))
+        own.append(_QUOTES.sub(QUOTED, _COLON.split(text.strip(), maxsplit=1)[0]))
     return bool(wanted) and any(
-        _has(_WORD.findall(sentence.casefold().replace("\u2019", "'")), wanted) for sentence in said
+        _has(_WORD.findall(sentence.casefold().replace("\u2019", "'")), wanted) for sentence in own
     )
 
 
-def _has(said: list[str], wanted: list[str]) -> bool:
-    places = (at for at in range(len(said)) if said[at : at + len(wanted)] == wanted)
-    return any(_DENIES.isdisjoint(said[:at]) for at in places)
+def _has(words: list[str], wanted: list[str]) -> bool:
+    places = (at for at in range(len(words)) if words[at : at + len(wanted)] == wanted)
+    return any(_DENIES.isdisjoint(words[:at]) for at in places)
 
 
 def sentences(words: str) -> Iterator[Sentence]:

@@ -1,4 +1,4 @@
-"""The view plan: a small durable value that says, block by block, what is sent of a transcript."""
+"""The view plan: a small durable value that says how each block of a transcript is sent."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CAUSES = frozenset(
 
 
 class Representation(StrEnum):
-    """What is sent for a run of messages, from most to least detailed."""
+    """How a run of messages is sent, from most to least detailed."""
 
     RAW = "raw"
     SLIMMED = "slimmed"
@@ -80,7 +80,7 @@ class Segment(NamedTuple):
 
 
 class NoteBlock(NamedTuple):
-    """A session block that is told in notes: its first and last message, and what was said in it, as a bound."""
+    """A session block in notes: its first and last message, and the bound of its messages."""
 
     first_seq: int
     last_seq: int
@@ -130,7 +130,7 @@ class FirstChanged:
 
 
 class Prices(NamedTuple):
-    """What tokens cost, in uncached input tokens.
+    """Prices of tokens, in uncached input tokens.
 
     Attributes:
         read, write: an input token that the provider has cached; one that it writes to its cache.
@@ -144,28 +144,28 @@ class Prices(NamedTuple):
     least_tokens: int = 0
 
     def again(self, tokens: int) -> float:
-        """Return what a request of so many tokens costs that was sent before."""
+        """Return the cost of a request of that many tokens that was sent before."""
         return tokens * (self.read if tokens >= self.least_tokens else 1.0)
 
     def anew(self, tokens: int, unchanged_tokens: int) -> float:
-        """Return what a request costs above `again` where only its first tokens were sent before; 0 or more."""
+        """Return the cost of a request above `again` if only its first tokens were sent before; 0 or more."""
         cached = unchanged_tokens if unchanged_tokens >= self.least_tokens else 0
         added = max(0.0, self.write - self.read) * max(0, tokens - cached)
         return added if tokens >= self.least_tokens else 0.0
 
     def asked(self, usage: Usage) -> float:
-        """Return what calls of a model cost that were sent once: nothing of them is cached."""
+        """Return the cost of calls of a model that were sent once: none of their tokens are cached."""
         return usage.input_tokens + self.output * usage.output_tokens
 
     def billed(self, usage: Usage) -> float:
-        """Return what a call cost as its provider reports it: what the cache did not have is written to it."""
+        """Return the cost of a call as its provider reports it: tokens that the cache lacked are written to it."""
         new = usage.input_tokens - usage.cached_tokens
         write = self.write if usage.input_tokens >= self.least_tokens else 1.0
         return self.read * usage.cached_tokens + write * new + self.output * usage.output_tokens
 
 
 class Price(NamedTuple):
-    """What a compaction costs and brings, in input tokens.
+    """The cost and the gain of a compaction, in input tokens.
 
     Attributes:
         written_tokens: tokens behind the first changed position, written to the prompt cache anew; 0 on a cold one.
@@ -182,7 +182,7 @@ class Price(NamedTuple):
 
     @property
     def tokens(self) -> float:
-        """All that the compaction costs, in input tokens: what is written, and the summaries."""
+        """The whole cost of the compaction, in input tokens: cache writes and summaries."""
         return self.written_tokens + self.summary_tokens
 
     def with_summaries(self, tokens: float) -> Price:
@@ -258,7 +258,7 @@ class PlanRecord:
         return merged_through(self.segments)
 
     def to_json(self) -> str:
-        """Return the plan as JSON text: what is as usual left out, verbatim messages as steps from one to the next."""
+        """Return the plan as JSON text, without default values, verbatim messages as steps from one to the next."""
         body = {
             field.name: getattr(self, field.name)
             for field in fields(self)

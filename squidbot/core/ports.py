@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from squidbot.core.devices import Probed
+    from squidbot.core.devices import ProbeResult
     from squidbot.core.events import Event
     from squidbot.core.memories import FactCategory, Mark, Memory, MemoryHit, NewSources, View
     from squidbot.core.messages import (
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         Summary,
         SummaryTask,
     )
-    from squidbot.core.sizing.header import Served
+    from squidbot.core.sizing.header import RuntimeReport
 
 
 # What looks at the machine, and what is told of a session.
@@ -37,7 +37,7 @@ class GpuProbe(Protocol):
     def name(self) -> str:
         """Its name in settings and in `Device.source`."""
 
-    def probe(self) -> Probed:
+    def probe(self) -> ProbeResult:
         """Return what is there now, by number, and what each source that was tried said. Never raises."""
 
 
@@ -365,7 +365,7 @@ class LoadedModel(Chat, Protocol):
         """Counts with the model's own vocabulary."""
 
     @property
-    def served(self) -> Served:
+    def served(self) -> RuntimeReport:
         """What the runtime really set up."""
 
     def embedder(self) -> Embedder:

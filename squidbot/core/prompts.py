@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from squidbot.core.ports import TokenCounter
 
 
-# What a session works at, as a mode: what it keeps when history is told in notes, and how large a
-# window it wants.
+# Modes: what a session works at, what its notes keep, and how large a window it needs.
 
-# No system text of ours.
+# No system text by squidbot.
 OFF: Final = "off"
 
 # What each mode keeps.
@@ -35,7 +34,7 @@ MODES: Final[Mapping[str, str]] = {
 LEAST_TIERS: Final[Mapping[str, int]] = {"assistant": 4}
 
 
-# The words of our own system texts, as paragraphs: those in front say what matters most.
+# Squidbot's own system texts, as paragraphs: the first ones matter most.
 
 
 def _paragraphs(text: str) -> tuple[str, ...]:
@@ -180,7 +179,7 @@ PARAGRAPH = "\n\n"
 
 @dataclass(frozen=True, slots=True)
 class PromptTemplate:
-    """What is said in a mode.
+    """The text of a mode.
 
     Attributes:
         mode: its name.
@@ -199,7 +198,7 @@ class PromptTemplate:
 
 
 class PromptPart(NamedTuple):
-    """One part of a system text: "mandates", "sanity" or the mode's name, what it costs, and what did not fit.
+    """One part of a system text: "mandates", "sanity" or the mode's name, its cost, and how much did not fit.
 
     `left_out` counts paragraphs.
     """
@@ -227,7 +226,7 @@ class SystemPrompt(NamedTuple):
 
     @property
     def left_out(self) -> int:
-        """How many paragraphs did not fit."""
+        """The number of paragraphs that did not fit."""
         return sum(part.left_out for part in self.parts)
 
     @property
@@ -236,7 +235,7 @@ class SystemPrompt(NamedTuple):
         return PARAGRAPH.join(part.text for part in self.parts if part.text)
 
 
-# Ours, by mode.
+# Squidbot's own templates, by mode.
 OWN = {
     mode: PromptTemplate(mode, TEMPLATES[mode], keeps, least_tier=LEAST_TIERS.get(mode, 1))
     for mode, keeps in MODES.items()
@@ -280,7 +279,7 @@ def build_prompt(template: PromptTemplate, window_tokens: int, counter: TokenCou
 
 
 def _steps(tier: int, paragraphs: int) -> Iterator[tuple[int, int]]:
-    """Yield what to try, the least first: whether with sanity, and how many paragraphs of the mode."""
+    """Yield the sizes to try, the smallest first: whether with sanity, and how many paragraphs of the mode."""
     yield 0, min(1, paragraphs)
     if tier >= MORE_TIER:
         yield from ((1, own) for own in range(min(1, paragraphs), paragraphs + 1))
@@ -298,6 +297,4 @@ def _part(name: str, paragraphs: tuple[str, ...], taken: int, counter: TokenCoun
 
 def _too_large(template: PromptTemplate, cost: Cost, cap_tokens: int) -> BudgetError:
     detail = f"mandates and first paragraph of mode {template.mode!r}: {cost.estimate}"
-    return BudgetError(
-        "system prompt", cost=cost.estimate, budget=cap_tokens, unit="tokens", key="prompt.mode", detail=detail
-    )
+    return BudgetError("system prompt", cost=cost.estimate, budget=cap_tokens, key="prompt.mode", detail=detail)

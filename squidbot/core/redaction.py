@@ -1,4 +1,4 @@
-"""Secrets taken out of texts that are made from what was said: memories, and whatever else is derived."""
+"""Redaction of secrets in texts that are derived from messages, such as memories."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 
-# What keys of settings and headers of requests call a secret.
+# Names of secrets in settings and in headers of requests.
 NAMES: Final = (
     "api_key", "secret", "password", "passwd", "passphrase", "token", "access_key", "private_key", "authorization",
     "credential", "client_secret", "pin_code", "cvv", "passcode", "pwd", "secret_key", "account_key", "shared_key",
@@ -139,14 +139,14 @@ _TOKENS: Final = re.compile(
 
 @dataclass(frozen=True)
 class Redactor:
-    """Takes secrets out of texts.
+    """Removes secrets from texts.
 
     Attributes:
-        names: what stands before a secret, as in `api_key: ...` or "my password is ..."; `_` is any joint, or none.
-        patterns: regular expressions of what is a secret by itself, beside those that are known.
-        mark: what stands in its place.
-        clock: tells the seconds of CPU that this thread took; `None`: `patterns` have no limit of time.
-        slow: told once for each of `patterns` that took over a second for one text: it is not used any more.
+        names: words before a secret, as in `api_key: ...` or "my password is ..."; `_` is any joint, or none.
+        patterns: regular expressions of secrets, beside the built-in ones.
+        mark: the text in the place of a secret.
+        clock: returns the CPU seconds of this thread; `None`: `patterns` have no limit of time.
+        slow: called once for each of `patterns` that took over a second for one text; it is not used any more.
     """
 
     names: Sequence[str] = NAMES
@@ -183,7 +183,7 @@ class Redactor:
     def redacted(self, text: str) -> str:
         """Return a text in which a mark stands for each secret; redacting it again changes nothing."""
         while True:
-            # A mark parts what stands around it, and that may look like a secret then: until nothing changes.
+            # A mark separates the words around it, which may look like a secret then: repeat until nothing changes.
             fewer = self.mark.join(map(self._once, text.split(self.mark)))
             if fewer == text:
                 return text
@@ -205,7 +205,7 @@ class Redactor:
         return _CARD.sub(lambda found: self.mark if _is_card(found[0]) else found[0], text)
 
     def _by_own(self, written: str, pattern: re.Pattern[str], text: str) -> str:
-        """Return a text without what a user's own pattern takes, read slice by slice, as long as its time lasts."""
+        """Return a text without the matches of a user's pattern, read slice by slice, as long as its time lasts."""
         kept: list[str] = []
         done = at = 0
         began = self.clock() if self.clock else 0.0
@@ -233,7 +233,7 @@ class Redactor:
 
     @cached_property
     def _named(self) -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
-        """What stands behind a name: a value in quotes, or up to the next white space."""
+        """Patterns of values behind names: in quotes, or up to the next white space."""
         weak = [name for name in self.names if name.lower() in _WEAK]
         strong = [name for name in self.names if name.lower() not in _WEAK]
         guard = r"(?=[\"'`]|(?=[^\s\d]{0,64}\d)(?=[^\sA-Za-z]{0,64}[A-Za-z]))"
@@ -244,7 +244,7 @@ class Redactor:
         )
 
     def _behind(self, some: Sequence[str], guard: str) -> re.Pattern[str]:
-        """Return what finds a value behind one of some names; each blank is taken in one way only."""
+        """Return the pattern of a value behind one of some names; each blank matches in one way only."""
         names = "|".join(r"[\s_\-]?".join(map(re.escape, re.split(r"[\s_\-]+", name.strip()))) for name in some)
         quoted = (
             rf"(?!{re.escape(self.mark)})(?:\"[^\"\n]{{1,500}}\"|'[^'\n]{{1,500}}'|`[^`\n]{{1,500}}`|"
@@ -264,7 +264,7 @@ def _compiled() -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
 
 
 def _is_nested(pattern: str) -> bool:
-    """Return whether something repeats without end within what does, or a choice that does: it may be exponential."""
+    """Return whether an endless repeat has a repeat or a choice inside: such a pattern may take exponential time."""
     repeats, was = [False], False  # in each open group; whether the group that has just closed does
     for sign in _TOKENS.findall(pattern):
         if sign[0] in "*+" or sign.endswith(",}"):

@@ -42,7 +42,7 @@ FREE_READ_HIGH = 0.8
 
 @dataclass(frozen=True, slots=True)
 class HistorySettings:
-    """What decides when history gives way, and how much.
+    """Settings that decide when history gives way, and how much.
 
     Fractions are of the room that history has: the input limit less system text, tools and head.
 
@@ -150,22 +150,22 @@ class HistorySettings:
 
     @property
     def only_in_flight(self) -> bool:
-        """Whether nothing but the current turn is sent as it was said, and what is pinned."""
+        """Whether only the current turn and pinned messages are sent verbatim."""
         return self.scope in {"none", "summaries"}
 
     @property
     def keeps_users(self) -> bool:
-        """Whether the user's messages stand as they were said behind notes: the caps leave out what is older."""
+        """Whether the user's messages stand verbatim behind notes: caps leave out older ones."""
         return self.strict or (self.cap is None and not self.only_in_flight)
 
     @property
     def takes_notes(self) -> bool:
-        """Whether notes stand for what is not sent."""
+        """Whether notes stand for messages that are not sent."""
         return self.scope in {"inline+summaries", "summaries"}
 
     @property
     def prices(self) -> Prices:
-        """What tokens cost."""
+        """The prices of tokens."""
         return Prices(self.read_price, self.write_price, self.output_price, self.least_cached_tokens)
 
     def resolved(
@@ -176,7 +176,7 @@ class HistorySettings:
         tiers: bool = False,
         layout: bool = False,
     ) -> HistorySettings:
-        """Return the same with what a user has set: this goes before the layout, that before the tier of the window.
+        """Return the settings with a user's own: these go before the layout, that before the tier of the window.
 
         Args:
             own: fields with their values.
@@ -198,7 +198,7 @@ class HistorySettings:
         return max(1, min(BLOCK_MOST_TOKENS, room_tokens // 4))
 
     def raw_tokens(self, share: float, room: float, beside: float) -> float:
-        """Return what may stay raw of a room, in its unit: up to a share of it less `beside`, at least the floor."""
+        """Return how much of a room may stay raw, in its unit: a share of it less `beside`, at least the floor."""
         return max(share * room - beside, self.keep_fraction * room)
 
     def level_tokens(self, level: Representation, room_tokens: int) -> int:
@@ -209,7 +209,7 @@ class HistorySettings:
         return most if self.max_summary_tokens is None else min(most, self.max_summary_tokens)
 
     def merged_tokens(self, left_tokens: int) -> int:
-        """Return what one note on all that is older may take of what other notes leave, in tokens."""
+        """Return the room for one note on everything older, of the room that other notes leave, in tokens."""
         part = self.layout.session if self.layout else 0
         return min(part, left_tokens) if part else left_tokens
 

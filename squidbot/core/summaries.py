@@ -1,4 +1,4 @@
-"""Summaries by a language model: which are due, what the model reads and is asked, which answers are kept.
+"""Summaries by a language model: the due tasks, their prompts, and the checks of answers.
 
 No request waits for any of this.
 """
@@ -47,17 +47,17 @@ if TYPE_CHECKING:
     from squidbot.core.view.steps import Step
 
 
-# Which summaries the next compaction could show.
+# The summaries that the next compaction could show.
 
 # How full the room for a chain of notes is when the next compaction is expected to tell everything anew, by level.
 FOLD_NEAR_FRACTION = 0.75
-# What stands in front of a text in a note on many blocks, its messages and days: beside what the level may tell.
+# The line in front of a text in a note on many blocks, with its messages and days, beside the text's own limit.
 MARK_TOKENS = 32
 
 
 @dataclass(frozen=True, slots=True)
 class SummarySettings:
-    """What a language model summarizes.
+    """Settings of summaries by a language model.
 
     Attributes:
         mode: what summaries keep above all: "developer", "planning", "assistant", "debugger", or one of `keeps`; "":
@@ -180,7 +180,7 @@ class _SlotFinder(NamedTuple):
         return not settings.chain or is_full or total(users).bound > near * settings.user_verbatim_fraction
 
     def ahead(self) -> Iterator[tuple[NoteBlock, str]]:
-        """Yield the raw blocks that want a summary, each with what closed it.
+        """Yield the raw blocks to summarize, each with what closed it.
 
         Only in a chain of notes do they stay blocks of their own: a fold takes them together.
         """
@@ -197,7 +197,7 @@ class _SlotFinder(NamedTuple):
                 yield NoteBlock(block[0].first_seq, block[-1].last_seq, tokens), closed_by
 
     def _closed(self, blocks: Sequence[Sequence[Step]]) -> Iterator[tuple[Sequence[Step], str]]:
-        """Yield the blocks that nothing will be added to, with what closed them: "gap" or "size"."""
+        """Yield the closed blocks, with what closed them: "gap" or "size"."""
         gap_seconds = self.ground.settings.gap_seconds
         for block, behind in pairwise(blocks):
             yield block, "gap" if _paused(block, behind[0].messages[0].time, gap_seconds) else "size"
@@ -210,9 +210,9 @@ def _paused(block: Sequence[Step], until: float | None, gap_seconds: float) -> b
     return newest is not None and until is not None and until - newest >= gap_seconds
 
 
-# What a language model is asked: one system text, one prompt for each level, and what each mode keeps.
+# The prompts: one system text, and one prompt for each level and mode.
 
-# Counted up with every change of a text below: summaries made by another version are made anew.
+# Increase it with every change of a text below: summaries of another version are made anew.
 VERSION: Final = "2"
 # An answer stands between these: a text without them is an error's, or was cut off.
 OPENING, CLOSING = "<summary>", "</summary>"
@@ -233,7 +233,7 @@ _TOKENS_A_WORD = 2
 
 
 def check_mode(mode: str, keeps: Mapping[str, str] = MODES) -> str:
-    """Return a mode that there is; `keeps` has what each keeps.
+    """Return a known mode; `keeps` says what each keeps.
 
     Raises:
         ConfigError: there is no such mode; the text lists those there are.
@@ -270,14 +270,14 @@ def prompt(task: SummaryTask, source: str, limit_tokens: int, keeps: Mapping[str
     )
 
 
-# What is wrong with a text that is to stand for messages: it tells of itself, or of what nobody said.
+# Checks of summaries: refusals, errors, and inventions.
 
 # ruff: noqa: RUF001  # words of other languages stand in their own letters
 
 
 # Control characters and lone surrogates, which some providers refuse.
 _UNSAFE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f\ud800-\udfff]")
-# How a model refuses, and how an error of its server begins, where it should have told of the messages.
+# How refusals of models, and errors of their servers, begin.
 _REFUSAL = re.compile(
     r"\W*(?:(?:i['\u2019]m|i am|we['\u2019]re) (?:very |so |really )?(?:sorry|afraid|unable|not able)|sorry\b|"
     r"apologies\b|i apologi[sz]e|(?:unfortunately,? )?i (?:can(?:['\u2019]t|not)|could(?:n['\u2019]t| not)|"
@@ -352,7 +352,7 @@ _STOP_WORDS = frozenset(
 
 
 def cleaned(text: str) -> str:
-    """Return a text without what providers refuse, and without white space around it."""
+    """Return a text without characters that providers refuse, and without white space around it."""
     return _UNSAFE.sub("", text.replace("\r\n", "\n").replace("\t", " ")).strip()
 
 
@@ -372,7 +372,7 @@ def answer_between(opening: str, closing: str, answer: str) -> str:
 
 
 def check_answer(answer: str, source: str, shown: str = "") -> None:
-    """Check a text that is to stand for the messages whose whole text is `source`; it may quote `shown`, too.
+    """Check a summary of the messages whose whole text is `source`; it may quote `shown`, too.
 
     Raises:
         LLMError: it is empty, a refusal or an error's text, bears marks of squidbot's own, writes a literal, a number
@@ -436,7 +436,7 @@ def _check_invents_little(answer: str, source: str) -> None:
 
 
 def _says_often(answer: str, source: str) -> bool:
-    """Return whether an answer has a good share of the names that its source says often."""
+    """Return whether an answer has a good share of the names that its source repeats."""
     often = [name for name, count in Counter(name for _, name in find_literals(source)).items() if count >= _OFTEN]
     return sum(_stands_in(name, answer) for name in often) > _OFTEN_FRACTION * len(often)
 
@@ -459,7 +459,7 @@ def _missing(numbers: list[str], source: str) -> Iterator[str]:
 
 
 def _named(source: str) -> set[str]:
-    """Return what a source names: literals, versions, numbers of three digits and more, names."""
+    """Return the names in a source: literals, versions, numbers of three digits and more, capitalised names."""
     names = () if _writes_nouns_large(source) else _NAME.findall(source)
     return {*literals_of(source), *_VERSION.findall(source), *_numbers(source), *names}
 
@@ -478,7 +478,7 @@ def _shares_words(answer: str, source: str) -> bool:
 
 
 def _invented(answer: str, source: str) -> Iterator[str]:
-    """Yield what an answer may only have from its source, and has not."""
+    """Yield the names and numbers of an answer that its source does not have."""
     known = literals_of(source)
     yield from (word for word in _quoted(answer) if not (word in known or _stands_in(word, source)))
     yield from _missing(_numbers(answer), source)
@@ -514,12 +514,11 @@ def _stands_in(word: str, source: str) -> bool:
 # The messages of a task.
 
 
-# The largest tool output that is shown whole, and the least that is
-# shown of one.
+# The largest tool output that is shown whole, and the smallest part of one.
 OUTPUT_TOKENS, LEAST_TOKENS = 1500, 32
-# What was done with a file is told in a line of at most so many characters, else the path alone.
+# The last action on a file is shown in at most so many characters, otherwise the path alone.
 DONE_CHARS = 120
-# What the assistant said is what a summary is mostly made from: it is cut later than outputs are, by this factor.
+# A summary is mostly made from the assistant's words: they are cut later than outputs, by this factor.
 _SAID_FACTOR = 4
 
 
@@ -556,7 +555,7 @@ class SummarySource:
         return total([message.row.cost for message in self.messages if not message.is_user]).bound
 
     def shown(self, most_tokens: int) -> str:
-        """Return what the model reads: the messages in order, outputs cut until all cost at most `most_tokens`.
+        """Return the messages for the prompt, in order, outputs cut until all cost at most `most_tokens`.
 
         The user's messages are shown whole while they take no more than half of that, and never left out. What can't
         be cut any more is shown although it costs more.
@@ -572,9 +571,12 @@ class SummarySource:
             output_tokens = max(LEAST_TOKENS, output_tokens * 2 // 3)
 
     def whole(self) -> str:
-        """Return all of it, uncut: what an answer may quote."""
-        calls = ([f"{call.name} {call.arguments}" for call in message.message.calls] for message in self.messages)
-        return "\n".join(text for one, made in zip(self.messages, calls, strict=True) for text in (one.text, *made))
+        """Return all messages, uncut, which an answer may quote."""
+        return "\n".join(
+            text
+            for message in self.messages
+            for text in (message.text, *(f"{call.name} {call.arguments}" for call in message.message.calls))
+        )
 
     def dates(self) -> str:
         """Return the days in UTC, "2026-02-01" or "2026-02-01 to 2026-02-03"; "" if they are unknown."""
@@ -582,7 +584,7 @@ class SummarySource:
         return " to ".join(dict.fromkeys((min(days), max(days)))) if days else ""
 
     def files(self) -> tuple[tuple[str, str], ...]:
-        """Return the files that tools were called on or that were made, by rule: (path, what was last done with it).
+        """Return the files of tool calls and marked artifacts, by rule: (path, the last action on it).
 
         Each comes once; the changed ones come first.
         """
@@ -590,38 +592,37 @@ class SummarySource:
         lines = read(messages, users_verbatim=True).lines
         named = [(subject.removeprefix("file "), line) for subject, line in lines.items() if subject[:5] == "file "]
         heaviest = max((line.weight for _, line in named), default=0.0)
-        changed_first = sorted(named, key=lambda one: one[1].weight < heaviest)
+        changed_first = sorted(named, key=lambda file: file[1].weight < heaviest)
         return tuple((path, line.head if len(line.head) <= DONE_CHARS else path) for path, line in changed_first)
 
-    def _shown(self, one: _SourceMessage, user_tokens: int, output_tokens: int) -> str:
-        handle = f"m{one.row.seq}"
-        most = output_tokens if one.row.result_ids else output_tokens * _SAID_FACTOR
-        text = slim(one.text, user_tokens if one.is_user else most, self.meter, handle)
+    def _shown(self, message: _SourceMessage, user_tokens: int, output_tokens: int) -> str:
+        handle = f"m{message.row.seq}"
+        most = output_tokens if message.row.result_ids else output_tokens * _SAID_FACTOR
+        text = slim(message.text, user_tokens if message.is_user else most, self.meter, handle)
         calls = [
             f"[calls {call.name}] {slim_arguments(call.arguments, most, self.meter, handle)}"
-            for call in one.message.calls
+            for call in message.message.calls
         ]
-        who = "tool result" if one.row.result_ids else one.row.role
-        return "\n".join(filter(None, [f"[{handle} {who}]", text, *calls]))
+        speaker = "tool result" if message.row.result_ids else message.row.role
+        return "\n".join(filter(None, [f"[{handle} {speaker}]", text, *calls]))
 
 
 # The summary queue.
 
 # Failures in a row after which a block rests.
 MOST_FAILURES = 2
-# Of the room for a summary, the most that is set aside for the files, with what was last done with each.
+# The largest share of a summary for its files, with the last action on each.
 FILES_FRACTION = 0.25
-# In a room smaller than this the line in front takes most of it, and notes by rule say more.
+# In a smaller room the line in front takes most of it, and notes by rule say more.
 LEAST_LIMIT_TOKENS = 120
-# What is kept above all where neither the settings nor the session name a mode.
+# The mode if neither the settings nor the session name one.
 ANY_MODE = "developer"
-# Who asks, and the blocks still raw that are wanted then whatever the pressure: a schedule's were closed by a pause
-# , so that they will not become others.
+# Reasons, and the raw blocks that are due for each whatever the pressure. Blocks before a pause will not change.
 REASONS = {"": frozenset[str](), "schedule": frozenset({"gap"}), "request": frozenset({"gap", "size"})}
 
 
 class TaskResult(NamedTuple):
-    """What became of a task: its summary, or `None` and the reason."""
+    """The result of a task: its summary, or `None` and the reason."""
 
     task: SummaryTask
     summary: Summary | None
@@ -634,7 +635,7 @@ class TaskResult(NamedTuple):
 
 
 class Backoff:
-    """Failures in a row, by key, in this process; whatever fails rests, twice as long after each further failure."""
+    """Failures in a row, by key, in this process; a failing key rests, twice as long after each further failure."""
 
     def __init__(self, seconds: float = 300.0, failures: int = 1) -> None:
         """Let a key rest for that long after so many failures in a row."""
@@ -688,7 +689,7 @@ class SummaryQueue:
         self._observer = observer
 
     def due(self, now: float | None = None, *, reason: str = "") -> tuple[SummaryTask, ...]:
-        """Return the due tasks: those that save most first, of equals the oldest block's.
+        """Return the due tasks: the ones that save most first, of equals the oldest block's.
 
         `now` is in seconds since 1970; without it no pause that still lasts closes a block. With `reason` "schedule"
         blocks before a pause are due although no compaction is near, with "request" also full blocks, and tasks that
@@ -717,7 +718,7 @@ class SummaryQueue:
     def doing(
         self, summarizer: Summarizer, now: float | None = None, limit: int | None = None, *, reason: str = ""
     ) -> Iterator[TaskResult]:
-        """Do at most `limit` of the due tasks, one each time the next result is asked for.
+        """Do at most `limit` of the due tasks, one for each result that the caller takes.
 
         A failure is an event, and the notes by rule stay. After "rate-limit" the model is not asked again in this call.
         `now` and `reason` as in `due`.
@@ -728,7 +729,7 @@ class SummaryQueue:
         """
         for task in self.due(now, reason=reason)[:limit]:
             try:
-                summary = self._made(task, summarizer)
+                summary = self._summarize(task, summarizer)
             except StoreError:
                 raise
             except SquidbotError as error:
@@ -763,7 +764,7 @@ class SummaryQueue:
         return LastRequest.of(last) if last else LastRequest()
 
     def _mode(self) -> str:
-        """Return what summaries keep above all: by the settings, else by the session's mode."""
+        """Return the mode of summaries: by the settings, otherwise the session's."""
         own = self._last_request().mode if not self._settings.mode else ""
         return self._settings.mode or (own if own in self._settings.keeps else ANY_MODE)
 
@@ -832,7 +833,7 @@ class SummaryQueue:
 
     # -- one task ---------------------------------------------------------------------------------------------
 
-    def _made(self, task: SummaryTask, summarizer: Summarizer) -> Summary:
+    def _summarize(self, task: SummaryTask, summarizer: Summarizer) -> Summary:
         """Return the summary of a task, stored.
 
         Raises:
@@ -883,12 +884,12 @@ class SummaryQueue:
         return SummarySource.of(rows, self._context.renderer) if is_same else None
 
     def _with_files(self, text: str, files: Sequence[tuple[str, str]], limit_tokens: int) -> str:
-        """Return a text with a line of files and what was last done with each, as many as fit.
+        """Return a text with a line of files and the last action on each, as many as fit.
 
         Files that the text does not name come first.
         """
         meter = self._context.renderer.meter
-        lines = [done for _, done in sorted(files, key=lambda one: one[0] in text)]
+        lines = [done for _, done in sorted(files, key=lambda file: file[0] in text)]
         while lines:
             named = f"{text}\n{_naming(lines)}"
             if meter.message(named).bound <= limit_tokens:
@@ -933,7 +934,7 @@ class SummaryQueue:
 
 
 def _header(task: SummaryTask, summary_id: str, source: SummarySource) -> str:
-    """Return the line in front of an answer; of one that stands in a note with others: which messages, of when."""
+    """Return the line in front of an answer; in a note with others it has the messages and their days."""
     if task.level == Representation.MERGED:
         return f"[{', '.join(filter(None, (f'm{task.first_seq}-m{task.last_seq}', source.dates())))}]"
     count = task.last_seq - task.first_seq + 1
@@ -954,7 +955,7 @@ class ModelSummarizer:
     """Asks a language model for each task."""
 
     def __init__(self, llm: LLM, keeps: Mapping[str, str] = MODES) -> None:
-        """Take the model, and what is kept above all in each mode, as the end of a sentence."""
+        """Take the model, and what each mode keeps above all, as the end of a sentence."""
         self._llm = llm
         self._keeps = keeps
 
@@ -964,12 +965,12 @@ class ModelSummarizer:
         return self._llm.name
 
     def summarize(self, task: SummaryTask, source: str, limit_tokens: int) -> Completion:
-        """Return what the model wrote between the marks that it was asked for, with the tokens of the whole call.
+        """Return the model's answer between the marks of the prompt, with the tokens of the whole call.
 
         Raises:
             ContextOverflowError: the source is too long for the model.
             LLMError: there is no answer, or it is not between the marks: an error's text, or cut off.
         """
-        asked = prompt(task, source, limit_tokens, self._keeps)
-        completion = self._llm.complete(system_text(), asked, limit_tokens + _TAG_TOKENS)
+        request = prompt(task, source, limit_tokens, self._keeps)
+        completion = self._llm.complete(system_text(), request, limit_tokens + _TAG_TOKENS)
         return completion._replace(text=answer_between(OPENING, CLOSING, completion.text).strip())

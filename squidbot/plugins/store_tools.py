@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from squidbot.core.errors import BudgetError, RecallError, SquidbotError
 from squidbot.core.messages import Cost
-from squidbot.core.recall.history import HITS, SearchRequest, line_of
-from squidbot.core.recall.history import named as named_run
+from squidbot.core.recall.history import HITS, SearchRequest, line_of, run_id
 from squidbot.core.text import clip, one_line
 from squidbot.core.transcript.bookkeeping import Keys
 from squidbot.core.view.current import SessionContext
@@ -196,7 +195,7 @@ class StoreTools:
         _check(key, messages)
         rows = self._recorded(conversation_id, key, messages)
         texts = [codec_of(context.wired, row.codec).text(row.payload) for row in rows]
-        ids = named_run(rows[0].seq, rows[-1].seq)
+        ids = run_id(rows[0].seq, rows[-1].seq)
         if texts != [one["text"] for one in messages]:
             raise RecallError(f"{ids} was recorded under this key with other words, or forgotten; take a new key")
         return f"[recorded as {ids} of {_shown(conversation_id)}; the same key records nothing more]"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, get_args
 
-from squidbot.core.devices import MOST_BYTES, Device, Pressure, Probed, Vendor
+from squidbot.core.devices import MOST_BYTES, Device, Pressure, ProbeResult, Vendor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,7 @@ def check_gpu_probe(factory: Callable[[], GpuProbe]) -> None:
     assert named == others, f"two looks see the same devices, not {named} and then {others}"
 
 
-def _looked(probe: GpuProbe) -> Probed:
+def _looked(probe: GpuProbe) -> ProbeResult:
     """Probe once and check the result."""
     try:
         probed = probe.probe()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from squidbot.core.errors import ConfigError, RecallError
 from squidbot.core.memory.injection import MessageSearch
-from squidbot.core.recall.history import HITS, PageMaker, SearchRequest, hits_of, listed, named, resolve, within
+from squidbot.core.recall.history import HITS, PageMaker, SearchRequest, hit_page, hits_of, resolve, run_id, within
 from squidbot.core.transcript.lineage import ancestors, shown
 from squidbot.core.view.current import SessionContext
 from squidbot.core.view.renderer import Renderer
@@ -62,7 +62,7 @@ def page_of(context: ToolContext, session_id: str, handle: str, offset: int) -> 
     session = SessionContext(session_id, store, store, Renderer(context.meter, context.wired.codecs))
     page = PageMaker(session, run, context.now, context.hints).page(within(offset, 0, None, "offset"), context.room)
     if page is None:
-        raise RecallError(f"{named(*run[:2])} is too long for one answer; ask for a single message")
+        raise RecallError(f"{run_id(*run[:2])} is too long for one answer; ask for a single message")
     return page.text
 
 
@@ -75,7 +75,7 @@ def found_in(context: ToolContext, session_id: str, query: str, offset: int) -> 
     """
     asked = SearchRequest(query, offset, HITS, context.now)
     hits = islice(hits_in(context, session_id, query, asked.words()), offset, offset + HITS + 1)
-    page = listed(asked, list(hits), context.meter, context.room, context.hints)
+    page = hit_page(asked, list(hits), context.meter, context.room, context.hints)
     if page is None:
         raise RecallError("too many hits for one answer; narrow the search")
     return page.text

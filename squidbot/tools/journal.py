@@ -60,7 +60,7 @@ def _list(context: ToolContext, limit: int = _SHOWN, tag: str = "", day: str = "
     cost = context.meter.message(text).bound
     if cost <= min(context.room):
         return text
-    raise BudgetError("a journal entry", cost=cost, budget=min(context.room), unit="tokens", key="window.default")
+    raise BudgetError("a journal entry", cost=cost, budget=min(context.room), key="window.default")
 
 
 def _status(context: ToolContext) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from squidbot.adapters import gpus
 from squidbot.adapters.gpus import Machine, amd_visible, look_at, nvidia_visible
-from squidbot.core.devices import Device, Probed, Tried
+from squidbot.core.devices import Device, ProbeAttempt, ProbeResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -16,7 +16,7 @@ INTEGRATED_LEFT = "graphics of the processor are left to the desktop, as llama.c
 _NVIDIA = ("pynvml", "nvidia_smi", "torch")
 _AMD = ("amdgpu", "amd_smi", "rocm_smi")
 # PyTorch and ggml have read the variables themselves.
-_VISIBLE: Mapping[str, Callable[[Probed, Mapping[str, str]], Probed]] = {
+_VISIBLE: Mapping[str, Callable[[ProbeResult, Mapping[str, str]], ProbeResult]] = {
     **dict.fromkeys(("pynvml", "nvidia_smi"), nvidia_visible),
     **dict.fromkeys(_AMD, amd_visible),
 }
@@ -30,15 +30,15 @@ class NamedProbe:
         self.name = name
         self._machine = machine
 
-    def probe(self) -> Probed:
+    def probe(self) -> ProbeResult:
         """Return the devices as a runtime will see them, and each source's reason; never raises."""
         if self.name == "none":
-            return Probed((), (Tried(self.name, 0, "turned off by the settings"),))
+            return ProbeResult((), (ProbeAttempt(self.name, 0, "turned off by the settings"),))
         machine = self._machine or Machine()
         return probe_all(machine) if self.name == "auto" else _first([self.name], machine)
 
 
-def probe_all(machine: Machine | None = None) -> Probed:
+def probe_all(machine: Machine | None = None) -> ProbeResult:
     """Return the devices that a model could use, NVIDIA's before AMD's, and each source's reason.
 
     For each vendor, the first source that finds a device wins; ggml is asked only if no other finds any. Never raises,
@@ -54,30 +54,30 @@ def probe_all(machine: Machine | None = None) -> Probed:
     return _joined(found)
 
 
-def _pynvml(machine: Machine) -> Probed:
+def _pynvml(machine: Machine) -> ProbeResult:
     if not gpus.has_nvml():
-        return Probed((), (Tried("pynvml", 0, "NVIDIA's library libnvidia-ml is not installed"),))
+        return ProbeResult((), (ProbeAttempt("pynvml", 0, "NVIDIA's library libnvidia-ml is not installed"),))
     from squidbot.adapters.pynvml import PynvmlProbe  # noqa: PLC0415  # 30 ms, and useless without the library
 
     return PynvmlProbe(machine.main_memory).probe()
 
 
-def _first(names: Iterable[str], machine: Machine) -> Probed:
+def _first(names: Iterable[str], machine: Machine) -> ProbeResult:
     """Ask sources in order until one finds devices; return these as a runtime will see them, and all reasons."""
-    tried: tuple[Tried, ...] = ()
+    tried: tuple[ProbeAttempt, ...] = ()
     for name in names:
         probed = _pynvml(machine) if name == "pynvml" else look_at(name, machine)
         if probed.devices:
             seen = _VISIBLE[name](probed, machine.environ) if name in _VISIBLE else probed
-            return Probed(seen.devices, tried + seen.tried)
+            return ProbeResult(seen.devices, tried + seen.tried)
         tried += probed.tried
-    return Probed((), tried)
+    return ProbeResult((), tried)
 
 
-def _joined(found: Iterable[Probed]) -> Probed:
+def _joined(found: Iterable[ProbeResult]) -> ProbeResult:
     """Return the devices of several vendors, renumbered; with cards, devices that share main memory are left out."""
     devices: list[Device] = []
-    tried: list[Tried] = []
+    tried: list[ProbeAttempt] = []
     for probed in found:
         devices += probed.devices
         tried += probed.tried
@@ -88,4 +88,4 @@ def _joined(found: Iterable[Probed]) -> Probed:
             if source.source in left:
                 tried[place] = source._replace(reason="; ".join(filter(None, (source.reason, INTEGRATED_LEFT))))
         devices = cards
-    return Probed(tuple(device._replace(number=number) for number, device in enumerate(devices)), tuple(tried))
+    return ProbeResult(tuple(device._replace(number=number) for number, device in enumerate(devices)), tuple(tried))

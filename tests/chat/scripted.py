@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import squidbot
 from squidbot.core.errors import ContextOverflowError, LLMError
 from squidbot.core.messages import Completion, Reply
-from squidbot.core.sizing.header import Served
+from squidbot.core.sizing.header import RuntimeReport
 from squidbot.core.tokens.counters import builtin_counter
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Scripted:
     def __init__(self, window_tokens: int = 8192) -> None:
         self.window_tokens: int | None = window_tokens
         self.counter: TokenCounter = builtin_counter("classes")
-        self.served = Served(window_tokens)
+        self.served = RuntimeReport(window_tokens)
         self.requests: list[list[dict[str, Any]]] = []
         self.overflows = self.read_tokens = 0
         self.calls = 0

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, cast
 import pytest
 
 import squidbot
-from squidbot.core.devices import Device, Probed, Tried
+from squidbot.core.devices import Device, ProbeAttempt, ProbeResult
 from squidbot.core.errors import ConfigError, LLMError, ModelFileError, ModelLoadError
 from squidbot.core.messages import Completion, Reply
-from squidbot.core.sizing.header import Served, Tensor
+from squidbot.core.sizing.header import RuntimeReport, Tensor
 from squidbot.core.tokens.counters import builtin_counter
 from squidbot.testing import offline_chat_model
 from squidbot.testing.ggufs import write_gguf
@@ -36,7 +36,7 @@ class Opened:
 
     form = "openai.chat"
 
-    def __init__(self, definition: Definition, served: Served) -> None:
+    def __init__(self, definition: Definition, served: RuntimeReport) -> None:
         self.definition, self.served, self.closed = definition, served, 0
         self.name, self.window_tokens = definition.alias, served.window_tokens
         self.counter: TokenCounter = builtin_counter("bytes")
@@ -73,7 +73,7 @@ class Machine:
 
     def __init__(self, free_bytes: int | None = 24 * GIB, most_tokens: int = 10**9) -> None:
         self.free_bytes, self.most_tokens = free_bytes, most_tokens
-        self.served = Served(None)
+        self.served = RuntimeReport(None)
         self.opened: list[Opened] = []
         self.asked: list[Definition] = []
         self.counters: list[str] = []
@@ -93,14 +93,14 @@ class Machine:
         """Keep it."""
         self.heard.append(event)
 
-    def probe(self) -> Probed:
+    def probe(self) -> ProbeResult:
         """Return one card, or none."""
         self.looks += 1
         if self.free_bytes is None:
-            return Probed((), (Tried(self.name, 0, "no card"),))
+            return ProbeResult((), (ProbeAttempt(self.name, 0, "no card"),))
         free_bytes = self.free_bytes if self.free_bytes >= 0 else None
         card = Device(0, "GPU-1", "Card", "nvidia", 24 * GIB, free_bytes, unified=False, source=self.name)
-        return Probed((card,), (Tried(self.name, 1, ""),))
+        return ProbeResult((card,), (ProbeAttempt(self.name, 1, ""),))
 
     def _open(self, definition: Definition, counter: TokenCounter) -> LoadedModel:
         sleep(self.takes_seconds)
@@ -312,7 +312,7 @@ def test_model_that_never_loads_is_not_kept(path: str) -> None:
 def test_window_is_what_the_runtime_gives(path: str) -> None:
     """A served window that is smaller than asked is read back, and no request is larger."""
     machine = Machine()
-    machine.served = Served(1024)
+    machine.served = RuntimeReport(1024)
     with engine_of(machine, path) as engine:
         engine.model("tiny")
         window = engine.session("s", model="tiny").window
@@ -343,12 +343,12 @@ def test_what_was_set_up_is_compared_with_what_was_predicted(path: str) -> None:
         assert predicted is not None
         sizing = predicted.predicted(engine.loading("tiny"))
         assert sizing is not None
-        machine.served = Served(2048, None, {"CUDA0": sizing.kv_bytes}, {}, {"CUDA0": sizing.compute_bytes})
+        machine.served = RuntimeReport(2048, None, {"CUDA0": sizing.kv_bytes}, {}, {"CUDA0": sizing.compute_bytes})
         engine.model("tiny")
         assert [event.name for event in machine.heard if event.name == "sizing-differs"] == []
     machine = Machine()
     twice = {"CUDA0": 2 * sizing.kv_bytes}
-    machine.served = Served(2048, {"CUDA0": 9 * GIB}, twice, {}, {"CUDA0": sizing.compute_bytes + 1})
+    machine.served = RuntimeReport(2048, {"CUDA0": 9 * GIB}, twice, {}, {"CUDA0": sizing.compute_bytes + 1})
     with engine_of(machine, path) as engine:
         engine.model("tiny")
     told = [event.cause for event in machine.heard if event.name == "sizing-differs"]

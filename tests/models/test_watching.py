@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import squidbot
-from squidbot.core.devices import Device, Probed
+from squidbot.core.devices import Device, ProbeResult
 from squidbot.models import MemoryWatch
 from squidbot.testing import offline_chat_model
 
@@ -46,13 +46,13 @@ class Card:
         """Keep it."""
         self.heard.append(event)
 
-    def probe(self) -> Probed:
+    def probe(self) -> ProbeResult:
         """Return it as it is now; none where its use is None."""
         self.looked.release()
         if self.used_fraction is None:
-            return Probed((), ())
+            return ProbeResult((), ())
         free = round(TOTAL * (1 - self.used_fraction))
-        return Probed((Device(0, "", "Card", "nvidia", TOTAL, free, unified=False, source=self.name),), ())
+        return ProbeResult((Device(0, "", "Card", "nvidia", TOTAL, free, unified=False, source=self.name),), ())
 
     def names(self) -> list[str]:
         """Return the memory events told so far."""

@@ -11,7 +11,7 @@ import pytest
 import squidbot
 from squidbot.adapters.gguf import read_header
 from squidbot.config import load_settings
-from squidbot.core.devices import Device, MainMemory, Probed
+from squidbot.core.devices import Device, MainMemory, ProbeResult
 from squidbot.core.sizing.header import Card, Tensor, type_id
 from squidbot.models import cards_of, size_window
 from squidbot.testing.ggufs import write_gguf
@@ -31,36 +31,36 @@ def device(number: int, vendor: Vendor, free_bytes: int | None) -> Device:
 
 def test_cards_are_the_devices_that_tell_what_is_free() -> None:
     """In order, by the rules of their vendor, main memory behind them."""
-    probed = Probed((device(0, "amd", 10), device(2, "amd", 30)), ())
+    probed = ProbeResult((device(0, "amd", 10), device(2, "amd", 30)), ())
     cards = cards_of(probed, MainMemory(1000, 700))
     assert [(card.kind, card.free_bytes, card.name) for card in cards] == [
         ("hip", 10, "0: Card"),
         ("hip", 30, "2: Card"),
         ("cpu", 700, "main memory"),
     ]
-    assert cards_of(Probed((), ()), None) == ()
+    assert cards_of(ProbeResult((), ()), None) == ()
 
 
 def test_there_are_no_cards_when_one_that_a_runtime_would_use_does_not_tell() -> None:
     """Neither are the others, nor is main memory what the model is sized for: it would lie elsewhere."""
     main = MainMemory(1000, 700)
-    assert cards_of(Probed((device(0, "amd", 10), device(1, "amd", None)), ()), main) == ()
-    assert cards_of(Probed((device(0, "nvidia", None),), ()), main) == ()
-    other = Probed((device(0, "nvidia", None), device(1, "amd", 30)), ())
+    assert cards_of(ProbeResult((device(0, "amd", 10), device(1, "amd", None)), ()), main) == ()
+    assert cards_of(ProbeResult((device(0, "nvidia", None),), ()), main) == ()
+    other = ProbeResult((device(0, "nvidia", None), device(1, "amd", 30)), ())
     assert [card.kind for card in cards_of(other, main)] == ["hip", "cpu"]
 
 
 def test_card_says_when_its_memory_is_the_machines() -> None:
     """What goes onto it is then missing in main memory."""
     shares = Device(0, "", "Chip", "apple", 1000, 600, unified=True, source="test")
-    assert [card.unified for card in cards_of(Probed((shares,), ()), MainMemory(1000, 700))] == [True, False]
+    assert [card.unified for card in cards_of(ProbeResult((shares,), ()), MainMemory(1000, 700))] == [True, False]
 
 
 def test_cards_are_of_one_vendor() -> None:
     """A runtime is built for one: that whose cards have most free together."""
-    probed = Probed((device(0, "nvidia", 40), device(1, "amd", 30), device(2, "amd", 20)), ())
+    probed = ProbeResult((device(0, "nvidia", 40), device(1, "amd", 30), device(2, "amd", 20)), ())
     assert [card.kind for card in cards_of(probed, None)] == ["hip", "hip"]
-    probed = Probed((device(0, "nvidia", 60), device(1, "amd", 30), device(2, "amd", 20)), ())
+    probed = ProbeResult((device(0, "nvidia", 60), device(1, "amd", 30), device(2, "amd", 20)), ())
     assert [card.kind for card in cards_of(probed, None)] == ["cuda"]
 
 

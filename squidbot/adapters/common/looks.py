@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-from squidbot.core.devices import Device, Probed, Tried, shown, sound
+from squidbot.core.devices import Device, ProbeAttempt, ProbeResult, shown, sound
 
 # A list that is longer is no list of GPUs.
 MOST_DEVICES = 256
@@ -41,14 +41,14 @@ class Look:
         if len(self._reasons) < 8:
             self._reasons.append(shown(reason))
 
-    def done(self) -> Probed:
+    def done(self) -> ProbeResult:
         """Return the devices by number; of several with one number the first."""
         devices = list({device.number: device for device in reversed(self._devices)}.values())
         devices.sort(key=lambda device: device.number)
-        return Probed(tuple(devices), (Tried(self.source, len(devices), "; ".join(self._reasons)),))
+        return ProbeResult(tuple(devices), (ProbeAttempt(self.source, len(devices), "; ".join(self._reasons)),))
 
 
-def looked(source: str, look_at: Callable[[Look], None]) -> Probed:
+def looked(source: str, look_at: Callable[[Look], None]) -> ProbeResult:
     """Return what a source finds; whatever it raises becomes a reason, and devices found before stay."""
     look = Look(source)
     try:

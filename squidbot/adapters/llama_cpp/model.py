@@ -34,7 +34,7 @@ from squidbot.adapters.llama_cpp.params import GGML_TYPES, LOG, context_params
 from squidbot.adapters.llama_cpp.verify import last_words, verify
 from squidbot.core.errors import ContextOverflowError, LLMError, ModelLoadError
 from squidbot.core.messages import Reply
-from squidbot.core.sizing.header import Loading, Served
+from squidbot.core.sizing.header import Loading, RuntimeReport
 from squidbot.core.tokens.counters import TemplateCounter
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 _ONE_AT_A_TIME = threading.Lock()
 
 
-def load(definition: Definition) -> tuple[llama_cpp.Llama, Served]:
+def load(definition: Definition) -> tuple[llama_cpp.Llama, RuntimeReport]:
     """Load a model into this process, and return it with what its runtime set up.
 
     Raises:
@@ -75,7 +75,7 @@ def load(definition: Definition) -> tuple[llama_cpp.Llama, Served]:
         llama.verbose = False
         read = read_buffers(LOG.since(mark))
     window = int(llama_cpp.llama_n_ctx_seq(llama.ctx))
-    return llama, Served(window, *read)
+    return llama, RuntimeReport(window, *read)
 
 
 def _arguments(loading: Loading) -> Mapping[str, object]:
@@ -464,7 +464,9 @@ class LlamaModel(ChatModel):
     `on_text` runs inside of an answer: it must not ask this model. The counter waits for nothing.
     """
 
-    def __init__(self, definition: Definition, vocabulary: Vocabulary, llama: llama_cpp.Llama, served: Served) -> None:
+    def __init__(
+        self, definition: Definition, vocabulary: Vocabulary, llama: llama_cpp.Llama, served: RuntimeReport
+    ) -> None:
         """Use `open_model`."""
         super().__init__(definition.alias or Path(definition.path).stem, vocabulary)
         self._loading = definition.loading

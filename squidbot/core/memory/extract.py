@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from squidbot.core.memory.facts import (
     FactCandidate,
     Utterance,
-    ahead,
     conjugated,
+    first_thought,
+    in_third_person,
     is_name,
     is_place,
     key_of,
     sentence_of,
     trimmed,
-    turned,
     words_of,
 )
 from squidbot.core.memory.text import safe
@@ -477,7 +477,7 @@ def _asked_for(asked: re.Match[str], message: Utterance) -> Iterator[FactCandida
         return
     draft = replace(_draft(message, "asked to remember"), importance=0.8)
     if how == "to":
-        yield replace(draft, text=f"To do, as asked: {turned(what)}.", category="concerns", importance=0.6)
+        yield replace(draft, text=f"To do, as asked: {in_third_person(what)}.", category="concerns", importance=0.6)
     elif _FIRST_PERSON.search(what):
         speaker = message.speaker or "The user"
         yield replace(draft, text=f"{speaker} asked to remember: {sentence_of(what)}", category="core")
@@ -498,7 +498,7 @@ def _of_clauses(text: str, message: Utterance, whole: str) -> Iterator[FactCandi
     is_passing = _TODAY.search(text) is not None
     changes = _CHANGES.search(whole) is not None
     for piece in _CLAUSE.split(text):
-        clause = ahead(_LEAD.sub("", piece, count=1) if _LEAD.match(piece) else piece).strip()
+        clause = first_thought(_LEAD.sub("", piece, count=1) if _LEAD.match(piece) else piece).strip()
         for rule in RULES:
             if message.role != "user" and rule.name != "decision":
                 continue
@@ -518,11 +518,11 @@ def _by(rule: Rule, clause: str, message: Utterance) -> FactCandidate | None:
     x, y = given.get("x", ""), given.get("y", "")
     if not x or not rule.fits(x):
         return None
-    third = turned(x)
+    third = in_third_person(x)
     parts = {
         "S": message.speaker or "The user", "s": message.speaker.casefold() or "user", "o": x, "x": third,
-        "vx": conjugated(third), "y": turned(y) if y.lower() != "os" else "OS", "Y": y.capitalize(), "kx": key_of(x),
-        "ky": key_of(y), "jy": "".join(key_of(y).split()),
+        "vx": conjugated(third), "y": in_third_person(y) if y.lower() != "os" else "OS", "Y": y.capitalize(),
+        "kx": key_of(x), "ky": key_of(y), "jy": "".join(key_of(y).split()),
     }  # fmt: skip
     return replace(
         _draft(message, f"rule {rule.name!r}"),

@@ -81,18 +81,18 @@ _FOR: Final = re.compile(r"\b(?:for|in|when|while|on|at)\s+(.+)\Z")
 
 def trimmed(tail: str) -> str:
     """Return the end of a clause without the text after its fact; "" if it is longer than 160 characters."""
-    bare = ahead(tail).strip(' ,.;:!*_`"')
+    bare = first_thought(tail).strip(' ,.;:!*_`"')
     while (less := _FILLER.sub("", bare).strip(' ,.;:!*_`"')) != bare:
         bare = less
     return bare if len(bare) <= MOST_CHARS else ""
 
 
-def ahead(text: str) -> str:
+def first_thought(text: str) -> str:
     """Return a text up to a reason, a reservation, or another thought."""
     return _BEHIND.sub("", " ".join(text.split()), count=1).rstrip()
 
 
-def turned(text: str) -> str:
+def in_third_person(text: str) -> str:
     """Return words of the first and second person in the third."""
     sentence = _SAYS_I_AM.sub("they are", text)
     return _WORD.sub(lambda found: _TURNS.get(found[0].lower(), found[0]), sentence)
@@ -265,12 +265,12 @@ def memory_of(candidate: FactCandidate, scope: Scope, session_id: str, now: floa
     )
 
 
-def about(memory: Memory) -> str:
+def slot_of(memory: Memory) -> str:
     """Return the slot of a memory; "" if it has none."""
     return next((tag.removeprefix(ABOUT) for tag in memory.tags if tag.startswith(ABOUT)), "")
 
 
-def ended(memory: Memory) -> tuple[str, ...]:
+def ended_slots(memory: Memory) -> tuple[str, ...]:
     """Return the slots of facts that a memory ends."""
     return tuple(tag.removeprefix(ENDS) for tag in memory.tags if tag.startswith(ENDS))
 

@@ -174,7 +174,7 @@ def _newest_of_user(memories: Sequence[Memory]) -> list[Memory]:
 def _section(name: str, heading: str, ranked: Sequence[Memory], meter: Meter, limit_tokens: int) -> MemoryPage | None:
     def text(count: int) -> str:
         # Oldest first: a new fact comes last, and the text before it stays as it was sent.
-        kept = sorted(ranked[:count], key=lambda one: (CATEGORIES.index(one.category), one.time, one.memory_id))
+        kept = sorted(ranked[:count], key=lambda fact: (CATEGORIES.index(fact.category), fact.time, fact.memory_id))
         return "\n".join([heading, *(f"- {safe(memory.text, SECTION_CHARS)}" for memory in kept)])
 
     return _most(ranked, text, lambda shown: meter.message(fenced(name, shown)), limit_tokens)

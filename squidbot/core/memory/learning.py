@@ -21,12 +21,12 @@ from squidbot.core.memory.extract import VERSION, extract
 from squidbot.core.memory.facts import (
     TRAIT,
     FactCandidate,
-    about,
-    ended,
+    ended_slots,
     is_negation,
     memory_of,
     rank,
     rivals,
+    slot_of,
     utterances,
     words_of,
 )
@@ -324,7 +324,7 @@ class LearningPlan:
     places: Mapping[str, str] = field(default_factory=dict)
 
 
-def learned(candidates: Sequence[FactCandidate], store: MemoryStore, place: LearningContext) -> LearningPlan:
+def learning_plan(candidates: Sequence[FactCandidate], store: MemoryStore, context: LearningContext) -> LearningPlan:
     """Return what to store of candidates; the store is only read.
 
     What was stored before, or forgotten, is not stored again, so the same messages may be read twice.
@@ -333,42 +333,42 @@ def learned(candidates: Sequence[FactCandidate], store: MemoryStore, place: Lear
         StoreError: the store failed.
     """
     # If a message says something twice, with something else between, the last one counts.
-    own = {place.memory(candidate).memory_id: candidate for candidate in reversed(candidates)}
+    own = {context.memory(candidate).memory_id: candidate for candidate in reversed(candidates)}
     own = dict(reversed(own.items()))
     ids = list(own)
     reasons = {memory.memory_id: "said before" for memory in store.get(ids)}
     reasons |= dict.fromkeys(store.forgotten(ids), "forgotten")
     skipped = [SkippedFact(own[memory_id], reasons[memory_id], memory_id) for memory_id in ids if memory_id in reasons]
     left = [own[memory_id] for memory_id in ids if memory_id not in reasons]
-    plan = decided(left, _comparable(left, store, place), place, ids)
+    plan = decide(left, _comparable(left, store, context), context, ids)
     return replace(plan, skipped=(*skipped, *plan.skipped))
 
 
-def _comparable(candidates: Sequence[FactCandidate], store: MemoryStore, place: LearningContext) -> Iterable[Memory]:
+def _comparable(candidates: Sequence[FactCandidate], store: MemoryStore, context: LearningContext) -> Iterable[Memory]:
     """Return the memories of a view that candidates may repeat or replace."""
     found: dict[str, Memory] = {}
     is_all = True
     for category in CATEGORIES if candidates else ():
-        listed = store.listed(place.view, category, limit=NEWEST)
+        listed = store.listed(context.view, category, limit=NEWEST)
         is_all = is_all and len(listed) < NEWEST
         found |= {memory.memory_id: memory for memory in listed}
     for candidate in () if is_all else candidates:
-        ids = [memory_id for memory_id in _ids(store, candidate.text, place, SEARCHED) if memory_id not in found]
+        ids = [memory_id for memory_id in _ids(store, candidate.text, context, SEARCHED) if memory_id not in found]
         found |= {memory.memory_id: memory for memory in store.get(ids)}
     return found.values()
 
 
-def _ids(store: MemoryStore, query: str, place: LearningContext, limit: int) -> list[str]:
+def _ids(store: MemoryStore, query: str, context: LearningContext, limit: int) -> list[str]:
     try:
-        return [hit.key for hit in store.search(query, place.view, limit=limit, now=place.now)]
+        return [hit.key for hit in store.search(query, context.view, limit=limit, now=context.now)]
     except ValueError:  # there is no word in it
         return []
 
 
-def decided(
+def decide(
     candidates: Iterable[FactCandidate],
     existing: Iterable[Memory],
-    place: LearningContext,
+    context: LearningContext,
     memory_ids: Sequence[str] = (),
 ) -> LearningPlan:
     """Return what to store of candidates beside existing memories, each candidate beside those before it.
@@ -385,19 +385,19 @@ def decided(
     sources: dict[str, tuple[Source, ...]] = {}
     places: dict[str, str] = {}
     for candidate in candidates:
-        replaced = _replaced(candidate, held, place, order)
+        replaced = _replaced(candidate, held, context, order)
         if isinstance(replaced, SkippedFact):
             skipped.append(replaced)
             old = held[replaced.memory_id]
-            if _may_add_source(candidate, old, place):
-                source = Source(place.session_id, candidate.first_seq, candidate.last_seq)
+            if _may_add_source(candidate, old, context):
+                source = Source(context.session_id, candidate.first_seq, candidate.last_seq)
                 more = held[old.memory_id] = with_sources(old, [source])
                 if old.memory_id in new:
                     new[old.memory_id] = more
                 elif more is not old:
                     sources[old.memory_id] = (*sources.get(old.memory_id, ()), source)
             continue
-        memory = place.memory(candidate, replaced[0] if replaced else "")
+        memory = context.memory(candidate, replaced[0] if replaced else "")
         # A memory that is history now hands on the places that it had taken.
         left = [*replaced[1:], *(memory_id for memory_id, taker in places.items() if taker in replaced)]
         places |= dict.fromkeys(left, memory.memory_id)
@@ -407,7 +407,7 @@ def decided(
     return LearningPlan(tuple(new.values()), tuple(skipped), sources, places)
 
 
-def _may_add_source(candidate: FactCandidate, memory: Memory, place: LearningContext) -> bool:
+def _may_add_source(candidate: FactCandidate, memory: Memory, context: LearningContext) -> bool:
     """Return whether a candidate is one more source of a memory.
 
     It says the same words, is as trusted, and is not older: something else may have held in between, and messages may
@@ -416,16 +416,16 @@ def _may_add_source(candidate: FactCandidate, memory: Memory, place: LearningCon
     is_same = words_of(candidate.text) == words_of(memory.text) and candidate.speaker == memory.speaker
     if not is_same or not memory.sources or rank(candidate.trust) != rank(memory.trust):
         return False
-    if here := place.first_and_last(memory):
+    if here := context.first_and_last(memory):
         return candidate.first_seq > here[0]
     return candidate.time is None or candidate.time >= memory.time
 
 
 def _replaced(
-    candidate: FactCandidate, held: Mapping[str, Memory], place: LearningContext, order: Mapping[str, int]
+    candidate: FactCandidate, held: Mapping[str, Memory], context: LearningContext, order: Mapping[str, int]
 ) -> list[str] | SkippedFact:
     """Return the ids of the memories that a candidate replaces, the newest first; or why it is not stored."""
-    own_id = place.memory(candidate).memory_id
+    own_id = context.memory(candidate).memory_id
     if own_id in held:
         return SkippedFact(candidate, "said before", own_id)
     same = next((memory for memory in held.values() if _repeats(candidate, memory)), None)
@@ -435,20 +435,20 @@ def _replaced(
     others.sort(key=lambda memory: (memory.time, memory.memory_id), reverse=True)
     replaced = [same, *others] if same else others
     for old in replaced:
-        why = _precedence(candidate, old, place)
+        why = _precedence(candidate, old, context)
         if why or order.get(old.memory_id, -1) > order.get(own_id, len(order)):
             return SkippedFact(candidate, why or "older", old.memory_id)
     return [memory.memory_id for memory in replaced]
 
 
-def _precedence(candidate: FactCandidate, old: Memory, place: LearningContext) -> str:
+def _precedence(candidate: FactCandidate, old: Memory, context: LearningContext) -> str:
     """Return why a candidate can't replace a memory, "" if it can.
 
     In one session the order of the messages says what is older, whatever the clocks said.
     """
     if rank(old.trust) < rank(candidate.trust):
         return "less trusted"
-    if here := place.first_and_last(old):
+    if here := context.first_and_last(old):
         return "older" if candidate.last_seq < here[1] else ""
     return "older" if candidate.time is not None and candidate.time < old.time else ""
 
@@ -458,13 +458,13 @@ def _repeats(candidate: FactCandidate, memory: Memory) -> bool:
     new, old = words_of(candidate.text), words_of(memory.text)
     if new == old:
         return True
-    is_same = bool(candidate.slot) and about(memory) == candidate.slot
+    is_same = bool(candidate.slot) and slot_of(memory) == candidate.slot
     return is_same and set(new) <= set(old) and not any(map(is_negation, set(old) - set(new)))
 
 
 def _replaces(candidate: FactCandidate, memory: Memory) -> bool:
     """Return whether a candidate is about the same as a memory, ends it, or prefers something else."""
-    slot = about(memory)
+    slot = slot_of(memory)
     if candidate.replaces and candidate.replaces == memory.memory_id:
         return True
     if not slot:
@@ -478,7 +478,7 @@ def _replaces(candidate: FactCandidate, memory: Memory) -> bool:
     subject, prefers, new = candidate.slot.partition(_PREFERS)
     if not prefers or not slot.startswith(subject + _PREFERS):
         return False
-    return candidate.slot in ended(memory) or rivals(slot.partition(_PREFERS)[2], new, changes=candidate.changes)
+    return candidate.slot in ended_slots(memory) or rivals(slot.partition(_PREFERS)[2], new, changes=candidate.changes)
 
 
 # The messages of a session, read in portions.
@@ -608,7 +608,7 @@ class FactReader:
         try:
             while scope is not None and any(message.role == "user" for message in shown):
                 try:
-                    candidates, _ = model.read(shown, self._known(shown, self._place(scope, now)))
+                    candidates, _ = model.read(shown, self._known(shown, self._context(scope, now)))
                     break
                 except ContextOverflowError:
                     if len(rows) == 1:  # one message alone is too long for the model: the rules have read it
@@ -623,11 +623,11 @@ class FactReader:
         self.rests.worked(self.session_id)
         return self._stored(unread, (rows, scope), candidates, model.version, now)
 
-    def _known(self, messages: Sequence[Utterance], place: LearningContext) -> list[Memory]:
+    def _known(self, messages: Sequence[Utterance], context: LearningContext) -> list[Memory]:
         """Return the known facts for a prompt: those that answer the user's words, then the newest."""
         words = " ".join(message.text for message in messages if message.role == "user")[:QUERY_CHARS]
-        found = self.memories.get(_ids(self.memories, words, place, KNOWN_FOUND))
-        newest = self.memories.listed(place.view, limit=KNOWN_SHOWN)
+        found = self.memories.get(_ids(self.memories, words, context, KNOWN_FOUND))
+        newest = self.memories.listed(context.view, limit=KNOWN_SHOWN)
         return list({memory.memory_id: memory for memory in (*found, *newest)}.values())
 
     def _stored(
@@ -651,10 +651,9 @@ class FactReader:
         gone = self._forgotten(candidates)
         candidates = [candidate for candidate in candidates if candidate.first_seq not in gone]
         mark = Mark(self.session_id, unread.reader, done.last_seq + 1, version, self._stamp())
+        context = self._context(scope, now) if candidates and scope else None
         for _ in range(MOST_TRIES):
-            plan = (
-                learned(candidates, self.memories, self._place(scope, now)) if candidates and scope else LearningPlan()
-            )
+            plan = learning_plan(candidates, self.memories, context) if context else LearningPlan()
             try:
                 self.memories.add(plan.memories, mark, was, plan.sources, plan.places)
             except NotFoundError:  # what is said again was forgotten meanwhile
@@ -728,7 +727,7 @@ class FactReader:
         rows = self.transcripts.pick(self.session_id, [seq])
         return all(row.role == "assistant" and not row.call_ids for row in rows)
 
-    def _place(self, scope: Scope, now: float) -> LearningContext:
+    def _context(self, scope: Scope, now: float) -> LearningContext:
         return LearningContext(View(scope, self.isolation), self.session_id, now)
 
     def _notify(self, name: str, cause: str) -> None:

@@ -363,8 +363,8 @@ class Signals(NamedTuple):
         answers: the share of the passage before it, if that ends with a question.
         pairs: the fraction of the query's pairs of words that it has near each other; less for a page.
         stranger: 1 if the question is about another speaker.
-        told_then: how near its time is to the days asked about.
-        of_then: how well the days that it speaks of match those.
+        said_near_days: how near its time is to the days asked about.
+        names_days: how well the days that it speaks of match those.
         length, excess: the logarithm of its terms, up to a short passage's, and beyond.
         asks: 1 if it ends with a question.
         own_words: the fraction of its words that are "I", "my" and such.
@@ -381,8 +381,8 @@ class Signals(NamedTuple):
     answers: float = 0.0
     pairs: float = 0.0
     stranger: float = 0.0
-    told_then: float = 0.0
-    of_then: float = 0.0
+    said_near_days: float = 0.0
+    names_days: float = 0.0
     length: float = 0.0
     excess: float = 0.0
     asks: float = 0.0
@@ -402,11 +402,7 @@ class _Comparison:
         self._candidates = candidates
         self._shares = weights.shares
         self._had = [strengths(candidate.prepared.terms, weights, average) for candidate in candidates]
-        self._places = {
-            (candidate.passage.group, candidate.passage.position): number
-            for number, candidate in enumerate(candidates)
-            if candidate.passage.group
-        }
+        self._places = _places(candidates)
         self.turns = [_turn(candidate.prepared) for candidate in candidates]
         self.own = [self._weighed(strength) for strength in self._had]
         self.around = [self._around(number) for number in range(len(candidates))]
@@ -419,7 +415,7 @@ class _Comparison:
     def beside(self, number: int, steps: int) -> tuple[int, float]:
         """Return the number of a neighbour and how far it counts; -1 and 0 if it is not among the candidates."""
         passage = self._candidates[number].passage
-        other = self._places.get((passage.group, passage.position + steps), -1) if passage.group else -1
+        other = self._places.get((passage.group, passage.position + steps), -1)
         return other, self.turns[number] * self.turns[other] if other >= 0 else 0.0
 
     def _around(self, number: int) -> float:
@@ -479,8 +475,8 @@ def signals(
                 answers=compared.own[before] * share * candidates[before].prepared.asks,
                 pairs=compared.turns[number] * _pairs(query, terms),
                 stranger=float(candidate.passage.speaker in strangers),
-                told_then=_told_then(query.days, candidate.passage.time),
-                of_then=max((_meet(asked, day) for asked in query.days for day in days_told), default=0.0),
+                said_near_days=_nearness(query.days, candidate.passage.time),
+                names_days=max((_meet(asked, day) for asked in query.days for day in days_told), default=0.0),
                 length=log1p(min(len(terms), SHORT_TERMS)),
                 excess=log(max(1.0, len(terms) / SHORT_TERMS)),
                 asks=float(asks),
@@ -490,7 +486,7 @@ def signals(
                 name=min(names, MANY_NAMES) / MANY_NAMES if query.asks_name else 0.0,
             )
         )
-    best_then = max((max(signal.told_then, signal.of_then) for signal in found), default=0.0)
+    best_then = max((max(signal.said_near_days, signal.names_days) for signal in found), default=0.0)
     return found, max(best_around, REACH_OF_DAYS * best_then)
 
 
@@ -507,6 +503,12 @@ def _group(passage: Passage) -> tuple[str, str]:
     return (passage.group, "") if passage.group else ("", passage.key)
 
 
+def _places(candidates: Sequence[PreparedPassage]) -> dict[tuple[str, int], int]:
+    """Return the number of each candidate of a group, by the group and the place in it."""
+    passages = (candidate.passage for candidate in candidates)
+    return {(passage.group, passage.position): number for number, passage in enumerate(passages) if passage.group}
+
+
 def _turn(passage: PassageFeatures) -> float:
     """Return how much of a turn of talk a passage is by its length: 1 for a turn, nearer to 0 the longer it is."""
     return min(1.0, TURN_TERMS / max(1, len(passage.terms)))
@@ -519,7 +521,7 @@ def _pairs(query: ParsedQuery, terms: Sequence[str]) -> float:
     return len(query.pairs & there) / len(query.pairs)
 
 
-def _told_then(asked: Sequence[Days], time: float | None) -> float:
+def _nearness(asked: Sequence[Days], time: float | None) -> float:
     if time is None or not asked:
         return 0.0
     day = day_of(time)
@@ -546,7 +548,7 @@ class Similarity(NamedTuple):
     Attributes:
         similar: the cosine of the query's vector and a passage's, -1 to 1, by the passage's key; of most passages that
             are ranked, not of the nearest alone.
-        even: by how much the nearest passage stands out (`standing_out`) if it answers as likely as not. It is the
+        even: by how much the nearest passage stands out (`prominence`) if it answers as likely as not. It is the
             embedder's; `None` if nobody has measured it: then words alone say how likely.
     """
 
@@ -571,19 +573,16 @@ def likenesses(candidates: Sequence[PreparedPassage], similar: Mapping[str, floa
     mean = fmean(known) if known else 0.0
     spread = max(LEAST_SPREAD, pstdev(known, mean)) if known else 1.0
     own = [(similar.get(candidate.passage.key, mean) - mean) / spread for candidate in candidates]
-    turns = [_turn(candidate.prepared) for candidate in candidates]
-    places = {
-        (candidate.passage.group, candidate.passage.position): number for number, candidate in enumerate(candidates)
-    }
+    turns, places = [_turn(candidate.prepared) for candidate in candidates], _places(candidates)
     found = []
     for number, (passage, _) in enumerate(candidates):
-        other = places.get((passage.group, passage.position - 1)) if passage.group else None
+        other = places.get((passage.group, passage.position - 1))
         before = 0.0 if other is None else own[other] * turns[number] * turns[other]
         found.append(Likeness(own[number], before))
     return found
 
 
-def standing_out(candidates: Sequence[PreparedPassage], similar: Mapping[str, float]) -> float:
+def prominence(candidates: Sequence[PreparedPassage], similar: Mapping[str, float]) -> float:
     """Return the cosine of the nearest candidate above the mean of the others', -2 to 2; 0 if none has a cosine.
 
     A single one stands above 0, as most texts have nothing to do with each other.
@@ -610,8 +609,8 @@ WEIGHTS = Signals(
     answers=4.2,  # what is said right behind the same question
     pairs=1.5,
     stranger=-0.9,  # little: those who ask mix up who it was
-    told_then=3.1,  # only where days are asked about
-    of_then=1.6,
+    said_near_days=3.1,  # only where days are asked about
+    names_days=1.6,
     length=0.3,  # "Great!" answers nothing
     excess=-0.3,  # set by hand: a page has to be worth its room; found by what 2,000 tokens of pages held
     asks=-0.27,
@@ -674,9 +673,9 @@ def score(
     known = sum(candidate.passage.key in meaning.similar for candidate in candidates) if meaning else 0
     if meaning and known >= ENOUGH_FRACTION * len(candidates):
         near = likenesses(candidates, meaning.similar)
-        values = [value + sum(map(mul, LIKENESS, one)) for value, one in zip(values, near, strict=True)]
+        values = [value + sum(map(mul, LIKENESS, likeness)) for value, likeness in zip(values, near, strict=True)]
         if meaning.even is not None:
-            by_vectors = STEEP * (standing_out(candidates, meaning.similar) - meaning.even)
+            by_vectors = STEEP * (prominence(candidates, meaning.similar) - meaning.even)
             by_vectors -= NEARER * log(max(LEAST_PASSAGES, statistics.passages) / USUAL_PASSAGES)
             likely = by_vectors + BY_WORDS * max(LEAST_BY_WORDS, likely)
     best = max(values, default=0.0)
@@ -741,7 +740,7 @@ def worth(memory: Memory, now: float) -> float:
     return (1 + IMPORTANCE_FRACTION * (memory.importance - 0.5)) * (1 - AGE_FRACTION * (1 - left))
 
 
-def weighed(hits: Sequence[MemoryHit], memories: Mapping[str, Memory], now: float) -> list[Memory]:
+def in_final_order(hits: Sequence[MemoryHit], memories: Mapping[str, Memory], now: float) -> list[Memory]:
     """Return the memories of hits, which come best first, in their final order.
 
     Each `BLOCK` of hits stays together. Hits that are not among the memories are left out.

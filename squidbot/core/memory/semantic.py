@@ -248,8 +248,7 @@ class SemanticStore:
 
     def _near(self, memories: Sequence[Memory], view: View) -> dict[str, dict[str, float]]:
         embedder, nearest = self.opened()
-        vectors = _vectors(embedder, [vector_text(memory) for memory in memories])
-        by_id = {each.memory_id: vector for each, vector in zip(memories, vectors, strict=True)}
+        by_id = _vectors_of(embedder, memories)
         self._store.put_vectors(embedder.name, embedder.dimensions, by_id)
         return {name: nearest.search(vector, view, limit=NEAREST) for name, vector in by_id.items()}
 
@@ -261,10 +260,8 @@ class SemanticStore:
     def _put(self, embedder: Embedder, memories: Sequence[Memory]) -> None:
         if not memories:
             return
-        by_id: Mapping[str, tuple[float, ...]]
         try:
-            vectors = _vectors(embedder, [vector_text(memory) for memory in memories])
-            by_id = {each.memory_id: vector for each, vector in zip(memories, vectors, strict=True)}
+            by_id = _vectors_of(embedder, memories)
         except (ContextOverflowError, LLMError) as error:
             if isinstance(error, LLMError) and error.kind != "unusable":
                 raise
@@ -326,6 +323,12 @@ class SemanticStore:
             return None
         self.fault = ""
         return value
+
+
+def _vectors_of(embedder: Embedder, memories: Sequence[Memory]) -> dict[str, tuple[float, ...]]:
+    """Return the vectors of memories, by id; raises as `_vectors`."""
+    vectors = _vectors(embedder, list(map(vector_text, memories)))
+    return dict(zip((memory.memory_id for memory in memories), vectors, strict=True))
 
 
 def _vectors(embedder: Embedder, texts: Sequence[str]) -> list[tuple[float, ...]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from squidbot.core.memories import CATEGORIES, JOURNAL
 from squidbot.core.memory.chunks import JOINT
-from squidbot.core.recall.history import named
+from squidbot.core.recall.history import run_id
 from squidbot.core.text import ago, clip, one_line
 from squidbot.core.view.marks import MEMORIES, fence
 
@@ -164,7 +164,7 @@ class MemoryFormatter(NamedTuple):
             return safe(source.path, PLACE_CHARS)
         if source.first_seq < 0:
             return ""
-        ids = named(source.first_seq, source.last_seq)
+        ids = run_id(source.first_seq, source.last_seq)
         here = not source.session_id or source.session_id == self.session_id
         return ids if here else f"{ids} of session {safe(source.session_id, PLACE_CHARS)}"
 

@@ -10,8 +10,8 @@ from squidbot.core.arguments import a_moment, flag, instance, items, number, opt
 from squidbot.core.errors import BudgetError, NotFoundError, RecallError
 from squidbot.core.memories import CARDS, CATEGORIES, FactCategory, Memory, Source, memory_id_of
 from squidbot.core.memory.chunks import FILES
-from squidbot.core.memory.facts import about, is_negation, rank, words_of
-from squidbot.core.memory.search import BLOCK, distinct, weighed
+from squidbot.core.memory.facts import is_negation, rank, slot_of, words_of
+from squidbot.core.memory.search import BLOCK, distinct, in_final_order
 from squidbot.core.memory.semantic import SemanticStore
 from squidbot.core.memory.text import COUNTED, MemoryFormatter, MemoryPage, counted, framed, read_id, safe, when
 from squidbot.core.recall.history import within
@@ -319,7 +319,7 @@ class Memories:
         """Return the memories of hits that answer well enough, in their final order."""
         relevant = [hit for hit in hits if hit.score >= self.min_relevance]
         seen = {memory.memory_id: memory for memory in self._seen(hit.key for hit in relevant)}
-        return weighed(relevant, seen, now)
+        return in_final_order(relevant, seen, now)
 
     def _seen(self, memory_ids: Iterable[str]) -> list[Memory]:
         """Return the named memories, without those that this view does not see."""
@@ -381,14 +381,8 @@ class Memories:
         formatter = MemoryFormatter(self.meter, now, self.session_id, others, scores)
         page = formatter.page(memories, self.limit_tokens, frame, most=request.limit)
         if page is None:
-            raise BudgetError(
-                "answer of memory",
-                cost=LEAST_TOKENS,
-                budget=self.limit_tokens,
-                unit="tokens",
-                key="window.default or models.<name>.context_window",
-                detail="no room for memories: compact first, then ask again; the smallest answer costs",
-            )
+            detail = "no room for memories: compact first, then ask again; the smallest answer costs"
+            raise BudgetError("answer of memory", cost=LEAST_TOKENS, budget=self.limit_tokens, detail=detail)
         return page
 
     def _searched(self, request: MemoryQuery) -> str:
@@ -512,7 +506,7 @@ def _pairs(
 
 def _may_merge(one: Memory, other: Memory) -> bool:
     """Return whether two memories are of one speaker, and nothing known tells them apart."""
-    slots = {about(one), about(other)} - {""}
+    slots = {slot_of(one), slot_of(other)} - {""}
     if one.speaker != other.speaker or len(slots) > 1:
         return False
     apart = set(words_of(one.text)) ^ set(words_of(other.text))

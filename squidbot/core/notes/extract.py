@@ -344,7 +344,7 @@ def names_in(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for _, name in find_literals(text)))
 
 
-def shown(text: str, *, of_file: bool) -> Iterator[NoteUnit]:
+def result_units(text: str, *, of_file: bool) -> Iterator[NoteUnit]:
     """Yield the units of a tool's result: the values of JSON with their keys, otherwise its names by their places."""
     facts = _facts(text)
     if facts is not None:
@@ -586,7 +586,7 @@ class _MessageReader:
         else:
             line = action.line
             action.failure = failure(text, of_file=of_file)
-        units = list(shown(text, of_file=of_file))
+        units = list(result_units(text, of_file=of_file))
         line.add(units)
         _count(self.reading.shown, dict.fromkeys(name for unit in units for name in names_in(unit.text)))
 

@@ -359,10 +359,7 @@ class Notebook:
             self.stored += 1
         # The event has merged these already, for the note that it shows.
         merged = self.reached.get((merged_through, tuple(run for run in runs if run[1] <= merged_through)))
-        self.fresh.clear()
-        self.readings.clear()
-        self.literals.clear()
-        self.reached.clear()
+        self._end_event()
         self.ledger = merged or self._through(merged_through)
         self.pending = [fragment for fragment in self.pending if fragment.last_seq > merged_through]
         if self.ledger.fragments - self.snapshot >= SNAPSHOT_FRAGMENTS:
@@ -388,6 +385,9 @@ class Notebook:
     def reopen(self) -> None:
         """Drop the state, so that it is read from the store again."""
         self.ledger, self.pending = None, []
+        self._end_event()
+
+    def _end_event(self) -> None:
         self.fresh.clear()
         self.readings.clear()
         self.literals.clear()
@@ -515,17 +515,17 @@ def rewound(notes: Notebook, then: tuple[int, int], merged_through: int) -> tupl
         return ()
     found = LEDGER.all(notes.transcripts, notes.session_id, then[0] - 1)[:1] if then[0] else [Ledger()]
     first = found[0].fragments if found else 0
-    read = FRAGMENT.all(notes.transcripts, notes.session_id, first)[: max(0, then[1] - first)]
-    if not found or first + len(read) < then[1]:
+    stored = FRAGMENT.all(notes.transcripts, notes.session_id, first)[: max(0, then[1] - first)]
+    if not found or first + len(stored) < then[1]:
         raise NotFoundError("the notes of that time are no longer stored")
     ledger = found[0]
-    chain: list[Fragment] = []
-    for fragment in read:
+    pending: list[Fragment] = []
+    for fragment in stored:
         if ledger.last_seq < fragment.last_seq <= merged_through:
             ledger = ledger.taking(fragment)
         else:
-            chain.append(fragment)
-    return LEDGER.record(ledgers, replace(ledger, fragments=fragments)), *FRAGMENT.records(chain, fragments)
+            pending.append(fragment)
+    return LEDGER.record(ledgers, replace(ledger, fragments=fragments)), *FRAGMENT.records(pending, fragments)
 
 
 def counts_behind(notes: Notebook, records: Sequence[Record]) -> tuple[int, int]:
@@ -551,25 +551,19 @@ def retold(notes: Notebook, context: SessionContext, gone: AbstractSet[int]) -> 
         (fragment.first_seq, fragment.last_seq): fragment
         for fragment in FRAGMENT.all(notes.transcripts, notes.session_id)
     }
+
+    def renewed(block: NoteBlock | Fragment) -> Fragment:
+        run = block.first_seq, block.last_seq
+        stored = known.get(run)
+        # An empty one was emptied when another message in it was forgotten.
+        if stored is not None and stored.reading.lines and not any(run[0] <= seq <= run[1] for seq in gone):
+            return stored
+        return notes.read(steps_of(context.read(*run)))[0]
+
     merged = Ledger()
-    for run in ledger.runs():
-        merged = merged.taking(_fragment(notes, context, (run.first_seq, run.last_seq), known, gone))
+    for block in ledger.runs():
+        merged = merged.taking(renewed(block))
     ledgers, fragments = notes.counts()
     # A ledger that no longer reaches as far back has counted, and faded, what it took in before.
     kept = replace(merged, fragments=fragments, last_seq=max(merged.last_seq, ledger.last_seq))
-    chain = [_fragment(notes, context, (fragment.first_seq, fragment.last_seq), known, gone) for fragment in pending]
-    return LEDGER.record(ledgers, kept), *FRAGMENT.records(chain, fragments)
-
-
-def _fragment(
-    notes: Notebook,
-    context: SessionContext,
-    run: tuple[int, int],
-    known: dict[tuple[int, int], Fragment],
-    gone: AbstractSet[int],
-) -> Fragment:
-    held = known.get(run)
-    # One of which nothing is left was emptied when another message in it was forgotten.
-    if held is not None and held.reading.lines and not any(run[0] <= seq <= run[1] for seq in gone):
-        return held
-    return notes.read(steps_of(context.read(*run)))[0]
+    return LEDGER.record(ledgers, kept), *FRAGMENT.records(map(renewed, pending), fragments)

@@ -1,1 +1,1 @@
-"""What was said before, found and brought back."""
+"""Earlier messages, found and brought back."""

@@ -1,4 +1,4 @@
-"""One session's history: what was said before is searched, recalled and opened in pages that fit."""
+"""The history of one session: earlier messages are searched, recalled and opened in pages that fit."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     from squidbot.core.view.renderer import Renderer
 
 
-# The ids that requests show, and the messages that they stand for.
+# Ids in requests, and their messages.
 
 # A model copies an id with what stands around it: brackets, quotes, the word before it.
 _AROUND: Final = " \t\r\n\"'`[](){}<>.,;:"
 _VERB: Final = re.compile(r"(?:recall|expand)\s+", re.IGNORECASE)
 _NUMBER: Final = "m?([0-9]{1,18})"
 _MESSAGES: Final = re.compile(rf"m([0-9]{{1,18}})(?:(?:-|\s+to\s+|\.\.){_NUMBER})?\Z", re.IGNORECASE)
-# The longest name of a summary that is looked up, and what one is made of.
+# The characters and the longest name of a summary.
 _SUMMARY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:\-]{0,127}\Z")
 _LOOK: Final = "ids look like m17, m17-m40 or s12-80.ab12; copy one from a note, a cut output or a search"
 
 
 class RecallRange(NamedTuple):
-    """The messages that an id stands for, both ends included; `alone` where it names one message and no run."""
+    """The messages of an id, both ends included; `alone` if it names one message and no run."""
 
     first_seq: int
     last_seq: int
@@ -51,7 +51,7 @@ class RecallRange(NamedTuple):
 
 
 def resolve(text: str, messages: int, summaries: SummaryStore, session_id: str) -> RecallRange:
-    """Return what an id stands for in a session of so many messages; a run that goes on behind the last one ends there.
+    """Return the messages of an id in a session of `messages` messages; a longer run ends with the last one.
 
     Raises:
         RecallError: nothing is stored under it; the text says what ids look like.
@@ -68,7 +68,7 @@ def resolve(text: str, messages: int, summaries: SummaryStore, session_id: str) 
     return run._replace(last_seq=min(run.last_seq, messages - 1))
 
 
-def named(first_seq: int, last_seq: int) -> str:
+def run_id(first_seq: int, last_seq: int) -> str:
     """Return the id of a run of messages: "m17", or "m17-m40"."""
     return f"m{first_seq}" if first_seq == last_seq else f"m{first_seq}-m{last_seq}"
 
@@ -85,7 +85,7 @@ def _of_summary(summary_id: str, summaries: SummaryStore, session_id: str) -> Re
     return RecallRange(found[0].first_seq, found[0].last_seq) if found else None
 
 
-# Messages as they were said, as many as fit: one page, and where the next one begins.
+# Pages: verbatim messages, as many as fit, and where the next page begins.
 
 # A page smaller than this is little more than its own marks, which cost about 80 tokens.
 LEAST_TOKENS = 160
@@ -97,7 +97,7 @@ NAME_CHARS = 60
 
 
 class PageExcerpt(NamedTuple):
-    """What a page shows of one message: characters `start` to `end` of the `whole` that its body has."""
+    """The part of a message on a page: characters `start` to `end` of the `whole` length of its body."""
 
     seq: int
     start: int
@@ -133,7 +133,7 @@ class Page:
 
 
 class _PageBlock(NamedTuple):
-    """A message on a page: what is shown of it, as text with a line in front, and what that costs."""
+    """A message on a page: the part of it, as text with a line in front, and its cost."""
 
     row: StoredMessage
     piece: PageExcerpt
@@ -176,11 +176,11 @@ class PageMaker:
             first += READ_MESSAGES
 
     def _filled(self, offset: int, room: Cost) -> Iterator[_PageBlock]:
-        """Yield messages, and of the one that does not fit a part: where it is the first, or half the room is left."""
+        """Yield messages, and a part of one that does not fit if it is the first, or half the room is left."""
         left, start = room, offset
         for row in self._rows():
             body = self._body(row, start)
-            block = self._fitting(row, body, start, left)
+            block = self._block(row, body, start, left)
             if block is None or (block.piece.end < len(body) and left.bound < room.bound // 2):
                 return
             yield block
@@ -195,7 +195,7 @@ class PageMaker:
             raise RecallError(f"offset {start} is outside m{row.seq}, which has characters 0 to {len(body) - 1}")
         return body
 
-    def _fitting(self, row: StoredMessage, body: str, start: int, left: Cost) -> _PageBlock | None:
+    def _block(self, row: StoredMessage, body: str, start: int, left: Cost) -> _PageBlock | None:
         """Return as much of a message from `start` on as fits, cut at a line's end where one is near."""
         if not start and row.category is not Category.RECALLED and not row.call_ids:
             # Its words were counted when it was recorded.
@@ -204,9 +204,6 @@ class PageMaker:
             cost = row.cost.plus(self._cost(head))
             if _fits(cost, left):
                 return _PageBlock(row, piece, f"{head}\n{body}", cost)
-        return self._cut(row, body, start, left)
-
-    def _cut(self, row: StoredMessage, body: str, start: int, left: Cost) -> _PageBlock | None:
         kept = min(len(body) - start, left.bound * MOST_CHARACTERS_A_TOKEN)
         while True:
             piece = PageExcerpt(row.seq, start, _line_end(body, start, start + kept), len(body))
@@ -239,7 +236,7 @@ class PageMaker:
 
     def _framed(self, blocks: Sequence[_PageBlock], following: int, next_offset: int) -> str:
         first, last = blocks[0].row, blocks[-1].row
-        ids = named(self.run.first_seq, blocks[-1].piece.seq)
+        ids = run_id(self.run.first_seq, blocks[-1].piece.seq)
         text = fence(f"recalled {ids}", self._about(first.time, last.time), "\n".join(block.text for block in blocks))
         if following > self.run.last_seq:
             return text
@@ -252,9 +249,9 @@ class PageMaker:
 
 
 def body_of(row: StoredMessage, renderer: Renderer, *, alone: bool = True) -> str:
-    """Return what a message said: its text, then each tool call under a line with its name and size.
+    """Return the body of a message: its text, then each tool call under a line with its name and size.
 
-    Where a run is brought back, a copy in it is named and not repeated: what it copied is stored once.
+    In a run, a copy is named and not repeated: the original is stored once.
     """
     codec = renderer.codecs[row.codec]
     message = codec.decode(row.payload)
@@ -277,7 +274,7 @@ def _head(row: StoredMessage, piece: PageExcerpt) -> str:
 
 
 def speaker(row: StoredMessage) -> str:
-    """Return who says a message: its role; "recalled" for what was brought back."""
+    """Return the speaker of a message: its role; "recalled" for a copy."""
     if row.category is Category.RECALLED:
         return "recalled"
     return "tool result" if row.result_ids else row.role
@@ -291,12 +288,11 @@ def _line_end(text: str, start: int, end: int) -> int:
     return at + 1 if at >= start + (end - start) * 3 // 4 else end
 
 
-# What a search found, as text: one line a message, the words around what was looked for, the id to
-# recall it by.
+# Search results as text: a line for each message, with the words around the match, and the id to recall it by.
 
-# Hits on one page where nobody says how many, and the most that may be asked for.
+# Hits on one page by default, and at most.
 HITS, MOST_HITS = 8, 50
-# Hits that may stand before a page: whoever has read so many looks for something else.
+# The most hits before a page: whoever has read so many looks for something else.
 MOST_OFFSET = 1_000
 MOST_QUERY_CHARS = 1_000
 # A snippet is about as long as two lines of a terminal.
@@ -344,7 +340,7 @@ class HitPage:
 
 
 class SearchRequest(NamedTuple):
-    """What was asked: the query, how many hits stand before this page, at most how many on it, and when.
+    """A search: the query, the number of hits before this page, the most hits on it, and the time.
 
     `now` is in seconds since 1970, None if unknown.
     """
@@ -355,7 +351,7 @@ class SearchRequest(NamedTuple):
     now: float | None = None
 
     def words(self) -> SearchQuery:
-        """Return what is looked for.
+        """Return the words and phrases to look for.
 
         Raises:
             RecallError: there is nothing to look for in the query, or limit or offset are out of range.
@@ -383,10 +379,10 @@ def within(number: int, least: int, most: int | None, name: str) -> int:
     return number
 
 
-def listed(
+def hit_page(
     request: SearchRequest, hits: Sequence[HistoryHit], meter: Meter, room: Cost, hints: Hints = HINTS
 ) -> HitPage | None:
-    """Return the page with as many hits as fit, None if not one does; hits beyond the limit only tell of more."""
+    """Return the page with as many hits as fit, None if not one does; further hits only show that there are more."""
     words = _cut(one_line(request.query), _QUOTED_CHARS)
     if not hits:
         nothing = f"no {'further ' * bool(request.offset)}message for: {words}"
@@ -411,14 +407,14 @@ def _fits(cost: Cost, room: Cost) -> bool:
 
 
 def line_of(hit: HistoryHit, now: float | None) -> str:
-    """Return the line that tells of a hit; `now` is in seconds since 1970, None if unknown."""
+    """Return the line of a hit; `now` is in seconds since 1970, None if unknown."""
     row = hit.row
     fields = (f"m{row.seq} {speaker(row)}", stamp(row.time), ago(row.time, now), f"score {hit.score:.2f}", hit.shown)
     return f"{', '.join(filter(None, fields))}: {hit.snippet}"
 
 
 def in_view(standing: CurrentView) -> dict[int, str]:
-    """Return how messages that a request shows stand in it, by seq."""
+    """Return how a request shows messages, by seq."""
     labels = {Kind.MESSAGE: "in view", Kind.SYSTEM: "in view", Kind.SLIMMED: "in view, cut"}
     return {part.first_seq: labels[part.kind] for part in standing.sent if part.kind in labels}
 
@@ -429,7 +425,7 @@ def hits_of(
     codec: Callable[[str], Codec],
     shown: Mapping[int, str],
 ) -> Iterator[HistoryHit]:
-    """Yield what was found as hits, in that order, without what only asks for what was said before.
+    """Yield found messages as hits, in that order, without those that only ask for earlier ones.
 
     `codec` returns the one of a tag; `shown` says how messages stand in the next request, by seq.
     """
@@ -442,7 +438,7 @@ def hits_of(
 
 
 def searched_text(message: Message) -> str | None:
-    """Return what of a message may answer a search; None if it only asks for what was said before."""
+    """Return the text of a message that may answer a search; None if it only asks for earlier messages."""
     calls = [call for call in message.calls if "said" not in holds(call.name)]
     if not calls and message.calls and not message.text.strip():
         return None
@@ -450,7 +446,7 @@ def searched_text(message: Message) -> str | None:
 
 
 def snippet(text: str, query: SearchQuery) -> str | None:
-    """Return the words around most of what is looked for, on one line; None if none of it stands there as such."""
+    """Return the words around most of the searched terms, on one line; None if none of them is in the text."""
     looked = text[:MOST_CHARS]
     places = sorted(_places(looked, query))
     if not places:
@@ -459,7 +455,7 @@ def snippet(text: str, query: SearchQuery) -> str | None:
 
 
 def around(text: str, place: int) -> str:
-    """Return the words of a text around a place, on one line, with marks where it goes on."""
+    """Return the words of a text around a place, on one line, with marks if it is cut."""
     start = max(0, place - BEFORE_CHARS)
     if start:
         gap = text.find(" ", start, place)
@@ -512,7 +508,7 @@ if TYPE_CHECKING:
 
 
 class History:
-    """What was said in one session. Nothing here changes what was said; `recall` adds a record, the others only read.
+    """The history of one session. `recall` adds a record; the other methods only read.
 
     Pages of `expand` and `search` are sized as results of a tool call that the host records, those of `recall` as a
     record of their own.
@@ -548,13 +544,13 @@ class History:
         hits = hits_of(self._find(query, now), words, codecs.__getitem__, in_view(room.view))
         # One hit more than the page has tells whether another page follows.
         hits = islice(hits, offset, offset + limit + 1)
-        page = listed(request, list(hits), self._context.renderer.meter, free, hints)
+        page = hit_page(request, list(hits), self._context.renderer.meter, free, hints)
         if page is None:
             raise _no_room(free)
         return page
 
     def expand(self, handle: str, offset: int = 0, *, now: float | None = None, hints: Hints = HINTS) -> Page:
-        """Return what an id stands for, as much as fits, as a page to be recorded as a tool's result.
+        """Return the messages of an id, as much as fits, as a page to be recorded as a tool's result.
 
         `handle` is a summary's id, "m17" or "m17-m40"; `offset` counts characters into the first message. The page
         says where the next one begins. `now` is in seconds since 1970.
@@ -569,7 +565,7 @@ class History:
         return page
 
     def recall(self, handle: str, offset: int = 0, *, now: float | None = None) -> Page:
-        """Bring back what an id stands for: a page of it is recorded behind the transcript, and sent from then on.
+        """Bring back the messages of an id: a page of them is recorded behind the transcript, and sent from then on.
 
         For hosts without tools, between two turns. The record is the user's by role and recalled by category: it
         opens no turn, is never noted or searched, and what it copies stays as it is. `handle`, `offset` and `now` as
@@ -587,7 +583,7 @@ class History:
         return replace(page, recorded=row.seq)
 
     def free(self, beside: Cost = NOTHING) -> Cost:
-        """Return what an answer of a tool may cost now, `beside` what else is answered; 0 if none fits."""
+        """Return the most that an answer of a tool may cost now, `beside` other answers; 0 if none fits."""
         try:
             return self._free(self._session.room(), beside, as_tool=True)
         except BudgetError:
@@ -599,7 +595,7 @@ class History:
         self._answered = _state(room), cost.plus(self._of_step(room))
 
     def _of_step(self, room: Room) -> Cost:
-        """Return what answers to other calls of the newest step cost."""
+        """Return the cost of answers to other calls of the newest step."""
         return self._answered[1] if self._answered[0] == _state(room) else NOTHING
 
     def _page(self, handle: str, offset: int, now: float | None, hints: Hints, *, as_tool: bool) -> tuple[Room, Page]:
@@ -622,9 +618,9 @@ class History:
         return replace(codec.decode(payload), category=Category.RECALLED)
 
     def _free(self, room: Room, beside: Cost = NOTHING, *, as_tool: bool) -> Cost:
-        """Return what a page may cost: what is free up to the high-water mark, or a little more where that is less.
+        """Return the most that a page may cost: the room up to the high-water mark, and at least a small page.
 
-        Inside a tool loop the mark brings no event, so there it may be half of all that is free.
+        Inside a tool loop the mark brings no event, so there it may be half of the whole room.
 
         Raises:
             BudgetError: not even a small page fits.
@@ -654,16 +650,10 @@ def _state(room: Room) -> tuple[int, int]:
 
 
 def _ids(page: Page) -> str:
-    return named(page.pieces[0].seq, page.pieces[-1].seq)
+    return run_id(page.pieces[0].seq, page.pieces[-1].seq)
 
 
 def _no_room(free: Cost) -> BudgetError:
-    """Return the error where what is free does not hold a page."""
-    return BudgetError(
-        "recalled page",
-        cost=LEAST_TOKENS,
-        budget=max(0, min(free)),
-        unit="tokens",
-        key="window.default or models.<name>.context_window",
-        detail="no room for earlier messages: compact first, then ask again; the smallest page costs",
-    )
+    """Return the error for a room that does not hold a page."""
+    detail = "no room for earlier messages: compact first, then ask again; the smallest page costs"
+    return BudgetError("recalled page", cost=LEAST_TOKENS, budget=max(0, min(free)), detail=detail)

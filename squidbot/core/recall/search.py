@@ -63,7 +63,7 @@ Word = tuple[tuple[str, ...], ...]  # alternatives; each is terms that a text mu
 
 
 class SearchQuery(NamedTuple):
-    """What is looked for.
+    """A parsed query.
 
     `words`: each by its alternatives; a text with all of them is preferred, one with any of them accepted. `phrases`:
     pieces that must stand in a row.
@@ -107,7 +107,7 @@ def may_have_phrase(payload: str, phrase: tuple[str, ...]) -> bool:
 
 
 def read_query(text: str) -> SearchQuery:
-    """Return what a query looks for: its words, and its "quoted phrases", which must occur.
+    """Return a parsed query: its words, and its "quoted phrases", which must occur.
 
     Everything else in it is no syntax: other signs are passed over. An identifier or path is one word. A run of
     characters without spaces counts by its pairs. English words are found in other inflections, too.
@@ -169,7 +169,7 @@ _known_terms = lru_cache(16_384)(_terms)
 
 
 def _words(token: str) -> Iterator[Word]:
-    """Yield the words of a query's token: runs of unspaced characters by their pairs, what is between as one."""
+    """Yield the words of a query's token: runs of unspaced characters by their pairs, other runs as one."""
     for is_unspaced, run in groupby(_PIECE.findall(token), lambda piece: bool(_IS_UNSPACED(piece))):
         if is_unspaced:
             yield from (((term,),) for term in _chain(_plain("".join(run))))
@@ -189,7 +189,7 @@ def _alternatives(token: str) -> Word:
 
 
 def _forms(word: str) -> tuple[str, ...]:
-    """Return a word and, for one that may be English, what it may be inflected to."""
+    """Return a word and, if it may be English, its possible inflections."""
     if len(word) < 4 or not (word.isascii() and word.isalpha()):
         return (word,)
     stem = next((word[: -len(end)] for end in _ENDINGS if word.endswith(end) and not word.endswith("ss")), word)
@@ -198,7 +198,7 @@ def _forms(word: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys((word, stem, *(stem + end for end in _ENDINGS))))
 
 
-# Words of English that stand in every second sentence and tell none from another.
+# English words that stand in every second sentence.
 STOP_WORDS = frozenset(
     (
         "a", "about", "after", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be", "because",
@@ -215,7 +215,7 @@ STOP_WORDS = frozenset(
 
 
 def content_words(query: str) -> tuple[Word, ...]:
-    """Return the words of a query without those that tell nothing; all of them where no other is there.
+    """Return the words of a query without stop words; all of them if there are no others.
 
     Raises:
         ValueError: there is no letter or digit in the query.
@@ -225,16 +225,15 @@ def content_words(query: str) -> tuple[Word, ...]:
 
 
 def is_stop_word(word: Word) -> bool:
-    """Say whether a word of a query tells nothing."""
+    """Say whether a word of a query is a stop word."""
     return len(word[0]) == 1 and word[0][0] in STOP_WORDS
 
 
-# What of a message's payload is searched: all that somebody said or a tool was given, without the
-# structure.
+# The searched text of a payload: everything that somebody said or a tool was given, without the structure.
 
 # Categories of messages that no search finds: copies that `history` brought back, and tombstones.
 UNSEARCHED = frozenset(("recalled", "forgotten"))
-# Keys of the known forms whose values nobody said.
+# Keys of the known forms whose values are structure.
 _STRUCTURE = frozenset(
     (
         "role", "type", "id", "tool_call_id", "call_id", "tool_use_id", "signature", "thoughtSignature",
@@ -304,8 +303,7 @@ def _unpacked(value: object) -> object:
         return value
 
 
-# Which messages answer a query best, in bounded time: the order of search results, the same for every
-# store.
+# The order of search results, in bounded time, the same for every store.
 
 # Also how many messages of a word are looked at: all of a rare one, else enough to tell how common it is.
 CANDIDATES = 128
@@ -326,7 +324,7 @@ class Postings(Protocol):
 
     @property
     def messages(self) -> int:
-        """How many messages there are, found or not: they are numbered below it."""
+        """The number of messages, found or not: they are numbered below it."""
 
     def newest(self, words: Sequence[Word], below: int, limit: int) -> list[int]:
         """Return at most `limit` seqs under `below` of messages that have each of the words, newest first.
@@ -335,14 +333,14 @@ class Postings(Protocol):
         """
 
     def sizes(self, seqs: Sequence[int]) -> list[int]:
-        """Return the tokens of messages, in the order asked for."""
+        """Return the tokens of messages, in the given order."""
 
     def payloads(self, seqs: Sequence[int]) -> list[str]:
-        """Return the payloads of messages, in the order asked for; an empty text for one that can't be read."""
+        """Return the payloads of messages, in the given order; an empty text for one that can't be read."""
 
 
 class _WordHits(NamedTuple):
-    """A word and its newest messages, at most `CANDIDATES`; how many there are in all, an estimate above that."""
+    """A word and its newest messages, at most `CANDIDATES`; the number of all, an estimate above that."""
 
     word: Word
     hits: list[int]
@@ -354,12 +352,12 @@ class _WordHits(NamedTuple):
         return len(self.hits) < CANDIDATES
 
     def weight(self, messages: int) -> float:
-        """Return what having the word counts: its inverse document frequency, squared as in a cosine."""
+        """Return the weight of the word: its inverse document frequency, squared as in a cosine."""
         return log(1 + messages / max(self.messages, 0.5)) ** 2
 
 
 class _Candidates(NamedTuple):
-    """The messages that are ranked; what each word counts, and which have it; what finds all others, if there are."""
+    """The messages to rank; the weight of each word, and its messages; the words that find all other messages."""
 
     seqs: set[int]
     weights: list[tuple[float, set[int]]]
@@ -475,7 +473,7 @@ def _others(base: list[Word], postings: Postings, known: set[int], after: Search
 
 
 def _kept(query: SearchQuery, postings: Postings, found: Iterable[SearchMatch]) -> Iterator[SearchMatch]:
-    """Yield what has the query's phrases; texts are read when their turn comes."""
+    """Yield the matches that have the query's phrases; texts are read one portion after the other."""
     if not query.phrases:
         yield from found
         return

@@ -81,73 +81,6 @@ class Alternative(NamedTuple):
     sizing: Sizing
 
 
-def fit(
-    model: ModelLayout,
-    loading: Loading,
-    cards: Sequence[Card],
-    bounds: Bounds = DEFAULT_BOUNDS,
-    reserved: ReservedMemory = DEFAULT_RESERVED,
-) -> Fit:
-    """Return the largest window with which a model fits on every device; that none fits is a result, too.
-
-    It is the greatest multiple of 1,024 within the bounds and what the model was trained with. Where there is no
-    multiple between them, or the model was trained with less than the least, the upper bound itself is tried.
-
-    Args:
-        model: the model.
-        loading: how it is to be loaded; its `n_ctx` does not count.
-        cards: the GPUs in the order of their numbers, and what main memory has free, as a card "cpu".
-        bounds: between which windows.
-        reserved: what is set aside besides.
-
-    Raises:
-        ConfigError: llama.cpp would not load it so, or a bound is below 1.
-        SizingError: the type of a tensor is unknown.
-        ModelFileError: a key that is needed is missing or out of its range.
-    """
-    return _fit(_Case(model, loading, tuple(cards), bounds, reserved))
-
-
-def with_layers_that_fit(
-    model: ModelLayout,
-    loading: Loading,
-    cards: Sequence[Card],
-    bounds: Bounds = DEFAULT_BOUNDS,
-    reserved: ReservedMemory = DEFAULT_RESERVED,
-) -> Loading:
-    """Return how to load a model with as many layers on GPUs as hold the least window; unchanged where none do.
-
-    Parameters and exceptions are those of `fit`.
-    """
-    found = fit(model, loading, cards, bounds, reserved)
-    return loading if found.n_gpu_layers is None else replace(loading, n_gpu_layers=found.n_gpu_layers)
-
-
-def alternatives(
-    model: ModelLayout,
-    loading: Loading,
-    cards: Sequence[Card],
-    bounds: Bounds = DEFAULT_BOUNDS,
-    reserved: ReservedMemory = DEFAULT_RESERVED,
-) -> tuple[Alternative, ...]:
-    """Return changes that allow a larger window than `fit` finds; each changes one thing.
-
-    Where no window fits, all changes that make one fit. Parameters and exceptions are those of `fit`. For one
-    requested window, make it both bounds.
-    """
-    case = _Case(model, loading, tuple(cards), bounds, reserved)
-    now = _fit(case)
-    if now.window_tokens == case.windows()[-1]:
-        return ()
-    cases = _changes(case)
-    if now.window_tokens is None:
-        smaller = Bounds(WINDOW_STEP, max(bounds.least_tokens - 1, 1), bounds.cap_tokens)
-        cases = chain([("window", case._replace(bounds=smaller))], cases, _elsewhere(case, now))
-    found = ((change, _search(other)) for change, other in cases)
-    most = now.window_tokens or 0
-    return tuple(Alternative(change, *largest) for change, largest in found if largest and largest[0] > most)
-
-
 def windows_between(model: ModelLayout, bounds: Bounds) -> Sequence[int]:
     """Return the windows to try, in rising order; at least one.
 
@@ -170,49 +103,119 @@ def limit_of(model: ModelLayout, bounds: Bounds) -> tuple[int, Bound]:
     return min(limits, key=lambda limit: limit[0])
 
 
-class _Case(NamedTuple):
-    """Everything that the search for a window depends on."""
+class WindowSearch(NamedTuple):
+    """The search for the largest window with which a model fits on every device.
+
+    Its methods raise ConfigError where llama.cpp would not load the model so, or a bound is below 1; SizingError for
+    an unknown type of a tensor; ModelFileError for a missing key, or one that is out of its range.
+
+    Attributes:
+        model: the model.
+        loading: how it is to be loaded; its `n_ctx` does not count.
+        cards: the GPUs in the order of their numbers, and the free main memory, as a card "cpu".
+        bounds: the windows to search.
+        reserved: further memory to set aside.
+    """
 
     model: ModelLayout
     loading: Loading
-    cards: tuple[Card, ...]
-    bounds: Bounds
-    reserved: ReservedMemory
+    cards: Sequence[Card]
+    bounds: Bounds = DEFAULT_BOUNDS
+    reserved: ReservedMemory = DEFAULT_RESERVED
 
-    def windows(self) -> Sequence[int]:
-        """Return the windows to try, as `windows_between` does."""
+    def fit(self) -> Fit:
+        """Return the largest window that fits; that none fits is a result, too.
+
+        It is the greatest multiple of 1,024 within the bounds and the trained window. If there is no multiple between
+        them, or the model was trained with less than the least, the upper bound itself is tried.
+        """
+        calculator, windows = self._calculator(), self._windows()
+        found = _largest(windows, lambda window: self._sizing(calculator, window))
+        if found is None:
+            sizing = self._sizing(calculator, windows[0])
+            return Fit(None, None, sizing, _why(sizing), self._most_layers(calculator, sizing))
+        window, sizing = found
+        if window == windows[-1]:
+            return Fit(window, limit_of(self.model, self.bounds)[1], sizing)
+        beyond = self._sizing(calculator, windows[windows.index(window) + 1])
+        return Fit(window, "memory" if beyond.tightest.number == CPU else "vram", sizing)
+
+    def with_layers_that_fit(self) -> Loading:
+        """Return the loading with as many layers on GPUs as hold the least window; unchanged if none do."""
+        layers = self.fit().n_gpu_layers
+        return self.loading if layers is None else replace(self.loading, n_gpu_layers=layers)
+
+    def alternatives(self) -> tuple[Alternative, ...]:
+        """Return changes that allow a larger window than `fit` finds; each changes one thing.
+
+        If no window fits, all changes that make one fit. For one requested window, make it both bounds.
+        """
+        now = self.fit()
+        if now.window_tokens == self._windows()[-1]:
+            return ()
+        searches = self._changes()
+        if now.window_tokens is None:
+            smaller = Bounds(WINDOW_STEP, max(self.bounds.least_tokens - 1, 1), self.bounds.cap_tokens)
+            searches = chain([("window", self._replace(bounds=smaller))], searches, self._elsewhere(now))
+        found = ((change, search._largest_window()) for change, search in searches)  # noqa: SLF001  # its own kind
+        most = now.window_tokens or 0
+        return tuple(Alternative(change, *largest) for change, largest in found if largest and largest[0] > most)
+
+    def _windows(self) -> Sequence[int]:
         return windows_between(self.model, self.bounds)
 
-    def calculator(self) -> SizingCalculator:
-        """Return a calculator of the memory of windows."""
+    def _calculator(self) -> SizingCalculator:
         return SizingCalculator(self.model, self.loading, self.cards, self.reserved)
 
-    def sizing(self, calculator: SizingCalculator, window: int) -> Sizing:
-        """Return what a window takes: one for each sequence, unless they share one."""
+    def _sizing(self, calculator: SizingCalculator, window: int) -> Sizing:
+        """Return the memory of a window: one for each sequence, unless they share one."""
         sizing = calculator.at(window if self.loading.kv_unified else window * self.loading.n_seq_max)
         return sharing(sizing, self.cards)
 
+    def _largest_window(self) -> tuple[int, Sizing] | None:
+        """Return the largest window and its sizing; None if nothing fits, or llama.cpp would not load it so."""
+        try:
+            calculator = self._calculator()
+        except ConfigError:
+            return None
+        return _largest(self._windows(), lambda window: self._sizing(calculator, window))
 
-def _fit(case: _Case) -> Fit:
-    calculator, windows = case.calculator(), case.windows()
-    found = _largest(windows, lambda window: case.sizing(calculator, window))
-    if found is None:
-        sizing = case.sizing(calculator, windows[0])
-        return Fit(None, None, sizing, _why(sizing), _most_layers(case, calculator, sizing))
-    window, sizing = found
-    if window == windows[-1]:
-        return Fit(window, limit_of(case.model, case.bounds)[1], sizing)
-    beyond = case.sizing(calculator, windows[windows.index(window) + 1])
-    return Fit(window, "memory" if beyond.tightest.number == CPU else "vram", sizing)
+    def _most_layers(self, calculator: SizingCalculator, sizing: Sizing) -> int | None:
+        """Return the most layers on GPUs, fewer than requested, with which the smallest window fits."""
+        gpus, all_layers, wanted = len(sizing.devices) - 1, self.model.blocks + 1, sizing.loading.n_gpu_layers
+        fewer = range(all_layers if wanted < 0 else min(wanted, all_layers))
+        if not gpus or not fewer:
+            return None
 
+        def take(layers: int) -> Sizing:
+            return self._sizing(calculator.with_layers(layers), self._windows()[0])
 
-def _search(case: _Case) -> tuple[int, Sizing] | None:
-    """Return the largest window of a case; None if nothing fits, or llama.cpp would not load it so."""
-    try:
-        calculator = case.calculator()
-    except ConfigError:
-        return None
-    return _largest(case.windows(), lambda window: case.sizing(calculator, window))
+        if gpus > 1:  # a layer less may move others from one device to the next
+            return next((layers for layers in reversed(fewer) if take(layers).fits), None)
+        found = _largest(fewer, take)
+        return found[0] if found else None
+
+    def _changes(self) -> Iterator[tuple[Change, WindowSearch]]:
+        """Yield changes on the same devices, the cheapest first."""
+        loading = self.loading
+        if not loading.flash_attn:
+            yield "flash_attn", self._replace(loading=replace(loading, flash_attn=True))
+        if loading.swa_full and self.model.shape.slides:
+            yield "swa_full", self._replace(loading=replace(loading, swa_full=False))
+        for name in _SMALLER:
+            yield name, self._replace(loading=replace(loading, type_k=name, type_v=name, flash_attn=True))
+        if loading.n_ubatch > SMALL_BATCH:
+            yield "n_ubatch", self._replace(loading=replace(loading, n_ubatch=SMALL_BATCH))
+
+    def _elsewhere(self, now: Fit) -> Iterator[tuple[Change, WindowSearch]]:
+        """Yield other placements: fewer layers on GPUs with the smallest window, and no GPU."""
+        if now.n_gpu_layers is not None:
+            least = self._windows()[0]
+            loading = replace(self.loading, n_gpu_layers=now.n_gpu_layers)
+            yield "n_gpu_layers", self._replace(loading=loading, bounds=Bounds(least, least))
+        if len(now.sizing.devices) > 1:
+            main = tuple(card for card in self.cards if card.kind == "cpu")
+            yield "cpu", self._replace(loading=replace(self.loading, n_gpu_layers=0), cards=main)
 
 
 def _largest(numbers: Sequence[int], take: Callable[[int], Sizing]) -> tuple[int, Sizing] | None:
@@ -246,43 +249,3 @@ def _why(sizing: Sizing) -> str:
 
 def _mib(size_bytes: int) -> str:
     return f"{size_bytes / MIB:,.1f} MiB"
-
-
-def _most_layers(case: _Case, calculator: SizingCalculator, sizing: Sizing) -> int | None:
-    """Return the most layers on GPUs, fewer than requested, with which the smallest window fits."""
-    gpus, all_layers, wanted = len(sizing.devices) - 1, case.model.blocks + 1, sizing.loading.n_gpu_layers
-    fewer = range(all_layers if wanted < 0 else min(wanted, all_layers))
-    if not gpus or not fewer:
-        return None
-
-    def take(layers: int) -> Sizing:
-        return case.sizing(calculator.with_layers(layers), case.windows()[0])
-
-    if gpus > 1:  # a layer less may move others from one device to the next
-        return next((layers for layers in reversed(fewer) if take(layers).fits), None)
-    found = _largest(fewer, take)
-    return found[0] if found else None
-
-
-def _changes(case: _Case) -> Iterator[tuple[Change, _Case]]:
-    """Yield changes on the same devices, the cheapest first."""
-    loading = case.loading
-    if not loading.flash_attn:
-        yield "flash_attn", case._replace(loading=replace(loading, flash_attn=True))
-    if loading.swa_full and case.model.shape.slides:
-        yield "swa_full", case._replace(loading=replace(loading, swa_full=False))
-    for name in _SMALLER:
-        yield name, case._replace(loading=replace(loading, type_k=name, type_v=name, flash_attn=True))
-    if loading.n_ubatch > SMALL_BATCH:
-        yield "n_ubatch", case._replace(loading=replace(loading, n_ubatch=SMALL_BATCH))
-
-
-def _elsewhere(case: _Case, now: Fit) -> Iterator[tuple[Change, _Case]]:
-    """Yield other placements: fewer layers on GPUs with the smallest window, and no GPU."""
-    if now.n_gpu_layers is not None:
-        least = case.windows()[0]
-        loading = replace(case.loading, n_gpu_layers=now.n_gpu_layers)
-        yield "n_gpu_layers", case._replace(loading=loading, bounds=Bounds(least, least))
-    if len(now.sizing.devices) > 1:
-        main = tuple(card for card in case.cards if card.kind == "cpu")
-        yield "cpu", case._replace(loading=replace(case.loading, n_gpu_layers=0), cards=main)

@@ -1,4 +1,4 @@
-"""A model file's header as values, and what follows from it for each layer: cache types, windows, recurrent state."""
+"""A model file's header as values, and the cache types, windows and recurrent state of each layer by it."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ class Header:
 
 
 class TensorType(NamedTuple):
-    """A tensor type: how many elements a block has, and how many bytes."""
+    """A tensor type: the elements and the bytes of a block."""
 
     name: str
     block: int
@@ -162,7 +162,7 @@ def type_id(name: str) -> int:
 
 
 def row_bytes(type_id: int, elements: int) -> int:
-    """Return the bytes of a row of so many elements.
+    """Return the bytes of a row of `elements` elements.
 
     Raises:
         ModelFileError: the type is unknown, or the row is not made of whole blocks.
@@ -205,7 +205,7 @@ def cache_type(name: str, key: str = "type_k") -> int:
         raise ConfigError(f"{key} must be one of {', '.join(CACHE_TYPES)}, not {name!r:.40}") from None
 
 
-# Which architectures keep what, by the names that llama.cpp gives them; as of its commit 0c1e57098.
+# Architectures by their caches, named as in llama.cpp; as of its commit 0c1e57098.
 
 # Blocks that only predict further tokens are left out; but of these architectures llama.cpp loads some of the tensors
 # of such a block, by what stands behind "blk.<number>.".
@@ -328,7 +328,7 @@ def _slides(header: Header, rule: Sliding, layers: int) -> tuple[bool, ...]:
 
 
 def cached_layers(header: Header, blocks: int) -> int:
-    """Return how many layers, from the first on, have a cache of their own; the others share one.
+    """Return the number of layers, from the first on, with a cache of their own; the others share one.
 
     Args:
         header: the model's.
@@ -404,7 +404,7 @@ CardKind = Literal["cuda", "hip", "metal", "vulkan", "sycl", "cpu"]
 
 
 class Card(NamedTuple):
-    """A device to put a model on: whose rules it allocates by, and its free bytes; "cpu" is main memory.
+    """A device for a model: the backend that it allocates by, and its free bytes; "cpu" is main memory.
 
     A `unified` device shares main memory.
     """
@@ -449,7 +449,7 @@ class Loading:
 
 
 class Definition(NamedTuple):
-    """What an adapter needs to open a model.
+    """The definition by which an adapter opens a model.
 
     Attributes:
         alias: its name in the settings.
@@ -476,8 +476,8 @@ class Definition(NamedTuple):
     options: Mapping[str, object] = MappingProxyType({})
 
 
-class Served(NamedTuple):
-    """What a runtime really set up, as it reports; `None` if it does not.
+class RuntimeReport(NamedTuple):
+    """The memory and window that a runtime reports; `None` if it does not.
 
     Attributes:
         window_tokens: of one sequence.
@@ -491,14 +491,14 @@ class Served(NamedTuple):
     compute_bytes: dict[str, int] | None = None
 
 
-# What each layer of a model keeps: the layout of its cache.
+# The cache layout of a model, by layer.
 
 # llama.cpp's own bound (LLAMA_MAX_LAYERS): it loads no model of more.
 BLOCKS_MAX = 512
 
 
 class Layer(NamedTuple):
-    """What one layer keeps.
+    """The cache and state of one layer.
 
     Attributes:
         number: from 0.
@@ -549,7 +549,7 @@ def is_mla(header: Header) -> bool:
 
 
 def layers_of(header: Header) -> tuple[Layer, ...]:
-    """Return what each layer keeps, in order, without blocks that only predict further tokens.
+    """Return the layers in order, without blocks that only predict further tokens.
 
     Source of the rules: llama.cpp 0c1e57098, compared with its dry run for every architecture that is known here.
 

@@ -1,4 +1,4 @@
-"""How much memory a model takes: its parts put together for each device, for one window after the other."""
+"""The memory of a model: its parts summed for each device, for one window after the other."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _TRUST: tuple[ComputeKind, ...] = ("dry run", "guarded", "wide", "unknown")
 
 
 class DeviceMemory(NamedTuple):
-    """What a model takes on one device, in bytes.
+    """The memory of a model on one device, in bytes.
 
     Attributes:
         number: its place among the cards; -1: main memory.
@@ -81,7 +81,7 @@ class DeviceMemory(NamedTuple):
 
     @property
     def left_bytes(self) -> int | None:
-        """What stays free above the margin; negative if it does not fit; `None` if unknown."""
+        """The bytes that stay free above the margin; negative if it does not fit; `None` if unknown."""
         return None if self.free_bytes is None else self.free_bytes - self.total_bytes - self.margin_bytes
 
     @property
@@ -162,13 +162,13 @@ class Sizing:
 
     @property
     def tightest(self) -> DeviceMemory:
-        """The device with the least left, among those whose free memory is known."""
+        """The device with the fewest bytes left, among devices whose free memory is known."""
         known = [(device.left_bytes, device) for device in self.devices if device.left_bytes is not None]
         return min(known, key=lambda row: row[0])[1] if known else self.devices[0]
 
 
 def sharing(sizing: Sizing, cards: Sequence[Card]) -> Sizing:
-    """Return a sizing that takes the memory of unified GPUs, margins included, out of what main memory has free."""
+    """Return a sizing in which unified GPUs, margins included, take their memory from main memory."""
     gpus, main = sizing.devices[:-1], sizing.devices[-1]
     taken = sum(gpu.total_bytes + gpu.margin_bytes for gpu in gpus if cards[gpu.number].unified)
     if not taken or main.free_bytes is None:
@@ -232,7 +232,7 @@ def context_of(loading: Loading, header: Header) -> ContextShape:
 
 
 def cells(layer: Layer, context: ContextShape, loading: Loading) -> int:
-    """Return for how many tokens of each stream a layer's attention cache has room; of sliding layers not for all."""
+    """Return the tokens of each stream that a layer's attention cache holds; sliding layers do not hold all."""
     if not layer.window or loading.swa_full:
         return context.n_seq
     shared = loading.n_seq_max if loading.kv_unified else 1
@@ -244,7 +244,7 @@ def uses_flash(architecture: str, loading: Loading) -> bool:
     return loading.flash_attn and architecture not in NO_FLASH
 
 
-# Which layer is on which device, and how many bytes of weights each device takes.
+# The placement of layers on devices, and the bytes of weights on each device.
 
 # Main memory, as the number of a device.
 CPU = -1
@@ -382,7 +382,7 @@ def weights_bytes(header: Header, loading: Loading, cards: Sequence[Card]) -> di
 
 
 def held_bytes(size_bytes: int, type_id: int, row: int, card: CardKind) -> int:
-    """Return what a device takes for a tensor of `size_bytes` whose rows have `row` elements.
+    """Return the bytes that a device takes for a tensor of `size_bytes` whose rows have `row` elements.
 
     Sources: ggml's buffer types as of llama.cpp 0c1e57098. Of Vulkan and SYCL the alignment is the largest that a
     device may ask for, so that they may take a few bytes less.
@@ -510,7 +510,7 @@ class Shape(NamedTuple):
 
 
 class DeviceRole(NamedTuple):
-    """What one device does for a batch.
+    """The role of one device in a batch.
 
     Attributes:
         kind: whose rules it allocates by.
@@ -553,7 +553,7 @@ class ComputeBuffer(NamedTuple):
 
 
 def shape_of(header: Header, layers: Sequence[Layer]) -> Shape:
-    """Return what the compute buffer depends on, from the header of a model and its layers.
+    """Return the dimensions that the compute buffer depends on, from the header of a model and its layers.
 
     Widths are those of the tensors, not of the keys: where the two differ, llama.cpp's graph follows the tensors.
 
@@ -598,7 +598,7 @@ class ComputeTerms:
     """The tensors of one batch, in bytes: f32; masks are f16 with flash attention."""
 
     def __init__(self, shape: Shape, loading: Loading, context: ContextShape, room: Mapping[int, int]) -> None:
-        """Take `room`: the cells of attention layers by their sliding window, 0 for those that see everything."""
+        """Take `room`: the cells of attention layers by their sliding window, 0 for layers that see everything."""
         self.shape, self.loading, self.context = shape, loading, context
         self.flash = uses_flash(shape.architecture, loading)
         self.tokens = tokens = context.n_tokens
@@ -616,7 +616,7 @@ class ComputeTerms:
         self.f16_copies = 2 * self.cells * shape.kv_heads * (keys + values) * context.streams if self.flash else 0
 
     def attention(self, copies: int) -> int:
-        """Return what is held while a layer attends; `copies` is the cache as f16, 0 if none is made."""
+        """Return the bytes in use while a layer attends; `copies` is the cache as f16, 0 if none is made."""
         shape = self.shape
         scores = 4 * self.tokens * self.cells * shape.heads
         if shape.query_length:
@@ -631,7 +631,7 @@ class ComputeTerms:
         return self.mask + 2 * self.x + self.y + self.z + (copies if self.flash else scores) + fused
 
     def feed_forward(self) -> int:
-        """Return what is held while the feed-forward part of a layer is computed."""
+        """Return the bytes in use while the feed-forward part of a layer is computed."""
         shape, x = self.shape, self.x
         late = self.y + (0 if self.flash or shape.query_length else self.z)
         wide = shape.embedding if shape.embedding > 2 * shape.expert_ffn else 0
@@ -647,7 +647,7 @@ class ComputeTerms:
         return max(self.x, self.y // 2 if self.shape.query_length else self.y) * 3 // 2
 
     def logits_guard(self) -> int:
-        """Return the guard of the logits, with the mask where it was seen to be still held."""
+        """Return the guard of the logits, with the mask if it was seen to be still in use."""
         swa_full = self.loading.swa_full and self.shape.slides
         stays = self.shape.architecture in _MASK_STAYS or swa_full or self.context.n_seq > MEASURED_TOKENS
         return 5 * max(self.x, self.y) + (self.mask if stays else 0)
@@ -705,7 +705,7 @@ def _trust(terms: ComputeTerms, role: DeviceRole) -> tuple[ComputeKind, str]:
     return "guarded", ""
 
 
-# What llama.cpp would refuse, or die of, said before it is asked.
+# Settings that llama.cpp would refuse, or end its process for, checked before.
 
 # The bounds of llama.cpp 0c1e57098 (LLAMA_MAX_SEQ); windows are 32 bits wide.
 SEQUENCES_MAX = 256
@@ -818,7 +818,7 @@ def _block(name: str) -> int:
 
 
 class ReservedMemory(NamedTuple):
-    """Memory set aside beside what llama.cpp takes, in bytes.
+    """Reserved memory beside llama.cpp's own, in bytes.
 
     Attributes:
         margin_bytes: stays free on each device for the driver's context, workspaces and pools, which are not counted.
@@ -836,7 +836,7 @@ DEFAULT_RESERVED = ReservedMemory()
 def measure(
     model: ModelLayout, loading: Loading, cards: Sequence[Card] = (), reserved: ReservedMemory = DEFAULT_RESERVED
 ) -> Sizing:
-    """Return what a model takes on each device; nothing is loaded.
+    """Return the memory of a model on each device; nothing is loaded.
 
     Args:
         model: the model.
@@ -854,7 +854,7 @@ def measure(
 
 
 class SizingCalculator:
-    """A model on its devices with everything but the window decided; asked for one window after the other."""
+    """Computes the memory of a model on its devices for one window after the other."""
 
     def __init__(
         self,
@@ -877,7 +877,7 @@ class SizingCalculator:
         self._place(loading)
 
     def _place(self, loading: Loading) -> None:
-        """Decide the device of each layer, and sum up what does not depend on the window."""
+        """Choose the device of each layer, and sum up everything that does not depend on the window."""
         model = self._model
         self._loading = loading
         self._places = place(model.blocks, loading, self._cards)
@@ -905,13 +905,13 @@ class SizingCalculator:
         self._main_rows = [(window, size) for (window, _), size in main_rows.items()]
 
     def with_layers(self, n_gpu_layers: int) -> SizingCalculator:
-        """Return the same with so many layers on the GPUs; cheaper than starting anew."""
+        """Return a calculator with `n_gpu_layers` layers on the GPUs; cheaper than starting anew."""
         other = copy(self)
         other._place(replace(self._loading, n_gpu_layers=n_gpu_layers))  # noqa: SLF001  # its own kind
         return other
 
     def at(self, n_ctx: int) -> Sizing:
-        """Return what the model takes with a window of `n_ctx` tokens over all sequences; 0: as trained.
+        """Return the memory of the model with a window of `n_ctx` tokens over all sequences; 0: as trained.
 
         Raises:
             ConfigError: no window, batch or sequence is left.
@@ -1004,7 +1004,7 @@ class ModelLayout(NamedTuple):
 
 
 def model_of(header: Header) -> ModelLayout:
-    """Return what the header of a model says of memory.
+    """Return the layout of a model's memory by its header.
 
     Raises:
         SizingError: the layout of its cache is unknown, or the type of a tensor.

@@ -72,23 +72,23 @@ class Notice(NamedTuple):
     device: Device
 
 
-class _Watched(NamedTuple):
+class _DeviceHistory(NamedTuple):
     """The history of one device since its model was loaded.
 
     `opened` is its level right after that, and `opened_tight` whether free memory was under half the margin then;
-    `level` is the one that was told last, or to which it has fallen since, never below `opened`, and `tight` likewise;
-    `told` is when each name was told, in seconds.
+    `level` is the last reported one, or a lower one since, never below `opened`, and `tight` likewise; `reported` is
+    the time of the last report by name, in seconds.
     """
 
     opened: Level
     opened_tight: bool
     level: Level
     tight: bool
-    told: Mapping[str, float]
+    reported: Mapping[str, float]
 
-    def rested(self, name: str, now: float) -> bool:
+    def may_report(self, name: str, now: float) -> bool:
         """Return whether a name may be reported again; a clock that was set back does not silence it."""
-        last = self.told.get(name)
+        last = self.reported.get(name)
         return last is None or not 0 <= now - last < COOLDOWN_SECONDS
 
 
@@ -101,7 +101,7 @@ class Watch(NamedTuple):
     """
 
     margin_bytes: int
-    devices: Mapping[int, _Watched]
+    devices: Mapping[int, _DeviceHistory]
 
     @classmethod
     def opened(cls, devices: Iterable[Device], margin_bytes: int) -> Watch:
@@ -109,7 +109,7 @@ class Watch(NamedTuple):
         return cls(margin_bytes, {}).look(devices, 0.0)[1]
 
     def look(self, devices: Iterable[Device], now: float) -> tuple[tuple[Notice, ...], Watch]:
-        """Return what to report of a new reading at `now`, in seconds, and the next watch.
+        """Return the notices for a new reading at `now`, in seconds, and the next watch.
 
         Reported are a level above the one right after loading, with `low-memory` first where it leaves NORMAL, and
         free memory below half the margin; the same of one device only every 30 seconds, as long as it lasts. A new
@@ -123,16 +123,18 @@ class Watch(NamedTuple):
             before = known.get(device.number)
             if before is None:
                 found, tight = _level_of(device, device.free_bytes), self._tight(device.free_bytes)
-                known[device.number] = _Watched(found, tight, found, tight, {})
+                known[device.number] = _DeviceHistory(found, tight, found, tight, {})
             else:
-                names, known[device.number] = self._seen(before, device, device.free_bytes, now)
+                names, known[device.number] = self._due(before, device, device.free_bytes, now)
                 notices += [_notice(name, device, device.free_bytes) for name in names]
         return tuple(notices), self._replace(devices=known)
 
     def _tight(self, free_bytes: int) -> bool:
         return 2 * free_bytes < self.margin_bytes
 
-    def _seen(self, before: _Watched, device: Device, free_bytes: int, now: float) -> tuple[tuple[str, ...], _Watched]:
+    def _due(
+        self, before: _DeviceHistory, device: Device, free_bytes: int, now: float
+    ) -> tuple[tuple[str, ...], _DeviceHistory]:
         """Return the event names that are due for a device, and its next state."""
         found, tight = _level_of(device, free_bytes), self._tight(free_bytes)
         due: tuple[str, ...] = ()
@@ -140,13 +142,13 @@ class Watch(NamedTuple):
             due = (events.LOW_MEMORY,) * (before.level == Level.NORMAL) + (_EVENTS[found],)
         elif tight and not before.tight:
             due = (_EVENTS[found],)
-        names = tuple(name for name in due if before.rested(name, now))
+        names = tuple(name for name in due if before.may_report(name, now))
         if due and not names:
             # It stays due until it is reported, or over.
             return (), before
-        notified = {**before.told, **dict.fromkeys(names, now)}
+        reported = {**before.reported, **dict.fromkeys(names, now)}
         tight = tight or before.opened_tight
-        return names, before._replace(level=max(found, before.opened), tight=tight, told=notified)
+        return names, before._replace(level=max(found, before.opened), tight=tight, reported=reported)
 
 
 def _level_of(device: Device, free_bytes: int) -> Level:

@@ -45,7 +45,7 @@ class Excess(NamedTuple):
     def grown(self, real_tokens: int, bound_tokens: int) -> Excess:
         """Return it with messages behind that cost so much and are counted as so much, in tokens."""
         over = [real_tokens - factor * bound_tokens // PERCENT for factor in GRID]
-        sums = tuple(max(0, held + one) for held, one in zip(self.sums, over, strict=True))
+        sums = tuple(max(0, before + tokens) for before, tokens in zip(self.sums, over, strict=True))
         return Excess(sums, tuple(map(max, self.slacks, sums)))
 
     def run_bound(self, bound_tokens: int) -> int:
@@ -94,11 +94,12 @@ class Excess(NamedTuple):
 
 
 def _trimmed(values: tuple[int, ...]) -> tuple[int, ...]:
-    return values[: len(values) - next((place for place, one in enumerate(reversed(values)) if one), len(values))]
+    zeros = next((place for place, value in enumerate(reversed(values)) if value), len(values))
+    return values[: len(values) - zeros]
 
 
 def _whole(values: Sequence[object]) -> tuple[int, ...]:
-    sizes = tuple(one for one in values if isinstance(one, int) and one >= 0)
+    sizes = tuple(value for value in values if isinstance(value, int) and value >= 0)
     if len(sizes) < len(values) or len(values) > len(GRID):
         raise ValueError(f"an excess is out of range: {values!r:.200}")
     return (*sizes, *NOTHING[len(sizes) :])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 # The built-in token counters.
 
 
-class _Measuring(Protocol):
+class _MeasuringCounter(Protocol):
     """A counter that has count and bound from one pass over the text."""
 
     def measure(self, text: str) -> Cost:
@@ -37,7 +37,7 @@ def _measures(kind: type) -> bool:
 def measure(counter: TokenCounter, text: str) -> Cost:
     """Return estimate and bound of a text in tokens, in one pass where the counter can do that."""
     if _measures(type(counter)):
-        return cast("_Measuring", counter).measure(text)
+        return cast("_MeasuringCounter", counter).measure(text)
     return Cost(counter.count(text), counter.upper_bound(text))
 
 
@@ -109,7 +109,7 @@ class TemplateTokens(NamedTuple):
 ANY_TEMPLATE = TemplateTokens()
 
 
-class _KnowsTemplate(Protocol):
+class _TemplateAware(Protocol):
     """A counter that knows the template of its model, as one of a local model does."""
 
     @property
@@ -146,7 +146,7 @@ class Meter(NamedTuple):
     def template(self) -> TemplateTokens:
         """The tokens that the chat template adds, as far as the counter knows them."""
         known = _knows_template(type(self.physical))
-        return cast("_KnowsTemplate", self.physical).template if known else ANY_TEMPLATE
+        return cast("_TemplateAware", self.physical).template if known else ANY_TEMPLATE
 
     def text(self, text: str) -> Cost:
         """Return the cost of a text inside a message: estimate in the policy's unit, bound in tokens."""
@@ -186,7 +186,7 @@ class Meter(NamedTuple):
         """Return the cost of tool definitions, as JSON text, in each request; "" for none."""
         if not tools or not _knows_template(type(self.physical)):
             return self.fixed(tools) if tools else NOTHING
-        tokens = cast("_KnowsTemplate", self.physical).tools_tokens(tools)
+        tokens = cast("_TemplateAware", self.physical).tools_tokens(tools)
         return Cost(tokens if self.policy is None else self.policy.count(tools), tokens)
 
     @property
@@ -283,7 +283,7 @@ class _TemplateProbe:
         self._prompt_tokens = prompt_tokens
         self._text = count(_TEXT)
         self._call = count(f"\n{_NAME} {_ARGUMENTS}")
-        self._one = prompt_tokens([_message("user")], ())
+        self._user_tokens = prompt_tokens([_message("user")], ())
 
     def template(self) -> TemplateTokens:
         user, assistant = self._speakers()
@@ -291,7 +291,7 @@ class _TemplateProbe:
         message = max(0, user, assistant, system or 0)
         calls = [self._calls(identifier, message) for identifier in _IDS]
         call = next((tokens for tokens in calls if tokens is not None), message)
-        return TemplateTokens(message, call, max(0, self._one - self._text - user))
+        return TemplateTokens(message, call, max(0, self._user_tokens - self._text - user))
 
     def _speakers(self) -> tuple[int, int]:
         """Return the tokens around a message of the user, and of the assistant."""
@@ -303,7 +303,7 @@ class _TemplateProbe:
     def _calls(self, identifier: str, message_tokens: int) -> int | None:
         """Return the tokens around a call, and around its result, each; None if the template refuses the id."""
         ids = [identifier, identifier[::-1]]
-        results = [{"role": "tool", "tool_call_id": one, "content": _TEXT} for one in ids]
+        results = [{"role": "tool", "tool_call_id": call_id, "content": _TEXT} for call_id in ids]
         first = self._added(1, _message("user"), _call_message(ids[:1]), results[0])
         both = self._added(2, _message("user"), _call_message(ids), *results)
         if first is None:
@@ -316,7 +316,7 @@ class _TemplateProbe:
     def _added(self, texts: int, *messages: ChatMessage) -> int | None:
         """Return the tokens of messages beyond one user message and so many texts; None if they are refused."""
         try:
-            return self._prompt_tokens(messages, ()) - self._one - texts * self._text
+            return self._prompt_tokens(messages, ()) - self._user_tokens - texts * self._text
         except LLMError:
             return None
 
@@ -330,5 +330,5 @@ def _call_message(ids: Sequence[str]) -> ChatMessage:
     return {
         "role": "assistant",
         "content": None,
-        "tool_calls": [{"id": one, "type": "function", "function": function} for one in ids],
+        "tool_calls": [{"id": call_id, "type": "function", "function": function} for call_id in ids],
     }

@@ -115,8 +115,7 @@ class SessionDocuments(NamedTuple):
         if cost > most:
             own = self.count(texts[name])
             detail = f"{name} has {own:,} tokens; drop another document, or cut it; with it all documents cost"
-            key = "window.default or models.<name>.context_window"
-            raise BudgetError("context documents", cost=cost, budget=most, unit="tokens", key=key, detail=detail)
+            raise BudgetError("context documents", cost=cost, budget=most, detail=detail)
 
 
 def sections(documents: Iterable[Document], window_tokens: int, count: Callable[[str], int]) -> tuple[Section, ...]:

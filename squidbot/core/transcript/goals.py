@@ -343,10 +343,7 @@ def check_fits(goals: Goals, window_tokens: int, count: Callable[[str], int]) ->
         share = f"{tier_of(window_tokens).pinned_fraction:.0%} of the window of {window_tokens:,} tokens"
         ways = "close the goal, end blockers or locks, or run `squidbot session goals SESSION forget TEXT`"
         detail = f"goals may take {share}; {ways}; with this change they cost"
-        key = "window.default or models.<name>.context_window"
-        raise BudgetError(
-            "goals", cost=cost, budget=goals_most_tokens(window_tokens), unit="tokens", key=key, detail=detail
-        )
+        raise BudgetError("goals", cost=cost, budget=goals_most_tokens(window_tokens), detail=detail)
 
 
 def goals_overrun(sections: Iterable[Section], window_tokens: int, count: Callable[[str], int]) -> int:

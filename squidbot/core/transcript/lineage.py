@@ -49,12 +49,12 @@ def parent_of(transcripts: TranscriptStore, session_id: str) -> Lineage | None:
         DamagedStoreError: a record can't be read.
         StoreError: the store failed.
     """
-    return next((one for one in LINEAGE.state(transcripts, session_id) if one.side == PARENT), None)
+    return next((link for link in LINEAGE.state(transcripts, session_id) if link.side == PARENT), None)
 
 
 def children_of(transcripts: TranscriptStore, session_id: str) -> tuple[Lineage, ...]:
     """Return the sessions that go on from one, oldest first; raises as `parent_of`."""
-    return tuple(one for one in LINEAGE.state(transcripts, session_id) if one.side == CHILD)
+    return tuple(link for link in LINEAGE.state(transcripts, session_id) if link.side == CHILD)
 
 
 def ancestors(transcripts: TranscriptStore, session_id: str) -> Iterator[str]:

@@ -53,7 +53,7 @@ def as_fields(value: object) -> dict[str, object]:
     """Return the fields of a value by name, as `fields` reads them, without default values."""
     cls = type(value)
     # A named tuple keeps its defaults there, a dataclass on itself or, with slots, in the fields that it lists.
-    listed = {name: one.default for name, one in getattr(cls, "__dataclass_fields__", {}).items()}
+    listed = {name: field.default for name, field in getattr(cls, "__dataclass_fields__", {}).items()}
     defaults = {**listed, **getattr(cls, "_field_defaults", {})}
     present = {name: getattr(value, name) for name in cls.__annotations__}
     return {name: item for name, item in present.items() if name not in defaults or item != defaults[name]}

@@ -79,6 +79,9 @@ def retracted_since(
     transcripts: TranscriptStore, session_id: str, request: int, messages: int, plan_id: int
 ) -> tuple[str, ...]:
     """Return the facts that were removed since from a request of so many messages under a plan; () for none."""
-    later = (retraction for retraction in RETRACTION.all(transcripts, session_id) if request < retraction.requests)
-    changed = (one.memories for one in later if plan_id in one.plans or any(seq < messages for seq in one.rows))
-    return next(changed, ())
+    for retraction in RETRACTION.all(transcripts, session_id):
+        if request < retraction.requests and (
+            plan_id in retraction.plans or any(seq < messages for seq in retraction.rows)
+        ):
+            return retraction.memories
+    return ()

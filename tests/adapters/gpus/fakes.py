@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from squidbot.adapters.gpus import Commands, Machine, Printed, look_at
-from squidbot.core.devices import Device, Probed, Tried
+from squidbot.core.devices import Device, ProbeAttempt, ProbeResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -136,15 +136,15 @@ def child(code: str, environ: dict[str, str]) -> str:
     return done.stdout
 
 
-def probed_in_child(code: str, environ: dict[str, str]) -> Probed:
-    """Return what an expression of `Probed` is worth in a new process with this environment added."""
+def probed_in_child(code: str, environ: dict[str, str]) -> ProbeResult:
+    """Return what an expression of `ProbeResult` is worth in a new process with this environment added."""
     return all_probed_in_child(f"{code}\nfound = [found]", environ)[0]
 
 
-def all_probed_in_child(code: str, environ: dict[str, str]) -> list[Probed]:
+def all_probed_in_child(code: str, environ: dict[str, str]) -> list[ProbeResult]:
     """Return what a list of them is worth there."""
     text = child(f"{code}\nprint(repr(found))", environ)
-    return eval(text, {"Probed": Probed, "Device": Device, "Tried": Tried})  # type: ignore[no-any-return]  # noqa: S307  # our own repr
+    return eval(text, {"ProbeResult": ProbeResult, "Device": Device, "ProbeAttempt": ProbeAttempt})  # type: ignore[no-any-return]  # noqa: S307  # our own repr
 
 
 def program(folder: Path, name: str, output: str | bytes, code: int = 0, before: str = "") -> Path:
@@ -204,6 +204,6 @@ class OneSource:
         self._machine.commands = commands or self._machine.commands
         self._machine.main_memory = lambda: main  # type: ignore[method-assign]  # a machine of the test's own
 
-    def probe(self) -> Probed:
+    def probe(self) -> ProbeResult:
         """Look."""
         return look_at(self.name, self._machine)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.devices import Device, MainMemory, Probed
+from squidbot.core.devices import Device, MainMemory, ProbeResult
 from squidbot.testing import check_gpu_probe
 
 from .fakes import OneSource, Says, files, program
@@ -120,7 +120,7 @@ USES = [
 ]
 
 
-def amd_smi(folder: Path, metric: object, static: object, code: int = 0) -> Probed:
+def amd_smi(folder: Path, metric: object, static: object, code: int = 0) -> ProbeResult:
     """Look at a machine whose amd-smi prints this; texts as they are, values as JSON."""
     texts = [said if isinstance(said, str) else json.dumps(said, indent=4) for said in (metric, static)]
     for name, text in zip(("metric", "static"), texts, strict=True):
@@ -192,7 +192,7 @@ ROCM = {
 WARNINGS = "\n\n======================= ROCm SMI =======================\nWARNING: No JSON data to [report] {yet}\n"
 
 
-def rocm_smi(folder: Path, output: str, code: int = 0) -> Probed:
+def rocm_smi(folder: Path, output: str, code: int = 0) -> ProbeResult:
     """Look at a machine whose rocm-smi prints this."""
     program(folder, "rocm-smi", output, code, before=f'echo "$@" > {folder}/asked')
     return OneSource("rocm_smi", Says.on(folder), MAIN).probe()

@@ -18,7 +18,7 @@ from .fakes import OneSource, Says, files, program
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from squidbot.core.devices import MainMemory, Probed
+    from squidbot.core.devices import MainMemory, ProbeResult
 
 KIB, GIB = 1 << 10, 1 << 30
 MEMINFO = """MemTotal:       65536000 kB
@@ -114,7 +114,7 @@ Pages copy-on-write:                    11111111.
 PAGES = 315000 * 16384
 
 
-def mac(folder: Path, memory: int, wired: str = "0", vm_stat: str = VM_STAT, pressure: str = "1") -> Probed:
+def mac(folder: Path, memory: int, wired: str = "0", vm_stat: str = VM_STAT, pressure: str = "1") -> ProbeResult:
     """Look at a Mac whose sysctl and vm_stat say this."""
     values = {
         "hw.memsize": str(memory),

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.adapters.gpus import QUERY
-from squidbot.core.devices import Device, MainMemory, Probed
+from squidbot.core.devices import Device, MainMemory, ProbeResult
 from squidbot.testing import check_gpu_probe
 
 from .fakes import OneSource, Says, program
@@ -31,7 +31,7 @@ FAILED = (
 )
 
 
-def looked(folder: Path, output: str | bytes, code: int = 0, main: MainMemory | None = None) -> Probed:
+def looked(folder: Path, output: str | bytes, code: int = 0, main: MainMemory | None = None) -> ProbeResult:
     """Look at a machine whose nvidia-smi prints this."""
     program(folder, "nvidia-smi", output, code, before=f'echo "$@" > "{folder}/asked"')
     return OneSource("nvidia_smi", Says.on(folder), main).probe()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from squidbot.core.devices import Device, Probed
+from squidbot.core.devices import Device, ProbeResult
 
 from .fakes import all_probed_in_child, probed_in_child
 
@@ -25,7 +25,7 @@ IMPORTS = "from squidbot.adapters.pynvml import PynvmlProbe as P"
 
 
 @cache
-def all_looked(folder: Path | None, main: str) -> list[Probed]:
+def all_looked(folder: Path | None, main: str) -> list[ProbeResult]:
     """Look at the fake library in a new process, in each scenario twice: the second look finds what the first found."""
     code = f"""
 import os
@@ -40,7 +40,7 @@ for os.environ["FAKE_NVML"] in {SCENARIOS}:
     return all_probed_in_child(code, {"LD_LIBRARY_PATH": str(folder)} if folder else {})
 
 
-def looked(folder: Path | None, scenario: str = "", main: str = MAIN) -> Probed:
+def looked(folder: Path | None, scenario: str = "", main: str = MAIN) -> ProbeResult:
     """Return what was found in a scenario."""
     return all_looked(folder, main)[SCENARIOS.index(scenario)]
 

@@ -22,7 +22,7 @@ from .fakes import OneSource, Says, files
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from squidbot.core.devices import Probed
+    from squidbot.core.devices import ProbeResult
 
 GIB = 1 << 30
 
@@ -83,7 +83,7 @@ def row(name: str, description: str, kind: int, total: int = 16 * GIB, free: int
     return {"name": name, "description": description, "memory_total": total, "memory_free": free, "type": kind}
 
 
-def looked(root: Path, text: str) -> Probed:
+def looked(root: Path, text: str) -> ProbeResult:
     """Look at a machine that has a sign of a GPU, and an xllamacpp that prints this."""
     return OneSource("ggml", Says(text), root=files(root, {"dev/dri/renderD128": ""})).probe()
 

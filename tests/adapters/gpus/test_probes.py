@@ -11,7 +11,7 @@ import pytest
 
 from squidbot.adapters import gpus
 from squidbot.adapters.gpus import Machine
-from squidbot.core.devices import Device, Probed, Tried
+from squidbot.core.devices import Device, ProbeAttempt, ProbeResult
 from squidbot.testing import check_gpu_probe
 from squidbot.wiring.gpus import NamedProbe, probe_all
 from squidbot.wiring.registry import PROBE_NAMES
@@ -186,10 +186,10 @@ class Made:
 
     name = "made"
 
-    def __init__(self, *answers: Probed | Exception) -> None:
+    def __init__(self, *answers: ProbeResult | Exception) -> None:
         self._answers = list(answers)
 
-    def probe(self) -> Probed:
+    def probe(self) -> ProbeResult:
         """Say it."""
         answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
         if isinstance(answer, Exception):
@@ -197,16 +197,16 @@ class Made:
         return answer
 
 
-def answer(*devices: Device, source: str = "made", found: int = 1, reason: str = "") -> Probed:
+def answer(*devices: Device, source: str = "made", found: int = 1, reason: str = "") -> ProbeResult:
     """Return what one source says."""
-    return Probed(devices, (Tried(source, found, reason),))
+    return ProbeResult(devices, (ProbeAttempt(source, found, reason),))
 
 
 @pytest.mark.parametrize(
     ("said", "promise"),
     [
         (ValueError("x"), "never raises"),
-        (Probed((), ()), "every source that was asked is named"),
+        (ProbeResult((), ()), "every source that was asked is named"),
         (answer(found=0), "says why"),
         (answer(found=0, reason="two\nlines"), "one printable line"),
         (answer(GOOD, source=""), "every source has a name"),
@@ -226,7 +226,7 @@ def answer(*devices: Device, source: str = "made", found: int = 1, reason: str =
         (answer(GOOD._replace(pressure="high")), "a pressure is one of"),  # type: ignore[arg-type]  # that is the point
     ],
 )
-def test_check_names_the_promise_when_a_probe_breaks_it(said: Probed | Exception, promise: str) -> None:
+def test_check_names_the_promise_when_a_probe_breaks_it(said: ProbeResult | Exception, promise: str) -> None:
     """The check is worth something: each broken promise is found, and a probe that keeps all passes."""
     with pytest.raises(AssertionError, match=promise):
         check_gpu_probe(lambda: Made(said))

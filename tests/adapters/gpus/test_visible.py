@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.adapters.gpus import amd_visible, nvidia_visible
-from squidbot.core.devices import Device, Probed, Tried
+from squidbot.core.devices import Device, ProbeAttempt, ProbeResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,7 @@ def card(number: int, name: str = "A", free: int | None = 8, uuid: str = "") -> 
 
 def seen(environ: Mapping[str, str], *cards: Device) -> tuple[list[str], str]:
     """Return the unique names of what CUDA sees, numbered anew, and the reason."""
-    probed = nvidia_visible(Probed(cards, (Tried("nvml", len(cards), ""),)), environ)
+    probed = nvidia_visible(ProbeResult(cards, (ProbeAttempt("nvml", len(cards), ""),)), environ)
     assert [device.number for device in probed.devices] == list(range(len(probed.devices)))
     return [device.uuid[4:8] for device in probed.devices], probed.tried[0].reason
 
@@ -71,7 +71,7 @@ def test_cuda_sees_nothing_when_the_beginning_of_a_name_fits_two() -> None:
 
 def frees(environ: Mapping[str, str], *cards: Device) -> tuple[list[int | None], str]:
     """Return how many GiB are free on each device that CUDA sees, and the reason."""
-    probed = nvidia_visible(Probed(cards, (Tried("nvml", len(cards), ""),)), environ)
+    probed = nvidia_visible(ProbeResult(cards, (ProbeAttempt("nvml", len(cards), ""),)), environ)
     found = [device.free_bytes for device in probed.devices]
     return [None if free is None else free // GIB for free in found], probed.tried[0].reason
 
@@ -116,7 +116,7 @@ def test_mig_devices_bring_a_hint_when_a_program_could_use_one_of_several() -> N
 def test_rocm_sees_what_its_variables_leave_when_there_are_two(environ: dict[str, str], names: list[str]) -> None:
     """The one of the driver first, and that of HIP counts what is left of it."""
     cards = (card(0), card(1), card(2))
-    probed = amd_visible(Probed(cards, (Tried("amdgpu", 3, ""),)), environ)
+    probed = amd_visible(ProbeResult(cards, (ProbeAttempt("amdgpu", 3, ""),)), environ)
     assert [device.uuid[4:8] for device in probed.devices] == names
     assert [device.number for device in probed.devices] == list(range(len(names)))
     assert bool(probed.tried[0].reason) == (len(names) < 3)
@@ -130,7 +130,7 @@ def test_no_value_of_a_variable_adds_a_device_or_memory(value: str, frees: list[
     """Whatever is set: each device at most once, and none has more free than it had."""
     cards = tuple(card(number, "AB"[number % 2], free) for number, free in enumerate(frees))
     for see in (nvidia_visible, amd_visible):
-        probed = see(Probed(cards, (Tried("x", len(cards), ""),)), {"CUDA_VISIBLE_DEVICES": value})
+        probed = see(ProbeResult(cards, (ProbeAttempt("x", len(cards), ""),)), {"CUDA_VISIBLE_DEVICES": value})
         names = [device.uuid for device in probed.devices]
         assert len(set(names)) == len(names) <= len(cards)
         for device in probed.devices:

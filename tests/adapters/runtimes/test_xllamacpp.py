@@ -16,7 +16,7 @@ import squidbot
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.core.errors import ContextOverflowError, LLMError, ModelLoadError
 from squidbot.core.messages import Reply, Usage
-from squidbot.core.sizing.header import Definition, Loading, Served
+from squidbot.core.sizing.header import Definition, Loading, RuntimeReport
 from squidbot.testing import check_llm, check_loaded_model, check_token_counter, offline_chat_model
 from squidbot.testing.values import ODD_TEXTS
 
@@ -375,7 +375,7 @@ def test_model_loads_where_the_level_of_the_log_can_not_be_lowered(path: Path, m
     monkeypatch.setattr(logs, "_level_setter", lambda: None)
     monkeypatch.setattr(logs, "PATIENCE_SECONDS", 0.05)
     opened = open_model(definition(path))
-    assert opened.served == Served(WINDOW_TOKENS)
+    assert opened.served == RuntimeReport(WINDOW_TOKENS)
     opened.close()
     with pytest.raises(ModelLoadError, match="quantized V cache requires flash_attn"):
         open_model(definition(path, type_v="q8_0", flash_attn=False))

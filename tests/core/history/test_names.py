@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core.errors import RecallError
 from squidbot.core.messages import Cost, Summary
-from squidbot.core.recall.history import RecallRange, named, resolve
+from squidbot.core.recall.history import RecallRange, resolve, run_id
 
 
 def stored() -> InMemoryStore:
@@ -87,4 +87,4 @@ def test_any_text_is_an_id_or_refused(text: str) -> None:
 @given(first=st.integers(0, 10**12), more=st.integers(0, 10**6))
 def test_name_of_a_run_stands_for_it(first: int, more: int) -> None:
     """There and back."""
-    assert run_of(named(first, first + more), first + more + 1)[:2] == (first, first + more)
+    assert run_of(run_id(first, first + more), first + more + 1)[:2] == (first, first + more)

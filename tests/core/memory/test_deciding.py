@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from squidbot.core.memories import Memory, View
 from squidbot.core.memory.extract import extract
-from squidbot.core.memory.facts import FactCandidate, Utterance, about, memory_of
-from squidbot.core.memory.learning import LearningContext, LearningPlan, decided, learned
+from squidbot.core.memory.facts import FactCandidate, Utterance, memory_of, slot_of
+from squidbot.core.memory.learning import LearningContext, LearningPlan, decide, learning_plan
 
 from .shelves import ANN, BEN, NOW, SessionContext, fact, shelf
 
@@ -24,7 +24,7 @@ def taught(store: SessionContext, *texts: str) -> list[LearningPlan]:
     for text in texts:
         seq = len(store.memories) * 10 + len(done)
         said = Utterance("user", text, seq, NOW + seq)
-        outcome = learned(extract([said]), store, PLACE)
+        outcome = learning_plan(extract([said]), store, PLACE)
         store.add(outcome.memories, places=outcome.places)
         done.append(outcome)
     return done
@@ -169,26 +169,26 @@ def kept(candidate: FactCandidate) -> Memory:
 def test_less_trusted_fact_never_replaces() -> None:
     """What the assistant wrote is no correction of what the user said; the other way round it is."""
     user, assistant = home("Lives in Oslo."), home("Lives in Bonn.", trust="assistant")
-    (passed,) = decided([assistant], [kept(user)], PLACE).skipped
+    (passed,) = decide([assistant], [kept(user)], PLACE).skipped
     assert passed.why == "less trusted"
-    (new,) = decided([user], [kept(assistant)], PLACE).memories
+    (new,) = decide([user], [kept(assistant)], PLACE).memories
     assert new.supersedes == kept(assistant).memory_id
     named = replace(home("Lives in Rome.", trust="tool"), slot="", replaces=kept(user).memory_id)
-    assert decided([named], [kept(user)], PLACE).memories == ()
+    assert decide([named], [kept(user)], PLACE).memories == ()
 
 
 def test_same_fact_of_somebody_more_trusted_takes_the_place() -> None:
     """The user confirms what the assistant noted."""
     noted = kept(home("Lives in Oslo.", trust="assistant"))
-    (new,) = decided([home("Lives in Oslo.")], [noted], PLACE).memories
+    (new,) = decide([home("Lives in Oslo.")], [noted], PLACE).memories
     assert (new.supersedes, new.trust) == (noted.memory_id, "user")
-    assert decided([home("Lives in Oslo.", trust="tool")], [noted], PLACE).memories == ()
+    assert decide([home("Lives in Oslo.", trust="tool")], [noted], PLACE).memories == ()
 
 
 def test_older_fact_never_replaces_a_newer_one() -> None:
     """Whoever imports last year's conversations learns nothing about today."""
     old = home("Lives in Bonn.", time=NOW - 99)
-    (passed,) = decided([old], [kept(home("Lives in Oslo."))], PLACE).skipped
+    (passed,) = decide([old], [kept(home("Lives in Oslo."))], PLACE).skipped
     assert passed.why == "older"
 
 
@@ -199,7 +199,7 @@ def test_forgotten_fact_does_not_come_back_by_itself() -> None:
     gone, stays = outcome.memories
     store.forget([gone.memory_id], "asked")
     said = [Utterance("user", "I live in Oslo. I like tea.", 0, NOW)]
-    again = learned(extract(said), store, PLACE)
+    again = learning_plan(extract(said), store, PLACE)
     assert {(one.why, one.memory_id) for one in again.skipped} == {
         ("forgotten", gone.memory_id),
         ("said before", stays.memory_id),
@@ -210,7 +210,7 @@ def test_forgotten_fact_does_not_come_back_by_itself() -> None:
 def test_facts_of_another_user_are_neither_compared_nor_replaced() -> None:
     """They are not even seen."""
     store = shelf(replace(kept(home("Lives in Bonn.")), scope=BEN))
-    assert learned([home("Lives in Oslo.")], store, PLACE).memories[0].supersedes == ""
+    assert learning_plan([home("Lives in Oslo.")], store, PLACE).memories[0].supersedes == ""
 
 
 def test_memory_that_was_added_by_hand_counts_by_its_words() -> None:
@@ -222,7 +222,7 @@ def test_memory_that_was_added_by_hand_counts_by_its_words() -> None:
 
 def test_nothing_is_asked_of_a_store_for_nothing() -> None:
     """Most turns say nothing that lasts."""
-    assert learned([], shelf(), PLACE) == LearningPlan((), ())
+    assert learning_plan([], shelf(), PLACE) == LearningPlan((), ())
 
 
 TEXTS = st.sampled_from([text for texts, _ in CHANGES for text in texts] + [text for texts in BESIDE for text in texts])
@@ -236,11 +236,11 @@ def test_learning_again_changes_nothing_and_loses_nothing(texts: list[str]) -> N
     store = shelf()
     said = [Utterance("user", text, seq, NOW + seq) for seq, text in enumerate(texts)]
     for one in said:
-        made = learned(extract([one]), store, PLACE)
+        made = learning_plan(extract([one]), store, PLACE)
         store.add(made.memories, places=made.places)
     before = dict(store.memories)
     listed = store.listed(View(ANN), limit=1_000)
-    slots = [about(one) for one in listed if about(one)]
+    slots = [slot_of(one) for one in listed if slot_of(one)]
     assert len(slots) == len(set(slots))
-    store.add(learned(extract(said[-1:]), store, PLACE).memories)
+    store.add(learning_plan(extract(said[-1:]), store, PLACE).memories)
     assert store.memories == before

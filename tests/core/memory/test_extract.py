@@ -7,7 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.memory.extract import MOST_FACTS, extract, trait_in
-from squidbot.core.memory.facts import Utterance, conjugated, is_name, is_place, key_of, rivals, trimmed, turned
+from squidbot.core.memory.facts import (
+    Utterance,
+    conjugated,
+    in_third_person,
+    is_name,
+    is_place,
+    key_of,
+    rivals,
+    trimmed,
+)
 from squidbot.core.own_words import QUOTED, own_words, sentences
 from squidbot.core.redaction import Redactor
 
@@ -440,9 +449,9 @@ def test_verbs_are_conjugated(verb: str, third: str) -> None:
 
 
 def test_words_of_rules() -> None:
-    """What is compared, trimmed, turned and taken for a name or a place."""
+    """What is compared, trimmed, in_third_person and taken for a name or a place."""
     assert key_of("The Dark mode, please!") == "dark mode please"
-    assert turned("my tea for me and you") == "their tea for them and the assistant"
+    assert in_third_person("my tea for me and you") == "their tea for them and the assistant"
     assert trimmed("tea now, thanks") == "tea"
     assert trimmed("tea, which I like") == "tea"
     assert trimmed("x" * 200) == ""

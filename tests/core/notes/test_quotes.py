@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from squidbot.core.notes.extract import NoteUnit, failure, json_lines, literals_of, names_in, sentence, sentences, shown
+from squidbot.core.notes.extract import (
+    NoteUnit,
+    failure,
+    json_lines,
+    literals_of,
+    names_in,
+    result_units,
+    sentence,
+    sentences,
+)
 from squidbot.core.text import clip, one_line
 
 
@@ -21,7 +30,7 @@ def labelled(units: list[NoteUnit]) -> dict[str, list[str]]:
 def test_shown_gives_json_values_the_key_that_they_belong_to() -> None:
     """A number or an id without its word tells nothing; a list's items stand under the list's key."""
     result = {"user": {"user_id": "mia_li_3668", "tier": "gold"}, "bookings": ["NO6JO3", "AIXC49"], "note": None}
-    assert labelled(list(shown(json.dumps(result), of_file=False))) == {
+    assert labelled(list(result_units(json.dumps(result), of_file=False))) == {
         "user_id:": ["mia_li_3668"],
         "tier:": ["gold"],
         "bookings:": ["NO6JO3", "AIXC49"],
@@ -31,15 +40,15 @@ def test_shown_gives_json_values_the_key_that_they_belong_to() -> None:
 def test_shown_ranks_ids_above_other_values_and_points_in_time_last() -> None:
     """What is asked for by name again comes first."""
     result = {"booking_id": "NO6JO3", "fare_class": "Y_FLEX2", "created_at": "2024-05-20T11:37:17"}
-    units = {unit.label: unit for unit in shown(json.dumps(result), of_file=False)}
+    units = {unit.label: unit for unit in result_units(json.dumps(result), of_file=False)}
     assert units["booking_id:"].base > units["fare_class:"].base > units["created_at:"].base
     assert units["created_at:"].weight == 0
 
 
 def test_shown_gives_no_weight_to_one_value_of_many_under_a_key() -> None:
     """Twenty prices without their flights are noise; a single price is a fact."""
-    many = list(shown(json.dumps([{"price": 100 + at} for at in range(20)]), of_file=False))
-    one = list(shown(json.dumps({"price": 120}), of_file=False))
+    many = list(result_units(json.dumps([{"price": 100 + at} for at in range(20)]), of_file=False))
+    one = list(result_units(json.dumps({"price": 120}), of_file=False))
     assert [unit.weight for unit in many] == [0.0] * 20
     assert one[0].weight > 0
 
@@ -47,7 +56,7 @@ def test_shown_gives_no_weight_to_one_value_of_many_under_a_key() -> None:
 @pytest.mark.parametrize("text", ["", "ok", "(no output)", "None\n", "done.", "Error: no such booking"])
 def test_shown_says_nothing_of_a_result_without_news(text: str) -> None:
     """Silence, a bare yes, and a failure (which the line's head tells) are no outcome worth words."""
-    assert "gave" not in labelled(list(shown(text, of_file=False)))
+    assert "gave" not in labelled(list(result_units(text, of_file=False)))
 
 
 @pytest.mark.parametrize(
@@ -143,14 +152,14 @@ def test_clip_cuts_behind_a_whole_word(text: str, most: int) -> None:
 def test_shown_and_failure_take_any_text(text: str, of_file: bool) -> None:  # noqa: FBT001 - a property
     """Results come from anywhere: nothing raises, no unit is empty, every name shown stands in the text."""
     failure(text, of_file=of_file)
-    units = list(shown(text, of_file=of_file))
+    units = list(result_units(text, of_file=of_file))
     assert all(unit.text for unit in units)
     assert all(unit.text in one_line(text) for unit in units if unit.label in {"defines", "imports", "uses", "shows"})
 
 
 def test_shown_takes_json_of_any_depth() -> None:
     """Deeper than Python's recursion: then the names in it are shown as of any text."""
-    assert list(shown("[" * 100_000 + "]" * 100_000, of_file=False)) == []
+    assert list(result_units("[" * 100_000 + "]" * 100_000, of_file=False)) == []
 
 
 @given(text=st.text(max_size=60))

@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from squidbot.core.errors import ConfigError
-from squidbot.core.sizing.fit import Alternative, Bounds, Fit, alternatives, fit
+from squidbot.core.sizing.fit import Alternative, Bounds, Fit, WindowSearch
 from squidbot.core.sizing.header import Card, Loading
 from squidbot.core.sizing.memory import CPU, MIB, ModelLayout, ReservedMemory, SizingCalculator, measure, model_of
 
@@ -35,7 +35,7 @@ PLAIN = Loading()
 
 def on(free_mib: float, model: ModelLayout = LLAMA, loading: Loading = PLAIN, **bounds: int | None) -> Fit:
     """Return what fits on one card."""
-    return fit(model, loading, [card(free_mib)], Bounds(**bounds))  # type: ignore[arg-type]
+    return WindowSearch(model, loading, [card(free_mib)], Bounds(**bounds)).fit()  # type: ignore[arg-type]
 
 
 def layers(found: Fit) -> int:
@@ -59,7 +59,7 @@ def test_fit_gives_the_published_answers(name: str) -> None:
 def test_window_that_is_found_fits_and_the_next_does_not(name: str, free_mib: int, margin_mib: int) -> None:
     """It is the largest: 1,024 tokens more are too much, or more than the model was trained with (B-06)."""
     model, reserved, cards = BY_NAME[name], ReservedMemory(margin_mib * MIB), [card(free_mib)]
-    found = fit(model, Loading(), cards, Bounds(1024), reserved)
+    found = WindowSearch(model, Loading(), cards, Bounds(1024), reserved).fit()
     if found.window_tokens is None:
         assert not measure(model, Loading(n_ctx=1024), cards, reserved).fits
         assert (found.bound_by, found.sizing.window_tokens) == (None, 1024)
@@ -89,7 +89,9 @@ def test_more_free_memory_never_gives_less(name: str, free_mib: int, more_mib: i
         assert layers(less) <= layers(more)
     elif less.window_tokens is not None:
         assert less.window_tokens <= more.window_tokens
-    wider = fit(model, way, [card(free_mib + more_mib)], Bounds(), ReservedMemory((1536 + more_mib) * MIB))
+    wider = WindowSearch(
+        model, way, [card(free_mib + more_mib)], Bounds(), ReservedMemory((1536 + more_mib) * MIB)
+    ).fit()
     assert wider.window_tokens == less.window_tokens
 
 
@@ -148,7 +150,7 @@ def test_nothing_fits_when_weights_and_margin_take_all() -> None:
 
 def test_fit_says_unknown_when_the_compute_buffer_is() -> None:
     """No window is guessed: the sentence says what would tell."""
-    found = fit(model_of(stub("mamba")), Loading(), [card(80_000)])
+    found = WindowSearch(model_of(stub("mamba")), Loading(), [card(80_000)]).fit()
     assert found.window_tokens is None
     assert "--verify" in found.reason
 
@@ -156,11 +158,11 @@ def test_fit_says_unknown_when_the_compute_buffer_is() -> None:
 def test_every_device_has_to_have_room() -> None:
     """A second card with little takes its share of the layers, or stands in the way."""
     one = on(7600)
-    two = fit(LLAMA, Loading(), [card(7600), card(7600)])
+    two = WindowSearch(LLAMA, Loading(), [card(7600), card(7600)]).fit()
     assert two.window_tokens is not None
     assert one.window_tokens is not None
     assert two.window_tokens > one.window_tokens
-    uneven = fit(LLAMA, Loading(tensor_split=(1.0, 1.0)), [card(30_000), card(2600)])
+    uneven = WindowSearch(LLAMA, Loading(tensor_split=(1.0, 1.0)), [card(30_000), card(2600)]).fit()
     assert uneven.window_tokens is None
     assert uneven.sizing.tightest.number == 1
     assert "device 1" in uneven.reason
@@ -170,7 +172,7 @@ def test_fewer_layers_are_found_on_several_devices() -> None:
     """The most with which the least window fits on each."""
     cards = [card(7600), card(5000)]
     model = BY_NAME["Qwen2.5-32B"]
-    found = fit(model, Loading(), cards)
+    found = WindowSearch(model, Loading(), cards).fit()
     assert found.n_gpu_layers is not None
     measured = SizingCalculator(model, Loading(), cards)
     assert measured.with_layers(found.n_gpu_layers).at(2048).fits
@@ -179,28 +181,28 @@ def test_fewer_layers_are_found_on_several_devices() -> None:
 
 def test_layers_that_are_set_are_the_most_that_are_tried() -> None:
     """Of 10 that do not fit, fewer are proposed; the search itself keeps what is set."""
-    found = fit(BY_NAME["Llama-3.3-70B"], Loading(n_gpu_layers=10), [card(7600)])
+    found = WindowSearch(BY_NAME["Llama-3.3-70B"], Loading(n_gpu_layers=10), [card(7600)]).fit()
     assert (found.window_tokens, found.n_gpu_layers) == (None, 9)
-    kept = fit(BY_NAME["Llama-3.3-70B"], Loading(n_gpu_layers=9), [card(7600)])
+    kept = WindowSearch(BY_NAME["Llama-3.3-70B"], Loading(n_gpu_layers=9), [card(7600)]).fit()
     assert (kept.window_tokens or 0) >= 2048
     assert kept.sizing.loading.n_gpu_layers == 9
 
 
 def test_main_memory_bounds_the_window_where_there_is_no_gpu_or_where_it_is_short() -> None:
     """It says "memory" then, and "vram" where a GPU is what is full."""
-    alone = fit(LLAMA, Loading(), [Card("cpu", 16_000 * MIB)])
+    alone = WindowSearch(LLAMA, Loading(), [Card("cpu", 16_000 * MIB)]).fit()
     assert alone.bound_by == "memory"
     assert alone.n_gpu_layers is None
-    both = fit(LLAMA, Loading(n_gpu_layers=16), [card(80_000), Card("cpu", 6000 * MIB)])
+    both = WindowSearch(LLAMA, Loading(n_gpu_layers=16), [card(80_000), Card("cpu", 6000 * MIB)]).fit()
     assert both.bound_by == "memory"
     assert both.window_tokens is not None
-    assert "main memory" in fit(LLAMA, Loading(n_gpu_layers=0), [card(80_000), Card("cpu", MIB)]).reason
+    assert "main memory" in WindowSearch(LLAMA, Loading(n_gpu_layers=0), [card(80_000), Card("cpu", MIB)]).fit().reason
 
 
 def test_window_is_what_the_model_was_trained_with_when_that_is_less_than_the_least() -> None:
     """A model of 512 tokens has no multiple of 1,024: its own limit is tried."""
     small = model_of(with_keys(stub("llama"), context_length=512))
-    found = fit(small, Loading(), [card(8000)])
+    found = WindowSearch(small, Loading(), [card(8000)]).fit()
     assert (found.window_tokens, found.bound_by) == (512, "native-limit")
 
 
@@ -212,7 +214,7 @@ def test_window_that_is_asked_for_is_tried_as_it_is() -> None:
 
 def test_window_has_no_limit_but_the_settings_when_the_file_says_none() -> None:
     """Without `context_length` the most of all windows counts."""
-    found = fit(model_of(with_keys(stub("llama"), context_length=None)), Loading(), [card(80_000)])
+    found = WindowSearch(model_of(with_keys(stub("llama"), context_length=None)), Loading(), [card(80_000)]).fit()
     assert (found.window_tokens, found.bound_by) == (131_072, "window.max")
 
 
@@ -228,7 +230,7 @@ def test_window_is_that_of_one_sequence() -> None:
 def test_fit_refuses_a_bound_that_is_no_window(bounds: Bounds) -> None:
     """It has to be above 0."""
     with pytest.raises(ConfigError, match="above 0"):
-        fit(LLAMA, Loading(), [card(8000)], bounds)
+        WindowSearch(LLAMA, Loading(), [card(8000)], bounds).fit()
 
 
 @given(
@@ -242,8 +244,8 @@ def test_what_gpu_and_main_memory_share_is_given_once(name: str, free_mib: int, 
     """Of unified memory both parts come from the same bytes: together, and with the margin, they are no more."""
     free, loading = free_mib * MIB, Loading(n_gpu_layers=number)
     cards = [Card("metal", free, unified=True), Card("cpu", free)]
-    found = fit(BY_NAME[name], loading, cards)
-    apart = fit(BY_NAME[name], loading, [card._replace(unified=False) for card in cards])
+    found = WindowSearch(BY_NAME[name], loading, cards).fit()
+    apart = WindowSearch(BY_NAME[name], loading, [card._replace(unified=False) for card in cards]).fit()
     if found.window_tokens is None:
         assert apart.window_tokens is None or apart.sizing.total_bytes + 1536 * MIB > free
     else:
@@ -263,7 +265,7 @@ def others(
 ) -> dict[str, Alternative]:
     """Return by name what would fit on one card."""
     cards = [card(free_mib), Card("cpu", 64_000 * MIB)]
-    return {one.change: one for one in alternatives(model, loading, cards, Bounds(**bounds))}
+    return {one.change: one for one in WindowSearch(model, loading, cards, Bounds(**bounds)).alternatives()}
 
 
 def test_smaller_cache_gives_the_published_window() -> None:
@@ -326,7 +328,7 @@ def test_nothing_is_proposed_when_all_that_is_wanted_fits() -> None:
 
 def test_main_memory_is_proposed_with_its_size_where_it_does_not_tell() -> None:
     """Without a card for it nothing says that it is too small: what it would take is in the sizing."""
-    found = {one.change: one for one in alternatives(LLAMA, Loading(), [card(100)])}
+    found = {one.change: one for one in WindowSearch(LLAMA, Loading(), [card(100)]).alternatives()}
     assert set(found) == {"cpu"}
     assert found["cpu"].sizing.devices[0].left_bytes is None
     assert found["cpu"].sizing.total_bytes > 4651 * MIB

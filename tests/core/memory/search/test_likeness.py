@@ -16,7 +16,7 @@ from squidbot.core.memory.search import (
     Similarity,
     features_of,
     likenesses,
-    standing_out,
+    prominence,
 )
 
 from .talk import NOW, passages
@@ -102,9 +102,9 @@ def test_the_nearest_of_many_says_less_than_that_of_few() -> None:
 def test_a_passage_stands_out_above_the_mean_of_the_others() -> None:
     """Those without a vector are left out; one alone stands above 0."""
     found = candidates("a", "b", "c", "d")
-    assert standing_out(found, {"0": 0.1, "1": 0.7, "2": 0.3}) == pytest.approx(0.5)
-    assert standing_out(found, {"1": 0.7}) == pytest.approx(0.7)
-    assert standing_out(found, {}) == 0
+    assert prominence(found, {"0": 0.1, "1": 0.7, "2": 0.3}) == pytest.approx(0.5)
+    assert prominence(found, {"1": 0.7}) == pytest.approx(0.7)
+    assert prominence(found, {}) == 0
 
 
 def test_best_score_is_that_of_words_when_the_embedder_is_not_measured(index: Index) -> None:

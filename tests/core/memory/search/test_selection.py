@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from squidbot.core.memories import CATEGORIES, Memory, MemoryHit, View
-from squidbot.core.memory.search import BLOCK, distinct, half_life_days, weighed, worth
+from squidbot.core.memory.search import BLOCK, distinct, half_life_days, in_final_order, worth
 
 from ..shelves import ANN, DAY, NOW, fact, shelf
 
@@ -69,7 +69,7 @@ def test_order_is_that_of_scores_but_for_what_matters(memories: list[Memory], sc
     """Each once; of equals in worth the better hit is first."""
     by_id = named_by_place(memories)
     hits = [MemoryHit(name, score) for name, score in zip(by_id, sorted(scores, reverse=True), strict=False)]
-    told = weighed(hits, by_id, NOW)
+    told = in_final_order(hits, by_id, NOW)
     assert sorted(one.memory_id for one in told) == sorted(by_id)
     score_of = {hit.key: hit.score for hit in hits}
     for one, other in pairwise(told):
@@ -81,12 +81,12 @@ def test_who_asks_for_more_gets_the_same_first() -> None:
     """What stands far behind is not lifted before what was told."""
     by_id = named_by_place([fact("tea", importance=1.0 if place >= BLOCK else 0.0) for place in range(2 * BLOCK)])
     hits = [MemoryHit(name, 1 - place / 1000) for place, name in enumerate(by_id)]
-    assert weighed(hits, by_id, NOW)[:BLOCK] == weighed(hits[:BLOCK], by_id, NOW)
+    assert in_final_order(hits, by_id, NOW)[:BLOCK] == in_final_order(hits[:BLOCK], by_id, NOW)
 
 
 def test_what_is_no_memory_of_the_view_is_left_out() -> None:
     """A hit whose memory is not there."""
-    assert weighed([MemoryHit("gone", 0.9)], {}, NOW) == []
+    assert in_final_order([MemoryHit("gone", 0.9)], {}, NOW) == []
 
 
 @pytest.mark.parametrize(
