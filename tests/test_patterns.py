@@ -30,6 +30,8 @@ import pytest
 import squidbot
 from squidbot.cli.export import FORMS, Left
 from squidbot.cli.open_store import shown_messages
+from squidbot.core.memory.extract import RULES
+from squidbot.core.memory.extract import _compiled as _compiled_rule
 from squidbot.core.recall.search import may_have_phrase
 from squidbot.core.redaction import Redactor, _compiled
 
@@ -76,7 +78,7 @@ AT_RUN_TIME: dict[str, list[str | re.Pattern[Any]]] = {
     "core.recall.search.may_have_phrase": [],  # tried below
     "core.recall.history._places": [re.compile(r"a[\W_]{0,3}a", re.IGNORECASE)],
     "core.summaries._stands_in": [r"(?<!\w)aa(?!\w)"],
-    "core.memory.extract._rule": [],  # stand in RULES, which is walked
+    "core.memory.extract._compiled": [_compiled_rule(rule.pattern) for rule in RULES],
     "core.redaction._compiled": [shape for _, shape in _compiled()],
     "core.redaction._behind": [named for _, named in Redactor()._named],
     "core.redaction._own": [],  # what a user sets
@@ -87,7 +89,7 @@ AT_RUN_TIME: dict[str, list[str | re.Pattern[Any]]] = {
 CALLED_BY = dict.fromkeys(
     (
         *("adapters.yaml._Dumper", "adapters.yaml._Loader", "adapters.yaml._class"),
-        "core.memory.extract.RULES",
+        "core.memory.extract._compiled",
         *("core.memory.chunks._FENCE", "core.memory.chunks._TABLE", "core.memory.chunks._ITEM"),
     ),
     "match",
@@ -223,7 +225,8 @@ def all_patterns(*, imports: bool = True) -> tuple[list[Found], list[str]]:
                 unread += [] if where in AT_RUN_TIME else [f"{where}: {ast.unparse(call)[:80]}"]
     for where, written in AT_RUN_TIME.items():
         for each in written:
-            add(where, each if isinstance(each, re.Pattern) else re.compile(each, re.MULTILINE), {"finditer"})
+            pattern = each if isinstance(each, re.Pattern) else re.compile(each, re.MULTILINE)
+            add(where, pattern, {CALLED_BY.get(where, "finditer")})
     return list(found.values()), unread
 
 
