@@ -362,17 +362,17 @@ class VectorSearch:
         """Return the number of stored vectors that the index lacks; 0 if it is up to date, or has too many."""
         return max(0, self._truth.stamp().vectors - self._index.stamp().vectors)
 
-    def refresh(self, tick: Callable[[int, int], None] | None = None) -> bool:
+    def refresh(self) -> bool:
         """Bring the index up to date, save it where much has changed, and return whether it is up to date.
 
-        It is not where others changed the vectors all the while. `tick` gets how many are in, of how many. Removed
-        vectors are not in the index's file when this returns.
+        It is not if others changed the vectors all the while. Removed vectors are not in the index's file when this
+        returns.
 
         Raises:
             DamagedStoreError: a stored vector does not match its checksum, or the stamp is not of the stored vectors.
             StoreError: the disk failed.
         """
-        done = self._catch_up(tick)
+        done = self._catch_up()
         count = self._index.stamp().vectors
         if self._has_gone or abs(count - self._saved) >= max(SAVED_ENTRIES, SAVED_FRACTION * count):
             self._save()
@@ -385,7 +385,7 @@ class VectorSearch:
             DamagedStoreError: as for `refresh`.
             StoreError: the disk failed; the file is as it was.
         """
-        self._catch_up(None)
+        self._catch_up()
         self._save()
 
     def close(self) -> None:
@@ -437,7 +437,7 @@ class VectorSearch:
         """Return the vector with length 1, and the view's number; bring the index up to date if it lacks little."""
         asked, seen = unit(vector), self._truth.view(view)
         if self.behind() <= SEARCH_ENTRIES:
-            self._catch_up(None)
+            self._catch_up()
         return asked, seen
 
     def _confirmed(
@@ -454,7 +454,7 @@ class VectorSearch:
         self._index.save()
         self._saved, self._has_gone = self._index.stamp().vectors, False
 
-    def _catch_up(self, tick: Callable[[int, int], None] | None) -> bool:
+    def _catch_up(self) -> bool:
         """Bring the index up to date, and return whether it is.
 
         Raises:
@@ -469,7 +469,7 @@ class VectorSearch:
             for _ in range(TRIES):
                 due = self._truth.stamp()
                 for step in (self._add_new, self._reconcile):
-                    step(due.vectors, tick)
+                    step()
                     if self._truth.stamp() == self._index.stamp():
                         return True
                 if self._truth.stamp() == due:  # nobody changed it meanwhile: the index is not of this truth
@@ -484,13 +484,11 @@ class VectorSearch:
             "are computed again"
         )
 
-    def _add_new(self, count: int, tick: Callable[[int, int], None] | None) -> None:
+    def _add_new(self) -> None:
         while entries := self._truth.behind(self._index.last, READ_ENTRIES):
             self._index.add(entries)
-            if tick is not None:
-                tick(self._index.stamp().vectors, count)
 
-    def _reconcile(self, count: int, tick: Callable[[int, int], None] | None) -> None:
+    def _reconcile(self) -> None:
         """Remove vectors that are not stored any more, and add missed ones from before the newest."""
         due, ours = {*self._truth.places()}, {*self._index.places()}
         if self._index.remove(sorted(ours - due)):
@@ -498,5 +496,3 @@ class VectorSearch:
         missed = sorted(due - ours)
         for first in range(0, len(missed), READ_ENTRIES):
             self._index.add(sorted(self._truth.picked(missed[first : first + READ_ENTRIES])))
-            if tick is not None:
-                tick(self._index.stamp().vectors, count)
