@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from squidbot.core.budget import EMERGENCY, pressure_of
+from squidbot.core.budget import EMERGENCY
 from squidbot.core.compaction.limits import Floors, outputs_first, reduced, still_limited
 from squidbot.core.compaction.pressure import (
     Compaction,
@@ -109,7 +109,7 @@ def _marked_pressure(
         return math.inf
     room = ladder.marked_room(room or room_of(view, call), settings.high_fraction)
     if settings.beside_summaries:
-        return pressure_of(view.history, view.summaries, room)
+        return fullness(view, room)
     return pressure_fraction(view.history, room)
 
 
@@ -245,7 +245,8 @@ class PlanBuilder:
             return math.inf, False
         mark, ladder = self.settings.high_fraction, self.settings.ladder
         # Where the mark itself is as high, every compaction is an emergency; it is then an ordinary one.
-        emergency = mark < ladder.emergency_fraction and EMERGENCY in ladder.told(fullness(base, self.call))
+        rungs = ladder.told(fullness(base, room_of(base, self.call))) if mark < ladder.emergency_fraction else ()
+        emergency = EMERGENCY in rungs
         if emergency:
             return min(mark, ladder.warn_fraction or mark), True
         return (mark if ladder.compact_at_tokens or ladder.compact_at_messages else math.inf), False

@@ -111,9 +111,9 @@ def pressure_fraction(history: Cost, room: Cost) -> float:
     return max(history.bound / room.bound, history.estimate / room.estimate)
 
 
-def fullness(view: CurrentView, call: CallContext) -> float:
-    """Return how full the room beside the summaries is, as the ladder takes it; above 1 where it does not fit."""
-    return pressure_of(view.history, view.summaries, room_of(view, call))
+def fullness(view: CurrentView, room: Cost) -> float:
+    """Return how full the room beside the summaries is, for the ladder; above 1, history does not fit."""
+    return pressure_of(view.history, view.summaries, room)
 
 
 def check_fixed(view: CurrentView, call: CallContext, renderer: Renderer, room: Cost | None = None) -> None:

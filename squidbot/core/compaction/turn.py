@@ -23,7 +23,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from squidbot.core import events
-from squidbot.core.budget import WARN, pressure_of
+from squidbot.core.budget import WARN
 from squidbot.core.compaction.bounds import added_by, certified, limits_by_bills, plain_limit
 from squidbot.core.compaction.planner import PlanBuilder, due
 from squidbot.core.compaction.pressure import (
@@ -282,7 +282,7 @@ class Draft:
         self.call = call
         # What history may cost, and how full the room beside the summaries is: above 1, it does not fit.
         self.room = room_of(view, call)
-        self.fullness = pressure_of(view.history, view.summaries, self.room)
+        self.fullness = fullness(view, self.room)
 
     @cached_property
     def due(self) -> str | None:
@@ -615,7 +615,7 @@ class Planner:
         full, pressed = draft.fullness, self._is_pressed(draft)
         before = before.told_of(self.head) if change is not None or draft.has(news) else before
         ladder = self.settings.ladder
-        rungs = ladder.told(full if change is None else fullness(assembly.view, call))
+        rungs = ladder.told(full if change is None else fullness(assembly.view, room_of(assembly.view, call)))
         left, assembly = self._leaving(assembly, before)
         mode = self.inputs.mode
         knows_mode = not before.known or label is None or draft.has(label)

@@ -256,7 +256,7 @@ class Renderer(NamedTuple):
         """Return what takes the place of a message that is forgotten."""
         codec = self.codecs[row.codec]
         payload = codec.tombstone(row.payload, f"[m{row.seq} was forgotten on request]")
-        cost = self.meter.said(codec.decode(payload), codec.extra_tokens(payload))
+        cost = self.meter.said(*decoded(codec, payload))
         return replace(
             row,
             category=Category.FORGOTTEN,
@@ -297,11 +297,10 @@ class Renderer(NamedTuple):
         """Return a stored message with its costs by this meter, counted anew where another counter made them."""
         if message.counter == self.meter.name:
             return message
-        codec = self.codecs[message.codec]
-        said, extra = codec.decode(message.payload), codec.extra_tokens(message.payload)
+        said, extra = decoded(self.codecs[message.codec], message.payload)
         cost = self.meter.said(said, extra)
         cut = message.sent_text is not None or message.sent_arguments is not None or message.label
-        sent = self._cut_cost(message, said) if cut else cost
+        sent = self._cut_cost(message, said, extra) if cut else cost
         counted = replace(message, cost=cost, sent_cost=sent, counter=self.meter.name)
         return counted if message.notice is None else self.noticed(counted, message.notice, extra)
 
@@ -317,10 +316,9 @@ class Renderer(NamedTuple):
         cost = self.meter.message(codec.text(codec.encode(part)), extra_tokens)
         return replace(message, notice=notice, sent_cost=cost)
 
-    def _cut_cost(self, message: StoredMessage, said: Message) -> Cost:
+    def _cut_cost(self, message: StoredMessage, said: Message, extra: int) -> Cost:
         arguments = message.sent_arguments or tuple(call.arguments for call in said.calls)
         text = said.text if message.sent_text is None else message.sent_text
-        extra = self.codecs[message.codec].extra_tokens(message.payload)
         return self.meter.said(said, extra, text=labelled(message.label, text), arguments=arguments)
 
     def text_of(self, message: StoredMessage) -> str:
@@ -371,18 +369,16 @@ class Renderer(NamedTuple):
         return self._raw_part(message, drop_thinking=False).cost
 
     def _shown_cost(self, part: Part, codec: Codec) -> Cost:
-        payload = part.payload or ""
-        extra = codec.extra_tokens(payload)
+        said, extra = decoded(codec, part.payload or "")
         if part.notice is not None:
             return self.meter.message(codec.text(codec.encode(part)), extra)
-        said = codec.decode(payload)
         return self.meter.said(said, extra, text=labelled(part.label, said.text), arguments=part.arguments)
 
     def _limited(self, part: Part, most: int) -> Part:
         """Return a part whose text is cut so that it costs no more by the policy's counter, if that can be."""
         if part.payload is None or part.codec is None:
             return part
-        said, extra = self.codecs[part.codec].decode(part.payload), self.codecs[part.codec].extra_tokens(part.payload)
+        said, extra = decoded(self.codecs[part.codec], part.payload)
         named = self.meter.said(said, extra, text=labelled(part.label, said.text)).estimate
         whole = named - self.meter.text(said.text).estimate
         text = shortened(said.text, max(0, most - whole), self.meter, f"m{part.first_seq}")
@@ -393,8 +389,7 @@ class Renderer(NamedTuple):
         """Return a message of the model's with its text cut to so much, as on its arrival; calls and marks stay."""
         if part.payload is None or part.codec is None:
             return part
-        codec = self.codecs[part.codec]
-        said, extra = codec.decode(part.payload), codec.extra_tokens(part.payload)
+        said, extra = decoded(self.codecs[part.codec], part.payload)
         text = with_marked(slim(said.text, most_tokens, self.meter, f"m{part.first_seq}"), said.text)
         if text == said.text:
             return part
@@ -445,6 +440,18 @@ def _marked(meter: Meter, lines: Sequence[str]) -> list[Part]:
 def _marked_cost(meter: Meter, text: str) -> Cost:
     # The same lines are said again at every compaction.
     return meter.message(text)
+
+
+def extra_of(message: Message, codec: Codec) -> int:
+    """Return the tokens of what a message shows beside its text; its codec is asked unless the message knows."""
+    known = message.extra_tokens
+    return codec.extra_tokens(message.payload) if known is None else known
+
+
+def decoded(codec: Codec, payload: str) -> tuple[Message, int]:
+    """Return the message of a payload, and the tokens of what it shows beside its text."""
+    message = codec.decode(payload)
+    return message, extra_of(message, codec)
 
 
 def raw_part(message: StoredMessage, *, drop_thinking: bool = False) -> Part:

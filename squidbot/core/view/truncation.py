@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from squidbot.core.messages import Category, Labels, StoredMessage, labelled
 from squidbot.core.view.marks import answers, copies
-from squidbot.core.view.renderer import Renderer, slim, slim_arguments, with_marked
+from squidbot.core.view.renderer import Renderer, extra_of, slim, slim_arguments, with_marked
 from squidbot.core.view.steps import categorized, opens_turn, speaks
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class ArrivalLimits(NamedTuple):
 
         `now`, in seconds since 1970, stands in for a time that the message does not carry itself.
         """
-        extra = self.extra_of(message)
+        extra = extra_of(message, self.codecs[message.codec])
         label = frozen.label or self._label(message)
         cost = self.meter.said(message, extra)
         sent = self.meter.said(message, extra, text=labelled(label, message.text)) if label else cost
@@ -95,11 +95,6 @@ class ArrivalLimits(NamedTuple):
         if message.role == "assistant" and cost.bound > self.step_tokens:
             return self._cut_reply(message, stored, self.step_tokens, extra)
         return stored
-
-    def extra_of(self, message: Message) -> int:
-        """Return the tokens of what a message shows beside its text; its codec is asked unless it has said so."""
-        known = message.extra_tokens
-        return self.codecs[message.codec].extra_tokens(message.payload) if known is None else known
 
     def _label(self, message: Message) -> str:
         return self.labels.label(message) if self.labels else ""
@@ -223,7 +218,7 @@ class ArrivalTruncation(NamedTuple):
         if isinstance(newest, StoredMessage) or not speaks(newest) or not opens_turn(placed[-1]):
             return None
         renderer = Renderer(limits.meter, limits.codecs)
-        return *placed[:-1], renderer.noticed(placed[-1], notice, limits.extra_of(newest))
+        return *placed[:-1], renderer.noticed(placed[-1], notice, extra_of(newest, limits.codecs[newest.codec]))
 
     def _made(
         self,
