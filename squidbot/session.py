@@ -19,12 +19,12 @@ from squidbot.core.arguments import (
     flag,
     items,
     mapping,
-    moment,
     number,
     of_message,
     optional,
     takes,
     text,
+    timestamp,
     tokens,
     whole,
 )
@@ -326,7 +326,7 @@ class Session:
         memory=text,
         summary=text,
         notice=optional(text),
-        now=moment,
+        now=timestamp,
         sender=text,
     )
     def assemble(  # noqa: PLR0913  # each is the host's, and each may be left out
@@ -400,7 +400,7 @@ class Session:
         return made
 
     @_alone
-    @takes(now=moment, key=text, sender=text)
+    @takes(now=timestamp, key=text, sender=text)
     def record(
         self, *said: Said, usage: Reported = None, now: float | None = None, key: str = "", sender: str = ""
     ) -> tuple[StoredMessage, ...]:
@@ -595,7 +595,7 @@ class Session:
         return self._inputs and replace(self._inputs, notice=None, now=time.time())
 
     @_alone
-    @takes(handle=text, offset=number, now=moment)
+    @takes(handle=text, offset=number, now=timestamp)
     def recall(self, handle: str, offset: int = 0, *, now: float | None = None) -> Page:
         """Bring back what was said: a page of it is recorded behind the transcript, and stands in the next request.
 
@@ -612,7 +612,7 @@ class Session:
         return self.lookups.recall(handle, offset, time.time() if now is None else now)
 
     @_alone
-    @takes(handle=text, offset=number, now=moment)
+    @takes(handle=text, offset=number, now=timestamp)
     def expand(self, handle: str, offset: int = 0, *, now: float | None = None) -> Page:
         """Return what was said as far as there is room for it, as a page, and write nothing; else as `recall`.
 
@@ -624,7 +624,7 @@ class Session:
         return self.lookups.expand(handle, offset, time.time() if now is None else now)
 
     @_alone
-    @takes(query=text, limit=number, offset=number, now=moment)
+    @takes(query=text, limit=number, offset=number, now=timestamp)
     def search(self, query: str, *, limit: int = 8, offset: int = 0, now: float | None = None) -> HitPage:
         """Return the messages of the whole transcript that answer a query, best first, as a page.
 
@@ -639,7 +639,7 @@ class Session:
         return self.lookups.history.search(query, limit=limit, offset=offset, now=time.time() if now is None else now)
 
     @_alone
-    @takes(now=moment)
+    @takes(now=timestamp)
     def history(self, arguments: Mapping[str, object] | str, *, now: float | None = None) -> Answer:
         """Return what a model's call of the tool `history` answers (`tools.history_tool` defines it for the model).
 
@@ -652,7 +652,7 @@ class Session:
         return self.call("history", arguments, now=now)
 
     @_alone
-    @takes(now=moment)
+    @takes(now=timestamp)
     def memory(self, arguments: Mapping[str, object] | str, *, now: float | None = None) -> Answer:
         """Return what a model's call of the tool `memory` answers (`memory_tool` defines it for the model).
 
@@ -666,7 +666,7 @@ class Session:
         return self.call("memory", arguments, now=now)
 
     @_alone
-    @takes(tool=text, now=moment)
+    @takes(tool=text, now=timestamp)
     def call(self, tool: str, arguments: Mapping[str, object] | str, *, now: float | None = None) -> Answer:
         """Return what a model's call of one of `tools` answers, by the tool's name; else as `history` and `memory`."""
         from squidbot.tools import table  # noqa: PLC0415  # no turn needs it

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 VERSION: Final = "3.0"
 # What a form can't hold, or what of a file is not taken, by its kind.
 Omissions: TypeAlias = "Counter[str]"
-Shelf = Literal["recent", "summarized"]
-SHELVES: tuple[Shelf, ...] = ("recent", "summarized")
+SummaryList = Literal["recent", "summarized"]
+SUMMARY_LISTS: tuple[SummaryList, ...] = ("recent", "summarized")
 # What an exchange's metadata and a summary have, each with what it has to be.
 _DETAILS: Final[Mapping[str, tuple[type, ...]]] = {
     "timestamp": (str, int, float),
@@ -79,14 +79,14 @@ class Exchange:
 class ConversationSummary(NamedTuple):
     """What a file keeps of conversations that it no longer has: a summary, its figures, and in which of two lists."""
 
-    shelf: Shelf
+    list_name: SummaryList
     summary: str
     details: Mapping[str, object]
 
     @property
     def digest(self) -> str:
         """What tells it from others: 16 hexadecimal digits."""
-        return _digest(self.shelf, self.summary)
+        return _digest(self.list_name, self.summary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +122,9 @@ class ModelFile:
         metadata["context_window"] = self.window_tokens
         value: dict[str, object] = {"metadata": metadata}
         value["current_conversation"] = [exchange.to_json() for exchange in exchanges]
-        for shelf in SHELVES:
-            summaries = [summary for summary in self.summaries if summary.shelf == shelf]
-            value[f"{shelf}_conversations"] = [{"summary": each.summary, **each.details} for each in summaries]
+        for list_name in SUMMARY_LISTS:
+            summaries = [summary for summary in self.summaries if summary.list_name == list_name]
+            value[f"{list_name}_conversations"] = [{"summary": each.summary, **each.details} for each in summaries]
         return value
 
 
@@ -166,9 +166,9 @@ def read(value: object, left: Omissions) -> ModelFile:
         for at, item in enumerate(_list(whole["current_conversation"], "current_conversation"))
     )
     summaries = (
-        _summary(item, shelf, f"{shelf}_conversations.{at}", left)
-        for shelf in SHELVES
-        for at, item in enumerate(_list(whole.get(f"{shelf}_conversations", []), f"{shelf}_conversations"))
+        _summary(item, list_name, f"{list_name}_conversations.{at}", left)
+        for list_name in SUMMARY_LISTS
+        for at, item in enumerate(_list(whole.get(f"{list_name}_conversations", []), f"{list_name}_conversations"))
     )
     window_tokens = window if isinstance(window, int) and not isinstance(window, bool) else None
     return ModelFile(model, tuple(exchanges), tuple(summaries), created, updated, window_tokens)
@@ -186,10 +186,10 @@ def _head(whole: Mapping[str, object]) -> Mapping[str, object]:
     return head
 
 
-def _summary(value: object, shelf: Shelf, place: str, left: Omissions) -> ConversationSummary:
+def _summary(value: object, list_name: SummaryList, place: str, left: Omissions) -> ConversationSummary:
     given = _object(value, place)
     details = _known(given, _FIGURES, place, left, besides=("summary",))
-    return ConversationSummary(shelf, as_text(given.get("summary"), f"{place}.summary"), details)
+    return ConversationSummary(list_name, as_text(given.get("summary"), f"{place}.summary"), details)
 
 
 def _exchange(value: object, place: str, left: Omissions) -> Exchange:

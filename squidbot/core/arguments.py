@@ -91,7 +91,7 @@ def flag(name: str, value: object) -> bool:
     return value
 
 
-def moment(name: str, value: object) -> float | None:
+def timestamp(name: str, value: object) -> float | None:
     """Return a time in seconds since 1970, as a float; None stays None."""
     if value is None:
         return None
@@ -137,10 +137,10 @@ def anything(name: str, value: object) -> object:
 
 
 def a_moment(name: str, value: object) -> float | None:
-    """Return a time as `moment` does; None is none."""
+    """Return a time as `timestamp` does; None is none."""
     if value is None:
         raise refused(name, value, "seconds since 1970, such as time.time()")
-    return moment(name, value)
+    return timestamp(name, value)
 
 
 def whole(least: int, most: int = MOST) -> Check:
@@ -240,7 +240,7 @@ def check_message(message: Message | StoredMessage, codecs: Collection[str]) -> 
         raise refused("the message's role", message.role, f"one of {', '.join(ROLES)}")
     if message.codec not in codecs:
         raise refused("the message's codec", message.codec, f"one of {', '.join(codecs)}")
-    moment("the message's time", message.time)
+    timestamp("the message's time", message.time)
     _CATEGORIES("the message's category", message.category)
     if isinstance(message, Message):
         text("the message's text", message.text)

@@ -121,9 +121,9 @@ class _ExchangeReader:
 
     def take(self, row: StoredMessage) -> None:
         piece = self._pieces.get(row.seq)
-        if piece is not None and piece.shelf and row.category is Category.CONTEXT:
-            shelf: workspaceai.Shelf = "recent" if piece.shelf == "recent" else "summarized"
-            self.summaries[row.seq] = ConversationSummary(shelf, self._text(row)[piece.skip :], piece.details)
+        if piece is not None and piece.list_name and row.category is Category.CONTEXT:
+            list_name: workspaceai.SummaryList = "recent" if piece.list_name == "recent" else "summarized"
+            self.summaries[row.seq] = ConversationSummary(list_name, self._text(row)[piece.skip :], piece.details)
         elif row.category in _PASSED or row.role == "system":
             self.left[_PASSED.get(row.category, _PASSED[Category.SYSTEM])] += 1
         elif row.result_ids or row.role == "tool":
@@ -622,8 +622,8 @@ def _note(wired: Wired, session: str, file: str, pieces: Iterable[Piece], rows: 
     """Return the record of imported pieces, in the order of their messages."""
     noted, seq = [], rows[0].seq
     for piece in pieces:
-        skip, shelf = (len(_heading(piece)), piece.shelf) if isinstance(piece, ConversationSummary) else (0, "")
-        noted.append(ImportedPiece(seq, piece.digest, shelf, piece.details, skip))
+        skip, list_name = (len(_heading(piece)), piece.list_name) if isinstance(piece, ConversationSummary) else (0, "")
+        noted.append(ImportedPiece(seq, piece.digest, list_name, piece.details, skip))
         seq += _length(piece)
     last = wired.store.last_record(session, BROUGHT.name)
     return BROUGHT.behind(last, ImportBatch(file, rows[0].seq, len(rows), tuple(noted)))

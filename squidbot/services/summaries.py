@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from squidbot.core.arguments import moment, optional, takes, text, whole
+from squidbot.core.arguments import optional, takes, text, timestamp, whole
 from squidbot.core.summaries import ModelSummarizer, SummarySettings, TaskResult
 from squidbot.services.background import BackgroundWorker, SafeModel, WorkOrder, watched
 from squidbot.wiring.extensions import HookedSummarizer
@@ -53,7 +53,7 @@ class SummaryWorker(BackgroundWorker):
         self._summaries = SummaryWork(llm, settings)
         super().__init__(*beside, self._summaries)
 
-    @takes(reason=text, now=moment)
+    @takes(reason=text, now=timestamp)
     def due(self, session: WorkSession, *, reason: str = "", now: float | None = None) -> tuple[SummaryTask, ...]:
         """Return the due tasks of a session, those that save most first.
 
@@ -66,7 +66,7 @@ class SummaryWorker(BackgroundWorker):
         """
         return self._summaries.queue(watched(session)).due(WorkOrder(now=now).at, reason=reason)
 
-    @takes(limit=optional(whole(0)), reason=text, now=moment)
+    @takes(limit=optional(whole(0)), reason=text, now=timestamp)
     def run(
         self,
         session: WorkSession | None = None,

@@ -60,7 +60,7 @@ def test_example_of_the_document_is_read_and_comes_back() -> None:
     file = read(DOCUMENT, left)
     assert (file.model, file.window_tokens, file.created) == ("qwen2.5:7b", 32768, "2025-09-04T10:00:00Z")
     assert file.exchanges[0].time == datetime(2025, 9, 4, 10, tzinfo=UTC).timestamp()
-    assert [one.shelf for one in file.summaries] == ["recent", "summarized"]
+    assert [one.list_name for one in file.summaries] == ["recent", "summarized"]
     assert json.loads(write(file)) == DOCUMENT
     assert not left
 
@@ -74,9 +74,10 @@ def test_what_was_said_comes_back_from_the_text_of_a_file(
 ) -> None:
     """W-04, W-08: any words, lone surrogates too, and times to the microsecond; figures are counted."""
     held = tuple(
-        ConversationSummary("recent" if shelf == "recent" else "summarized", text, {}) for shelf, text in shelves
+        ConversationSummary("recent" if list_name == "recent" else "summarized", text, {})
+        for list_name, text in shelves
     )
-    file = ModelFile("m", tuple(Exchange(*one) for one in said), tuple(sorted(held, key=lambda one: one.shelf)))
+    file = ModelFile("m", tuple(Exchange(*one) for one in said), tuple(sorted(held, key=lambda one: one.list_name)))
     text = write(file)
     again = read(jsontext.parse(text.encode().decode()), Counter())
     assert [(one.user, one.assistant) for one in again.exchanges] == [one[:2] for one in said]

@@ -117,7 +117,7 @@ def test_file_comes_back_as_it_was(tmp_path: Path) -> None:
         "recent", "They spoke of boats.", {"exchange_count": 8, "date_range": "2025-09-03 to 2025-09-03"}
     )
     times = ("2025-09-04T10:00:00Z",) * 2
-    file = ModelFile(QWEN, (said,), (held, held._replace(shelf="summarized")), *times, 32768)
+    file = ModelFile(QWEN, (said,), (held, held._replace(list_name="summarized")), *times, 32768)
     with engine_at(tmp_path / "s.db") as engine:
         engine.import_models(*written(tmp_path / "in", file))
         engine.export_models(tmp_path / "out")

@@ -78,14 +78,14 @@ class ImportedPiece(NamedTuple):
     Attributes:
         seq: its first message.
         digest: tells it from others of its file.
-        shelf: for a summary, the list that it stood in; "" for an exchange.
+        list_name: for a summary, the list that it stood in; "" for an exchange.
         details: its figures, as the file had them.
         skip: for a summary, how many characters of the message stand in front of it.
     """
 
     seq: int
     digest: str
-    shelf: str = ""
+    list_name: str = ""
     details: Mapping[str, object] = {}
     skip: int = 0
 
