@@ -136,7 +136,7 @@ def anything(name: str, value: object) -> object:
     return value
 
 
-def a_moment(name: str, value: object) -> float | None:
+def a_timestamp(name: str, value: object) -> float | None:
     """Return a time as `timestamp` does; None is none."""
     if value is None:
         raise refused(name, value, "seconds since 1970, such as time.time()")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import chain, combinations, zip_longest
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from squidbot.core.arguments import a_moment, flag, instance, items, number, optional, parts, takes, text, whole
+from squidbot.core.arguments import a_timestamp, flag, instance, items, number, optional, parts, takes, text, whole
 from squidbot.core.errors import BudgetError, NotFoundError, RecallError
 from squidbot.core.memories import CARDS, CATEGORIES, FactCategory, Memory, Source, memory_id_of
 from squidbot.core.memory.chunks import FILES
@@ -137,7 +137,7 @@ class Memories:
     chosen: Callable[[str, Sequence[Memory]], list[Memory]] | None = None
     hints: Hints = HINTS
 
-    @takes(request=QUERY_PARTS, now=a_moment)
+    @takes(request=QUERY_PARTS, now=a_timestamp)
     def search(self, request: MemoryQuery, now: float) -> MemoryPage:
         """Return the memories that answer a query, best first, as text in groups; `now` is in seconds since 1970.
 
@@ -167,7 +167,7 @@ class Memories:
 
         return self._page(memories, frame, request, now, scores)
 
-    @takes(text=text, limit=whole(0), now=a_moment)
+    @takes(text=text, limit=whole(0), now=a_timestamp)
     def relevant(self, text: str, limit: int, now: float) -> list[Memory]:
         """Return at most `limit` memories that answer a text well enough, best first; none if it has no word.
 
@@ -191,7 +191,7 @@ class Memories:
         others = {memory.memory_id for memory in self.store.get(ids) if not self._sees(memory)}
         return frozenset({*self.store.forgotten(ids), *others})
 
-    @takes(request=QUERY_PARTS, now=a_moment)
+    @takes(request=QUERY_PARTS, now=a_timestamp)
     def listed(self, request: MemoryQuery, now: float) -> MemoryPage:
         """Return memories, newest first, as text in groups; `now` is in seconds since 1970.
 
@@ -226,7 +226,7 @@ class Memories:
         files = self._file_count() if request.category in _OF_FILES else ""
         return "Nothing is remembered here." + (f" Search also finds text in {files}." if files else "")
 
-    @takes(added=MEMORY_PARTS, now=a_moment)
+    @takes(added=MEMORY_PARTS, now=a_timestamp)
     def add(self, added: NewMemory, now: float) -> MemoryPage:
         """Store a memory, durably, without secrets; return its id, or that it was known.
 
