@@ -11,7 +11,7 @@ from squidbot.core.errors import BudgetError, NotFoundError, RecallError
 from squidbot.core.memories import CARDS, CATEGORIES, FactCategory, Memory, Source, memory_id_of
 from squidbot.core.memory.chunks import FILES
 from squidbot.core.memory.facts import is_negation, rank, slot_of, words_of
-from squidbot.core.memory.search import BLOCK, distinct, in_final_order
+from squidbot.core.memory.search import BLOCK, MIN_RELEVANCE, distinct, in_final_order
 from squidbot.core.memory.semantic import SemanticStore
 from squidbot.core.memory.text import COUNTED, MemoryFormatter, MemoryPage, counted, framed, read_id, safe, when
 from squidbot.core.recall.history import within
@@ -131,7 +131,7 @@ class Memories:
     meter: Meter
     redactor: Redactor = field(default_factory=Redactor)
     session_id: str = ""
-    min_relevance: float = 0.3
+    min_relevance: float = MIN_RELEVANCE
     limit_tokens: int = ANSWER_TOKENS
     forgot: Callable[[Sequence[str], str, str], object] | None = None
     chosen: Callable[[str, Sequence[Memory]], list[Memory]] | None = None

@@ -126,11 +126,6 @@ class Page:
     next_offset: int = 0
     recorded: int | None = None
 
-    @property
-    def last(self) -> bool:
-        """Whether nothing follows."""
-        return not self.next_id
-
 
 class _PageBlock(NamedTuple):
     """A message on a page: the part of it, as text with a line in front, and its cost."""

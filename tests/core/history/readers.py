@@ -58,7 +58,7 @@ def shown(text: str) -> list[tuple[PageExcerpt, str]]:
 def walked(history: History, handle: str, most: int = 400) -> list[Page]:
     """Return all pages of what an id stands for, each as the one before says how to get it."""
     pages = [history.expand(handle)]
-    while not pages[-1].last:
+    while pages[-1].next_id:
         assert len(pages) < most
         pages.append(history.expand(pages[-1].next_id, pages[-1].next_offset))
     return pages

@@ -39,7 +39,7 @@ def page_of(place: SessionContext, run: RecallRange, room: Cost = AMPLE, offset:
 def pages_of(place: SessionContext, run: RecallRange, room: Cost) -> list[Page]:
     """Return all pages of a run, as the maker tells how to go on."""
     pages = [page_of(place, run, room)]
-    while not pages[-1].last:
+    while pages[-1].next_id:
         first = int(pages[-1].next_id.partition("-")[0][1:])
         pages.append(page_of(place, RecallRange(first, run.last_seq, run.alone), room, pages[-1].next_offset))
     return pages
@@ -63,7 +63,7 @@ def test_page_tells_who_said_what_and_when() -> None:
         "ttl = 600\n"
         "</squidbot recalled m0-m2>"
     )
-    assert page.last
+    assert not page.next_id
     assert page.cost == RENDERER.meter.message(page.text)
     assert [row.payload for row in page.messages] == [row.payload for row in place.read(0, 2)]
 
