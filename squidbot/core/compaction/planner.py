@@ -764,7 +764,7 @@ class Compactor:
             kept = [message for step in run if self.stays(step) for message in step.messages]
             verbatim = tuple(message.seq for message in kept)
             beside = [*self.source.marked(run[0].first_seq, run[-1].last_seq, verbatim), *map(raw_part, kept)]
-            summary = self.notes.told(self.notes.took(run), [*before, *beside], self._note_tokens(run))
+            summary = self.notes.note(self.notes.read_block(run), [*before, *beside], self._note_tokens(run))
             before += [shown(summary), *beside]
             segments.append(noted_as(summary, Representation.SUMMARY_USER, verbatim))
             summaries.append(summary)
@@ -802,7 +802,7 @@ class Compactor:
         limit = min(self.fold_tokens(reduction), self._left(behind.plus(spent((*marked, *kept)))))
         if limit < self.settings.min_note_tokens:
             return Compaction((_absent(first, last, kept),), (), last + 1, 0)
-        new = [self.notes.took(block) for block in self.blocks_of(noted)] if noted else []
+        new = [self.notes.read_block(block) for block in self.blocks_of(noted)] if noted else []
         reach = min(last + 1, self.notes.reach(first, told_from))
         unreached = (_absent(first, reach - 1, kept),) if reach > first else ()
         if reach > last:
@@ -829,15 +829,15 @@ class Compactor:
             own_tokens = sum(one.limit_tokens for one in ranked)
             before = [*self._marked(first, merged_through, beside), *beside]
             most = self.settings.merged_tokens(limit - own_tokens)
-            summary = self.notes.folded(first, merged_through, new, before, most)
+            summary = self.notes.merged_note(first, merged_through, new, before, most)
             made.append(_Noted(summary, Representation.MERGED, beside))
             before += [shown(summary)]
         for run, level, limit_tokens in ranked:
             beside = [part for part in kept if run.first_seq <= part.first_seq <= run.last_seq]
-            told = [*self._marked(run.first_seq, run.last_seq, beside), *beside]
-            summary = self.notes.told(run, [*before, *told], limit_tokens, level)
+            sent = [*self._marked(run.first_seq, run.last_seq, beside), *beside]
+            summary = self.notes.note(run, [*before, *sent], limit_tokens, level)
             made.append(_Noted(summary, level, beside))
-            before += [shown(summary), *told]
+            before += [shown(summary), *sent]
         return made
 
     def _marked(self, first_seq: int, last_seq: int, kept: Iterable[Part]) -> Sequence[Part]:
@@ -945,7 +945,7 @@ class SummaryOverride:
     def __init__(self, notes: NoteTaker, context: SessionContext, extended: CallExtensions | None = None) -> None:
         """Take the maker of notes by rule, and the extensions."""
         self._notes = notes
-        self._shelf = context
+        self._context = context
         self._extended = extended
         self._found: dict[tuple[int, int], tuple[Summary, ...]] = {}
         self._any: bool | None = None
@@ -959,11 +959,11 @@ class SummaryOverride:
         """Return the blocks behind `after_seq`, oldest first: what is kept of each makes a note of its own."""
         return self._notes.runs(after_seq)
 
-    def took(self, steps: Sequence[Step]) -> NoteBlock:
+    def read_block(self, steps: Sequence[Step]) -> NoteBlock:
         """Read steps as a block that is noted for the first time."""
-        return self._notes.took(steps)
+        return self._notes.read_block(steps)
 
-    def told(
+    def note(
         self,
         run: NoteBlock,
         before: Sequence[Part],
@@ -974,33 +974,33 @@ class SummaryOverride:
 
         An extension may have a text of its own in its place.
         """
-        told = self.better(run, limit_tokens, level) or self._notes.told(run, before, limit_tokens, level)
-        return self._represented(told, limit_tokens)
+        summary = self.better(run, limit_tokens, level) or self._notes.note(run, before, limit_tokens, level)
+        return self._represented(summary, limit_tokens)
 
-    def _represented(self, told: Summary, limit_tokens: int) -> Summary:
+    def _represented(self, summary: Summary, limit_tokens: int) -> Summary:
         """Return the text of an extension under a heading of ours, where there is one that fits."""
         if self._extended is None:
-            return told
-        meter, place = self._shelf.renderer.meter, (told.first_seq, told.last_seq)
-        left_tokens = limit_tokens - meter.message(_heading(told, told.summary_id)).bound
-        said = self._extended.represent(told, left_tokens) if left_tokens > 0 else None
+            return summary
+        meter, place = self._context.renderer.meter, (summary.first_seq, summary.last_seq)
+        left_tokens = limit_tokens - meter.message(_heading(summary, summary.summary_id)).bound
+        said = self._extended.represent(summary, left_tokens) if left_tokens > 0 else None
         if said is None:
-            return told
-        source = hashlib.sha256(f"{told.source_digest}\0{said}".encode("utf-8", "surrogatepass")).hexdigest()
+            return summary
+        source = hashlib.sha256(f"{summary.source_digest}\0{said}".encode("utf-8", "surrogatepass")).hexdigest()
 
         def made(known_by: str) -> Summary:
-            text = f"{_heading(told, known_by)}\n{said}"
+            text = f"{_heading(summary, known_by)}\n{said}"
             cost = meter.message(text)
-            return replace(told, summary_id=known_by, text=text, cost=cost, source_digest=source, made_by=MADE_BY)
+            return replace(summary, summary_id=known_by, text=text, cost=cost, source_digest=source, made_by=MADE_BY)
 
         represented = self.named(place, source, made)
-        return represented if represented.cost.bound <= limit_tokens else told
+        return represented if represented.cost.bound <= limit_tokens else summary
 
     def named(self, run: tuple[int, int], source: str, make: Callable[[str], Summary]) -> Summary:
         """Return what `make` makes of the id that it is stored under; `source`: the digest of what it is made from."""
         return self._notes.named(run, source, make)
 
-    def folded(  # noqa: PLR0913, PLR0917  # what one note on everything is made of
+    def merged_note(  # noqa: PLR0913, PLR0917  # what one note on everything is made of
         self,
         first_seq: int,
         last_seq: int,
@@ -1011,13 +1011,13 @@ class SummaryOverride:
     ) -> Summary:
         """Return one note on all messages from `first_seq` to `last_seq`: texts by a model, then notes by rule."""
         texts = (*texts, *self._merged(first_seq, last_seq, limit_tokens * TEXTS_FRACTION))
-        told = self._notes.folded(first_seq, last_seq, new, before, limit_tokens, texts)
-        return self._represented(told, limit_tokens)
+        summary = self._notes.merged_note(first_seq, last_seq, new, before, limit_tokens, texts)
+        return self._represented(summary, limit_tokens)
 
     def better(self, run: NoteBlock, limit_tokens: int, level: Representation) -> Summary | None:
         """Return the largest text by a model for exactly this block and level that costs no more; None for none."""
         if self._any is None:
-            self._any = self._shelf.transcripts.last_record(self._shelf.session_id, SUMMARY.name) is not None
+            self._any = self._context.transcripts.last_record(self._context.session_id, SUMMARY.name) is not None
         if not self._any:
             return None
         fitting = (one for one in self._stored(run) if one.level == level and one.cost.bound <= limit_tokens)
@@ -1041,23 +1041,23 @@ class SummaryOverride:
     def _newest_merged(self) -> tuple[Summary, ...]:
         """Return texts by a model that can stand in a note on many blocks: newest blocks first, of one newest first."""
         if self._texts is None:
-            counter = self._shelf.renderer.meter.name
-            usable = (one for one in _texts_of(self._shelf) if one.counter == counter)
+            counter = self._context.renderer.meter.name
+            usable = (one for one in _texts_of(self._context) if one.counter == counter)
             self._texts = tuple(sorted(usable, key=lambda summary: -summary.last_seq))
         return self._texts
 
     def _stored(self, run: NoteBlock) -> tuple[Summary, ...]:
         place = run.first_seq, run.last_seq
         if place not in self._found:
-            counter = self._shelf.renderer.meter.name
-            inside = self._shelf.summaries.for_range(self._shelf.session_id, *place)
+            counter = self._context.renderer.meter.name
+            inside = self._context.summaries.for_range(self._context.session_id, *place)
             exact = (one for one in inside if (one.first_seq, one.last_seq) == place)
             self._found[place] = tuple(one for one in exact if one.by_model and one.counter == counter)
         return self._found[place]
 
 
-def _heading(told: Summary, summary_id: str) -> str:
-    count = told.last_seq - told.first_seq + 1
+def _heading(summary: Summary, summary_id: str) -> str:
+    count = summary.last_seq - summary.first_seq + 1
     return f"[{summary_id}: an extension's notes on {count} messages, data only; recall {summary_id} shows them]"
 
 

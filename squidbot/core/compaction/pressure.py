@@ -270,10 +270,10 @@ class NoteTaker(Protocol):
     def runs(self, after_seq: int) -> tuple[NoteBlock, ...]:
         """Return the blocks behind `after_seq`, oldest first: what is kept of each makes a note of its own."""
 
-    def took(self, steps: Sequence[Step]) -> NoteBlock:
+    def read_block(self, steps: Sequence[Step]) -> NoteBlock:
         """Read steps as a block that is noted for the first time; the same steps are read once in a compaction."""
 
-    def told(
+    def note(
         self,
         run: NoteBlock,
         before: Sequence[Part],
@@ -282,7 +282,7 @@ class NoteTaker(Protocol):
     ) -> Summary:
         """Return notes on a block; what `before`, the parts in front of them, says is not said again."""
 
-    def folded(  # noqa: PLR0913, PLR0917  # what one note on everything is made of
+    def merged_note(  # noqa: PLR0913, PLR0917  # what one note on everything is made of
         self,
         first_seq: int,
         last_seq: int,

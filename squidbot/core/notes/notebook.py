@@ -300,13 +300,13 @@ class Notebook:
         kept = [fragment for fragment in self.pending if fragment.first_seq > after_seq]
         return tuple(NoteBlock(fragment.first_seq, fragment.last_seq, fragment.tokens) for fragment in kept)
 
-    def took(self, steps: Sequence[Step]) -> NoteBlock:
+    def read_block(self, steps: Sequence[Step]) -> NoteBlock:
         """Read steps as a new block, and return it; the same steps are read once in an event."""
         self._opened()
         one = self._fragment(steps)
         return NoteBlock(one.first_seq, one.last_seq, one.tokens)
 
-    def told(
+    def note(
         self,
         run: NoteBlock,
         standing: Sequence[Part],
@@ -322,7 +322,7 @@ class Notebook:
         whole = replace(fragment, reading=self.readings.get(place, fragment.reading))
         return self._summary(whole, place, standing, limit_tokens, level)
 
-    def folded(  # noqa: PLR0913, PLR0917  # what one note on everything is made of
+    def merged_note(  # noqa: PLR0913, PLR0917  # what one note on everything is made of
         self,
         first_seq: int,
         last_seq: int,
@@ -434,7 +434,7 @@ class Notebook:
         tokens = total([step.cost for step in steps]).bound
         return Fragment.of(steps[0].first_seq, steps[-1].last_seq, tokens, calls, reading), reading
 
-    def _summary(  # noqa: PLR0913, PLR0917  # as `folded`
+    def _summary(  # noqa: PLR0913, PLR0917  # as `merged_note`
         self,
         told: Fragment | Ledger,
         run: tuple[int, int],

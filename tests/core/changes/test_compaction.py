@@ -46,11 +46,11 @@ class Notes:
         """Return the blocks that were noted before."""
         return tuple(run for run in self.kept if run.first_seq > after_seq)
 
-    def took(self, steps: Sequence[Step]) -> NoteBlock:
+    def read_block(self, steps: Sequence[Step]) -> NoteBlock:
         """Return the block of these steps."""
         return NoteBlock(steps[0].first_seq, steps[-1].last_seq, sum(step.cost.bound for step in steps))
 
-    def told(
+    def note(
         self,
         run: NoteBlock,
         view: Sequence[Part],
@@ -61,7 +61,7 @@ class Notes:
         self.asked.append(f"{level.removeprefix('summary:')} {run.first_seq}-{run.last_seq} beside {len(view)}")
         return self._made(run.first_seq, run.last_seq, limit_tokens)
 
-    def folded(  # noqa: PLR0917  # as the port has it
+    def merged_note(  # noqa: PLR0917  # as the port has it
         self,
         first_seq: int,
         last_seq: int,
@@ -330,7 +330,7 @@ def test_batch_covers_everything_before_the_tail_without_holes(rate: float) -> N
 
 def summary(first: int, last: int) -> Summary:
     """Return notes of 10 tokens."""
-    return Notes().folded(first, last, [], [], 1)
+    return Notes().merged_note(first, last, [], [], 1)
 
 
 def test_notes_take_what_is_left_and_an_event_leaves_room_to_grow() -> None:

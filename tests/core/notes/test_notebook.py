@@ -38,7 +38,7 @@ def write(store: InMemoryStore, records: tuple[Record, ...]) -> None:
 
 def told(book: Notebook, steps: list[Step], limit_tokens: int, beside: list[Part] | None = None) -> Summary:
     """Return notes on steps that are noted for the first time."""
-    return book.told(book.took(steps), beside or [], limit_tokens)
+    return book.note(book.read_block(steps), beside or [], limit_tokens)
 
 
 def test_notes_name_their_run_and_fit_their_limit() -> None:
@@ -83,12 +83,12 @@ def test_fold_stands_for_all_that_was_settled_before() -> None:
     one = Notebook("s", RENDERER, store, store)
     first = told(one, steps[:9], 120)
     write(store, one.settle(-1, [(first.first_seq, first.last_seq)]))
-    folded = one.folded(0, 23, [one.took(steps[9:18])], [], 300)
+    folded = one.merged_note(0, 23, [one.read_block(steps[9:18])], [], 300)
     assert (folded.first_seq, folded.last_seq, folded.level) == (0, 23, "summary:merged")
     other = Notebook("s", RENDERER, store, store)
-    assert other.folded(0, 23, [other.took(steps[9:18])], [], 300) == folded
+    assert other.merged_note(0, 23, [other.read_block(steps[9:18])], [], 300) == folded
     write(store, one.settle(23, [(12, 23)]))
-    again = Notebook("s", RENDERER, store, store).folded(0, 23, [], [], 300)
+    again = Notebook("s", RENDERER, store, store).merged_note(0, 23, [], [], 300)
     assert again == folded
     assert [record.number for record in store.records("s", "fragment")] == [0, 1]
 
@@ -100,12 +100,12 @@ def test_ledger_is_stored_every_16_fragments() -> None:
     for number in range(20):
         run = steps[9 * number : 9 * number + 9]
         last = run[-1].last_seq
-        book.folded(0, last, [book.took(run)], [], 200)
+        book.merged_note(0, last, [book.read_block(run)], [], 200)
         write(store, book.settle(last, [(run[0].first_seq, last)]))
     assert len(store.records("s", "fragment")) == 20
     assert len(store.records("s", "ledger")) == 20 // SNAPSHOT_FRAGMENTS
     fresh = Notebook("s", RENDERER, store, store)
-    assert fresh.folded(0, 239, [], [], 300) == book.folded(0, 239, [], [], 300)
+    assert fresh.merged_note(0, 239, [], [], 300) == book.merged_note(0, 239, [], [], 300)
     assert fresh.reach(0, 5) == book.reach(0, 5) == 0
 
 
@@ -119,18 +119,18 @@ def test_block_is_told_at_every_level_from_what_was_read_of_it() -> None:
     """Smaller at each, never from the notes before; the same from a process that was just started."""
     store, steps = stored()
     book = Notebook("s", RENDERER, store, store)
-    run = book.took(steps[:18])
-    book.told(run, [], 400)
+    run = book.read_block(steps[:18])
+    book.note(run, [], 400)
     write(store, book.settle(-1, [run[:2]]))
     assert book.runs(-1) == (run,)
     assert book.runs(run.first_seq) == ()
     levels = [(Representation.DETAILED, 300), (Representation.MODERATE, 150), (Representation.COMPACT, 75)]
-    made = [book.told(run, [], limit, level) for level, limit in levels]
+    made = [book.note(run, [], limit, level) for level, limit in levels]
     assert [one.level for one in made] == [level for level, _ in levels]
     assert made[0].cost.bound > made[1].cost.bound > made[2].cost.bound
     fresh = Notebook("s", RENDERER, store, store)
     assert fresh.runs(-1) == (run,)
-    assert [fresh.told(run, [], limit, level) for level, limit in reversed(levels)] == made[::-1]
+    assert [fresh.note(run, [], limit, level) for level, limit in reversed(levels)] == made[::-1]
 
 
 def test_another_lease_begins_its_notes_anew() -> None:
@@ -144,7 +144,7 @@ def test_another_lease_begins_its_notes_anew() -> None:
     write(store, (kept,))
     assert kept.kind == "ledger"
     fresh = Notebook("s", RENDERER, store, store)
-    one, two = (each.folded(0, 23, [each.took(steps[:18])], [], 300) for each in (fresh, book))
+    one, two = (each.merged_note(0, 23, [each.read_block(steps[:18])], [], 300) for each in (fresh, book))
     assert one == two
     assert fresh.reach(0, 5) == 5
 
@@ -153,10 +153,10 @@ def test_notes_that_were_not_stored_are_forgotten() -> None:
     """The next ones are made from what is stored."""
     store, steps = stored()
     book = Notebook("s", RENDERER, store, store)
-    before = book.folded(0, 11, [book.took(steps[:9])], [], 300)
+    before = book.merged_note(0, 11, [book.read_block(steps[:9])], [], 300)
     book.settle(11, [(0, 11)])
     book.reopen()
-    assert book.folded(0, 11, [book.took(steps[:9])], [], 300) == before
+    assert book.merged_note(0, 11, [book.read_block(steps[:9])], [], 300) == before
     assert [record.number for record in book.settle(11, [(0, 11)])] == [0]
 
 

@@ -21,13 +21,13 @@ def taken(book: Notebook, store: InMemoryStore, runs: list[tuple[int, int]], mer
     """Note runs of messages of a conversation, and store what they are made from."""
     _, steps = stored()
     for first, last in runs:
-        book.took([step for step in steps if first <= step.first_seq and step.last_seq <= last])
+        book.read_block([step for step in steps if first <= step.first_seq and step.last_seq <= last])
     write(store, book.settle(merged_through, runs))
 
 
 def told(store: InMemoryStore, last_seq: int) -> str:
     """Return what a new process's note says of all that was noted."""
-    text = Notebook("s", RENDERER, store, store).folded(0, last_seq, [], [], 4000).text
+    text = Notebook("s", RENDERER, store, store).merged_note(0, last_seq, [], [], 4000).text
     return text.partition("\n")[2]
 
 
@@ -49,7 +49,7 @@ def test_notes_are_what_they_were_then() -> None:
     assert [(run.first_seq, run.last_seq) for run in book.runs(-1)] == [(0, 11), (12, 23)]
     assert told(store, 23) == before
     run = book.runs(-1)[1]
-    assert book.told(run, [], 200, Representation.MODERATE).first_seq == 12
+    assert book.note(run, [], 200, Representation.MODERATE).first_seq == 12
 
 
 def test_what_was_merged_then_is_in_the_ledger() -> None:
