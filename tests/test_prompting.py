@@ -396,7 +396,7 @@ def test_commands_show_the_mode_s_text_and_the_room_of_the_newest_turn(tmp_path:
     with squidbot.load(settings_file) as engine:
         made = talk(engine.session("s"), "hi")
     assert made.prompt is not None
-    said = f"mode planning: {made.prompt.cost.estimate} of at most 400 tokens (mandates 191, planning "
+    said = f"mode planning: {made.prompt.cost.estimate} of at most 400 tokens (mandates 201, planning "
     run = CliRunner()
     explained = run.invoke(main, ["session", "explain", "s", "--store", str(file)])
     assert said in explained.output
