@@ -169,4 +169,4 @@ def _figures(ratios: Sequence[float]) -> tuple[float | None, ...]:
 
 
 def _under(ratios: Iterable[float]) -> int:
-    return sum(one < 1.0 for one in ratios)
+    return sum(ratio < 1.0 for ratio in ratios)

@@ -194,7 +194,7 @@ def messages_of(assembly: Assembly, known: dict[str, list[str]]) -> list[str]:
 
 def notes_of(engine: Engine, session: Session, change: object) -> list[dict[str, object]]:
     """Return the notes that a plan change shows; there is no public way to read them by their ids."""
-    ids = [one.summary_id for one in change.segments if one.summary_id]  # type: ignore[attr-defined]  # a plan's
+    ids = [segment.summary_id for segment in change.segments if segment.summary_id]  # type: ignore[attr-defined]  # a plan's
     found = engine.wired.store.by_id(session.session_id, ids)
     return [{"note": one.summary_id, "first": one.first_seq, "last": one.last_seq, "text": one.text} for one in found]
 
@@ -464,7 +464,7 @@ def named(value: object, table: Mapping[str, str]) -> dict[str, object]:
     Raises:
         LookupError: it has other fields than the table.
     """
-    has = [one.name for one in fields(value)] if is_dataclass(value) else list(value._fields)  # type: ignore[attr-defined]
+    has = [field.name for field in fields(value)] if is_dataclass(value) else list(value._fields)  # type: ignore[attr-defined]
     if set(has) != set(table):
         wrong = sorted(set(has) ^ set(table))
         raise LookupError(f"{type(value).__name__} has other fields than benchmarks/digests.py knows: {wrong}")

@@ -149,7 +149,9 @@ def _sequence(rng: random.Random) -> str:
 
 def _spoken(rng: random.Random) -> str:
     words = SPOKEN[rng.choice(tuple(SPOKEN))].split()
-    return " ".join(_cased(rng, one) if rng.random() < 0.2 else one for one in rng.choices(words, k=rng.randint(1, 9)))
+    return " ".join(
+        _cased(rng, choice) if rng.random() < 0.2 else choice for choice in rng.choices(words, k=rng.randint(1, 9))
+    )
 
 
 def _plain(rng: random.Random) -> str:

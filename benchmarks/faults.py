@@ -48,7 +48,9 @@ def _noise(result: Result, path: Path, messages: int, noises: int, progress: Cal
             file.write(chance.randbytes(NOISE_BYTES))
         checks.of(lambda: check(ill))
         saved = repairs.of(lambda: repair(ill, mended))
-        shares.append(sum(1 for one in saved.sessions for _ in range(one.messages - len(one.damaged))) / messages)
+        shares.append(
+            sum(1 for session in saved.sessions for _ in range(session.messages - len(session.damaged))) / messages
+        )
         for each in path.parent.glob("mended.db*"):
             each.unlink()
     ill.unlink()
@@ -99,8 +101,8 @@ def _appends(session: CoreSession, huge_mb: int) -> tuple[float, ...]:
         huge.of(lambda asked=asked, reply=reply: session.record(*asked.incoming, reply))  # type: ignore[misc]
         _exchange(session, host, after)
     kinds = usual, control, after
-    cpu = [one.cpu_ms for one in kinds]
-    return *cpu, cpu[2] / cpu[1], *(one.wall_ms(0.5) for one in (*kinds, huge))
+    cpu = [kind.cpu_ms for kind in kinds]
+    return *cpu, cpu[2] / cpu[1], *(kind.wall_ms(0.5) for kind in (*kinds, huge))
 
 
 def _exchange(session: CoreSession, host: Host, times: Times) -> None:

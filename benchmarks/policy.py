@@ -137,24 +137,24 @@ def measure(
 
 def _table(turns: int, replays: list[Replay], counter: TokenCounter | None) -> Table:
     rows: list[tuple[str, tuple[float | None, ...]]] = [
-        ("model calls", tuple(one.ledger.calls for one in replays)),
-        ("input, million tokens", tuple(one.ledger.tokens / 1e6 for one in replays)),
-        ("requests over budget", tuple(one.ledger.over if counter else None for one in replays)),
-        ("mean request, tokens", tuple(one.ledger.tokens / one.ledger.calls for one in replays)),
-        ("largest request, tokens", tuple(one.ledger.largest for one in replays)),
-        ("events", tuple(len(one.events.cpu) for one in replays)),
-        ("prefix breaks", tuple(one.ledger.breaks for one in replays)),
-        ("reuse", tuple(one.ledger.reuse for one in replays)),
-        ("price of an input token", tuple(one.ledger.price for one in replays)),
-        ("assemble, CPU ms", tuple(one.quiet.cpu_ms for one in replays)),
-        ("record in memory, CPU ms", tuple(one.records.cpu_ms for one in replays)),
-        ("event, CPU ms", tuple(one.events.cpu_ms for one in replays)),
-        ("event, CPU ms, p99", tuple(quantile(one.events.cpu, 0.99) * 1e3 for one in replays)),
-        ("event, CPU ms, longest", tuple(max(one.events.cpu, default=0.0) * 1e3 for one in replays)),
+        ("model calls", tuple(replay.ledger.calls for replay in replays)),
+        ("input, million tokens", tuple(replay.ledger.tokens / 1e6 for replay in replays)),
+        ("requests over budget", tuple(replay.ledger.over if counter else None for replay in replays)),
+        ("mean request, tokens", tuple(replay.ledger.tokens / replay.ledger.calls for replay in replays)),
+        ("largest request, tokens", tuple(replay.ledger.largest for replay in replays)),
+        ("events", tuple(len(replay.events.cpu) for replay in replays)),
+        ("prefix breaks", tuple(replay.ledger.breaks for replay in replays)),
+        ("reuse", tuple(replay.ledger.reuse for replay in replays)),
+        ("price of an input token", tuple(replay.ledger.price for replay in replays)),
+        ("assemble, CPU ms", tuple(replay.quiet.cpu_ms for replay in replays)),
+        ("record in memory, CPU ms", tuple(replay.records.cpu_ms for replay in replays)),
+        ("event, CPU ms", tuple(replay.events.cpu_ms for replay in replays)),
+        ("event, CPU ms, p99", tuple(quantile(replay.events.cpu, 0.99) * 1e3 for replay in replays)),
+        ("event, CPU ms, longest", tuple(max(replay.events.cpu, default=0.0) * 1e3 for replay in replays)),
     ]
     by = f"counted by {counter.name}" if counter else "the engine's own estimates, no ranks given"
     return Table(
-        f"{turns:,} turns replayed, by window and counter ({by})", tuple(one.name for one in replays), tuple(rows)
+        f"{turns:,} turns replayed, by window and counter ({by})", tuple(replay.name for replay in replays), tuple(rows)
     )
 
 

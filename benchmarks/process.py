@@ -106,7 +106,7 @@ def imports(rounds: int, progress: Callable[[str], None]) -> Result:
                 found[name].append(measured)
     columns = ("CPU ms", "peak MB", "foreign")
     rows = tuple(
-        (name, tuple(median([one[key] for one in runs]) for key in ("cpu_ms", "peak_mb", "foreign")))
+        (name, tuple(median([run[key] for run in runs]) for key in ("cpu_ms", "peak_mb", "foreign")))
         for name, runs in found.items()
     )
     figures = dict(rows)

@@ -90,7 +90,8 @@ def as_json(results: list[Result]) -> dict[str, object]:
     }
     bars = [{**asdict(bar), "part": result.part, "met": bar.met} for result in results for bar in result.bars]
     parts = [
-        {"part": one.part, "tables": list(map(_table_json, one.tables)), "remarks": one.remarks} for one in results
+        {"part": result.part, "tables": list(map(_table_json, result.tables)), "remarks": result.remarks}
+        for result in results
     ]
     return {"machine": machine, "bars": [_finite(bar) for bar in bars], "parts": parts}
 

@@ -138,14 +138,14 @@ def _rows(online: Online, mine: Found, best: dict[str, _Best]) -> tuple[tuple[st
     model = online.model
     calls = max(1, len(model.sizes.moments))
     others = list(best.values())
-    schedules = [mine, *(one.found for one in others)]
-    figures = [_figures(model, one.changes) for one in schedules]
+    schedules = [mine, *(other.found for other in others)]
+    figures = [_figures(model, schedule.changes) for schedule in schedules]
     return (
         ("bite, measured", (online.outcome.tally.bite, *(None for _ in best))),
-        ("bite, by the model", tuple(one.price / calls for one in schedules)),
-        ("no schedule costs less than", (None, *(one.least / calls for one in others))),
-        ("the engine's is x times it", (None, *(mine.price / one.found.price for one in others))),
-        ("  at most", (None, *(mine.price / one.least for one in others))),
+        ("bite, by the model", tuple(schedule.price / calls for schedule in schedules)),
+        ("no schedule costs less than", (None, *(other.least / calls for other in others))),
+        ("the engine's is x times it", (None, *(mine.price / other.found.price for other in others))),
+        ("  at most", (None, *(mine.price / other.least for other in others))),
         *_spent(model, schedules),
         *((row, tuple(each[row] for each in figures)) for row in figures[0]),
     )
@@ -154,7 +154,7 @@ def _rows(online: Online, mine: Found, best: dict[str, _Best]) -> tuple[tuple[st
 def _spent(model: Model, schedules: Sequence[Found]) -> Iterator[tuple[str, tuple[float | None, ...]]]:
     """Yield what a call costs, part by part."""
     calls = max(1, len(model.sizes.moments))
-    spent = [spent_on(model, one.changes) for one in schedules]
+    spent = [spent_on(model, schedule.changes) for schedule in schedules]
     for part in Spent._fields:
         yield f"  {part.replace('_', ' ')}", tuple(getattr(one, part) / calls for one in spent)
 
@@ -188,11 +188,14 @@ def _before(model: Model, changes: tuple[Change, ...]) -> float | None:
 
 def _behind(model: Model, changes: tuple[Change, ...]) -> float | None:
     sizes = [
-        model.history(one.stand, one.notes_tokens, model.sizes.moments[one.call].steps) / model.room for one in changes
+        model.history(change.stand, change.notes_tokens, model.sizes.moments[change.call].steps) / model.room
+        for change in changes
     ]
     return sum(sizes) / len(sizes) if sizes else None
 
 
 def _raw(model: Model, changes: tuple[Change, ...]) -> float | None:
-    sizes = [model.raw_bound(one.stand.cut, model.sizes.moments[one.call].steps) / model.room for one in changes]
+    sizes = [
+        model.raw_bound(change.stand.cut, model.sizes.moments[change.call].steps) / model.room for change in changes
+    ]
     return sum(sizes) / len(sizes) if sizes else None

@@ -178,7 +178,7 @@ def _events(steps: Sequence[Step], outcome: ReplayOutcome) -> Iterable[_Event]:
         cut = sum(step.last_seq < plan.tail_from_seq for step in steps)
         stand = Stand(cut, _users_gone(steps[:cut], plan))
         old = standing.segments if standing else ()
-        appended = {one.representation for one in plan.segments[len(old) :]} <= {Representation.SUMMARY_USER}
+        appended = {segment.representation for segment in plan.segments[len(old) :]} <= {Representation.SUMMARY_USER}
         folds = plan.segments[: len(old)] != old or not appended
         made = plan.segments if folds else plan.segments[len(old) :]
         yield _Event(call, stand, before, folds, sum(one.note_tokens for one in made))

@@ -76,7 +76,7 @@ def _letters() -> dict[str, int]:
 def _merged(content: dict[str, object]) -> dict[bytes, int]:
     letters = _letters()
     model: dict[str, list[str | list[str]]] = content["model"]  # type: ignore[assignment]
-    ranks = {bytes([letters[one]]): letters[one] for one in letters}
+    ranks = {bytes([letters[letter]]): letters[letter] for letter in letters}
     for rank, merge in enumerate(model["merges"], start=256):
         pair = "".join(merge.split(" ") if isinstance(merge, str) else merge)
         ranks.setdefault(bytes(letters[one] for one in pair), rank)
@@ -97,6 +97,8 @@ def vocabulary(argument: str) -> tuple[str, Vocabulary]:
     if "vocab" in content:
         plain = content["config"]["default_vocab_size"] - content["config"]["default_num_special_tokens"]
         tokens = content["vocab"][:plain]
-        return name, Vocabulary(pattern, {base64.b64decode(one["token_bytes"]): one["rank"] for one in tokens}, form)
+        return name, Vocabulary(
+            pattern, {base64.b64decode(token["token_bytes"]): token["rank"] for token in tokens}, form
+        )
     normalizer = content["normalizer"] or {}
     return name, Vocabulary(pattern, _merged(content), normalizer.get("type") if "NFK" in str(normalizer) else form)

@@ -773,9 +773,9 @@ def _inherited(wired: Wired, source_id: str, told: Sequence[Document]) -> tuple[
     lead, views = _viewed(wired, source_id, pins)
     kept = [one for one in DOCUMENT.state(store, source_id) if one.name not in {TRANSITION, WINDOW_DOCUMENT}]
     # Those that say where it is come first: they are left out last.
-    documents = {one.name: DocumentChange(*one) for one in (*told, *kept, *views)}
+    documents = {view.name: DocumentChange(*view) for view in (*told, *kept, *views)}
     texts = (Pin(name=name, text=text) for name, text in pins.named.items())
-    changes = (one._replace(seq=len(lead)) for one in _changes(stored_goals(store, source_id)))
+    changes = (change._replace(seq=len(lead)) for change in _changes(stored_goals(store, source_id)))
     return lead, [*PIN.records(texts), *GOAL.records(changes), *DOCUMENT.records(documents.values())]
 
 
@@ -802,7 +802,7 @@ def _viewed(wired: Wired, source_id: str, pins: Pins) -> tuple[list[StoredMessag
             views.append(
                 Document(f"[{shown(source_id)} m{row.seq}]", wired.codecs[row.codec].text(row.payload).strip())
             )
-    return lead, [one for one in views if one.text]
+    return lead, [view for view in views if view.text]
 
 
 def _changes(goals: Goals) -> Iterator[GoalChange]:

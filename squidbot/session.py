@@ -528,7 +528,7 @@ class Session:
             BudgetError: what must be sent in any case does not fit; nothing was forgotten.
             StoreError: nothing was forgotten; or the messages were, and the rest is when the store is next opened.
         """
-        asked = [of_message("seqs", one) for one in seqs]
+        asked = [of_message("seqs", seq) for seq in seqs]
         return forget_messages(self.wired, self.core, asked, reason=reason, inputs=self._inputs_again())
 
     @_alone

@@ -65,7 +65,7 @@ def test_new_session_has_the_context_and_not_the_conversation(tmp_path: Path) ->
         assert (made.window.window_tokens, made.scope) == (16_000, ANN)
         messages = made.assemble("Go on").messages
     assert messages[0] == {"role": "system", "content": "You are a squid."}
-    assert all(one["role"] == "user" for one in messages[1:])
+    assert all(message["role"] == "user" for message in messages[1:])
     text = str(messages)
     for taken in (
         "Goal: Ship the parser",

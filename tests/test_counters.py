@@ -141,7 +141,7 @@ def test_session_goes_on_when_another_counter_counts_it(cache: Path, tmp_path: P
                 assembly = session.assemble(f"Please look at part {said} of the plan for the harbour. " * 3)
                 assert assembly.report.cost.bound <= assembly.report.limit.bound
                 count = session.meter.physical.upper_bound
-                sent = sum(count(str(one["content"])) + 4 for one in assembly.messages)
+                sent = sum(count(str(message["content"])) + 4 for message in assembly.messages)
                 assert sent + session.window.reserved_output_tokens <= 2048
                 session.record(assembly.incoming, f"Part {said} is in src/part_{said}.py.")
                 said += 1

@@ -167,8 +167,8 @@ def test_tables_of_the_settings_are_those_of_the_schema() -> None:
     )
     assert expert == {name for name, one in keys.items() if one["expert"]}
     assert common == keys.keys() - expert
-    assert sum(not one["expert"] for one in keys.values()) < 45
-    assert all(len(one["doc"]) > 15 and one["doc"].endswith(".") for one in keys.values())
+    assert sum(not key["expert"] for key in keys.values()) < 45
+    assert all(len(key["doc"]) > 15 and key["doc"].endswith(".") for key in keys.values())
 
 
 def test_every_hook_is_documented_with_its_arguments() -> None:

@@ -55,7 +55,7 @@ def test_what_is_set_goes_before_the_environment() -> None:
     """Under the key's own name, and under another one; and a model's window before both (B-02)."""
     for window in ({"default": 4096}, {"targetSize": 4096}):
         loaded = load_settings({**COMPAT, "window": window})
-        (found,) = [one for one in loaded.origins() if one.key == "window.default"]
+        (found,) = [origin for origin in loaded.origins() if origin.key == "window.default"]
         assert found[1:] == (4096, "argument")
     models = {"models": {"m": {"context_window": 5000}}}
     assert squidbot.load({**COMPAT, **models}).session("s", model="m").window.window_tokens == 5000

@@ -31,11 +31,11 @@ def loaded(folder: Path, heard: object, **settings: object) -> squidbot.Engine:
 def test_engine_tells_that_it_started_and_that_it_stopped(tmp_path: Path, heard: Heard) -> None:
     """Once each, in no session, however often it is closed (O-16)."""
     with loaded(tmp_path, heard) as engine:
-        assert [(one.name, one.session_id, one.cause) for one in heard.events] == [
+        assert [(event.name, event.session_id, event.cause) for event in heard.events] == [
             (events.STARTED, "", "settings: argument")
         ]
         engine.close()
-    assert [one.name for one in heard.events] == [events.STARTED, events.STOPPED]
+    assert [event.name for event in heard.events] == [events.STARTED, events.STOPPED]
 
 
 def test_session_in_another_window_tells_of_both_windows_and_tiers(tmp_path: Path, heard: Heard) -> None:
@@ -44,7 +44,7 @@ def test_session_in_another_window_tells_of_both_windows_and_tiers(tmp_path: Pat
     with loaded(tmp_path, heard) as engine:
         engine.session("s", window_tokens=16384, model="large", scope=anna).record("Hello.")
         engine.session("s", window_tokens=8192, model="small", scope=anna).record("Hello again.")
-    told = [(one.name, one.model, one.tokens_before, one.tokens_after) for one in heard.events[1:-1]]
+    told = [(event.name, event.model, event.tokens_before, event.tokens_after) for event in heard.events[1:-1]]
     assert told == [
         (events.LEASE_OPENED, "large", 0, 0),
         (events.LEASE_CLOSED, "large", 16384, 16384),
@@ -52,7 +52,7 @@ def test_session_in_another_window_tells_of_both_windows_and_tiers(tmp_path: Pat
         (events.CONTEXT_RECALCULATED, "small", 16384, 8192),
         (events.TIER_CHANGED, "small", 16384, 8192),
     ]
-    assert {one.scope for one in heard.events[1:-1]} == {anna}
+    assert {event.scope for event in heard.events[1:-1]} == {anna}
     first, last = heard.of(events.LEASE_OPENED)
     assert heard.of(events.LEASE_CLOSED)[0].window_id == first.window_id != last.window_id
     assert heard.of(events.TIER_CHANGED)[0].cause == "3 Standard -> 2 Basic"

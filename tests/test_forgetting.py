@@ -66,7 +66,7 @@ def found_in(folder: Path, words: tuple[str, ...] = SECRETS) -> list[str]:
     forms = [word.encode(code)[2:] for word in words for code in ("utf-8", "utf-16-le")]
     forms += [json.dumps(word)[1:-1].encode() for word in words]
     files = (path for path in folder.rglob("*") if path.is_file())
-    return sorted(str(path.relative_to(folder)) for path in files if any(one in path.read_bytes() for one in forms))
+    return sorted(str(path.relative_to(folder)) for path in files if any(form in path.read_bytes() for form in forms))
 
 
 def told_by(session: squidbot.Session) -> str:
@@ -174,7 +174,7 @@ def test_what_cannot_be_ended_is_told_and_tried_again(tmp_path: Path, monkeypatc
                 session.forget(0)
             heard = Offering()
             engine_in(tmp_path, heard).close()
-        (told,) = [one for one in heard.events if one.name == events.DEGRADED]
+        (told,) = [event for event in heard.events if event.name == events.DEGRADED]
         assert told.cause == "an interrupted forget is not finished yet: the disk failed"
         assert found_in(tmp_path) == ["turns.txt"]
         with pytest.raises(NotFoundError, match="nothing was forgotten"):

@@ -45,7 +45,7 @@ def _entry(summary: str, time: int = LAST_SECOND, *tags: str, agent_id: str = "d
 
 
 def _summaries(journal: Journal, day: str) -> list[str]:
-    return [one.summary for one in journal.of_day(day).entries]
+    return [entry.summary for entry in journal.of_day(day).entries]
 
 
 def test_entry_comes_back_as_it_was(journal: Journal) -> None:
@@ -100,7 +100,7 @@ def test_newest_entries_come_first(journal: Journal) -> None:
         (1, "", "", "5"), (4, "", "", "5432"), (99, "", "", "543210"), (0, "", "", ""), (2, "even", "", "42"),
         (9, "", "bob", "531"), (9, "even", "bob", ""), (9, "eve", "", ""),
     ):  # fmt: skip
-        got = "".join(one.summary for one in journal.latest(limit, tag=tag, agent_id=agent).entries)
+        got = "".join(entry.summary for entry in journal.latest(limit, tag=tag, agent_id=agent).entries)
         assert got == due, f"latest({limit}, {tag!r}, {agent!r}) is newest first, across days: due {due}, got {got}"
 
 

@@ -144,7 +144,7 @@ def test_entry_is_made_at_three_quarters_full_once(tmp_path: Path) -> None:
             request = session.assemble(f"{number}: " + "some more words of it " * 12)
             session.record(request.incoming, "Yes.")
             made += [
-                one.entry.tags[0] for one in engine.run_jobs(session) if isinstance(one, JournalOutcome) and one.entry
+                job.entry.tags[0] for job in engine.run_jobs(session) if isinstance(job, JournalOutcome) and job.entry
             ]
             if made:
                 break
@@ -162,12 +162,12 @@ def test_entry_is_made_when_a_summary_or_a_snapshot_was(tmp_path: Path, occasion
         session = engine.session("s", window_tokens=4_096)
         for number in range(24):
             session.record({"role": "user", "content": f"Why {number}?"}, f"{number} is a number. " + "word " * 60)
-        assert not [one for one in engine.run_jobs(session) if isinstance(one, JournalOutcome)]
+        assert not [job for job in engine.run_jobs(session) if isinstance(job, JournalOutcome)]
         if occasion == "summary":
             assert session.compact() is not None
         else:
             session.snapshot("before the move")
-        (kept,) = [one for one in engine.run_jobs(session) if isinstance(one, JournalOutcome)]
+        (kept,) = [job for job in engine.run_jobs(session) if isinstance(job, JournalOutcome)]
         assert kept.entry
         assert kept.entry.tags == (occasion,)
 
@@ -183,7 +183,7 @@ def test_thread_of_the_engine_makes_entries_behind_the_turn(tmp_path: Path) -> N
         ends = time.monotonic() + 20
         while not entries(engine) and time.monotonic() < ends:
             time.sleep(0.02)
-        assert [one.tags for one in entries(engine)] == [("snapshot",)]
+        assert [entry.tags for entry in entries(engine)] == [("snapshot",)]
     assert (tmp_path / "journal" / "daily_summary.md").exists()
 
 

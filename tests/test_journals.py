@@ -52,7 +52,7 @@ def test_journal_of_an_engine_keeps_an_entry_with_dashes_and_begins_a_file_at_mi
         engine.journal().append(JournalEntry(EVENING + 1, "three"))
         assert engine.journal().days() == ["2026-11-22", "2026-11-23"]
         assert engine.journal().of_day("2026-11-22").entries[0] == said
-        assert [one.summary[:5] for one in engine.journal().latest(3).entries] == ["three", "xxxxx", "one\n-"]
+        assert [entry.summary[:5] for entry in engine.journal().latest(3).entries] == ["three", "xxxxx", "one\n-"]
     assert host.told == [
         ("journal-entry-created", "s1", "2026-11-22, entry 1"),
         ("journal-entry-created", "", "2026-11-22, entry 2; summary: kept 4,800 of 5,000 characters"),
@@ -84,7 +84,7 @@ def test_damaged_line_is_told_once(tmp_path: Path) -> None:
         file.write("{")
     journal = ReportingJournal(book, host)
     for _ in range(2):
-        assert [one.summary for one in journal.latest().entries] == ["one"]
+        assert [entry.summary for entry in journal.latest().entries] == ["one"]
         assert len(journal.of_day("2026-11-22").faults) == 1
     journal.append(JournalEntry(EVENING, "two"))
     assert [name for name, _, _ in host.told] == ["degraded", "journal-entry-created"]

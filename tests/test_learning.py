@@ -207,7 +207,7 @@ def test_model_that_fails_is_told_and_never_content(answer: str | LLMError) -> N
     with squidbot.load(by_model(), extensions=[host]) as engine:
         session = engine.session("s", scope=ANN)
         session.record(user(SAID), "How lovely.")
-        assert [one.succeeded for one in engine.run_jobs()] == [True, False]
+        assert [job.succeeded for job in engine.run_jobs()] == [True, False]
         assert engine.run_jobs() == ()
         assert len(engine.run_jobs(reason="request")) == 1
         assert held(engine) == ["The user likes tea."]

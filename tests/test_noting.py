@@ -100,7 +100,7 @@ def test_notes_of_that_system_are_taken_over_once(tmp_path: Path, text: str) -> 
         assert "Ship the parser in May" in facts(engine, ann)
         assert "Use SQLite only" in facts(engine, ann)
         assert "parser" not in facts(engine)
-        summaries = {one.summary for one in engine.journal(ann).latest(9).entries}
+        summaries = {entry.summary for entry in engine.journal(ann).latest(9).entries}
         assert summaries == {"Done. api_key: [redacted]", "Done again"}
         assert engine.journal().days() == []
 

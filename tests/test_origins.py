@@ -110,6 +110,6 @@ def _quoted(name: str) -> str:
 def test_every_table_has_a_tier(key: str) -> None:
     """Job, model or policy: no setting is without one."""
     settings: dict[str, object] = {"models": {"m": {}}, "price_table": {"p": {}}}
-    tiers = {one.tier for one in load_settings(settings).origins() if one.key.split(".")[0] == key}
+    tiers = {origin.tier for origin in load_settings(settings).origins() if origin.key.split(".")[0] == key}
     assert len(tiers) == 1
     assert tiers <= {"job", "physical", "policy"}

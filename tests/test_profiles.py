@@ -23,17 +23,17 @@ def test_profiles_are_the_five_systems_ours_and_one_where_nothing_happens_by_its
     assert tuple(profiles()) == NAMES
     assert NAMES[0] == DEFAULT
     assert profile_of(DEFAULT).keys == {}
-    assert all(one.keys for one in profiles().values() if one.name != DEFAULT)
+    assert all(profile.keys for profile in profiles().values() if profile.name != DEFAULT)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_profile_is_a_file_of_settings_and_says_where_its_values_are_from(name: str) -> None:
     """Every key is one of squidbot.toml, has the profile's value, and differs from what holds without it."""
     loaded = load_settings({"profile": name})
-    named = {one.key: one.value for one in loaded.origins() if one.source == f"profile {name}"}
+    named = {origin.key: origin.value for origin in loaded.origins() if origin.source == f"profile {name}"}
     assert named == profile_of(name).keys
-    default = {one.key: one.value for one in load_settings({}).origins()}
-    others = {one.key for one in loaded.origins() if one.value != default[one.key]} - {"profile"}
+    default = {origin.key: origin.value for origin in load_settings({}).origins()}
+    others = {origin.key for origin in loaded.origins() if origin.value != default[origin.key]} - {"profile"}
     assert others <= named.keys()
 
 
@@ -54,7 +54,7 @@ def test_what_the_user_sets_goes_before_the_profile(tmp_path: Path) -> None:
     """Key by key: the rest of a table is the profile's."""
     path = tmp_path / "squidbot.toml"
     path.write_text('profile = "llm-bawt"\n[pressure]\npatience = 0.5\n', encoding="utf-8")
-    found = {one.key: (one.value, one.source) for one in load_settings(path).origins()}
+    found = {origin.key: (origin.value, origin.source) for origin in load_settings(path).origins()}
     assert found["profile"] == ("llm-bawt", "squidbot.toml:1")
     assert found["pressure.patience"] == (0.5, "squidbot.toml:3")
     assert found["pressure.min_saving_fraction"] == (0.0, "profile llm-bawt")
@@ -65,7 +65,7 @@ def test_the_environment_goes_before_the_profile(monkeypatch: pytest.MonkeyPatch
     """As it goes before a default, where it is asked for; 100,000 tokens where nobody says (P-06)."""
     monkeypatch.setenv("PENGUIN_CONTEXT_SAFETY_FRACTION", "0.7")
     loaded = load_settings({"profile": "penguin", "compat": {"env": True}})
-    found = {one.key: (one.value, one.source) for one in loaded.origins()}
+    found = {origin.key: (origin.value, origin.source) for origin in loaded.origins()}
     assert found["window.safety_fraction"] == (0.7, "env PENGUIN_CONTEXT_SAFETY_FRACTION")
     assert found["window.default"] == (100_000, "profile penguin")
 

@@ -158,7 +158,7 @@ def test_nothing_is_told_when_it_is_switched_off(tmp_path: Path) -> None:
         with opened(tmp_path, **keys) as engine:
             engine.journal().append(ENTRY)
             request = engine.session(str(keys)).assemble("Hello.", now=NOW)
-            assert [content(one) for one in request.messages] == ["Hello."]
+            assert [content(message) for message in request.messages] == ["Hello."]
 
 
 def test_damaged_day_never_fails_a_turn(tmp_path: Path) -> None:

@@ -173,7 +173,7 @@ def test_tool_lists_loads_and_drops(folder: Path) -> None:
             assert answer.is_error
             assert said in answer.text
     hosted = HostRuntime(None, host="t", form="openai.chat", settings=folder / "squidbot.toml")
-    assert [one.name for one in hosted.tools] == ["memory_search", "memory_add", "history", "context"]
+    assert [tool.name for tool in hosted.tools] == ["memory_search", "memory_add", "history", "context"]
     assert "in view" in call_tool(hosted.conversation("a").session, "context", {"action": "list"})
     hosted.close()
 

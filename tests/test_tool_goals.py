@@ -105,9 +105,9 @@ def test_tool_is_offered_and_called_where_it_is_switched_on() -> None:
     assert session.goals.goals().active is not None
     assert session.call("dance", {}).is_error
     assert "no message" in session.call("history", {"action": "search", "query": "walrus"}).text
-    assert [one.name for one in HostRuntime(None, host="t", form="openai.chat").tools] == HOST
+    assert [tool.name for tool in HostRuntime(None, host="t", form="openai.chat").tools] == HOST
     hosted = HostRuntime(None, host="t", form="openai.chat", settings={"goals": {"tool": True}})
-    assert [one.name for one in hosted.tools] == [*HOST, "goal"]
+    assert [tool.name for tool in hosted.tools] == [*HOST, "goal"]
     talk = hosted.conversation("a")
     talk.session.record({"role": "user", "content": "Please ship it."})
     assert call_tool(talk.session, "goal", {"action": "set", "text": "Ship it"}) == "goal: Ship it"
@@ -159,7 +159,7 @@ def test_goal_that_was_set_before_is_set_again_in_any_words_of_it() -> None:
 def test_hosts_with_wrong_settings_get_the_usual_tools() -> None:
     """What is wrong is told where the engine is opened."""
     hosted = HostRuntime(None, host="t", form="openai.chat", settings={"goals": {"tol": True}})
-    assert [one.name for one in hosted.tools] == HOST
+    assert [tool.name for tool in hosted.tools] == HOST
 
 
 def test_model_can_not_take_a_lock_away() -> None:
@@ -169,7 +169,7 @@ def test_model_can_not_take_a_lock_away() -> None:
     told = session.call("goal", {"action": "unlock", "text": "No threads"})
     assert told.is_error
     assert "only the user can unlock it" in told.text
-    assert [one.done for one in session.goals.goals().decisions] == [True]
+    assert [decision.done for decision in session.goals.goals().decisions] == [True]
 
 
 def test_answer_is_never_larger_than_what_is_free() -> None:

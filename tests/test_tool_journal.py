@@ -137,9 +137,9 @@ def test_journals_of_users_are_apart_and_those_of_bots_by_policy(tmp_path: Path)
         engine.session("a", scope=ann).call(ADD, {"summary": "for ann"}, now=NOW)
         engine.session("b", scope=bob).call(ADD, {"summary": "for bob"}, now=NOW)
         engine.session("c").call(ADD, {"summary": "for nobody"}, now=NOW)
-        assert [one.summary for one in engine.journal(ann).latest(9).entries] == ["for ann"]
-        assert [one.summary for one in engine.journal(bob).latest(9).entries] == ["for bob"]
-        assert [one.summary for one in engine.journal().latest(9).entries] == ["for nobody"]
+        assert [entry.summary for entry in engine.journal(ann).latest(9).entries] == ["for ann"]
+        assert [entry.summary for entry in engine.journal(bob).latest(9).entries] == ["for bob"]
+        assert [entry.summary for entry in engine.journal().latest(9).entries] == ["for nobody"]
         assert "for bob" not in engine.session("a", scope=ann).call(LIST, "").text
         folders = sorted(one.name for one in (tmp_path / "journal").iterdir() if one.is_dir())
         assert [name.rpartition("-")[0] for name in folders] == ["Ann-x", "bob"]
@@ -172,7 +172,7 @@ def test_host_offers_the_tools_where_its_settings_switch_the_journal_on(tmp_path
     """Beside the three that all hosts have, with plain arguments; a wrong file of settings is told later."""
     given = {"journal": {"enabled": True, "folder": f"{tmp_path}/journal"}}
     hosted = HostRuntime(f"{tmp_path}/s.db", host="a test", form="openai.chat", settings=given)
-    assert [one.name for one in hosted.tools][3:] == [ADD, LIST, STATUS]
+    assert [tool.name for tool in hosted.tools][3:] == [ADD, LIST, STATUS]
     session = hosted.conversation("a").session
     assert call_tool(session, ADD, {"summary": "Done"}).startswith("[kept as entry 1 of ")
     assert "Done" in call_tool(session, LIST, {})

@@ -165,8 +165,8 @@ def _goals(talk: Talk, rest: str) -> None:
         talk.screen.fail(f"{error}; for example /goals set Ship the parser")
         return
     page = Printer()
-    for one in goal_lines(goals).splitlines():
-        page.say(one)
+    for row in goal_lines(goals).splitlines():
+        page.say(row)
     page.print()
 
 
@@ -181,9 +181,9 @@ def _memory(talk: Talk, rest: str) -> None:
     memories, now = talk.setup.engine.memories(talk.setup.scope), time.time()
     found = memories.search(MemoryQuery(rest), now) if rest else memories.listed(MemoryQuery(), now)
     page = Printer()
-    for one in for_people(found.text).splitlines():
-        hanging = "  " if one.startswith("- ") else ""
-        page.body("\n".join(wrap(one, page.columns, subsequent_indent=hanging)), whole=True, indent="")
+    for row in for_people(found.text).splitlines():
+        hanging = "  " if row.startswith("- ") else ""
+        page.body("\n".join(wrap(row, page.columns, subsequent_indent=hanging)), whole=True, indent="")
     page.print()
 
 

@@ -46,7 +46,9 @@ def config(*, keys: tuple[str, ...], file: str | None, every: bool, profile: str
     if profile is not None:
         return _profile(profile)
     loaded = load_settings(file)
-    shown = [_entry(*one, one.tier) for one in _origins(loaded, keys) if every or keys or one.source != "default"]
+    shown = [
+        _entry(*origin, origin.tier) for origin in _origins(loaded, keys) if every or keys or origin.source != "default"
+    ]
     finite = [{**one, "value": None if one["value"] == math.inf else one["value"]} for one in shown]
     values = {"settings": loaded.source, "keys": finite}
     return Result(values, lambda out: _explain(out, shown) if keys else _put_settings(out, loaded.source, shown))
@@ -59,7 +61,7 @@ def _origins(loaded: Loaded, keys: tuple[str, ...]) -> list[Origin]:
         click.UsageError: there is no such key.
     """
     tables = tuple(f"{key}." for key in keys) or ("",)
-    found = [one for one in loaded.origins() if f"{one.key}.".startswith(tables)]
+    found = [origin for origin in loaded.origins() if f"{origin.key}.".startswith(tables)]
     if not found:
         known = [".".join(key.path) for key in keys_of(Settings)]
         raise click.UsageError(f"unknown key {keys[0]}{meant(keys, known)}")

@@ -257,7 +257,7 @@ def _prompt(seen: SeenSession, mode: str) -> SystemPrompt | None:
 def _first_tokens(seen: SeenSession, view: CurrentView) -> int:
     """Return what facts behind the first words cost, as a bound."""
     notices = (part.notice for part in view.sent if part.notice)
-    return sum(seen.meter.text(said).bound for one in notices for said in memory_texts(one))
+    return sum(seen.meter.text(said).bound for notice in notices for said in memory_texts(notice))
 
 
 def _outlook(session: CoreSession) -> tuple[PlanRecord | None, str | None]:
@@ -457,13 +457,13 @@ def _story(place: OpenStore, session_id: str, seq: int, found: Explanation, now:
         "pinned": pinned,
         "states": [
             {
-                "first_plan": one.first_plan,
-                "last_plan": one.last_plan,
-                "how": one.how,
-                "summary": one.summary_id,
-                "event": plan_json(one.event),
+                "first_plan": state.first_plan,
+                "last_plan": state.last_plan,
+                "how": state.how,
+                "summary": state.summary_id,
+                "event": plan_json(state.event),
             }
-            for one in states
+            for state in states
         ],
         "summary": {"id": note.summary_id, "level": note.level, "text": note.text} if note else None,
     }

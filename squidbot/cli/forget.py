@@ -117,7 +117,7 @@ def _ask(what: str, *, yes: bool) -> None:
 
 def _gone(place: OpenStore, whose: dict[str, object], gone: ForgetReport, *, rewrites: bool) -> Result:
     values = {**whose, "sessions": list(gone.sessions), "messages": gone.messages, "facts": list(gone.facts)}
-    lines = [f"{one}: forgotten, the whole session" for one in gone.sessions]
+    lines = [f"{session}: forgotten, the whole session" for session in gone.sessions]
     if gone.messages:
         lines.append(f"{count(gone.messages, 'message')} of sessions in which others speak, too")
     if gone.facts:

@@ -250,8 +250,8 @@ def _request_row(request: dict[str, Any]) -> dict[str, object]:
 def _put_call(out: Printer, number: int, call: dict[str, Any], cut: str, *, whole: bool) -> None:
     tool, *others = call_lines(number, call["tool"], call["parameters"], call["result"], cut)
     out.say(f"{tool}  (iteration {call['iteration']})")
-    for one in others:
-        is_cut = not whole and one.startswith("Parameters: ")
-        out.say(shorter(one, out.columns - 4) if is_cut else one, indent="    ")
+    for other in others:
+        is_cut = not whole and other.startswith("Parameters: ")
+        out.say(shorter(other, out.columns - 4) if is_cut else other, indent="    ")
     if call["result"] is not None:
         out.body(call["result"], whole=whole, indent="      ", most_lines=4)

@@ -130,7 +130,7 @@ def _note_written(store: str | None, *files: Path) -> None:
     path = store or loaded.settings.store.path
     is_there = path and Path(loaded.absolute(path)).exists()
     written = f"{loaded.absolute(path)}-written" if path and is_there else ""
-    note_written(written, *(WrittenFile(str(one.absolute()), "facts") for one in files))
+    note_written(written, *(WrittenFile(str(file.absolute()), "facts") for file in files))
 
 
 # -- searched, listed, added, forgotten ------------------------------------------------------------------------
@@ -218,7 +218,7 @@ def forget(*, memory_ids: tuple[str, ...], reason: str, yes: bool, **whose: str)
     with opened(whose, withdrawn=sessions) as (memories, _):
         # Unknown ids come first, and are refused before anything is forgotten.
         answers = [memories.forget(one, reason) for one in sorted(ids, key=lambda one: _is_there(memories, one))]
-    lines = [for_people(one.text) for one in answers]
+    lines = [for_people(answer.text) for answer in answers]
     if sessions:
         lines.append(f"removed from the requests of {count(len(sessions), 'session')}")
     return Result({"forgotten": ids, "sessions": sorted(sessions)}, "\n".join(lines))
@@ -408,7 +408,7 @@ def from_lines(rows: Iterable[str], name: str) -> list[Memory]:
 
 def _fact(row: dict[str, Any]) -> Memory:
     sources = row["sources"]
-    made = tuple(Source(**one) for one in sources) if isinstance(sources, list) else ()
+    made = tuple(Source(**source) for source in sources) if isinstance(sources, list) else ()
     fact = Memory(**{**row, "scope": Scope(**row["scope"]), "sources": made, "tags": tuple(row["tags"])})
     refuse_misfit(fact)
     return fact
@@ -419,7 +419,7 @@ def _in_order(facts: list[Memory]) -> list[Memory]:
 
     A store sets `superseded_by` itself, when the replacement is added.
     """
-    by_id = {one.memory_id: one for one in facts}
+    by_id = {fact.memory_id: fact for fact in facts}
     placed: dict[str, Memory] = {}
     for one in facts:
         chain: list[Memory] = []
@@ -475,7 +475,11 @@ def reindex(*, paths: tuple[str, ...], drop: bool, dry_run: bool, anew: bool, **
         with bar("reading files") as tick:
             done = index_files(memories, wanted, dry_run=dry_run, tick=tick, wait=_patient())
         made = RemadeIndex() if dry_run else _remade(memories.store, anew=anew)
-    values = {"dry_run": dry_run, "files": [one._asdict() for one in done.outcomes], "unchanged": done.unchanged}
+    values = {
+        "dry_run": dry_run,
+        "files": [outcome._asdict() for outcome in done.outcomes],
+        "unchanged": done.unchanged,
+    }
     # Whoever named no files, and has none, came for the vectors.
     of_files = _file_lines(done, paths, dry_run=dry_run) if paths or _counts(done) or made == RemadeIndex() else ()
     text = "\n".join((*of_files, *_made_lines(made)))
@@ -532,10 +536,10 @@ def _made_lines(made: RemadeIndex) -> Iterator[str]:
 
 def _file_lines(done: IndexReport, paths: Sequence[str], *, dry_run: bool) -> Iterator[str]:
     files = done.outcomes
-    width = min(60, max((len(one.path) for one in files), default=0))
-    yield from (f"{one.became:<8} {line(one.path):<{width}}  {line(_about(one))}".rstrip() for one in files)
+    width = min(60, max((len(file.path) for file in files), default=0))
+    yield from (f"{file.became:<8} {line(file.path):<{width}}  {line(_about(file))}".rstrip() for file in files)
     counts = _counts(done)
-    new, old = (sum(getattr(one, name) for one in files) for name in ("new_chunks", "old_chunks"))
+    new, old = (sum(getattr(file, name) for file in files) for name in ("new_chunks", "old_chunks"))
     if counts and len(files) == done.count("skipped") and not old:
         yield f"nothing has changed: {counts}"
     elif counts:
@@ -584,7 +588,7 @@ def journal(  # noqa: PLR0913  # an argument for each option
     """Show the newest entries of the journal, newest first, or those of a day in their order."""
     book = journal_of(load_settings(), folder, Scope(agent=agent, **whose))
     read = book.latest(limit or NEWEST, tag=tag, agent_id=agent) if day is None else _of_day(book, day)
-    wanted = (one for one in read.entries if tag in {"", *one.tags} and agent in {"", one.agent_id})
+    wanted = (entry for entry in read.entries if tag in {"", *entry.tags} and agent in {"", entry.agent_id})
     entries = [*islice(wanted, limit)]
 
     def put(out: Printer) -> None:

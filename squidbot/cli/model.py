@@ -392,7 +392,7 @@ def _size_json(answer: SizeAnswer) -> dict[str, object]:
         **_found_json(answer),
         "loading": asdict(sizing.loading if sizing else answer.asked.loading),
         "devices": [_device_json(held) for held in sizing.devices] if sizing else [],
-        "others": [_other_json(one) for one in answer.others],
+        "others": [_other_json(other) for other in answer.others],
         "verified": _verified_json(answer, answer.verified) if answer.verified else None,
     }
 
@@ -465,7 +465,9 @@ def _put_others(out: Printer, others: tuple[Alternative, ...]) -> None:
     if not others:
         return
     out.blank()
-    out.heading("what would fit" if any(one.change in {"n_gpu_layers", "cpu"} for one in others) else "more would fit")
+    out.heading(
+        "what would fit" if any(other.change in {"n_gpu_layers", "cpu"} for other in others) else "more would fit"
+    )
     rows = []
     for one in others:
         layers = f" ({one.sizing.loading.n_gpu_layers})" if one.change == "n_gpu_layers" else ""

@@ -92,7 +92,7 @@ class ShownMessage(NamedTuple):
             "sent_bound": row.sent_cost.bound,
             "counter": row.counter,
             "text": self.text,
-            "tool_calls": [{"id": one.id, "tool": one.name, "parameters": one.arguments} for one in self.calls],
+            "tool_calls": [{"id": call.id, "tool": call.name, "parameters": call.arguments} for call in self.calls],
             "answers": [{"id": call_id, "tool": tool} for call_id, tool in self.answers],
             "truncated": self.is_cut,
             "sent_text": row.sent_text,
@@ -209,7 +209,7 @@ class OpenStore:
     def shown(self, session_id: str, first_seq: int, last_seq: int) -> tuple[list[ShownMessage], list[int]]:
         """Return the messages of a range decoded, and the seqs of damaged ones."""
         rows, damaged = self.rows(session_id, max(0, first_seq - CALLS_BACK), last_seq)
-        found = [one for one in shown_messages(rows, self.codecs) if one.row.seq >= first_seq]
+        found = [message for message in shown_messages(rows, self.codecs) if message.row.seq >= first_seq]
         return found, [seq for seq in damaged if seq >= first_seq]
 
     def plans(self, session_id: str) -> list[PlanRecord]:

@@ -86,7 +86,7 @@ def replayed(  # noqa: PLR0913  # an argument for each option
     places = runner.Places(transcripts, store, dump, "debug_turn.txt" if debug else None)
     conversations = runner.conversations_of(places)
     if prompt is not None:
-        conversations = [with_system_text(one, prompt.text) for one in conversations]
+        conversations = [with_system_text(conversation, prompt.text) for conversation in conversations]
     ticks, done = runner.ticks_of(conversations, beside), numbers(1)
     with bar("replaying") as tick:
         results = runner.run(conversations, under, places, beside=beside, tick=lambda: tick(next(done), ticks))
@@ -146,8 +146,8 @@ def result_of(results: Results) -> Result:
 def _sorted_out(failures: Iterable[FailedCall]) -> tuple[list[FailedCall], list[FailedCall]]:
     """Return the calls for which no request fits, and those that were refused otherwise."""
     unfit, refused = list[FailedCall](), list[FailedCall]()
-    for one in failures:
-        (unfit if isinstance(one.error, BudgetError) else refused).append(one)
+    for failure in failures:
+        (unfit if isinstance(failure.error, BudgetError) else refused).append(failure)
     return unfit, refused
 
 
@@ -181,7 +181,7 @@ def to_json(results: Results) -> dict[str, object]:
         "budget_errors": len(unfit),
         "refused": len(refused),
     }
-    return {"conversations": [_outcome_json(one, terms) for one in outcomes], "totals": totals, **compared}
+    return {"conversations": [_outcome_json(outcome, terms) for outcome in outcomes], "totals": totals, **compared}
 
 
 def _outcome_json(outcome: ReplayOutcome, terms: Terms) -> dict[str, object]:
@@ -296,7 +296,7 @@ def _put(out: Printer, results: Results, total: ReplayOutcome) -> None:
         )
     elif events := total.events:
         title = "Compactions: where a request stopped extending the one before it"
-        _put_table(out, title, (_event_row(*one) for one in events[:MOST_EVENTS]), EVENT_KEYS, len(events))
+        _put_table(out, title, (_event_row(*event) for event in events[:MOST_EVENTS]), EVENT_KEYS, len(events))
     if results.rows:
         front = on_front([row.tally for row in results.rows])
         rows = [

@@ -578,8 +578,8 @@ def goals(place: OpenStore, name: str, *, action: str | None, text: str, done: b
     def put(out: Printer) -> None:
         first, *others = goal_lines(known).splitlines()
         out.heading(f"{name}: {first}")
-        for one in (*others, *(f"{goal.ended}: {goal.text}" for goal in known.ended)):
-            out.say(one, indent="  ")
+        for other in (*others, *(f"{goal.ended}: {goal.text}" for goal in known.ended)):
+            out.say(other, indent="  ")
 
     is_none = not action and not (known.active or known.ended or known.items)
     return Result({"session": name, **_goals_json(known)}, put, ANSWER_IS_NO if is_none else 0)
@@ -589,11 +589,11 @@ def _goals_json(known: Goals) -> dict[str, object]:
     return {
         "goal": known.active.text if known.active else None,
         "next": known.next_step,
-        "milestones": [{"text": one.text, "reached": one.done} for one in known.milestones],
-        "decisions": [{"text": one.text, "locked": one.done} for one in known.decisions],
+        "milestones": [{"text": milestone.text, "reached": milestone.done} for milestone in known.milestones],
+        "decisions": [{"text": decision.text, "locked": decision.done} for decision in known.decisions],
         "architecture": [one.text for one in known.architecture],
-        "artifacts": [one.text for one in known.artifacts],
-        "blockers": [one.text for one in known.blockers],
+        "artifacts": [artifact.text for artifact in known.artifacts],
+        "blockers": [blocker.text for blocker in known.blockers],
         "ended": [{"goal": one.text, "how": one.ended} for one in known.ended],
     }
 

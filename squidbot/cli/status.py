@@ -178,7 +178,7 @@ def status(*, config: str | None, store: str | None) -> Result:
     problems = [*_problems(models, kept, facts)]
     values: dict[str, Any] = {
         "settings": loaded.source,
-        "devices": [one._asdict() for one in probed.devices],
+        "devices": [device._asdict() for device in probed.devices],
         "main_memory": main._asdict() if main else None,
         "probes": [one._asdict() for one in probed.tried],
         "models": models,
@@ -192,7 +192,7 @@ def status(*, config: str | None, store: str | None) -> Result:
 
     def put(out: Printer) -> None:
         out.section("Devices", _device_lines(probed, main))
-        out.section("Models", chain.from_iterable(_model_lines(one, most) for one in models))
+        out.section("Models", chain.from_iterable(_model_lines(model, most) for model in models))
         out.section("Hosts", chain.from_iterable(map(_host_lines, values["hosts"])))
         out.section("Packages", chain.from_iterable(map(_package_lines, values["packages"])))
         out.section("Store", _store_lines(kept, facts))
@@ -204,7 +204,7 @@ def status(*, config: str | None, store: str | None) -> Result:
 
 def _problems(models: Sequence[dict[str, Any]], store: dict[str, Any], facts: dict[str, Any]) -> Iterator[str]:
     """Yield what has to be mended, in a sentence each."""
-    yield from (f"model {one['alias']}: {one['problem']}" for one in models if one["problem"])
+    yield from (f"model {model['alias']}: {model['problem']}" for model in models if model["problem"])
     if store["problem"]:
         yield f"store: {store['problem']}"
     yield from (f"{name} {STRANGE}" for name in _strangers())
@@ -305,7 +305,11 @@ def _version(distribution: str) -> str | None:
 
 def _strangers() -> list[str]:
     """Return the distributions that bring files of our import name and are not ours, by name and version, in order."""
-    brought = {one.metadata["Name"]: one.version for one in distributions() if _brings_ours(one)}
+    brought = {
+        distribution.metadata["Name"]: distribution.version
+        for distribution in distributions()
+        if _brings_ours(distribution)
+    }
     return [f"{name} {brought[name]}" for name in sorted(brought) if name.lower().replace("_", "-") != DISTRIBUTION]
 
 
@@ -411,7 +415,7 @@ def _names_us(path: Path) -> bool:
     except (OSError, ValueError):
         return False
     servers = told.get("mcpServers") or told.get("servers") if isinstance(told, dict) else None
-    return isinstance(servers, dict) and any("squidbot" in json.dumps(one) for one in servers.values())
+    return isinstance(servers, dict) and any("squidbot" in json.dumps(server) for server in servers.values())
 
 
 def _numbers(written: str) -> list[int]:

@@ -65,7 +65,7 @@ def doctor(*, repair: str | None, store: str | None) -> Result:
     if health.whole:
         unread = _unreadable(store)
     repaired = rows.repair(path, repair) if repair is not None else None
-    lost = not all(one.whole for one in repaired.sessions) if repaired else not health.whole
+    lost = not all(session.whole for session in repaired.sessions) if repaired else not health.whole
     values = {**asdict(health), "unreadable": unread, "whole": health.whole and not unread}
     values["repaired"] = asdict(repaired) | {"messages": repaired.messages} if repaired else None
     code = DAMAGED_DATA if lost or health.damaged_memories or unread else 0
@@ -84,7 +84,7 @@ def _health_lines(health: Health, repaired: RepairedCopy | None, unread: dict[st
     stored = _counts(len(health.sessions), health.messages, health.memories)
     yield f"{stored}; {health.file_bytes:,} bytes, and {health.log_bytes:,} in the write-ahead log"
     yield from (f"- {problem}" for problem in health.problems)
-    yield from (f"- {one.session_id}: {_lost(one)}" for one in health.sessions if not one.whole)
+    yield from (f"- {session.session_id}: {_lost(session)}" for session in health.sessions if not session.whole)
     for name, wrong in unread.items():
         yield f"- {name}: {'; '.join(wrong[:MOST_SAID])}{'; and more' if len(wrong) > MOST_SAID else ''}"
     if unread:
@@ -146,20 +146,20 @@ def export(  # noqa: PLR0913  # an argument for each option
     """Write a store into FOLDER: a file for each model with all that was said under it, in form 3.0 of WorkspaceAI."""
     if version == "2.0":
         raise click.UsageError("files are written in version 3.0, or (for a program that knows no other) in 1.0")
-    chosen = [place.find(one) for one in sessions] or place.chosen(None)
+    chosen = [place.find(session) for session in sessions] or place.chosen(None)
     with bar("reading sessions") as tick:
         write = partial(exported, replaces=replaces, dry_run=dry_run, version=version or VERSION, tick=tick)
         done = write(place.wired, dict.fromkeys(chosen), folder)
-    failed = [one for one in done.files if one.became == "failed"]
+    failed = [file for file in done.files if file.became == "failed"]
     values = {"format": WORKSPACEAI, "folder": folder, "dry_run": dry_run, "sessions": len(chosen)}
-    values |= {"files": [one._asdict() for one in done.files], "left_out": dict(done.left)}
+    values |= {"files": [file._asdict() for file in done.files], "left_out": dict(done.left)}
     wrong = [one.reason if one.reason.startswith(one.path) else f"{one.path}: {one.reason}" for one in failed]
     lines = "\n".join(_export_lines(done, dry_run=dry_run))
     return Result(values, lines, ANSWER_IS_NO if failed else 0, wrong, _left("such files have no place for", done.left))
 
 
 def _export_lines(done: FileReport[ExportedFile], *, dry_run: bool) -> Iterator[str]:
-    width = min(60, max((len(one.path) for one in done.files), default=0))
+    width = min(60, max((len(file.path) for file in done.files), default=0))
     for one in done.files:
         aside = f"; what stood there: {one.aside}" if one.aside else ""
         exchanges = count(one.exchanges, "exchange")
@@ -235,9 +235,9 @@ def _brought(  # noqa: PLR0913  # an argument for each option
         options = replace(options, session=session)
     with _opened(store, files, version, dry_run=dry_run) as wired, bar("importing exchanges") as tick:
         done = bring(wired, files, replace(options, tick=tick))
-    failed = [one for one in done.files if one.became == "failed"]
+    failed = [file for file in done.files if file.became == "failed"]
 
-    values = {"dry_run": dry_run, "files": [one._asdict() for one in done.files], "left_out": dict(done.left)}
+    values = {"dry_run": dry_run, "files": [file._asdict() for file in done.files], "left_out": dict(done.left)}
     code = DAMAGED_DATA if any(one.damaged for one in failed) else ANSWER_IS_NO if failed else 0
     wrong, remarks = [f"{one.path}: {one.reason}" for one in failed], _left("not taken from the files", done.left)
     return Result(values, "\n".join(_import_lines(done.files, dry_run=dry_run)), code, wrong, remarks)
@@ -265,9 +265,9 @@ def _import_lines(files: Sequence[ImportedFile], *, dry_run: bool) -> Iterator[s
         if one.became != "failed":
             new = f"{one.new:,} new of {count(one.exchanges, 'exchange')}"
             yield f"{one.became:<9} {one.path} ({one.version})  {one.session}: {new}"
-    for backup in dict.fromkeys(one.backup for one in files if one.backup):
+    for backup in dict.fromkeys(file.backup for file in files if file.backup):
         yield f"a copy is kept: {backup}"
-    yield f"{count(sum(one.new for one in files), 'exchange')}{'; nothing was written' if dry_run else ' imported'}"
+    yield f"{count(sum(file.new for file in files), 'exchange')}{'; nothing was written' if dry_run else ' imported'}"
 
 
 def _rolled_back(paths: Sequence[str], store: str | None, *, yes: bool, dry_run: bool) -> Result:

@@ -55,7 +55,7 @@ def line(text: str) -> str:
 
 def lines(text: str) -> list[str]:
     """Return the lines of a text, each safe for a terminal; tabs become spaces."""
-    return [line(one.expandtabs(4)) for one in text.splitlines()]
+    return [line(row.expandtabs(4)) for row in text.splitlines()]
 
 
 def block(text: str) -> str:

@@ -357,8 +357,8 @@ class OpenAIResponses(MessageForm):
         self, results: list[ToolResult], words: list[Words | Media], calls: list[ToolCall], role: Role
     ) -> list[Item]:
         made: list[Item] = [
-            {"type": "function_call_output", "call_id": portable_id(one.call_id), "output": _output(one)}
-            for one in results
+            {"type": "function_call_output", "call_id": portable_id(result.call_id), "output": _output(result)}
+            for result in results
         ]
         if words or not (calls or results):
             said_by = "user" if role == "tool" else role
@@ -377,4 +377,4 @@ def _with_label(items: Sequence[Item], label: str) -> list[Item]:
     if not label:
         return [*items]
     first = next((item for item in items if type_of(item) == "message" and item.get("content")), None)
-    return [{**one, "content": with_label(one["content"], label)} if one is first else one for one in items]
+    return [{**item, "content": with_label(item["content"], label)} if item is first else item for item in items]

@@ -104,8 +104,8 @@ class PydanticAI(PartwiseForm):
         return what == "tool-return" or (what == "retry-prompt" and part.get("tool_name") is not None)
 
     def _labelled(self, parts: list[Block], label: str) -> list[Block]:
-        first = next((one for one in parts if one.get("part_kind") in _SPOKEN and one.get("content")), None)
-        return [{**one, "content": with_label(one["content"], label)} if one is first else one for one in parts]
+        first = next((part for part in parts if part.get("part_kind") in _SPOKEN and part.get("content")), None)
+        return [{**part, "content": with_label(part["content"], label)} if part is first else part for part in parts]
 
     def _slimmed(self, parts: list[Block], text: str, role: Role) -> list[Block]:
         calls = [part for part in parts if self._is_call(part)]

@@ -245,7 +245,7 @@ def read_value(kind: Any, value: object, at: tuple[Place, str], wrong: list[tupl
 
 def _read_table(kind: Any, value: Mapping[str, object], at: tuple[Place, str], wrong: list[tuple[Place, str]]) -> Any:  # noqa: ANN401
     path, place = at
-    kinds, before = {one.name: one.type for one in dataclasses.fields(kind)}, len(wrong)
+    kinds, before = {field.name: field.type for field in dataclasses.fields(kind)}, len(wrong)
     if unknown := sorted(value.keys() - kinds):
         text = "" if all(meant([one], kinds) for one in unknown) else f", known: {', '.join(kinds)}"
         sentence = f"unknown key {', '.join(unknown)}{text}{meant(unknown, kinds)}"

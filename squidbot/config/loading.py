@@ -68,7 +68,7 @@ class Loaded:
         """Whether the caps on history and total apply: as `budget.policy` says, else if any cap is set."""
         if self.settings.budget.policy is not None:
             return self.settings.budget.policy
-        caps = [one.name for one in dataclasses.fields(BudgetTable) if one.name.startswith("context_")]
+        caps = [field.name for field in dataclasses.fields(BudgetTable) if field.name.startswith("context_")]
         return any(self.sets("budget", name) for name in caps)
 
     def sets(self, *path: str) -> bool:
@@ -216,7 +216,7 @@ def _drop_foreign(raw: Raw, source: str, lines: Mapping[Place, int]) -> None:
     Raises:
         ConfigError: one has an unknown key.
     """
-    foreign = {path[0] for path in ALIASES} - {one.name for one in dataclasses.fields(Settings)}
+    foreign = {path[0] for path in ALIASES} - {field.name for field in dataclasses.fields(Settings)}
     for table in sorted(foreign & raw.keys()):
         if unknown := [*raw[table]] if isinstance(raw[table], dict) else [table]:
             known = ", ".join(path[1] for path in ALIASES if path[0] == table)
@@ -245,7 +245,7 @@ def _check_prices(loaded: Loaded) -> None:
 def _leaves(path: Place, value: object) -> Iterator[tuple[Place, object]]:
     """Yield the settings below a value by their paths, in order."""
     if dataclasses.is_dataclass(value):
-        pairs = [(one.name, getattr(value, one.name)) for one in dataclasses.fields(value)]
+        pairs = [(field.name, getattr(value, field.name)) for field in dataclasses.fields(value)]
     elif isinstance(value, Mapping):
         pairs = [(str(name), below) for name, below in value.items()]
     else:

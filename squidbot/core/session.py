@@ -539,7 +539,7 @@ class SessionState:
         self.context.transcripts.append(self.context.session_id, stored.messages, rows, (*due, *records))
         self._standing = None
         self._notes_at = stored.records + len(due) + len(records)
-        newest.update({one.kind: one for one in (*due, *records)})
+        newest.update({record.kind: record for record in (*due, *records)})
         self._says_due = self._says_due or bool(rows)
         if newest.get(WINDOW.name) is not before:
             self._notify_window(before)
@@ -778,9 +778,9 @@ class SessionState:
             return
         before = self._parent_of(plan)
         self._notify_stored(before, plan)
-        known = {one.summary_id for one in before.segments} if before else set()
+        known = {segment.summary_id for segment in before.segments} if before else set()
         self._notify_notes(
-            plan, is_shorter=any(one.summary_id and one.summary_id not in known for one in plan.segments)
+            plan, is_shorter=any(segment.summary_id and segment.summary_id not in known for segment in plan.segments)
         )
 
     def _parent_of(self, plan: PlanRecord) -> PlanRecord | None:
@@ -788,7 +788,9 @@ class SessionState:
             return None
         try:
             records = self.context.transcripts.records(self.context.session_id, PLAN, plan.parent_plan_id)
-            return next((PlanRecord.from_json(one.body) for one in records if one.number == plan.parent_plan_id), None)
+            return next(
+                (PlanRecord.from_json(record.body) for record in records if record.number == plan.parent_plan_id), None
+            )
         except DamagedStoreError:  # the event says less; no turn fails, and `doctor` names the damage
             return None
 

@@ -196,7 +196,7 @@ class StoreTools:
         rows = self._recorded(conversation_id, key, messages)
         texts = [codec_of(context.wired, row.codec).text(row.payload) for row in rows]
         ids = run_id(rows[0].seq, rows[-1].seq)
-        if texts != [one["text"] for one in messages]:
+        if texts != [message["text"] for message in messages]:
             raise RecallError(f"{ids} was recorded under this key with other words, or forgotten; take a new key")
         return f"[recorded as {ids} of {_shown(conversation_id)}; the same key records nothing more]"
 
@@ -221,7 +221,7 @@ class StoreTools:
             awaited = ()
         if awaited:
             raise RecallError(f"m{awaited[0].seq} awaits results of its tool calls: its program is at work; try later")
-        return session.record([{"role": one["role"], "content": one["text"]} for one in messages], key=key)
+        return session.record([{"role": message["role"], "content": message["text"]} for message in messages], key=key)
 
     def _session(self, session_id: str) -> Session:
         """Return the conversation in the window of its program: another window would change its requests."""
@@ -280,9 +280,9 @@ def _check(key: str, messages: Sequence[Mapping[str, str]]) -> None:
         raise RecallError(f"key has {len(key):,} characters; 1 to {KEY_CHARS} are allowed")
     if not 1 <= len(messages) <= MOST_MESSAGES:
         raise RecallError(f"there are {len(messages):,} messages; pass 1 to {MOST_MESSAGES} at once")
-    if any(not one["text"].strip() for one in messages):
+    if any(not message["text"].strip() for message in messages):
         raise RecallError("each message needs a role, user or assistant, and a text")
-    if (chars := sum(len(one["text"]) for one in messages)) > MOST_CHARS:
+    if (chars := sum(len(message["text"]) for message in messages)) > MOST_CHARS:
         raise RecallError(f"the messages have {chars:,} characters; pass at most {MOST_CHARS:,} at once")
 
 

@@ -122,13 +122,13 @@ class ReplayOutcome:
     def total(cls, outcomes: Iterable[ReplayOutcome]) -> ReplayOutcome:
         """Return the sums of several conversations."""
         total = cls()
-        for one in outcomes:
-            total.tally.add(one.tally)
+        for outcome in outcomes:
+            total.tally.add(outcome.tally)
             for name in ("messages", "said_tokens", "everything_billed", "calls"):
-                setattr(total, name, getattr(total, name) + getattr(one, name))
+                setattr(total, name, getattr(total, name) + getattr(outcome, name))
             for name in ("events", "failures", "unexplained", "seconds"):
-                getattr(total, name).extend(getattr(one, name))
-            total._widen(one.largest_bound_tokens, one.limit_tokens)
+                getattr(total, name).extend(getattr(outcome, name))
+            total._widen(outcome.largest_bound_tokens, outcome.limit_tokens)
         return total
 
     def add(self, call: ReplayCall, *, broken: bool) -> None:
@@ -266,7 +266,9 @@ def conversations_of(places: Places) -> list[Conversation]:
 def ticks_of(conversations: Iterable[Conversation], beside: Sequence[Terms]) -> int:
     """Return the number of ticks of `run`: one for each model call and policy."""
     calls = sum(
-        message.role == "assistant" and at > 0 for one in conversations for at, message in enumerate(one.messages)
+        message.role == "assistant" and at > 0
+        for conversation in conversations
+        for at, message in enumerate(conversation.messages)
     )
     return calls * (len(RIVALS) + len(beside) if beside else 1)
 
@@ -334,9 +336,12 @@ def _replayed(  # noqa: PLR0913, PLR0917  # as `replay`
 def _rivals(
     conversations: Sequence[Conversation], terms: Terms, ruler: Ruler, tick: Callable[[], None]
 ) -> Iterator[PolicyRow]:
-    recordings = [recording_of(one, Reader(one, CODECS)) for one in conversations]
+    recordings = [recording_of(conversation, Reader(conversation, CODECS)) for conversation in conversations]
     for kind in RIVALS:
-        tallies = (score_rival(kind(terms.limit_tokens, ruler), one, ruler, tick, terms.charges) for one in recordings)
+        tallies = (
+            score_rival(kind(terms.limit_tokens, ruler), recording, ruler, tick, terms.charges)
+            for recording in recordings
+        )
         yield PolicyRow(kind.name, ours=False, tally=Tally.total(tallies))
 
 
@@ -352,5 +357,5 @@ def _ours(  # noqa: PLR0913, PLR0917  # the replayed conversations, and the inpu
         tallies = [outcome.tally for outcome in outcomes]
         if other.label != terms.label:
             store = InMemoryStore()
-            tallies = [_replayed(one, other, store, ruler, tick).tally for one in conversations]
+            tallies = [_replayed(conversation, other, store, ruler, tick).tally for conversation in conversations]
         yield PolicyRow(other.label, ours=True, tally=Tally.total(tallies))

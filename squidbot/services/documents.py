@@ -166,10 +166,10 @@ def _paths(said: object, config: Path) -> Iterator[str]:
     files = listed.get("core_files") or []
     if not isinstance(files, list):
         raise ConfigError(f"{config}: core_files must be a list of paths below the folder")
-    for one in files:
-        path = one.get("path") if isinstance(one, dict) else one
+    for file in files:
+        path = file.get("path") if isinstance(file, dict) else file
         if not isinstance(path, str):
-            raise ConfigError(f"{config}: core_files has {one!a:.60}; each item must be a path below the folder")
+            raise ConfigError(f"{config}: core_files has {file!a:.60}; each item must be a path below the folder")
         yield path
 
 
@@ -436,7 +436,7 @@ class CapPolicy:
 
     def _units(self, inputs: Inputs, name: str) -> int:
         """Return the cost of a document, in the unit of the caps."""
-        return sum(self.meter.text(one.text).estimate for one in inputs.sections if one.name == name)
+        return sum(self.meter.text(section.text).estimate for section in inputs.sections if section.name == name)
 
     def _within(self, session: CoreSession, incoming: Sequence[Message], inputs: Inputs) -> Inputs:
         """Return the inputs with the documents that fit beside the newest messages: the summary goes first.
@@ -448,13 +448,13 @@ class CapPolicy:
         standing, left = session.room().view, self._left(inputs)
         behind = standing.messages if any(map(speaks, incoming)) else standing.turn
         over = floor_of(standing, behind, left) - left.total
-        texts = {one.name: one.text for one in inputs.sections}
+        texts = {section.name: section.text for section in inputs.sections}
         for name in reversed(DOCUMENTS):
             cost = self._units(inputs, name)
             if over > 0 < cost:
                 texts[name] = truncate_newest(texts[name], max(0, cost - over), self._count)
                 over -= cost
-        cut = (one._replace(text=texts[one.name]) for one in inputs.sections)
+        cut = (section._replace(text=texts[section.name]) for section in inputs.sections)
         sections = tuple(one for one in cut if one.text)
         return inputs if sections == inputs.sections else replace(inputs, sections=sections)
 

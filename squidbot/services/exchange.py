@@ -764,7 +764,9 @@ def write_notes(memories: Memories, journal: Journal, folder: str | Path) -> Not
         StoreError: the store or the disk failed.
     """
     facts = [Note(one.text, one.category, one.time) for one in every(memories.store, memories.view)][::-1]
-    entries = [Note(one.summary, " ".join(one.tags), one.time) for one in journal.latest(MOST_ENTRIES).entries][::-1]
+    entries = [Note(entry.summary, " ".join(entry.tags), entry.time) for entry in journal.latest(MOST_ENTRIES).entries][
+        ::-1
+    ]
     texts = {name: _notes_written(notes, name) for name, notes in ((DECLARATIVE, facts), (SUMMARY, entries))}
     places = {name: Path(folder) / name for name in texts}
     for place in places.values():
@@ -803,7 +805,7 @@ def read_notes(memories: Memories, journal: Journal, folder: str | Path, loaded:
 
 
 def _notes_written(notes: Iterable[Note], name: str) -> str:
-    values: list[Plain] = [{**one} for one in as_values(notes)]
+    values: list[Plain] = [{**value} for value in as_values(notes)]
     return write_yaml(values, name)
 
 
@@ -826,7 +828,7 @@ def _is_new(memories: Memories, note: Note, now: float) -> bool:
     category: FactCategory = next((one for one in CATEGORIES if one == note.category), "background")
     tags = (note.category,) if note.category and category != note.category else ()
     added = NewMemory(note.text, category, "", tags, "import", reason="imported from a declarative note")
-    return any(one.time == now for one in memories.add(added, now).memories)
+    return any(memory.time == now for memory in memories.add(added, now).memories)
 
 
 def _entries(journal: Journal, notes: Iterable[Note], loaded: Loaded, now: float) -> Iterator[JournalEntry]:

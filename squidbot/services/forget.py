@@ -181,8 +181,8 @@ def forget_session(wired: Wired, session_id: str, *, reason: str = "") -> Forget
     with _pending(wired) as pending:
         _finish_all(wired, pending)
         facts, entries = _facts_and_entries(wired, session_id)
-        ids = (*facts, *(one.entry_id for one in entries))
-        marks = (*facts, *(f"journal, {one.timestamp}" for one in entries))  # as `journal.digest` tells them
+        ids = (*facts, *(entry.entry_id for entry in entries))
+        marks = (*facts, *(f"journal, {entry.timestamp}" for entry in entries))  # as `journal.digest` tells them
         task = _PendingForget(session_id, reason=reason, is_whole=True, ids=ids, marks=marks)
         pending.note(task)
         gone, files = _elsewhere(wired, task)
@@ -351,7 +351,7 @@ def _task(wired: Wired, session_id: str, seqs: Sequence[int], reason: str) -> _P
             others.update(words)
     only = frozenset(_digest(salt, one) for one in theirs - others)
     facts, entries = _facts_and_entries(wired, session_id)
-    ids = (*facts, *(one.entry_id for one in entries))
+    ids = (*facts, *(entry.entry_id for entry in entries))
     return _PendingForget(session_id, tuple(sorted(wanted)), tuple(sorted({*turns})), salt, only, reason, ids=ids)
 
 
@@ -361,13 +361,13 @@ def _facts_and_entries(wired: Wired, session_id: str) -> tuple[tuple[str, ...], 
     facts = tuple(one.memory_id for one in store.from_session(session_id)) if store else ()
     books = map(wired.journals.of, _scopes(wired, session_id).values())
     entries = (entry for book in books for day in book.days() for entry in book.of_day(day).entries)
-    return facts, [one for one in entries if one.source_session == session_id]
+    return facts, [entry for entry in entries if entry.source_session == session_id]
 
 
 def _scopes(wired: Wired, session_id: str) -> dict[str, Scope]:
     """Return the scopes whose journals may mention a session, by journal."""
     scopes = (*(one.scope for one in SCOPE.state(wired.store, session_id)), NOBODY)
-    return {wired.journals.place(one): one for one in scopes}
+    return {wired.journals.place(scope): scope for scope in scopes}
 
 
 def _rows(wired: Wired, session_id: str) -> Iterator[StoredMessage]:
@@ -544,7 +544,7 @@ class _PendingFile:
     def _write(self, tasks: list[_PendingForget]) -> None:
         self.tasks = tasks
         if self._file is not None:
-            data = b"".join(json.dumps(as_fields(one), default=sorted).encode() + b"\n" for one in tasks)
+            data = b"".join(json.dumps(as_fields(task), default=sorted).encode() + b"\n" for task in tasks)
             self._file.seek(0)
             self._file.write(data)
             self._file.truncate(len(data))

@@ -176,6 +176,6 @@ def _goals(wired: Wired, scope: Scope, entry: JournalEntry) -> list[str]:
     goals = stored_goals(store, entry.source_session)
     if goals.active is None:
         return []
-    open_ones = [f"milestone: {one.text}" for one in goals.milestones if not one.done]
+    open_ones = [f"milestone: {milestone.text}" for milestone in goals.milestones if not milestone.done]
     following = [f"next: {goals.next_step}"] if goals.next_step else []
     return [journals.redacted(one) for one in (goals.active.text, *open_ones, *following)]

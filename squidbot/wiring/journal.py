@@ -91,7 +91,7 @@ def indexed_of(loaded: Loaded, scope: Scope) -> tuple[tuple[str, ...], tuple[str
     """
     every, own = (journal_of(loaded, None, one).folder for one in (NOBODY, scope))
     folders = [one for one in every.iterdir() if one.is_dir()] if every.is_dir() else []
-    apart = [f"{one}/" for one in folders if one != own]
+    apart = [f"{folder}/" for folder in folders if folder != own]
     if own != every:
         apart += [str(one) for one in every.glob("*.jsonl")]
     files = (f"{glob.escape(str(own))}/*.jsonl",) if loaded.settings.journal.enabled and own.is_dir() else ()

@@ -259,7 +259,9 @@ class SessionPrompt:
             last = transcripts.last_record(session_id, REQUEST)
             found = [last] if last else []
         else:
-            found = [one for one in transcripts.records(session_id, REQUEST, number)[:1] if one.number == number]
+            found = [
+                record for record in transcripts.records(session_id, REQUEST, number)[:1] if record.number == number
+            ]
         mode = LastRequest.of(found[0]).mode if found else ""
         return self.joined(system, self._prompt(mode)) if mode and self._has(mode) else system
 
@@ -347,6 +349,6 @@ def _read(folder: Path, place: str) -> dict[str, Paragraphs]:
 
 
 def _template(mode: str, paragraphs: Paragraphs, front: tuple[Paragraphs, Paragraphs]) -> PromptTemplate:
-    kept = next((one for one in paragraphs if one.lower().startswith(KEEP)), "")
+    kept = next((paragraph for paragraph in paragraphs if paragraph.lower().startswith(KEEP)), "")
     keeps = " ".join(kept[len(KEEP) :].split()).rstrip(".") or MODES.get(mode, KEPT_ANYHOW)
     return PromptTemplate(mode, paragraphs, keeps, *front)

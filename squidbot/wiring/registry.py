@@ -392,7 +392,10 @@ def counter_specs(loaded: Loaded) -> list[str]:
     """Return the token counters that the settings name, the common one first, without models' APIs."""
     tokenizers = [model.tokenizer for model in loaded.settings.models.values()]
     common = loaded.settings.budget.counter
-    return [DEFAULT if common == AUTO else common, *(one for one in tokenizers if one and one not in {PROVIDER, AUTO})]
+    return [
+        DEFAULT if common == AUTO else common,
+        *(tokenizer for tokenizer in tokenizers if tokenizer and tokenizer not in {PROVIDER, AUTO}),
+    ]
 
 
 def store_name(loaded: Loaded) -> str:

@@ -253,7 +253,7 @@ def text_of(turn: TurnEntry, session_id: str, model: str, redactor: Redactor) ->
     for number, call in enumerate(turn.calls, 1):
         parameters = _cleaned(parameters_of(call.arguments), redactor)
         tool, *others = call_lines(number, call.tool, parameters, call.result)
-        lines += [tool, *(f"    {one}" for one in others), *([] if call.result is None else [call.result])]
+        lines += [tool, *(f"    {other}" for other in others), *([] if call.result is None else [call.result])]
     lines += ["", "RESPONSE", "(none)" if turn.answer is None else turn.answer, "", "JSON"]
     whole = json.dumps(_cleaned(turn.to_json(session_id, model), redactor), ensure_ascii=False, indent=1)
     # Terminal control characters become question marks.

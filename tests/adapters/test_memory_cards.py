@@ -60,7 +60,7 @@ def test_cards_wait_for_no_vector_and_nothing_else_is_taken_for_one(store: Vecto
     assert store.without_vectors("m") == store.newest_without("m", 100) == facts
     assert store.without_vectors("m", limit=4) == facts[:4]
     assert store.waiting("m") == len(facts)
-    store.put_vectors("m", 2, {one.memory_id: (1.0, 2.0) for one in facts[:-1]})
+    store.put_vectors("m", 2, {fact.memory_id: (1.0, 2.0) for fact in facts[:-1]})
     assert (store.newest_without("m", 100), store.waiting("m")) == (facts[-1:], 1)
     store.put_vectors("m", 2, {facts[-1].memory_id: (1.0, 2.0)})
     assert (store.without_vectors("m"), store.newest_without("m", 100), store.waiting("m")) == ([], [], 0)
@@ -102,7 +102,7 @@ def test_store_of_an_earlier_squidbot_whose_cards_have_vectors_goes_on(tmp_path:
     fact = made_memory("fact")
     with SqliteMemoryStore(path) as store:
         store.add([*cards, fact])
-        store.put_vectors("m", 2, {one.memory_id: (1.0, 2.0) for one in (*cards, fact)})
+        store.put_vectors("m", 2, {card.memory_id: (1.0, 2.0) for card in (*cards, fact)})
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f"DROP INDEX {CARDS_INDEX}")
     with SqliteMemoryStore(path) as store:

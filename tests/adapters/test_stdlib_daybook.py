@@ -93,13 +93,13 @@ def test_line_that_was_cut_off_is_told_and_loses_no_other(book: Daybook) -> None
     for cut in range(1, len(line)):
         _file(book).write_bytes(whole + line[:cut])
         read = book.of_day("2026-11-22")
-        assert [one.summary for one in read.entries] == ["one"]
-        assert [f"{_file(book)}:2: " in one and f"{cut:,} bytes" in one for one in read.faults] == [True]
+        assert [entry.summary for entry in read.entries] == ["one"]
+        assert [f"{_file(book)}:2: " in fault and f"{cut:,} bytes" in fault for fault in read.faults] == [True]
         told = book.append(JournalEntry(EVENING, "three"))
         assert (told.number, told.faults) == (2, read.faults)
         assert _file(book).read_bytes().startswith(whole + line[:cut] + b"\n")
         again = book.of_day("2026-11-22")
-        assert ([one.summary for one in again.entries], again.faults) == (["one", "three"], read.faults)
+        assert ([entry.summary for entry in again.entries], again.faults) == (["one", "three"], read.faults)
         assert book.latest(9).faults == read.faults
 
 
@@ -107,9 +107,9 @@ def test_entry_whose_line_was_not_ended_is_an_entry(book: Daybook) -> None:
     """All of it is there; the next one begins on a line of its own."""
     book.append(JournalEntry(EVENING, "one"))
     _file(book).write_bytes(_file(book).read_bytes().rstrip(b"\n"))
-    assert [one.summary for one in book.latest(9).entries] == ["one"]
+    assert [entry.summary for entry in book.latest(9).entries] == ["one"]
     assert book.append(JournalEntry(EVENING, "two")).faults == ()
-    assert [one.summary for one in book.latest(9).entries] == ["two", "one"]
+    assert [entry.summary for entry in book.latest(9).entries] == ["two", "one"]
 
 
 def test_damaged_line_is_passed_over_and_told(book: Daybook) -> None:
@@ -119,8 +119,8 @@ def test_damaged_line_is_passed_over_and_told(book: Daybook) -> None:
         file.write(b"\n\r\n \xff\xfe\n{}\nhello\n")
     book.append(JournalEntry(EVENING, "two"))
     read = book.of_day("2026-11-22")
-    assert [one.summary for one in read.entries] == ["one", "two"]
-    assert [one.partition("jsonl:")[2].partition(";")[0] for one in read.faults] == [
+    assert [entry.summary for entry in read.entries] == ["one", "two"]
+    assert [fault.partition("jsonl:")[2].partition(";")[0] for fault in read.faults] == [
         "4: no UTF-8",
         "5: not a journal entry: timestamp must be a string",
         "6: not a journal entry: invalid JSON or truncated",
@@ -152,11 +152,11 @@ def test_no_secret_is_in_any_file(book: Daybook, before: str, behind: str, secre
 def test_processes_that_write_at_once_lose_nothing(book: Daybook) -> None:
     """Three, one day: every entry whole and once, each writer's in its order; a reader beside them sees no damage."""
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, book.folder, name]) for name in "abc"]
-    while any(one.poll() is None for one in writers):
+    while any(writer.poll() is None for writer in writers):
         assert book.latest(300).faults == ()
-    assert [one.returncode for one in writers] == [0, 0, 0]
+    assert [writer.returncode for writer in writers] == [0, 0, 0]
     read = book.of_day("2026-11-22")
-    said = [one.summary.split()[0] for one in read.entries]
+    said = [entry.summary.split()[0] for entry in read.entries]
     assert read.faults == ()
     assert len(said) == 120
     assert all([one for one in said if one[0] == name] == [f"{name}{number}" for number in range(40)] for name in "abc")
@@ -175,7 +175,7 @@ def test_killed_writer_leaves_all_that_it_was_told_of(book: Daybook) -> None:
             told = kept + len(writer.stdout.read().split())
         assert len(book.latest(10_000).entries) >= before + told
         book.append(JournalEntry(EVENING - 86_400, f"after {kept}"))
-    assert [one.summary for one in book.of_day("2026-11-21").entries] == [f"after {kept}" for kept in range(1, 6)]
+    assert [entry.summary for entry in book.of_day("2026-11-21").entries] == [f"after {kept}" for kept in range(1, 6)]
 
 
 def test_cap_holds_when_many_append_at_once(book: Daybook) -> None:

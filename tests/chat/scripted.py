@@ -55,7 +55,7 @@ class Scripted:
         assert all(0 < count <= len(messages) for count in stable)
         newest, asked = messages[-1], _asked(messages)
         if newest["role"] == "tool" and not asked.startswith("loop"):
-            results = [str(one["content"]) for one in messages if one["role"] == "tool"]
+            results = [str(message["content"]) for message in messages if message["role"] == "tool"]
             return self._say(f"The tools said {len(results)} things, at last: {results[-1].splitlines()[-2]}", told)
         acts = {"look": self._look, "loop": self._look, "slowly": self._slowly, "break": self._break}
         acts |= {"long": self._long, "wrong": self._wrong, "first": self._first}
@@ -112,7 +112,7 @@ class Scripted:
 
 
 def _asked(messages: Sequence[Mapping[str, object]]) -> str:
-    users = [str(one["content"]) for one in messages if one["role"] == "user"]
+    users = [str(message["content"]) for message in messages if message["role"] == "user"]
     # What squidbot made stands between marks.
     said = [text for text in users if not text.startswith(("<", "["))]
     return said[-1].partition("\n\n<notice>")[0]

@@ -220,7 +220,7 @@ def test_results_come_first_and_one_by_one_where_the_provider_wants_them_so() ->
     assert [one["role"] for one in chat] == ["tool", "tool", "user"]
     assert chat[1]["content"] == "[error]\ntwo"
     items = adopted("openai.responses", said)
-    assert [one.get("type", "message") for one in items] == ["function_call_output"] * 2 + ["message"]
+    assert [item.get("type", "message") for item in items] == ["function_call_output"] * 2 + ["message"]
 
 
 @pytest.mark.parametrize("tag", sorted(CODECS))

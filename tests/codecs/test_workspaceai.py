@@ -60,7 +60,7 @@ def test_example_of_the_document_is_read_and_comes_back() -> None:
     file = read(DOCUMENT, left)
     assert (file.model, file.window_tokens, file.created) == ("qwen2.5:7b", 32768, "2025-09-04T10:00:00Z")
     assert file.exchanges[0].time == datetime(2025, 9, 4, 10, tzinfo=UTC).timestamp()
-    assert [one.list_name for one in file.summaries] == ["recent", "summarized"]
+    assert [summary.list_name for summary in file.summaries] == ["recent", "summarized"]
     assert json.loads(write(file)) == DOCUMENT
     assert not left
 
@@ -80,7 +80,7 @@ def test_what_was_said_comes_back_from_the_text_of_a_file(
     file = ModelFile("m", tuple(Exchange(*one) for one in said), tuple(sorted(held, key=lambda one: one.list_name)))
     text = write(file)
     again = read(jsontext.parse(text.encode().decode()), Counter())
-    assert [(one.user, one.assistant) for one in again.exchanges] == [one[:2] for one in said]
+    assert [(exchange.user, exchange.assistant) for exchange in again.exchanges] == [one[:2] for one in said]
     assert again.digests == file.digests
     head = json.loads(text)["metadata"]
     assert head["total_exchanges"] == len(said)

@@ -34,7 +34,7 @@ def test_plain_strings_and_objects_are_exchanges_of_their_models() -> None:
     """W-17, V20: a string alone is what the user said; who names no model is `qwen2.5:7b`'s."""
     left: Omissions = Counter()
     files = files_of({"current_conversation": [PLAIN, OBJECTS, "only this"]}, left)
-    said = {file.model: [(one.user, one.assistant) for one in file.exchanges] for file in files}
+    said = {file.model: [(exchange.user, exchange.assistant) for exchange in file.exchanges] for file in files}
     assert said == {"qwen2.5:7b": [("hello", "hi"), ("only this", "")], "llama3.1:8b": [("a", "b")]}
     assert files[0].exchanges[0].time == 1756980000.0
     assert files[0].exchanges[0].details["mode"] == "unknown"

@@ -107,7 +107,7 @@ def test_config_reads_the_file_that_is_named(here: Path) -> None:
 def test_config_lists_profiles_and_writes_one_as_a_file() -> None:
     """What it prints can be read as settings."""
     printed = shown("profile")
-    assert all(f"{one.name} {one.about}" in printed for one in profiles().values())
+    assert all(f"{profile.name} {profile.about}" in printed for profile in profiles().values())
     done = CliRunner().invoke(main, ["config", "--profile", "squidbot-v2"]).output
     written = tomllib.loads(done.partition("\n\n")[2])
     assert written["budget"]["trim_rule"] == "squidbot-v2"

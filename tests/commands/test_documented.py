@@ -157,7 +157,9 @@ def test_page_has_every_command_and_no_other() -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_option_is_documented(name: str) -> None:
     """A row for each, here or among those that are shared, no row without one; arguments in the first lines."""
-    options = {max(one.opts, key=len) for one in params(name) if isinstance(one, click.Option) and not one.hidden}
+    options = {
+        max(param.opts, key=len) for param in params(name) if isinstance(param, click.Option) and not param.hidden
+    }
     rows = re.findall(r"^\| `(--[\w-]+)` \| (.*) \|$", SECTIONS[name], re.MULTILINE)
     assert {row for row, _ in rows} - SHARED == options - SHARED
     assert all(len(meaning) > 4 for _, meaning in rows)

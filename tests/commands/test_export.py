@@ -64,7 +64,7 @@ def test_export_of_a_payload_with_line_breaks_is_an_array(run: Callable[..., Res
     run("session", "export", "s", "--store", str(tmp_path / "s.db"), "-o", str(out))
     text = out.read_text()
     assert payload in text
-    assert [one["role"] for one in json.loads(text)] == ["user", "assistant"]
+    assert [load["role"] for load in json.loads(text)] == ["user", "assistant"]
     (conversation,) = read_transcripts(str(out))
     assert len(conversation.messages) == 2
 

@@ -170,7 +170,7 @@ def test_engine_does_the_same_in_two_lines() -> None:
     with squidbot.load({"memory": {"path": STORE, "index_paths": ["notes"]}}) as engine:
         scope = squidbot.Scope(user="ann")
         done = engine.reindex(scope=scope)
-        assert [one.became for one in done.outcomes] == ["new", "skipped"]
+        assert [outcome.became for outcome in done.outcomes] == ["new", "skipped"]
         assert "teal" in engine.session("s", scope=scope).memory({"action": "search", "query": "boat"}).text
         assert "teal" not in engine.session("t").memory({"action": "search", "query": "boat"}).text
         assert engine.reindex(["notes"], scope=scope, drops=True).outcomes[0].became == "removed"

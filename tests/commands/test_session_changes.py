@@ -322,7 +322,7 @@ def test_goals_of_a_session_are_shown(copied: Callable[..., Result]) -> None:
     session.record({"role": "assistant", "content": "[ARTIFACT] Created a.py\n[NEXT] Write tests"})
     shown = copied("session", "goals", "support/43")
     assert shown.exit_code == 0
-    assert [one.strip() for one in shown.output.splitlines()] == [
+    assert [row.strip() for row in shown.output.splitlines()] == [
         "support/43: goal: Ship it",
         "milestone (reached): Lexer",
         "decision (locked): Rust only",

@@ -276,8 +276,8 @@ def test_explain_names_event_and_price_of_each_run(run: Callable[..., Result]) -
     """Why it is not sent as it was said: which plan, its cause, what that cost."""
     made = json.loads(run("session", "explain", "support/42", "--json").output)
     notes = [one for one in made["runs"] if one["how"] == "summary"]
-    assert all(one["event"]["cause"] in {"high-water", "overflow"} for one in notes)
-    assert all(one["event"]["tokens_before"] > one["event"]["tokens_after"] for one in notes)
+    assert all(note["event"]["cause"] in {"high-water", "overflow"} for note in notes)
+    assert all(note["event"]["tokens_before"] > note["event"]["tokens_after"] for note in notes)
     text = run("session", "explain", "support/42").output
     assert f"notes {notes[0]['summary']}" in text
     assert "pressure " in text
@@ -407,8 +407,11 @@ def test_explain_shows_what_each_part_has_by_tier(copied: Callable[..., Result])
     shares, budget = found["parts"], found["budget"]
     named = ["system", "task", "architecture", "compact", "moderate", "detailed", "recent"]
     assert list(shares) == named
-    assert sum(one["allotted"] for one in shares.values()) == budget["input_limit"] + budget["overcounted"]
-    assert sum(one["used"] for one in shares.values()) == budget["input_limit"] + budget["overcounted"] - budget["free"]
+    assert sum(share["allotted"] for share in shares.values()) == budget["input_limit"] + budget["overcounted"]
+    assert (
+        sum(share["used"] for share in shares.values())
+        == budget["input_limit"] + budget["overcounted"] - budget["free"]
+    )
     assert shares["architecture"]["used"] > shares["architecture"]["allotted"] == 1_200
     assert all(0 < shares[name]["used"] <= shares[name]["allotted"] for name in ("compact", "moderate", "detailed"))
     text = copied("session", "explain", "tiers").output

@@ -283,8 +283,10 @@ def test_largest_window_is_found_by_dry_runs_where_no_header_tells(
     def dry_run(_: str, loadings: Sequence[Loading]) -> DryRun:
         asked.append(len(loadings))
         said = [
-            DryRunSetting(one, one.n_ctx, (), {"CPU": MIB if one.n_ctx <= 1024 * fitting else 999 * GIB}, None, None)
-            for one in loadings
+            DryRunSetting(
+                loading, loading.n_ctx, (), {"CPU": MIB if loading.n_ctx <= 1024 * fitting else 999 * GIB}, None, None
+            )
+            for loading in loadings
         ]
         return DryRun("made up", 0, tuple(said))
 

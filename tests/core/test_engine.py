@@ -166,7 +166,7 @@ def test_prompt_that_is_recorded_before_the_model_is_called_loses_no_usage() -> 
         if ahead:
             session.record(*made.incoming)
             session.record(assistant("hi"), usage=usage)
-            assert [LastRequest.of(one).messages for one in store.records("s", "request")] == [1, 1]
+            assert [LastRequest.of(record).messages for record in store.records("s", "request")] == [1, 1]
         else:
             session.record(*made.incoming, assistant("hi"), usage=usage)
         assert session.request().payloads == made.payloads
@@ -260,7 +260,7 @@ def test_report_may_be_as_large_as_the_bytes_of_what_was_sent() -> None:
         session = opened(InMemoryStore(), Setup(32_768), "s", heard := Heard())
         made = session.assemble([user(text)])
         # What stands around all messages has no bytes of its own: three times its bound, as of tools.
-        most_tokens = sum(max(len(one.payload or ""), one.cost.bound) for one in made.parts) + 3 * REQUEST_TOKENS
+        most_tokens = sum(max(len(part.payload or ""), part.cost.bound) for part in made.parts) + 3 * REQUEST_TOKENS
         assert most_tokens < 3 * made.cost.bound
         session.record(*made.incoming, assistant("ok"), usage=Usage(most_tokens + 2047 + more))
         told.append(events.USAGE_DROPPED in heard.names())

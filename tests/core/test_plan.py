@@ -44,7 +44,7 @@ def test_plan_comes_back_from_its_json(plan: PlanRecord) -> None:
     """Every field, with its type."""
     again = PlanRecord.from_json(plan.to_json())
     assert again == plan
-    assert all(isinstance(one.representation, Representation) for one in again.segments)
+    assert all(isinstance(segment.representation, Representation) for segment in again.segments)
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_head_is_the_sections_with_text_then_pins() -> None:
 def test_first_request_has_its_head_in_front() -> None:
     """Frozen by a plan whose cause is "opened"."""
     made = opened(InMemoryStore(), Setup(4096)).assemble([user("x")], Inputs(sections=(Section("memory", "tea"),)))
-    assert [one.kind for one in made.parts] == [Kind.MEMORY, Kind.MESSAGE]
+    assert [part.kind for part in made.parts] == [Kind.MEMORY, Kind.MESSAGE]
     assert made.event is not None
     assert (made.event.cause, made.event.plan_id, made.event.parent_plan_id) == ("opened", 0, None)
 

@@ -101,7 +101,7 @@ def test_request_without_its_summary_or_plan_is_not_made_up() -> None:
     source = host.store
     rows = held(source).messages
     kinds = ("window", "plan", "request", "fragment", "ledger")
-    lost.append("s", 0, list(rows), [one for kind in kinds for one in source.records("s", kind)])
+    lost.append("s", 0, list(rows), [record for kind in kinds for record in source.records("s", kind)])
     with pytest.raises(NotFoundError, match=r"^summary s\d+-\d+\.\w+ is no longer stored"):
         opened(lost, SMALL).request()
     bare = InMemoryStore()
@@ -140,7 +140,7 @@ def test_outputs_that_were_cut_by_another_counter_are_not_cut_anew() -> None:
     slimmed = [
         number
         for number, made in enumerate(requests(host.calls))
-        if made.plan and any(one.representation == "slimmed" for one in made.plan.segments)
+        if made.plan and any(segment.representation == "slimmed" for segment in made.plan.segments)
     ]
     assert slimmed
     other = replace(setup, meter=Meter(builtin_counter("bytes")))

@@ -131,7 +131,7 @@ def test_requests_break_the_prefix_exactly_where_it_is_told() -> None:
     host.run(tame(30, 60))
     sent = requests(host.calls)
     broke = sum(breaks_at(one, two) is not None for one, two in pairwise(sent))
-    told = [one for one in host.observer.events if one.name == events.PREFIX_BROKEN]
+    told = [event for event in host.observer.events if event.name == events.PREFIX_BROKEN]
     assert len(told) == broke > 0
     assert all(0 <= one.tokens_after < one.tokens_before for one in told)
 

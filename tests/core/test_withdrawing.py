@@ -212,7 +212,7 @@ def talked_of_goals(store: InMemoryStore) -> CoreSession:
 def everything(store: InMemoryStore) -> str:
     """Return all that is stored beside what was said."""
     kinds = ("goal", "document", MARKED.name, "plan", "withdrawn")
-    told = [one.body for kind in kinds for one in store.records("s", kind)]
+    told = [record.body for kind in kinds for record in store.records("s", kind)]
     return "".join([*told, *(row.notice or "" for row in store.read("s", 0, store.head("s")[0] - 1))])
 
 

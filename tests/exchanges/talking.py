@@ -33,4 +33,4 @@ def said_in(path: Path) -> list[str]:
 
 def became(done: FileReport[ExportedFile]) -> list[str]:
     """Return what became of each file."""
-    return [one.became for one in done.files]
+    return [file.became for file in done.files]

@@ -79,7 +79,7 @@ def test_what_the_form_holds_comes_back_and_the_rest_is_said(
                 engine.session(session, model=model).record(messages_of(turn), now=None)
         first = engine.export_models(folder / "a")
         due = _due(engine)
-    assert all(one.became == "new" for one in first.files)
+    assert all(file.became == "new" for file in first.files)
     every = [turn for _, _, turns in said for turn in turns]
     assert first.left["tool calls"] == first.left["tool results"] == sum(turn[2] for turn in every)
     breaks = sum(max(0, sum(map(bool, turn[1])) - 1) for turn in every)
@@ -180,7 +180,7 @@ def test_what_was_forgotten_does_not_come_back(tmp_path: Path) -> None:
     with engine_at(tmp_path / "s.db") as engine:
         engine.import_models(*files)
         engine.session("workspaceai", model=QWEN).forget(0, 1)
-        assert [one.new for one in engine.import_models(*files).files] == [0]
+        assert [file.new for file in engine.import_models(*files).files] == [0]
         engine.export_models(tmp_path / "out")
     assert "4711" not in (tmp_path / "out" / "qwen2-5-7b.json").read_text("utf-8")
 
@@ -229,7 +229,7 @@ def test_damaged_file_leaves_the_others_and_is_left(tmp_path: Path) -> None:
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     with engine_at(tmp_path / "s.db") as engine:
-        done = {Path(one.path).name: one for one in engine.import_models(folder).files}
+        done = {Path(file.path).name: file for file in engine.import_models(folder).files}
     assert [(name, done[name].became, done[name].damaged) for name in sorted(done)] == [
         ("0.json", "imported", False),
         ("half.json", "failed", True),
@@ -254,7 +254,7 @@ def test_dry_run_writes_nothing(tmp_path: Path) -> None:
     files = written(tmp_path / "in", ModelFile(QWEN, (Exchange("a", "b"),)))
     with engine_at(tmp_path / "s.db") as engine:
         done = imported(engine.wired, files, ImportOptions(dry_run=True))
-        assert [(one.became, one.new) for one in done.files] == [("imported", 1)]
+        assert [(file.became, file.new) for file in done.files] == [("imported", 1)]
         assert engine.wired.store.head(session_named(QWEN)) == (0, 0)
 
 
@@ -276,7 +276,7 @@ def test_processes_that_bring_the_same_at_once_bring_it_once(tmp_path: Path) -> 
         pass
     command = [sys.executable, "-c", BRING, str(tmp_path / "s.db"), str(tmp_path / "in")]
     writers = [subprocess.Popen(command) for _ in range(3)]  # our own
-    assert [one.wait(60) for one in writers] == [0, 0, 0]
+    assert [writer.wait(60) for writer in writers] == [0, 0, 0]
     with engine_at(tmp_path / "s.db") as engine:
         assert engine.wired.store.head(session_named(QWEN))[0] == 2 * len(said)
 

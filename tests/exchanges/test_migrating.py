@@ -40,7 +40,7 @@ def test_file_that_is_brought_three_times_is_there_once(tmp_path: Path, old: Pat
             done = engine.import_models(old, keeps_copies=True)
             counts.append([engine.wired.store.head(session_named(model))[0] for model in (QWEN, LLAMA)])
     assert counts == [[3, 2]] * 3
-    assert [one.became for one in done.files] == ["known", "known"]
+    assert [file.became for file in done.files] == ["known", "known"]
     assert old.read_bytes() == before == (tmp_path / "memory.json.backup").read_bytes()
     with engine_at(tmp_path / "s.db") as engine:
         engine.export_models(tmp_path / "out")
@@ -94,7 +94,7 @@ def test_file_that_fails_leaves_the_rest(tmp_path: Path, old: Path, monkeypatch:
     with engine_at(tmp_path / "s.db") as engine:
         done = migrated(engine.wired, [bad, gone, old])
         stored = sum(messages for _, messages in engine.wired.store.sessions())  # type: ignore[attr-defined]
-    assert [one.became for one in done.files] == ["failed", "failed", "imported", "imported"]
+    assert [file.became for file in done.files] == ["failed", "failed", "imported", "imported"]
     assert "cannot copy it: Permission denied; nothing was imported" in done.files[1].reason
     assert stored == 5
     assert bad.read_text("utf-8") == "{"
@@ -116,7 +116,10 @@ def test_dry_run_copies_and_stores_nothing(tmp_path: Path, old: Path) -> None:
     """W-17: and says what would come."""
     with engine_at(tmp_path / "s.db") as engine:
         done = migrated(engine.wired, [old], ImportOptions(dry_run=True))
-        assert [(one.session, one.new) for one in done.files] == [(session_named(QWEN), 2), (session_named(LLAMA), 1)]
+        assert [(file.session, file.new) for file in done.files] == [
+            (session_named(QWEN), 2),
+            (session_named(LLAMA), 1),
+        ]
         assert not (tmp_path / "memory.json.backup").exists()
         assert engine.wired.store.head(session_named(QWEN)) == (0, 0)
 
@@ -128,4 +131,4 @@ def test_version_can_be_forced(tmp_path: Path) -> None:
     with engine_at(tmp_path / "s.db") as engine:
         assert migrated(engine.wired, [path]).files[0].became == "failed"
         forced = migrated(engine.wired, [path], ImportOptions(version="1.0"))
-    assert [one.new for one in forced.files] == [2, 1]
+    assert [file.new for file in forced.files] == [2, 1]

@@ -71,4 +71,4 @@ class Notes:
 
 def became(done: IndexReport) -> list[tuple[str, str]]:
     """Return what became of each file."""
-    return [(one.path.removeprefix("notes/"), one.became) for one in done.outcomes]
+    return [(outcome.path.removeprefix("notes/"), outcome.became) for outcome in done.outcomes]

@@ -22,7 +22,7 @@ REINDEX = "reindex_workspace"
 
 def names(tools: object) -> list[str]:
     """Return what tools are called."""
-    return [one["function"]["name"] for one in json.loads(json.dumps(tools))]
+    return [load["function"]["name"] for load in json.loads(json.dumps(tools))]
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,8 @@ def test_tools_of_memory_are_there_as_settings_allow(tmp_path: Path, *, allowed:
     assert ("1 new" in indexed.text) == bool(allowed)
     denied = allowed is False
     assert session.memory({"action": "search", "query": "heron"}).is_error == denied
-    assert ("memory_add" in [one.name for one in hosted.tools]) != denied
-    assert (REINDEX in [one.name for one in hosted.tools]) == bool(allowed)
+    assert ("memory_add" in [tool.name for tool in hosted.tools]) != denied
+    assert (REINDEX in [tool.name for tool in hosted.tools]) == bool(allowed)
     assert ("allow_tools is false" in call_tool(session, "memory_add", {"text": "x"})) == denied
     assert "allow_tools" not in call_tool(session, "memory_search", {"query": "heron"})
     assert StoreTools(hosted, Scope()).call("memory_list", {}).is_error == denied

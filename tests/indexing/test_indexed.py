@@ -84,7 +84,7 @@ def test_file_is_read_when_it_is_new_or_has_changed_and_goes_when_it_is_gone(
     notes.write("c.md", TEXTS[0])
     done = notes.index()
     assert became(done) == [("a.md", "changed"), ("b.md", "removed"), ("c.md", "new")]
-    assert [(one.new_chunks, one.old_chunks) for one in done.outcomes] == [(1, 1), (0, 9), (2, 0)]
+    assert [(outcome.new_chunks, outcome.old_chunks) for outcome in done.outcomes] == [(1, 1), (0, 9), (2, 0)]
     assert shown(notes.store) == shown(notes.fresh())
 
 
@@ -121,7 +121,7 @@ def test_forgotten_piece_does_not_come_back_with_its_file(notes: Notes) -> None:
     notes.write("a.md", TEXTS[0])
     notes.index()
     memories = memories_of(notes.store)
-    (hit,) = (one for one in memories.search(MemoryQuery("teal"), NOW).memories if "teal" in one.text)
+    (hit,) = (memory for memory in memories.search(MemoryQuery("teal"), NOW).memories if "teal" in memory.text)
     assert "not read from notes/a.md again" in memories.forget(hit.memory_id, "asked for").text
     acts: tuple[Callable[[], None], ...] = (
         lambda: notes.write("a.md", f"{TEXTS[0]}\n\nMore.\n"),
@@ -147,7 +147,7 @@ def test_renamed_file_is_told_as_such_and_found_by_its_new_name(notes: Notes) ->
     notes.index()
     notes.rename("a.md", "b.md")
     done = notes.index()
-    assert [one[:2] + one[4:] for one in done.outcomes] == [("notes/b.md", "renamed", "notes/a.md")]
+    assert [outcome[:2] + outcome[4:] for outcome in done.outcomes] == [("notes/b.md", "renamed", "notes/a.md")]
     assert shown(notes.store) == shown(notes.fresh())
 
 
@@ -289,7 +289,7 @@ def test_what_is_found_is_what_a_fresh_index_of_the_files_finds(
             fresh = notes.fresh()
             assert shown(store) == shown(fresh)
             assert found_in(store) == found_in(fresh)
-            assert not [one for one in notes.index().outcomes if one.became != "skipped"]
+            assert not [outcome for outcome in notes.index().outcomes if outcome.became != "skipped"]
     finally:
         indexing.BATCH_CHUNKS = before
 

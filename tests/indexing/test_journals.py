@@ -71,8 +71,8 @@ def test_journal_of_another_user_and_the_page_are_found_by_nobody(tmp_path: Path
         engine.journal().append(JournalEntry(NOW, "Nobody's heron."))
         engine.journal(ann).append(JournalEntry(NOW, "Heron of ann."))
         for scope, mine, others in ((Scope(), "Nobody's heron", "of ann"), (ann, "Heron of ann", "Nobody's")):
-            paths = [one.path for one in engine.reindex(scope=scope).outcomes]
-            assert not any("daily_summary" in one for one in paths)
+            paths = [outcome.path for outcome in engine.reindex(scope=scope).outcomes]
+            assert not any("daily_summary" in path for path in paths)
             told = engine.memories(scope).search(MemoryQuery("heron", tag="journal"), time.time()).text
             assert mine in told
             assert others not in told

@@ -88,7 +88,7 @@ def largest(path: Path) -> Path:
         for part, shape in BLOCK.items():
             kind = type_id("q4_K" if shape[1:] else "f32")
             tensors.append(Tensor(f"blk.{layer}.{part}.weight", shape, kind))
-    assert 400e9 < sum(one.shape[0] * (one.shape[1] if one.shape[1:] else 1) for one in tensors) < 410e9
+    assert 400e9 < sum(tensor.shape[0] * (tensor.shape[1] if tensor.shape[1:] else 1) for tensor in tensors) < 410e9
     keys = {"block_count": 126, "context_length": 131072, "embedding_length": 16384, "feed_forward_length": 53248}
     keys |= {"attention.head_count": 128, "attention.head_count_kv": 8}
     words = [f"token{number}" for number in range(128256)]

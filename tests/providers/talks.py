@@ -49,10 +49,10 @@ def thinking(asked: Asked) -> Sequence[Piece]:
 def results(form: str, calls: Sequence[str], said: str) -> list[Json]:
     """Return the results of calls, in a form of messages."""
     if form == "anthropic.messages":
-        return [user(*[result(one, said) for one in calls])] if calls else []
+        return [user(*[result(call, said) for call in calls])] if calls else []
     if form == "openai.chat":
-        return [{"role": "tool", "tool_call_id": one, "content": said} for one in calls]
-    return [{"type": "function_call_output", "call_id": one, "output": said} for one in calls]
+        return [{"role": "tool", "tool_call_id": call, "content": said} for call in calls]
+    return [{"type": "function_call_output", "call_id": call, "output": said} for call in calls]
 
 
 def talk(server: Providers, chat: Chat, session: Session, turns: range) -> list[ScriptedStep]:

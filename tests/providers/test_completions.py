@@ -28,7 +28,10 @@ def ask(client: OpenAI, *messages: Json, **more: object) -> ChatCompletion:
 
 def calling(*identifiers: str, content: object = None) -> Json:
     """Return a message of the assistant with calls."""
-    calls = [{"id": one, "type": "function", "function": {"name": "look", "arguments": "{}"}} for one in identifiers]
+    calls = [
+        {"id": identifier, "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        for identifier in identifiers
+    ]
     return {"role": "assistant", "content": content, "tool_calls": calls}
 
 

@@ -154,7 +154,7 @@ def share_read(form: str, turns: int, monkeypatch: pytest.MonkeyPatch, *, stable
             session = engine.session("s", model="gpt", form=form)
             steps = talk(server, chat, session, range(turns))  # type: ignore[arg-type]  # of a model it needs no more
         assert server.refused == []
-    return sum(one.reply.cached_tokens for one in steps) / sum(one.reply.input_tokens for one in steps)
+    return sum(step.reply.cached_tokens for step in steps) / sum(step.reply.input_tokens for step in steps)
 
 
 @pytest.mark.parametrize("turns", [24, pytest.param(40, marks=pytest.mark.slow)])

@@ -157,7 +157,7 @@ def test_options_of_claude_say_how_it_thinks_which_beta_it_is_and_how_long_the_c
     with engine_of(providers, "anthropic", options=given) as engine:
         opened(engine).reply([user("hi")], 2_000)
         opened(engine).complete("", "hi", 400)
-    said, job = (one for one in providers.requests if one.path == "/v1/messages")
+    said, job = (request for request in providers.requests if request.path == "/v1/messages")
     assert said.body["thinking"] == thinking
     assert job.body["thinking"] == {"type": "disabled"}
     assert said.body["messages"] == [user({"type": "text", "text": "hi", "cache_control": mark})]

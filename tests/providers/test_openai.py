@@ -161,7 +161,7 @@ def test_parallel_calls_come_whole_and_their_arguments_stay_the_string_that_was_
         back = [message, *({"role": "tool", "tool_call_id": one, "content": "x"} for one, _ in said)]
     else:
         items = message["output"]
-        said = [(one["call_id"], one["arguments"]) for one in items if one["type"] == "function_call"]  # type: ignore[attr-defined]
+        said = [(item["call_id"], item["arguments"]) for item in items if item["type"] == "function_call"]  # type: ignore[attr-defined]
         outputs = [{"type": "function_call_output", "call_id": one, "output": "x"} for one, _ in said]
         back = [*items, *outputs]  # type: ignore[misc]
     assert said == [("call_1", '{ "at":1}'), ("call_2", '{"at": 2 }')]

@@ -137,14 +137,14 @@ def test_a_conversation_goes_on_with_another_provider(talking: Providers, first:
     assert talking.refused == []
     assert [step.reply.finish for step in steps] == ["tool_calls", "stop"] * 2
     crossed = said(codecs[then], steps[0].messages[:-1])
-    assert crossed == [one for row in before for one in pieces(codecs[row.codec].portable(row.payload))]
+    assert crossed == [piece for row in before for piece in pieces(codecs[row.codec].portable(row.payload))]
     assert any(mark in row.payload for row in before for mark in SEALED) == (first != "openai.chat")
     assert not [mark for mark in SEALED if mark in json.dumps(steps[0].messages)]
 
 
 def said(codec: Codec, messages: Sequence[Json]) -> list[str]:
     """Return what a request says, piece by piece."""
-    return [one for message in messages for one in pieces(codec.portable(json.dumps(message)))]
+    return [piece for message in messages for piece in pieces(codec.portable(json.dumps(message)))]
 
 
 def pieces(message: Portable) -> list[str]:

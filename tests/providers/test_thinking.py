@@ -139,7 +139,7 @@ def test_thinking_made_after_stale_thinking_is_kept(providers: Providers, claude
         request = {"model": "tiny", "max_tokens": 1_000, "messages": talk.messages, **talk.beside}
         answer = claude.beta.messages.create(betas=[BINDING_BETA], **request)
         talk.messages.append(dumped(answer))
-        assert [one.path for one in answer.input_transformations] == ["messages.1.content.0"]
+        assert [transformation.path for transformation in answer.input_transformations] == ["messages.1.content.0"]
 
 
 def test_thinking_of_another_model_is_left_out_without_a_word(providers: Providers, talk: Talk) -> None:

@@ -163,7 +163,7 @@ class Providers:
 
     def bodies(self, path: str) -> list[Json]:
         """Return the requests that came to a path."""
-        return [one.body for one in self.requests if one.path == path]
+        return [request.body for request in self.requests if request.path == path]
 
     def received(self, asked: Received) -> Fault:
         """Keep a request, and return the failure that was ordered for it."""

@@ -319,7 +319,7 @@ def test_compare_sets_rivals_and_all_strategies_side_by_side(tmp_path: Path) -> 
     assert [row.tally.calls for row in made.rows] == [24] * len(names)
     assert len(ticks) == ticks_of(conversations, beside) == 24 * len(names)
     rows = {row.name: row.tally for row in made.rows}
-    assert rows["squidbot balanced"].billed == pytest.approx(sum(one.tally.billed for one in made.outcomes))
+    assert rows["squidbot balanced"].billed == pytest.approx(sum(outcome.tally.billed for outcome in made.outcomes))
     everything = rows["send everything"]
     assert everything.billed == pytest.approx(ReplayOutcome.total(made.outcomes).everything_billed)
     assert everything.over > 0

@@ -146,7 +146,7 @@ def _is_above(cost: Cost, most: Cost) -> bool:
 def still_limited(made: CurrentView, renderer: Renderer) -> tuple[tuple[int, int], ...]:
     """Return the limits of a renderer on messages that are sent, in order of seq."""
     sent = {part.first_seq for part in made.sent if part.payload is not None} if renderer.limits else set()
-    return tuple(one for one in renderer.limits if one[0] in sent)
+    return tuple(limit for limit in renderer.limits if limit[0] in sent)
 
 
 def _earlier(base: CurrentView) -> Sequence[Step]:

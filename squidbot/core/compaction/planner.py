@@ -83,7 +83,7 @@ def _beyond(view: CurrentView, call: CallContext, settings: HistorySettings) -> 
         return False  # it is sent as it was
     behind = min(view.turn, call.stored)
     raw = settings.only_in_flight and any(step.last_seq < behind for step in view.tail.steps)
-    return raw or (not settings.takes_notes and any(one.segment.summary_id for one in view.blocks))
+    return raw or (not settings.takes_notes and any(block.segment.summary_id for block in view.blocks))
 
 
 def _at_turn(view: CurrentView, call: CallContext, settings: HistorySettings, pressure: float) -> str | None:
@@ -295,7 +295,8 @@ class PlanBuilder:
             kept=capped((*slimmed, *base.tail.steps), behind, cap, pinned, noted=bool(blocks)),
             cut_by_number=bool(ladder.low_water_messages) and _too_many(base, ladder),
             beside=(spent((*self.call.system, *base.lead)).plus(self.call.tools).bound, spent(base.head).bound),
-            unread=self.before.opened and any(one.segment.representation is Representation.ABSENT for one in blocks),
+            unread=self.before.opened
+            and any(block.segment.representation is Representation.ABSENT for block in blocks),
         )
 
     def _parted(self, base: CurrentView) -> tuple[tuple[PlanBlock, ...], tuple[Step, ...]]:
@@ -542,7 +543,7 @@ class Compactor:
     @property
     def foldable(self) -> list[PlanBlock]:
         """The blocks that show a summary or messages."""
-        return [one for one in self.source.blocks if one.segment.representation is not Representation.ABSENT]
+        return [block for block in self.source.blocks if block.segment.representation is not Representation.ABSENT]
 
     # -- one compaction ------------------------------------------------------------------------------------------------
 
@@ -848,7 +849,7 @@ class Compactor:
         """Return the last message that a note on many blocks covers, or no note at all; -1 where there is none."""
         blocks = [block.segment for block in self.source.blocks]
         whole = {Representation.MERGED, Representation.ABSENT}
-        return max((one.last_seq for one in blocks if one.representation in whole), default=-1)
+        return max((block.last_seq for block in blocks if block.representation in whole), default=-1)
 
     def _ranked(self, runs: Sequence[NoteBlock], last_seq: int, limit: int) -> list[_Ranked]:
         """Return the blocks that keep notes of their own, oldest first: the newest by rank, while they fit.
@@ -1132,13 +1133,13 @@ def _texts_in(context: SessionContext, segments: Sequence[Segment], made: Sequen
 
     Of a note that is no longer stored, because a message of it was forgotten: all texts that it could have held.
     """
-    notes = [one for one in segments if one.summary_id and one.representation is Representation.MERGED]
+    notes = [segment for segment in segments if segment.summary_id and segment.representation is Representation.MERGED]
     if not notes:
         return set()
-    stored = context.summaries.by_id(context.session_id, [one.summary_id or "" for one in notes])
+    stored = context.summaries.by_id(context.session_id, [note.summary_id or "" for note in notes])
     told = {one.summary_id: one.text for one in (*stored, *made)}
     texts = {one.text: one for one in reversed(_texts_of(context))}.values()
-    return {one.summary_id for one in texts if any(_holds(note, told, one) for note in notes)}
+    return {text.summary_id for text in texts if any(_holds(note, told, text) for note in notes)}
 
 
 def _holds(note: Segment, told: dict[str, str], text: Summary) -> bool:

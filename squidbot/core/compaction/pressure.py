@@ -139,7 +139,7 @@ def _check_pinned(view: CurrentView, most_tokens: int, renderer: Renderer) -> No
     cost = spent((*said, *map(renderer.section, pins.texts))).bound
     if cost <= most_tokens:
         return
-    named = [one.name.removeprefix("pin ") for one in pins.texts] + [f"m{part.first_seq}" for part in said]
+    named = [text.name.removeprefix("pin ") for text in pins.texts] + [f"m{part.first_seq}" for part in said]
     named = [*named[:MOST_NAMED], *(["..."] if len(named) > MOST_NAMED else [])]
     detail = f"pinned are {', '.join(named)}; take some away with `pin`; together they cost"
     raise BudgetError("pins", cost=cost, budget=most_tokens, unit="tokens", key=_PINNED_KEY, detail=detail)
@@ -248,13 +248,13 @@ class Compaction(NamedTuple):
 
         Beside what must be sent, the newest of the user's messages are, as far as there is room.
         """
-        told = any(one.representation is not Representation.ABSENT for one in self.segments)
+        told = any(segment.representation is not Representation.ABSENT for segment in self.segments)
         return "rollover" if asked == "overflow" and not told else asked
 
     @property
     def merged_through(self) -> int:
         """The last message that a merged summary stands for; -1 where there is none."""
-        merged = [one.last_seq for one in self.segments if one.representation is Representation.MERGED]
+        merged = [segment.last_seq for segment in self.segments if segment.representation is Representation.MERGED]
         return max(merged, default=-1)
 
 
@@ -514,7 +514,7 @@ def capped(
 
 def is_over(view: CurrentView, behind_seq: int, caps: HistoryCaps) -> bool:
     """Return whether more stands raw than the caps leave, and something of it can give way."""
-    cut = [one for one in view.blocks if one.segment.representation is Representation.SLIMMED]
+    cut = [block for block in view.blocks if block.segment.representation is Representation.SLIMMED]
     items = [
         *(HistoryItem(spent(one.parts).estimate, one.segment.last_seq - one.segment.first_seq + 1) for one in cut),
         *(_item(step, view.pins.seqs) for step in view.tail.as_sent if step.last_seq < behind_seq),
@@ -532,7 +532,7 @@ def floor_of(view: CurrentView, behind_seq: int, caps: HistoryCaps) -> int:
 
 def history_of(view: CurrentView) -> int:
     """Return what is sent raw, or cut, of what was said before the current turn, in the unit of the caps."""
-    cut = [one for one in view.blocks if one.segment.representation is Representation.SLIMMED]
+    cut = [block for block in view.blocks if block.segment.representation is Representation.SLIMMED]
     tail = (step.sent_cost.estimate for step in view.tail.as_sent if step.last_seq < view.turn)
     return sum(spent(one.parts).estimate for one in cut) + sum(tail)
 

@@ -230,7 +230,7 @@ def _check_counter(
     context: SessionContext, window: ContextWindow, plan: PlanRecord | None, last_request: LastRequest
 ) -> None:
     """Check that what was cut to a size by a counter is cut by the same one now."""
-    cut = plan is not None and any(one.representation is Representation.SLIMMED for one in plan.segments)
+    cut = plan is not None and any(segment.representation is Representation.SLIMMED for segment in plan.segments)
     if cut and window.counter != context.renderer.meter.name:
         raise NotFoundError(
             f"request {last_request.number} was counted by {window.counter}: open the session in its window to see it"

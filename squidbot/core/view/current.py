@@ -353,7 +353,7 @@ class SessionContext(NamedTuple):
         Raises:
             NotFoundError: one is not; the text names it.
         """
-        wanted = [one.summary_id for one in segments if one.summary_id]
+        wanted = [segment.summary_id for segment in segments if segment.summary_id]
         found = {one.summary_id for one in self.summaries.by_id(self.session_id, wanted)} if wanted else set()
         for summary_id in wanted:
             if summary_id not in found:
@@ -361,7 +361,7 @@ class SessionContext(NamedTuple):
 
     def _texts(self, segments: Sequence[Segment], made: Sequence[Summary]) -> dict[str, Summary]:
         texts = {summary.summary_id: summary for summary in made}
-        wanted = [one.summary_id for one in segments if one.summary_id and one.summary_id not in texts]
+        wanted = [segment.summary_id for segment in segments if segment.summary_id and segment.summary_id not in texts]
         stored = self.summaries.by_id(self.session_id, wanted) if wanted else []
         return texts | {one.summary_id: one for one in stored}
 

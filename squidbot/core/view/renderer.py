@@ -93,7 +93,7 @@ def _from_line_start(tail: str) -> str:
 
 def with_marked(text: str, said: str) -> str:
     """Return a text that was cut, with the lines behind it that were marked in what was left out."""
-    missing = [one.line for one in marked_lines(said) if one.line not in text] if text != said else []
+    missing = [line.line for line in marked_lines(said) if line.line not in text] if text != said else []
     return "\n".join((text, *missing))
 
 

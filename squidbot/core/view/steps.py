@@ -41,7 +41,10 @@ class Step(NamedTuple):
         first, last = messages[0], messages[-1]
         sent, cost = first.sent_cost, first.cost
         if first is not last:
-            sent, cost = total([one.sent_cost for one in messages]), total([one.cost for one in messages])
+            sent, cost = (
+                total([message.sent_cost for message in messages]),
+                total([message.cost for message in messages]),
+            )
         return cls(messages, whole, first.seq, last.seq, opens_turn(first), sent, cost)
 
 

@@ -244,7 +244,7 @@ class ArrivalTruncation(NamedTuple):
         maker = step.made
         calls = self.limits.codecs[maker.codec].decode(maker.payload).calls if maker else ()
         names = {call.id: call.name for call in calls}
-        ours = all(copies(names.get(one, "")) for one in message.results)
+        ours = all(copies(names.get(result, "")) for result in message.results)
         return replace(message, category=Category.RECALLED) if ours else message
 
     def _kept(self, given: Message | StoredMessage, seq: int) -> StoredMessage | None:

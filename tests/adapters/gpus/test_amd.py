@@ -68,7 +68,7 @@ def test_amdgpu_gives_what_nobody_uses_when_there_is_a_card(tmp_path: Path) -> N
         source="amdgpu",
         utilisation_fraction=0.12,
     )
-    assert [(one.number, one.name, one.total_bytes, one.free_bytes) for one in probed.devices[1:]] == [
+    assert [(device.number, device.name, device.total_bytes, device.free_bytes) for device in probed.devices[1:]] == [
         (1, "AMD GPU 744c", 6 * GIB, None),
         (2, "AMD GPU 744c", 8 * GIB, 8 * GIB),
     ]
@@ -136,7 +136,7 @@ def test_amd_smi_gives_mebibytes_when_cards_answer(tmp_path: Path, *, wrapped: b
     """A list or a list under a key, numbers with and without a unit, and whatever the exit code is."""
     metric, static = ({"gpu_data": USES}, {"gpu_data": SIZES}) if wrapped else (USES, SIZES)
     probed = amd_smi(tmp_path, metric, static, code)
-    assert [(one.number, one.total_bytes // MIB, one.free_bytes) for one in probed.devices] == [
+    assert [(device.number, device.total_bytes // MIB, device.free_bytes) for device in probed.devices] == [
         (0, 24560, 24500 * MIB),
         (1, 16368, 16000 * MIB),
     ]
@@ -203,7 +203,7 @@ def rocm_smi(folder: Path, output: str, code: int = 0) -> ProbeResult:
 def test_rocm_smi_gives_bytes_when_cards_answer(tmp_path: Path, before: str) -> None:
     """Bytes as text, cards by number and not by name, warnings before the brace left out (O-12)."""
     probed = rocm_smi(tmp_path, before + json.dumps(ROCM) + "\n")
-    assert [(one.number, one.total_bytes, one.free_bytes) for one in probed.devices] == [
+    assert [(device.number, device.total_bytes, device.free_bytes) for device in probed.devices] == [
         (0, 21458059264, 21458059264 - 27856896),
         (2, 8589934592, None),
         (10, 8589934592, 8589934592),

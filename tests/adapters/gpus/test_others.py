@@ -56,7 +56,8 @@ def test_torch_gives_its_devices_when_it_is_imported_already() -> None:
         "torch", modules=torch([(5 * GIB, 24 * GIB), RuntimeError("CUDA error: out of memory"), (1, 8 * GIB)])
     ).probe()
     assert [
-        (one.number, one.uuid, one.name, one.vendor, one.total_bytes, one.free_bytes) for one in probed.devices
+        (device.number, device.uuid, device.name, device.vendor, device.total_bytes, device.free_bytes)
+        for device in probed.devices
     ] == [
         (0, "GPU-0a", "Card 0", "nvidia", 24 * GIB, 5 * GIB),
         (2, "GPU-2a", "Card 2", "nvidia", 8 * GIB, 1),
@@ -101,7 +102,7 @@ def test_ggml_lists_devices_and_not_processors_when_llama_cpp_sees_them(tmp_path
     ]
     text = "ggml_vulkan: Found 2 [devices] {:}\n" + json.dumps({"devices": rows}) + "\nbye\n"
     probed = looked(tmp_path, text)
-    assert [(one.number, one.name, one.vendor, one.unified) for one in probed.devices] == [
+    assert [(device.number, device.name, device.vendor, device.unified) for device in probed.devices] == [
         (0, "Intel(R) Arc(tm) A770 Graphics (DG2)", "intel", False),
         (1, "ROCm0", "amd", False),
         (2, "AMD Radeon 780M Graphics (RADV PHOENIX)", "amd", True),

@@ -72,13 +72,13 @@ def test_first_source_that_finds_a_device_ends_its_vendors_turn(machine: Machine
     program(tmp_path / "bin", "nvidia-smi", LINE)
     program(tmp_path / "bin", "rocm-smi", ROCM)
     probed = probe_all(machine)
-    assert [(one.number, one.source, one.vendor) for one in probed.devices] == [
+    assert [(device.number, device.source, device.vendor) for device in probed.devices] == [
         (0, "nvidia_smi", "nvidia"),
         (1, "rocm_smi", "amd"),
     ]
     assert [tried.source for tried in probed.tried] == ["pynvml", "nvidia_smi", "amdgpu", "amd_smi", "rocm_smi"]
     drm(tmp_path)
-    assert [one.source for one in probe_all(machine).devices] == ["nvidia_smi", "amdgpu"]
+    assert [device.source for device in probe_all(machine).devices] == ["nvidia_smi", "amdgpu"]
 
 
 @shell
@@ -143,12 +143,12 @@ def test_nvidia_ml_py_is_asked_first_when_the_library_is_there(nvml_folder: Path
     """The whole chain over a real library: its devices, the memory of the machine's own kind, the variable's choice."""
     environ = {"LD_LIBRARY_PATH": str(nvml_folder), "PATH": str(tmp_path), "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
     probed = probed_in_child(AUTO, environ)
-    assert [(one.source, one.free_bytes) for one in probed.devices if one.vendor == "nvidia"] == [
+    assert [(device.source, device.free_bytes) for device in probed.devices if device.vendor == "nvidia"] == [
         ("pynvml", (24576 - 7500) * MIB),
         ("pynvml", (12288 - 300) * MIB),
     ]
     chosen = probed_in_child(AUTO, {**environ, "CUDA_VISIBLE_DEVICES": "GPU-1111"})
-    assert [(one.number, one.total_bytes) for one in chosen.devices] == [(0, 12288 * MIB)]
+    assert [(device.number, device.total_bytes) for device in chosen.devices] == [(0, 12288 * MIB)]
 
 
 def test_next_source_is_asked_when_the_driver_is_not_loaded(nvml_folder: Path, tmp_path: Path) -> None:

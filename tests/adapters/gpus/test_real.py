@@ -61,7 +61,7 @@ def test_sources_agree_when_there_is_a_gpu() -> None:
     first, *others = by_source
     assert first
     for devices in others:
-        assert [(one.uuid, one.name) for one in devices] == [(one.uuid, one.name) for one in first]
+        assert [(device.uuid, device.name) for device in devices] == [(one.uuid, one.name) for one in first]
         for one, other in zip(devices, first, strict=True):
             assert abs(one.total_bytes - other.total_bytes) <= MIB
             assert abs((one.free_bytes or 0) - (other.free_bytes or 0)) <= NEAR_BYTES

@@ -157,10 +157,13 @@ def test_served_is_what_was_asked_for(model: XllamacppModel) -> None:
 
 def test_reply_tells_its_pieces_as_they_come(model: XllamacppModel) -> None:
     """The pieces are the text, the prompt is counted as it was said before, and the limit is kept."""
-    pieces: list[str] = []
-    reply = model.reply(HELLO, 12, on_text=pieces.append)
+    for _ in range(5):  # random weights: an answer may end with its first token
+        pieces: list[str] = []
+        reply = model.reply(HELLO, 12, on_text=pieces.append)
+        assert "".join(pieces) == reply.message["content"]
+        if len(pieces) > 1:
+            break
     assert len(pieces) > 1
-    assert "".join(pieces) == reply.message["content"]
     assert (reply.finish, reply.output_tokens) in {("length", 12), ("stop", reply.output_tokens)}
     assert reply.input_tokens == model.prompt_tokens(HELLO)
     assert OpenAIChat().to_message(reply.message).role == "assistant"

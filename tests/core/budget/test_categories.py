@@ -15,8 +15,8 @@ TOKENS = st.integers(0, 50_000)
 def test_full_categories_get_the_weights_of_the_document() -> None:
     """10, 30, 40 and 20 of 105, five for the pool of all others (P-08, C11)."""
     full = dict.fromkeys((*CATEGORIES, "other"), 105_000)
-    assert [one.allotted for one in shares(105_000, full)] == [10_000, 30_000, 40_000, 20_000]
-    assert [one.is_over for one in shares(105_000, full)] == [True] * 4
+    assert [share.allotted for share in shares(105_000, full)] == [10_000, 30_000, 40_000, 20_000]
+    assert [share.is_over for share in shares(105_000, full)] == [True] * 4
 
 
 def test_dialogue_of_60k_in_100k_is_within_its_share() -> None:

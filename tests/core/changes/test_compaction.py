@@ -110,7 +110,10 @@ def batch(
 def runs(made: Compaction | None) -> list[tuple[int, int, str, tuple[int, ...]]]:
     """Return (first, last, representation, verbatim) of each segment."""
     assert made is not None
-    return [(one.first_seq, one.last_seq, one.representation.value, one.verbatim) for one in made.segments]
+    return [
+        (segment.first_seq, segment.last_seq, segment.representation.value, segment.verbatim)
+        for segment in made.segments
+    ]
 
 
 def test_attempts_go_from_gentle_to_nothing_but_what_must_stay() -> None:
@@ -145,9 +148,9 @@ def test_history_gives_way_down_to_the_low_water_mark() -> None:
     assert made is not None
     assert sum(step.cost.bound for step in at.tail if step.first_seq >= made.tail_from_seq) <= 1200
     assert made.tail_from_seq in {32, 33}
-    assert {one[2] for one in runs(made)} == {"summary+user"}
-    assert [seq for one in runs(made) for seq in one[3]] == list(range(0, made.tail_from_seq, 2))
-    assert made.runs == tuple(one[:2] for one in runs(made))
+    assert {run[2] for run in runs(made)} == {"summary+user"}
+    assert [seq for run in runs(made) for seq in run[3]] == list(range(0, made.tail_from_seq, 2))
+    assert made.runs == tuple(run[:2] for run in runs(made))
     assert made.merged_through == -1
 
 
@@ -191,7 +194,7 @@ def test_notes_are_folded_into_one_where_there_is_no_chain() -> None:
     made = batch(at, notes=notes, chain=False, level_fraction=0.0)
     assert made is not None
     assert made.kept_blocks == 0
-    assert [one[2] for one in runs(made)] == ["summary:merged"]
+    assert [run[2] for run in runs(made)] == ["summary:merged"]
     assert made.merged_through == made.tail_from_seq - 1
     last, kept = made.merged_through, len(runs(made)[0][3])
     assert notes.asked == [f"folded 0-{last} with {len(made.runs)} beside {kept}"]
@@ -234,7 +237,7 @@ def test_newest_blocks_keep_notes_of_their_own_by_rank_when_all_is_told_anew() -
 def test_notes_by_rank_stop_where_their_share_of_the_room_ends() -> None:
     """What does not fit is merged, however many blocks the settings would keep."""
     wide, narrow, none = (aged(Notes(), detailed_blocks=9, level_fraction=share) for share in (1.0, 0.2, 0.0))
-    counts = [sum(one[2] == "summary:detailed" for one in runs(made)) for made in (wide, narrow, none)]
+    counts = [sum(run[2] == "summary:detailed" for run in runs(made)) for made in (wide, narrow, none)]
     assert counts[0] == 5
     assert 0 < counts[1] < 5
     assert counts[2] == 0
@@ -261,8 +264,8 @@ def test_users_words_give_way_in_one_batch_when_they_cost_too_much() -> None:
     """Down to a share of their room, so that the next turn does not cut again; while they fit, all stay."""
     rows = [*turns(20, 30), row(40, turn=40)]
     fit, cut = (batch(source(rows), Reduction(0.0, 0.0, share, 0.45), Notes()) for share in (0.7, 0.4))
-    assert sum(len(one[3]) for one in runs(fit)) == 20
-    assert sum(len(one[3]) for one in runs(cut)) * 30 <= 0.4 * 0.3 * 1000
+    assert sum(len(run[3]) for run in runs(fit)) == 20
+    assert sum(len(run[3]) for run in runs(cut)) * 30 <= 0.4 * 0.3 * 1000
 
 
 def test_fold_leaves_what_it_can_not_reach_to_a_pointer() -> None:
@@ -322,7 +325,7 @@ def test_batch_covers_everything_before_the_tail_without_holes(rate: float) -> N
     tried = [batch(at, reduction, note_rate=rate) for reduction in reductions(SETTINGS)]
     assert tried[-1] is not None
     for made in filter(None, tried):
-        ends = [(one.first_seq, one.last_seq) for one in made.segments]
+        ends = [(segment.first_seq, segment.last_seq) for segment in made.segments]
         assert ends[0][0] == 0
         assert [first for first, _ in ends[1:]] == [last + 1 for _, last in ends[:-1]]
         assert ends[-1][1] + 1 == made.tail_from_seq
@@ -341,7 +344,7 @@ def test_notes_take_what_is_left_and_an_event_leaves_room_to_grow() -> None:
     (told,) = runs(batch(at, reduction, notes, chain=False, level_fraction=0.0))
     assert notes.limits == [int(filled(1000)) - 550 - 20 * len(told[3])]
     full = source([*turns(20, 20), row(40, turn=40, tokens=790)], room=1000)
-    assert [one[2] for one in runs(batch(full, reduction, notes, chain=False))] == ["absent"]
+    assert [run[2] for run in runs(batch(full, reduction, notes, chain=False))] == ["absent"]
 
 
 @pytest.mark.parametrize("newest", [10, 300, 600])
@@ -353,5 +356,5 @@ def test_larger_room_keeps_all_that_a_smaller_one_keeps(newest: int) -> None:
         made = batch(source(rows, room=room), Reduction(0.3, 0.0, 0.5, 0.45))
         assert made is not None
         raw = set(range(made.tail_from_seq, 61))
-        kept.append(raw.union(*(one[3] for one in runs(made))))
+        kept.append(raw.union(*(run[3] for run in runs(made))))
     assert all(small <= large for small, large in pairwise(kept))

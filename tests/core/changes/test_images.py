@@ -122,7 +122,7 @@ def test_requests_grow_behind_what_is_left_of_pictures(
     setup = changed(Setup(4096), most_images=most, min_saving_fraction=0.0)
     host, again = run(pictures, setup), run(pictures, setup, restarts=restarts)
     sent = requests(host.calls)
-    assert [one.payloads for one in sent] == [one.payloads for one in requests(again.calls)]
+    assert [one.payloads for one in sent] == [request.payloads for request in requests(again.calls)]
     for before, after in pairwise(sent):
         assert after.cost.bound <= after.limit.bound
         assert after.event is not None or breaks_at(before, after) is None
@@ -143,7 +143,7 @@ def test_another_process_sends_the_same_after_pictures_have_gone() -> None:
 def test_pictures_stay_where_nothing_presses(most: int) -> None:
     """An event that comes from elsewhere changes no picture, and neither do more of them."""
     host = run([3, 3, 3, 3], changed(SETUP, most_images=most))
-    assert all(one.event is None for one in requests(host.calls))
+    assert all(request.event is None for request in requests(host.calls))
     assert shown(requests(host.calls)[-1]) == ["picture"] * 12
 
 

@@ -55,7 +55,7 @@ def test_long_answer_is_cut_at_the_next_event_and_not_before() -> None:
     """W-15: to its share of the room, with the handle under which the whole stands; nothing else changes (C17)."""
     answer, ask = long("a", 500), long("q", 400)
     host, session = ran(user("one"), assistant(answer), user(ask), assistant("yes"), user("two"), assistant("so"))
-    assert all(one.event is None for one in requests(host.calls))
+    assert all(request.event is None for request in requests(host.calls))
     before = session.preview()
     assert part_of(before, 1).text is None
     plan = session.compact()
@@ -86,8 +86,8 @@ def test_no_earlier_text_of_the_model_has_more_than_its_share_behind_an_event(me
     setup = Setup(8192, None, SETUP.settings, meter)
     said = [one for turn in range(8) for one in (user(f"q{turn}"), assistant(long(f"t{turn}-", 400 + 40 * turn)))]
     host, _ = ran(*said, setup=setup)
-    events = [one for one in requests(host.calls) if one.event is not None]
-    assert any(one.event is not None and one.event.limits for one in events)
+    events = [request for request in requests(host.calls) if request.event is not None]
+    assert any(event.event is not None and event.event.limits for event in events)
     for one in events:
         assert one.event is not None
         for seq, most in one.event.limits:
@@ -170,7 +170,7 @@ def test_requests_grow_behind_what_is_left_of_long_answers(
     host.run(said)
     again.run(said)
     made = requests(host.calls)
-    assert [one.payloads for one in made] == [one.payloads for one in requests(again.calls)]
+    assert [one.payloads for one in made] == [request.payloads for request in requests(again.calls)]
     for before, after in pairwise(made):
         assert after.cost.bound <= after.limit.bound
         assert after.event is not None or breaks_at(before, after) is None

@@ -50,7 +50,7 @@ def run(setup: Setup, said: list[Message], *, restarts: frozenset[int] = frozens
 
 def first_event(host: Host) -> list[Representation]:
     """Return how the first event sends what gave way."""
-    event = next(one.event for one in requests(host.calls) if one.event is not None)
+    event = next(request.event for request in requests(host.calls) if request.event is not None)
     return [segment.representation for segment in event.segments]
 
 
@@ -65,7 +65,7 @@ def test_output_above_its_share_is_cut_before_anything_else_is() -> None:
 def test_nothing_gives_way_while_all_fits() -> None:
     """However it is shared: caps are soft (P-08, V11)."""
     host = run(changed(SETUP, category_weights=(1, 97, 1, 1)), talk(4, 60, 60))
-    assert all(one.event is None for one in requests(host.calls))
+    assert all(request.event is None for request in requests(host.calls))
 
 
 @given(
@@ -82,7 +82,7 @@ def test_requests_with_shares_keep_what_all_requests_keep(
     setup, said = changed(SETUP, category_weights=weights), talk(turns, words, output)
     sent = requests(run(setup, said).calls)
     assert [one.payloads for one in sent] == [
-        one.payloads for one in requests(run(setup, said, restarts=restarts).calls)
+        request.payloads for request in requests(run(setup, said, restarts=restarts).calls)
     ]
     for before, after in pairwise(sent):
         assert after.cost.bound <= after.limit.bound

@@ -341,7 +341,7 @@ def test_event_is_told_the_price_of_its_provider() -> None:
     prices: dict[str, list[float]] = {}
     for name, read, write in (("5m", 0.1, 1.25), ("1h", 0.1, 2.0), ("slot", 0.0, 1.0)):
         settings = replace(BALANCED, read_price=read, write_price=write, cache_ttl_seconds=NEVER)
-        events = [one.event.price for one in requests(talked(settings, 5.0).calls) if one.event]
+        events = [request.event.price for request in requests(talked(settings, 5.0).calls) if request.event]
         prices[name] = [price.written_tokens for price in events if price]
         assert len(prices[name]) >= 2
         assert all((price is not None and price.break_even_requests is None) == (read == 0.0) for price in events)

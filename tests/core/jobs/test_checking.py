@@ -162,7 +162,7 @@ def test_failure_of_a_model_stands_for_nothing(source: str) -> None:
     """46 of them in eight languages, between the right marks: whether a source names files, or nothing at all."""
     failures = [one for some in FAILURES.values() for one in some]
     assert len(failures) == len(set(failures)) == 46
-    assert [one for one in failures if is_kept(one, source)] == []
+    assert [failure for failure in failures if is_kept(failure, source)] == []
 
 
 def is_kept(answer: str, source: str) -> bool:

@@ -209,7 +209,9 @@ def test_every_level_is_written_from_raw_and_shown_where_room_is_large(
 def test_same_store_gives_the_same_bytes_in_a_process_that_was_just_started() -> None:
     """With a restart after every third step."""
     plain, again = worked()[0], with_jobs(40, ScriptedLLM(telling), restarts=frozenset(range(3, 500, 3)))
-    assert [one.payloads for one in requests(plain.calls)[:80]] == [one.payloads for one in requests(again.calls)]
+    assert [request.payloads for request in requests(plain.calls)[:80]] == [
+        request.payloads for request in requests(again.calls)
+    ]
     assert shown(again)
 
 
@@ -235,7 +237,9 @@ def test_request_without_a_better_text_is_what_it_was(turns: int, words: int, ba
         alone.run(tame(1, words, start=turn))
         beside.run(tame(1, words, start=turn))
         assert all(one.summary is None for one in desk_of(beside.store).run(hostile, limit=1))
-    assert [one.payloads for one in requests(alone.calls)] == [one.payloads for one in requests(beside.calls)]
+    assert [request.payloads for request in requests(alone.calls)] == [
+        request.payloads for request in requests(beside.calls)
+    ]
 
 
 # -- what it costs ----------------------------------------------------------------------------------------------------
@@ -256,7 +260,7 @@ def test_event_that_first_shows_summaries_says_what_they_cost() -> None:
             continue
         told = "".join(part.text or "" for part in made.parts if part.summary_id)
         ids = {one for one, text in texts.items() if text in told}
-        ids |= {one.summary_id for one in event.segments if one.summary_id}
+        ids |= {segment.summary_id for segment in event.segments if segment.summary_id}
         assert event.price is not None
         assert event.price.summary_tokens == sum(asked.get(one, 0.0) for one in ids - before)
         dear += event.price.summary_tokens > 0
@@ -329,7 +333,7 @@ def test_hostile_answer_never_enters(answer: str | LLMError) -> None:
     assert desk.due(1300.0) == jobs
     assert desk.due(1000.0, reason="request") != ()
     assert heard.names() == [events.COMPRESSION_ERROR] * len(jobs) * 2
-    assert all(":" in one.cause and one.session_id == "s" for one in heard.events)
+    assert all(":" in event.cause and event.session_id == "s" for event in heard.events)
     assert made_by_model(host.store) == []
     host.run(tame(6, 200, start=40))
     assert any(call.event for call in requests(host.calls))

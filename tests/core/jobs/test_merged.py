@@ -68,8 +68,8 @@ def store_of(host: Host) -> InMemoryStore:
 
 def notes(host: Host) -> Iterator[Part]:
     """Yield the notes with texts by a model in front, as they were sent."""
-    for one in requests(host.calls):
-        yield from (part for part in one.parts if part.text and IN_FRONT in part.text)
+    for request in requests(host.calls):
+        yield from (part for part in request.parts if part.text and IN_FRONT in part.text)
 
 
 def merged(host: Host) -> list[Summary]:
@@ -100,7 +100,7 @@ def test_texts_of_merged_blocks_stand_in_front_of_the_notes_by_rule(setup: Setup
         assert "\n" not in last.text[:place] or last.text[place - 1] == "\n"
     rest = last.text[at[-1] + len(inside[-1].text) :]
     assert len(rest.splitlines()) >= 3
-    assert all(one.cost.bound <= one.limit.bound for one in requests(host.calls))
+    assert all(request.cost.bound <= request.limit.bound for request in requests(host.calls))
 
 
 @SETUPS
@@ -141,8 +141,8 @@ def test_event_that_first_shows_texts_in_a_note_says_what_they_cost(setup: Setup
         if made.event is None:
             continue
         told = [part.text or "" for part in made.parts if part.summary_id]
-        held = {one.summary_id for one in texts if any(one.text in note for note in told)}
-        ids = held | {one.summary_id for one in made.event.segments if one.summary_id}
+        held = {text.summary_id for text in texts if any(text.text in note for note in told)}
+        ids = held | {segment.summary_id for segment in made.event.segments if segment.summary_id}
         assert made.event.price is not None
         assert made.event.price.summary_tokens == pytest.approx(sum(cost.get(one, 0.0) for one in ids - before))
         inside += len(held - before)
@@ -194,7 +194,9 @@ def test_text_says_the_days_it_tells_of() -> None:
 def test_same_store_gives_the_same_bytes_in_a_process_that_was_just_started() -> None:
     """With a restart after every third step."""
     plain, again = worked(SMALL), restarted(SMALL)
-    assert [one.payloads for one in requests(plain.calls)[:100]] == [one.payloads for one in requests(again.calls)]
+    assert [request.payloads for request in requests(plain.calls)[:100]] == [
+        request.payloads for request in requests(again.calls)
+    ]
     assert list(notes(again))
 
 
@@ -231,7 +233,9 @@ def test_note_without_a_text_by_a_model_is_what_it_was(turns: int, words: int, s
             beside.store.put(Summary(f"x{turn}", *text))
         made = SUMMARY.record(place, WrittenSummary(f"x{turn}", "summary:merged", "llm/x/developer-1", 90, 9))
         beside.store.append("s", stored, (), (made if turn % 4 else made._replace(body="[]"),))
-    assert [one.payloads for one in requests(alone.calls)] == [one.payloads for one in requests(beside.calls)]
+    assert [request.payloads for request in requests(alone.calls)] == [
+        request.payloads for request in requests(beside.calls)
+    ]
 
 
 def test_request_asks_for_merged_blocks_although_no_event_is_near() -> None:

@@ -48,8 +48,8 @@ def test_page_of_a_day_is_as_it_is_shown() -> None:
 @given(st.lists(st.text(max_size=40), min_size=1, max_size=3))
 def test_page_has_one_heading_for_each_entry_whatever_they_say(texts: list[str]) -> None:
     """Nothing foreign begins at the margin."""
-    entries = [JournalEntry(0, one, one, one, one, *((one,),) * 6) for one in texts]
+    entries = [JournalEntry(0, text, text, text, text, *((text,),) * 6) for text in texts]
     lines = day_as_markdown("1970-01-01", entries).splitlines()
     assert lines.count("## 00:00:00Z") == len(texts)
-    assert {one[:2] for one in lines if one} <= {"# ", "##", "- ", "> ", ">", "**", "  ", "-"}
+    assert {line[:2] for line in lines if line} <= {"# ", "##", "- ", "> ", ">", "**", "  ", "-"}
     assert as_markdown(entries[0]).endswith("\n")

@@ -43,7 +43,7 @@ def test_search_says_how_to_go_on_and_goes_on() -> None:
     assert "more: search with offset 3]" in first.text
     second = of_ann(store).search(MemoryQuery("tea", limit=3, offset=3), NOW)
     last = of_ann(store).search(MemoryQuery("tea", limit=3, offset=6), NOW)
-    ids = [one.memory_id for page in (first, second, last) for one in page.memories]
+    ids = [memory.memory_id for page in (first, second, last) for memory in page.memories]
     assert len(ids) == len(set(ids)) == 7
     assert "more:" not in last.text
     assert "no further memories" in of_ann(store).search(MemoryQuery("tea", limit=3, offset=9), NOW).text
@@ -53,7 +53,7 @@ def test_search_of_a_category_finds_it_behind_others() -> None:
     """What is asked for is not crowded out by the rest."""
     store = shelf(*(fact(f"tea {number}") for number in range(20)), fact("tea and milk", "preferences"))
     told = of_ann(store).search(MemoryQuery("tea", "preferences", limit=8), NOW)
-    assert [one.text for one in told.memories] == ["tea and milk"]
+    assert [memory.text for memory in told.memories] == ["tea and milk"]
 
 
 def test_search_says_what_was_searched_where_nothing_is_relevant() -> None:
@@ -73,7 +73,7 @@ def test_search_finds_history_only_where_it_is_asked_for() -> None:
     old = fact("Ann lives in Paris.", days=90)
     store = shelf(old, fact("Ann lives in Oslo.", supersedes=old.memory_id))
     now = of_ann(store).search(MemoryQuery("Ann lives"), NOW)
-    assert [one.text for one in now.memories] == ["Ann lives in Oslo."]
+    assert [memory.text for memory in now.memories] == ["Ann lives in Oslo."]
     assert "(until 3 days ago: Ann lives in Paris.)" in now.text
     past = of_ann(store).search(MemoryQuery("Ann lives", past=True), NOW)
     assert len(past.memories) == 2
@@ -108,7 +108,7 @@ def test_list_goes_on_behind_the_last_one() -> None:
     last = first.memories[-1].memory_id
     assert f"more: list after {last}]" in first.text
     second = of_ann(store).listed(MemoryQuery(limit=3, after=last), NOW)
-    assert [one.text for one in (*first.memories, *second.memories)] == [f"fact {number}" for number in range(5)]
+    assert [memory.text for memory in (*first.memories, *second.memories)] == [f"fact {number}" for number in range(5)]
     end = of_ann(store).listed(MemoryQuery(after=second.memories[-1].memory_id), NOW)
     assert "no further memories" in end.text
     assert (

@@ -146,12 +146,12 @@ def test_what_had_taken_a_place_gives_it_on() -> None:
     taught(store, "I moved to Berlin. I no longer live in Paris. I live in Paris. I live in Rome.")
     (new,) = store.listed(View(ANN))
     assert new.text == "The user lives in Rome."
-    assert not any(store.memories[one.superseded_by].superseded_by for one in taken_places(store))
+    assert not any(store.memories[place.superseded_by].superseded_by for place in taken_places(store))
 
 
 def taken_places(store: SessionContext) -> list[Memory]:
     """Return what was replaced by something that it does not say itself that it replaced."""
-    past = [one for one in store.memories.values() if one.superseded_by]
+    past = [memory for memory in store.memories.values() if memory.superseded_by]
     return [one for one in past if store.memories[one.superseded_by].supersedes != one.memory_id]
 
 

@@ -401,7 +401,7 @@ def test_quotations_are_marked_and_short_ones_are_names() -> None:
 
 def test_sentences_end_where_they_end() -> None:
     """Not at abbreviations and versions; questions are known as such."""
-    found = [(one.text, one.asks) for one in sentences("I use v1.2 e.g. here. Why? Yes!\n- so; then")]
+    found = [(sentence.text, sentence.asks) for sentence in sentences("I use v1.2 e.g. here. Why? Yes!\n- so; then")]
     assert found == [("I use v1.2 e.g. here", False), ("Why", True), ("Yes", False), ("so", False), ("then", False)]
 
 

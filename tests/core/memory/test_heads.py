@@ -46,7 +46,7 @@ def test_index_names_categories_counts_and_newest_subjects() -> None:
         "preferences: 2, newest: Likes rain; Likes tea\n"
         "background: 0"
     )
-    assert [one.text for one in told.memories] == ["Ann lives in Oslo.", "Likes rain.", "Likes tea."]
+    assert [memory.text for memory in told.memories] == ["Ann lives in Oslo.", "Likes rain.", "Likes tea."]
 
 
 def test_index_counts_what_tools_printed_and_does_not_name_it() -> None:
@@ -81,7 +81,9 @@ def test_index_says_how_many_files_are_indexed_and_names_none() -> None:
 def test_index_never_costs_more_than_it_may(facts: list[tuple[str, str]], limit_tokens: int) -> None:
     """About 200 tokens, whatever is remembered."""
     memories = [fact(text, category, days) for days, (text, category) in enumerate(facts)]  # type: ignore[arg-type]
-    told = index(*overview(shelf(*{one.memory_id: one for one in memories}.values()), View(ANN)), METER, limit_tokens)
+    told = index(
+        *overview(shelf(*{memory.memory_id: memory for memory in memories}.values()), View(ANN)), METER, limit_tokens
+    )
     if told is None:
         assert not memories or limit_tokens < 90
         return
@@ -171,7 +173,7 @@ def test_sections_together_cost_no_more_than_they_may(facts: list[tuple[str, str
         fact(text, category, days, tags=(TRAIT,) if trait else ())  # type: ignore[arg-type]
         for days, (text, category, trait) in enumerate(facts)
     ]
-    store = shelf(*{one.memory_id: one for one in memories}.values())
+    store = shelf(*{memory.memory_id: memory for memory in memories}.values())
     seen = Memories(store, View(ANN), METER)
     for searchable in (True, False):
         made = sections(seen, InjectionLimits(), limit_tokens, searchable=searchable)

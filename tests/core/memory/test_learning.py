@@ -94,7 +94,7 @@ class Chat:
 
     def learn(self, **more: object) -> list[str]:
         """Have it read by rules, and return the facts that this gave."""
-        return [one.text for done in self.study(**more).by_rules(NOW) for one in done.memories]
+        return [memory.text for done in self.study(**more).by_rules(NOW) for memory in done.memories]
 
     def held(self, scope: Scope = ANN, isolation: Isolation = "bot", *, past: bool = False) -> list[str]:
         """Return the facts of somebody, oldest first."""
@@ -112,7 +112,7 @@ def test_messages_are_read_once_and_say_where_facts_are_from() -> None:
     chat.say("Nice. DECISION: we use SQLite.", "assistant")
     assert chat.study().unread() == UnreadMessages("s", RULES, 0, 1)
     (done,) = chat.study().by_rules(NOW)
-    (fact,) = (one for one in done.memories if one.category == "core")
+    (fact,) = (memory for memory in done.memories if memory.category == "core")
     assert (fact.text, fact.trust, fact.scope, fact.time) == ("The user lives in Oslo.", "user", ANN, NOW)
     assert (fact.sources[0].session_id, fact.sources[0].first_seq, fact.reason) == ("s", 0, "rule 'home'")
     assert chat.study().unread() is None
@@ -429,7 +429,7 @@ def test_model_reads_beside_the_rules_and_is_told_what_is_known() -> None:
     chat.learn()
     llm = ScriptedLLM(answered(("The user's house is yellow.", "My house is painted yellow", 0)))
     (done,) = chat.study(model=ModelReader(llm)).by_model(NOW)
-    assert [one.text for one in done.memories] == ["The user's house is yellow."]
+    assert [memory.text for memory in done.memories] == ["The user's house is yellow."]
     assert done.memories[0].reason.startswith("a language model")
     assert "The user likes tea." in llm.prompts[0]
     assert "hunter22" not in llm.prompts[0]

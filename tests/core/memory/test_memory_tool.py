@@ -163,7 +163,9 @@ def test_answer_is_recorded_as_recalled_and_never_found_again(content: str, is_r
     (row,) = session.record({"role": "tool", "tool_call_id": "c", "content": text})
     assert (row.category is Category.RECALLED) is is_recalled
     assert (session.search("tea").hits == ()) is (is_recalled or "tea" not in text)
-    assert [one.role for one in utterances([row], {row.codec: OpenAIChat()})] == ["tool"] * (not is_recalled)
+    assert [utterance.role for utterance in utterances([row], {row.codec: OpenAIChat()})] == ["tool"] * (
+        not is_recalled
+    )
 
 
 JSON = st.recursive(

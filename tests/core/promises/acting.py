@@ -134,7 +134,7 @@ class Acting(Host):
             assert plan.repeats is not None
             self._back(act, plan.repeats, plan)
         elif act.what == "restore":
-            target = next((one.plan_id for one in self.session.snapshots() if one.name == name), RAW)
+            target = next((snapshot.plan_id for snapshot in self.session.snapshots() if snapshot.name == name), RAW)
             self._back(act, target, self.session.restore(name))
             assert self._pinned() == self.pins[name]
         elif act.what == "compact":

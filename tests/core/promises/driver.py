@@ -156,7 +156,7 @@ def copied(store: InMemoryStore, session_id: str = "s") -> InMemoryStore:
     """Return a store of its own that holds what the store holds of a session."""
     other = InMemoryStore()
     count = store.head(session_id)[0]
-    records = [one for kind in (*KINDS, "fragment", "ledger") for one in store.records(session_id, kind)]
+    records = [record for kind in (*KINDS, "fragment", "ledger") for record in store.records(session_id, kind)]
     for summary in store.for_range(session_id, 0, count):
         other.put(summary)
     other.append(session_id, 0, store.read(session_id, 0, count - 1) if count else [], records)
@@ -257,7 +257,7 @@ def requests(calls: Sequence[Call]) -> list[CoreAssembly]:
 
 def causes(host: Host) -> list[str | None]:
     """Return the cause of each request's event."""
-    return [one.event.cause if one.event else None for one in requests(host.calls)]
+    return [request.event.cause if request.event else None for request in requests(host.calls)]
 
 
 class Talk(list["Message"]):

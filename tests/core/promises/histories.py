@@ -192,9 +192,9 @@ class Remembering(NamedTuple):
     def head(self, limit_tokens: int) -> tuple[Section, ...]:
         """Return the newest facts that fit, as two sections, and the oldest as the journal's, if it fits."""
         journal = [
-            Section(JOURNAL_SECTION, one)
-            for one in self.facts[:1]
-            if _bytes(fenced(JOURNAL_SECTION, one)) <= limit_tokens
+            Section(JOURNAL_SECTION, fact)
+            for fact in self.facts[:1]
+            if _bytes(fenced(JOURNAL_SECTION, fact)) <= limit_tokens
         ]
         for first in range(len(self.facts)):
             halves = ("\n".join(self.facts[first::2]), "\n".join(self.facts[first + 1 :: 2]))

@@ -110,7 +110,7 @@ def test_document_is_sent_once_where_its_first_call_makes_an_event(words: int, p
 )
 def test_document_is_never_sent_twice_as_it_is_now(history: list[Message], setup: Setup, documents: list[str]) -> None:
     """In the head or announced since, whatever it was before; tried again, a call says the same."""
-    texts = [f"The document says {one} of all things." for one in documents]
+    texts = [f"The document says {document} of all things." for document in documents]
     host = Host(InMemoryStore(), setup, watch=False)
     host.inputs = lambda number: Inputs(sections=(Section("profile", texts[number * len(texts) // 8 % len(texts)]),))
     for one in history:
@@ -127,7 +127,7 @@ def test_document_is_never_sent_twice_as_it_is_now(history: list[Message], setup
 
 def announced(host: Host, text: str) -> int:
     """Return how often requests before the newest one announced a text."""
-    return max((rendered_whole(one).count(f"is now:]\n{text}") for one in requests(host.calls[:-1])), default=0)
+    return max((rendered_whole(request).count(f"is now:]\n{text}") for request in requests(host.calls[:-1])), default=0)
 
 
 def test_announcement_waits_for_the_next_user_message() -> None:

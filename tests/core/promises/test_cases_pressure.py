@@ -58,15 +58,15 @@ def test_rung_is_told_once_a_crossing_whoever_holds_the_session(
     crossed: list[str] = []
     before = 0.0
     heard = [event for event in host.observer.events if event.name == events.CONTEXT_PRESSURE]
-    for one in requests(host.calls):
+    for request in requests(host.calls):
         # An event takes it down: what was reached without the event is what was told.
         now = (
-            fullness(one)
-            if one.event is None
-            else max([fullness(one), *(e.fraction for e in heard[len(crossed) :][:1])])
+            fullness(request)
+            if request.event is None
+            else max([fullness(request), *(e.fraction for e in heard[len(crossed) :][:1])])
         )
         crossed += [rung for rung in marks.told(now) if rung not in marks.told(before)]
-        before = fullness(one)
+        before = fullness(request)
     assert [event.cause for event in heard] == crossed
 
 
@@ -103,7 +103,7 @@ def test_model_is_told_once_a_crossing_at_the_tail_of_a_users_message() -> None:
     host = Host(InMemoryStore(), LATE, restarts=frozenset(range(0, 200, 3)))
     calls = requests(host.run(tame(20, 80)))
     lines = {row.seq: row.notice for call in host.calls for row in call.after.messages if row.notice}
-    made = [one for one in calls if one.event is not None]
+    made = [call for call in calls if call.event is not None]
     assert made
     assert 1 <= len(lines) <= len(made) + 1
     for seq, line in lines.items():
@@ -136,11 +136,11 @@ def test_number_of_messages_fires_an_event_and_holds_no_more_after_it() -> None:
     host = Host(InMemoryStore(), setup, watch=False)
     calls = requests(host.run(tame(20, 40)))
     assert set(causes(host)) == {None, "high-water"}
-    for one in calls:
-        if one.event is not None:
-            assert one.view.tail.messages < 20
-        if one.view.at_turn:
-            assert one.view.tail.messages < 20
+    for call in calls:
+        if call.event is not None:
+            assert call.view.tail.messages < 20
+        if call.view.at_turn:
+            assert call.view.tail.messages < 20
 
 
 def test_number_of_tokens_fires_an_event_and_is_held_after_it() -> None:
@@ -149,8 +149,8 @@ def test_number_of_tokens_fires_an_event_and_is_held_after_it() -> None:
     host = Host(InMemoryStore(), setup, watch=False)
     calls = requests(host.run(tame(15, 120)))
     assert set(causes(host)) == {None, "high-water"}
-    assert all(one.view.history.bound <= 3950 for one in calls if one.view.at_turn)
-    assert any(one.view.history.bound > 3950 for one in calls)
+    assert all(call.view.history.bound <= 3950 for call in calls if call.view.at_turn)
+    assert any(call.view.history.bound > 3950 for call in calls)
 
 
 def test_emergency_lowers_levels_and_merges_where_an_event_would_add_one_more_note() -> None:
@@ -231,7 +231,7 @@ def test_reliability_is_reported_and_told_where_it_is_poor(billion: float | None
     host.session.window = window
     host.session._state.window = window  # a window of a model whose size is known
     calls = requests(host.run(tame(20, 80)))
-    assert sum(one.event is not None for one in calls) > 1
+    assert sum(call.event is not None for call in calls) > 1
     assert calls[-1].report.reliability == pytest.approx(expected)
     heard = [event for event in host.observer.events if event.name == events.RELIABILITY_LOW]
     assert len(heard) == (expected < 0.4)

@@ -224,7 +224,7 @@ def test_restart_without_a_plan_reads_outputs_that_were_cut_at_birth() -> None:
         host.run(
             [user("look"), assistant("", ("a", "f", "{}")), result("a", "data " * 40_000), assistant("ok"), user("?")]
         )
-        runs.append([one.payloads for one in requests(host.calls)])
+        runs.append([request.payloads for request in requests(host.calls)])
     assert runs[0] == runs[1]
 
 
@@ -234,7 +234,12 @@ def test_restart_keeps_what_usage_has_taught() -> None:
     for restarts in (frozenset[int](), frozenset({6})):
         host = Host(InMemoryStore(), SMALL, restarts=restarts, usage=lambda one: Usage(one.cost.bound * 3 // 2))
         host.run(tame(6, 60))
-        runs.append(([one.limit for one in requests(host.calls)], [one.payloads for one in requests(host.calls)]))
+        runs.append(
+            (
+                [request.limit for request in requests(host.calls)],
+                [request.payloads for request in requests(host.calls)],
+            )
+        )
     assert runs[0] == runs[1]
 
 
@@ -304,5 +309,5 @@ def test_assistant_behind_a_pinned_one_has_its_notice_after_a_reload() -> None:
         host.session.pin(pinned)
         for number in range(4, 20):
             host.reply(assistant(f"step {number} " + FILLER))
-        for one in requests(host.calls):
-            assert ("assistant", "assistant") not in pairwise(part.role for part in one.parts), pinned
+        for request in requests(host.calls):
+            assert ("assistant", "assistant") not in pairwise(part.role for part in request.parts), pinned

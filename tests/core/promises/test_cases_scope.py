@@ -37,10 +37,10 @@ def test_request_has_what_the_scope_of_history_says(scope: str) -> None:
     host = Host(InMemoryStore(), changed(MARKS, scope=scope), watch=False)
     calls = requests(host.run(tame(15, 120)))
     assert len(calls) == 30
-    turns = [one for one in calls if one.view.at_turn]
-    assert all(one.view.turn in said(one) for one in calls)
-    has_notes = any(Kind.SUMMARY in kinds(one) for one in calls)
-    has_raw = any(min(said(one)) < one.view.turn for one in turns)
+    turns = [call for call in calls if call.view.at_turn]
+    assert all(call.view.turn in said(call) for call in calls)
+    has_notes = any(Kind.SUMMARY in kinds(call) for call in calls)
+    has_raw = any(min(said(turn)) < turn.view.turn for turn in turns)
     assert (has_notes, has_raw) == ("summaries" in scope, "inline" in scope)
 
 
@@ -58,8 +58,8 @@ def test_notes_tell_what_the_user_said_where_it_does_not_stand_beside_them() -> 
     host = Host(InMemoryStore(), changed(MARKS, scope="summaries"), watch=False)
     host.run([user("Our port is 48211, in conf/net.toml."), assistant("Noted."), user("And the name?")])
     host.run([assistant("Which one?"), *tame(12, 60)])
-    for one in requests(host.calls)[2:]:
-        whole = "\n".join(map(rendered, sent(one)))
+    for request in requests(host.calls)[2:]:
+        whole = "\n".join(map(rendered, sent(request)))
         assert "48211" in whole
         assert "conf/net.toml" in whole
 

@@ -29,7 +29,7 @@ def talked(setup: Setup = SETUP, turns: int = 6) -> Host:
     """Return a host that has talked, without an event."""
     host = Host(InMemoryStore(), setup)
     host.run(tame(turns, 60))
-    assert all(one.event is None for one in requests(host.calls))
+    assert all(request.event is None for request in requests(host.calls))
     return host
 
 
@@ -56,7 +56,7 @@ def test_restored_plan_and_pins_are_those_of_the_snapshot() -> None:
     assert breaks_at(former, again) is None
     pins = again.view.pins
     assert pins.seqs == {2}
-    assert [(one.name, one.text) for one in pins.texts] == [("pin goal", "win"), ("pin plan", "first steps")]
+    assert [(text.name, text.text) for text in pins.texts] == [("pin goal", "win"), ("pin plan", "first steps")]
     assert session.snapshots()[0] == made
     assert (made.name, made.plan_id, made.messages, made.pins, made.created_at) == ("before", -1, 24, 3, 5.0)
 
@@ -98,7 +98,11 @@ def test_observers_are_told_of_snapshots() -> None:
         events.AUTO_SNAPSHOT_CREATED,
         events.SNAPSHOT_RESTORED,
     ]
-    assert [one.cause for one in host.observer.events if "snapshot" in one.name] == ["before", "auto-1", "restore"]
+    assert [event.cause for event in host.observer.events if "snapshot" in event.name] == [
+        "before",
+        "auto-1",
+        "restore",
+    ]
 
 
 def test_unknown_snapshot_is_not_found_and_nothing_is_written() -> None:
@@ -163,7 +167,7 @@ def test_snapshot_is_made_unasked_once_each_time_the_mark_is_reached() -> None:
     assert [count for _, count in marks[:reached]] == [0] * reached
     assert marks[reached][1] == 1
     assert unasked(host) == ["pressure"] * len(unasked(host))
-    events_made = [one.event for one in requests(host.calls) if one.event]
+    events_made = [request.event for request in requests(host.calls) if request.event]
     assert len(unasked(host)) <= 1 + len(events_made)
     assert host.observer.names().count(events.AUTO_SNAPSHOT_CREATED) == len(unasked(host))
 
@@ -218,7 +222,7 @@ def test_turn_goes_on_where_a_snapshot_cannot_be_made() -> None:
         else:
             host.run([user("a question " + "word " * 2800), assistant("yes")])
             assert host.calls[-1].request.event is not None
-        told = [one for one in host.observer.events if one.name == events.SNAPSHOT_ERROR]
+        told = [event for event in host.observer.events if event.name == events.SNAPSHOT_ERROR]
         assert told
         assert all(one.cause.startswith("snapshot 0 can't be read") for one in told)
         assert all(call.error is None for call in host.calls)
@@ -270,5 +274,5 @@ def test_snapshot_makes_way_for_another_writer() -> None:
     session = opened(store, replace(SETUP), observer=heard)
     session.record(user("hello"))
     session.snapshot("mine")
-    assert [one.name for one in session.snapshots()] == ["theirs", "mine"]
+    assert [snapshot.name for snapshot in session.snapshots()] == ["theirs", "mine"]
     assert heard.names() == [events.LEASE_OPENED, events.SNAPSHOT_CREATED]

@@ -29,7 +29,7 @@ def evented(setup: Setup = SETUP, turns: int = 40, **fields: object) -> Host:
     host = Host(InMemoryStore(), setup, **fields)  # type: ignore[arg-type]  # a test names them
     for turn in range(turns):
         host.run(tame(1, 140, start=turn))
-        if any(one.event for one in requests(host.calls)):
+        if any(request.event for request in requests(host.calls)):
             return host
     pytest.fail("no event came")
 
@@ -208,7 +208,9 @@ def test_scope_none_does_not_roll_over_what_was_brought_back() -> None:
     host = Host(InMemoryStore(), setup)
     host.run([*tame(2, 8), user("third")])
     assert host.calls[-1].request.event is not None
-    former = next(one for one in reversed(requests(host.calls)) if one.plan is not host.calls[-1].request.plan)
+    former = next(
+        request for request in reversed(requests(host.calls)) if request.plan is not host.calls[-1].request.plan
+    )
     host.reply(assistant("yes"))
     host.session.undo()
     host.pending.append(user("fourth"))
@@ -312,7 +314,7 @@ def test_undo_makes_way_for_another_writer() -> None:
     for summary in records.for_range("s", 0, len(rows)):
         store.put(summary)
     kinds = ("window", "plan", "request", "fragment", "ledger")
-    store.append("s", 0, list(rows), [one for kind in kinds for one in records.records("s", kind)])
+    store.append("s", 0, list(rows), [record for kind in kinds for record in records.records("s", kind)])
     store.others = 1
     plan = opened(store, SETUP).undo()
     assert plan.repeats == -1

@@ -106,7 +106,7 @@ def test_forgotten_message_is_nowhere_once_it_was_summarized(store: InMemoryStor
     done = session.forget(*gone)
     assert done.summaries
     assert done.plan is not None
-    assert not any(one.summary_id in done.summaries for one in done.plan.segments)
+    assert not any(segment.summary_id in done.summaries for segment in done.plan.segments)
     left = marks(store, session)
     assert not left & {f"zq{seq}x" for seq in gone}
     assert f"zq{52}x" in left

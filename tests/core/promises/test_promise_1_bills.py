@@ -50,7 +50,7 @@ class Tokenizer:
 
     def __call__(self, assembly: CoreAssembly) -> int:
         """Return the tokens of a request; its tools cost half their bound."""
-        tools = assembly.cost.bound - sum(one.cost.bound for one in assembly.parts)
+        tools = assembly.cost.bound - sum(part.cost.bound for part in assembly.parts)
         return self.hidden + tools // 2 + sum(map(self.part, assembly.parts))
 
     def usage(self, assembly: CoreAssembly) -> Usage:
@@ -220,5 +220,5 @@ def test_more_is_sent_raw_when_the_provider_counts_less() -> None:
         host = Host(InMemoryStore(), Setup(8192), watch=False)
         host = replace(host, usage=usage.usage) if usage else host
         host.run(tame(30, 120))
-        sizes.append(sum(len(one.parts) for one in requests(host.calls)))
+        sizes.append(sum(len(request.parts) for request in requests(host.calls)))
     assert sizes[1] > 1.3 * sizes[0]

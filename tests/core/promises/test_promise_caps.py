@@ -73,13 +73,13 @@ def test_total_holds_at_each_new_turn_but_for_what_must_stay(
     caps = PolicyCaps(history=total, total=total, summary=60)
     host = Host(InMemoryStore(), capped(caps, reduces=reduces), watch=False)
     host.run(history)
-    for one in requests(host.calls):
-        if not one.view.at_turn or one.view.turn < one.view.messages - 1:
+    for request in requests(host.calls):
+        if not request.view.at_turn or request.view.turn < request.view.messages - 1:
             continue
-        stored = one.view.messages - len(one.incoming)
-        earlier = [step for step in one.view.tail.steps if step.last_seq < stored]
+        stored = request.view.messages - len(request.incoming)
+        earlier = [step for step in request.view.tail.steps if step.last_seq < stored]
         said = sum(step.sent_cost.estimate for step in earlier)
-        if said + one.view.summaries.estimate > total:
+        if said + request.view.summaries.estimate > total:
             assert sum(len(step.messages) for step in earlier[1:]) < 2
 
 
@@ -143,7 +143,7 @@ def test_caps_wait_inside_of_a_tool_loop() -> None:
     """V28: an event there would break the prefix of a request that fits the window."""
     host = Host(InMemoryStore(), capped(PolicyCaps(history=200, total=400)), watch=False)
     host.run(tame(20, 40))
-    inside = [one for one in requests(host.calls) if not one.view.at_turn]
+    inside = [request for request in requests(host.calls) if not request.view.at_turn]
     assert len(inside) == 20
     assert all(one.event is None for one in inside)
 
@@ -153,5 +153,5 @@ def test_window_binds_where_it_is_smaller_than_the_caps() -> None:
     caps = PolicyCaps(history=100_000, total=100_000, summary=100_000)
     host = Host(InMemoryStore(), capped(caps, window_tokens=4096), watch=False)
     calls = requests(host.run(tame(30, 120)))
-    assert {one.event.cause for one in calls if one.event} == {"high-water"}
-    assert all(one.cost.bound <= one.limit.bound for one in calls)
+    assert {call.event.cause for call in calls if call.event} == {"high-water"}
+    assert all(call.cost.bound <= call.limit.bound for call in calls)

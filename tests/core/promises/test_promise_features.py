@@ -114,10 +114,13 @@ def test_text_that_is_pinned_again_replaces_the_one_of_its_name() -> None:
     for name, text in (("goal", "first"), ("plan", "steps"), ("goal", "second")):
         host.session.pin_text(name, text)
     host.run(tame(8, 150, start=2))
-    assert [one.text for one in (host.calls[-1].request.plan or pytest.fail("no plan")).sections] == ["second", "steps"]
+    assert [section.text for section in (host.calls[-1].request.plan or pytest.fail("no plan")).sections] == [
+        "second",
+        "steps",
+    ]
     host.session.pin_text("goal", "")
     host.run(tame(8, 150, start=10))
-    assert [one.text for one in (host.calls[-1].request.plan or pytest.fail("no plan")).sections] == ["steps"]
+    assert [section.text for section in (host.calls[-1].request.plan or pytest.fail("no plan")).sections] == ["steps"]
 
 
 def test_pin_of_a_result_keeps_its_call_and_the_other_results() -> None:
@@ -418,10 +421,10 @@ def test_restart_gives_the_same_bytes_where_turns_differ(
     """Room and mode of the newest request are stored with it: another process goes on as this one would have."""
     plain = Turning(InMemoryStore(), with_most(setup), watch=False, turns=turned)
     anew = Turning(InMemoryStore(), with_most(setup), watch=False, turns=turned, restarts=restarts)
-    assert [one.payloads for one in requests(plain.run(history))] == [
-        one.payloads for one in requests(anew.run(history))
+    assert [request.payloads for request in requests(plain.run(history))] == [
+        request.payloads for request in requests(anew.run(history))
     ]
-    assert [str(one.error) for one in plain.calls] == [str(one.error) for one in anew.calls]
+    assert [str(call.error) for call in plain.calls] == [str(call.error) for call in anew.calls]
 
 
 @effort(20)
@@ -434,5 +437,5 @@ def test_turn_has_the_limit_of_a_lease_that_reserves_as_much(
     reserve = reserve_for(score, window_tokens=setup.window_tokens, tools_mode=True)
     turned = Turning(InMemoryStore(), setup, watch=False, turns=[(score, "")])
     fixed = Host(InMemoryStore(), replace(setup, reserve=reserve.tokens), watch=False)
-    limits = {one.limit for one in requests(turned.run([user("Go."), *history]))}
-    assert limits <= {one.limit for one in requests(fixed.run([user("Go.")]))}
+    limits = {request.limit for request in requests(turned.run([user("Go."), *history]))}
+    assert limits <= {request.limit for request in requests(fixed.run([user("Go.")]))}

@@ -44,10 +44,10 @@ def test_newest_complete_turns_stay_raw_at_every_event(turns: int) -> None:
     """B-15: blocks give way oldest first, and the last N turns stay as they were said, beside the one in flight."""
     host = Host(InMemoryStore(), changed(MARKS, floor_turns=turns, low_fraction=0.1), watch=False)
     host.run(tame(45, 80))
-    events = [one for one in requests(host.calls) if one.event]
+    events = [request for request in requests(host.calls) if request.event]
     assert len(events) > 2
-    assert all(set(range(turns_before(one, turns), one.view.messages)) <= raw(one) for one in events)
-    least = min(len(raw(one)) for one in events)
+    assert all(set(range(turns_before(event, turns), event.view.messages)) <= raw(event) for event in events)
+    least = min(len(raw(event)) for event in events)
     assert (least >= 4 * turns + 1) if turns else (least < 13)
 
 
@@ -69,9 +69,9 @@ def test_newest_messages_and_tokens_stay_raw_at_every_event(settings: dict[str, 
     """Whatever share of the room `keep_fraction` is."""
     host = Host(InMemoryStore(), changed(HALF, keep_fraction=0.0, low_fraction=0.02, **settings), watch=False)
     host.run(tame(25, 60))
-    events = [one for one in requests(host.calls) if one.event]
+    events = [request for request in requests(host.calls) if request.event]
     assert len(events) > 2
-    assert all(len(raw(one)) >= least for one in events)
+    assert all(len(raw(event)) >= least for event in events)
     assert fewest_raw() < least
 
 
@@ -80,7 +80,7 @@ def fewest_raw() -> int:
     """Return how many messages such an event leaves raw where no number is set."""
     plain = Host(InMemoryStore(), changed(HALF, keep_fraction=0.0, low_fraction=0.02), watch=False)
     plain.run(tame(25, 60))
-    return min(len(raw(one)) for one in requests(plain.calls) if one.event)
+    return min(len(raw(request)) for request in requests(plain.calls) if request.event)
 
 
 def test_a_hundred_messages_are_cut_to_eighty_in_one_batch() -> None:
@@ -103,10 +103,10 @@ def test_mark_beside_summaries_is_a_share_of_what_they_leave() -> None:
         host = Host(InMemoryStore(), changed(setup, min_saving_fraction=0.0), watch=False)
         calls = requests(host.run(tame(60, 60)))
         marks[beside] = causes(host).count("high-water")
-        for one in calls:
-            told = one.view.summaries if beside else Cost(0, 0)
-            free, used = one.limit.less(one.view.fixed).less(told), one.view.history.less(told)
-            if one.view.at_turn and one.event is None:
+        for call in calls:
+            told = call.view.summaries if beside else Cost(0, 0)
+            free, used = call.limit.less(call.view.fixed).less(told), call.view.history.less(told)
+            if call.view.at_turn and call.event is None:
                 assert max(used.bound / free.bound, used.estimate / free.estimate) <= 0.8
     assert marks[False] > marks[True] > 2
 

@@ -68,8 +68,8 @@ def test_undo_and_restore_send_labels_as_they_were(history: list[Message], given
     hosts = [acting(history, given, settings, restless=restless) for restless in (False, True)]
     first, second = (list(map(outcome, host.calls)) for host in hosts)
     assert first == second
-    for one in requests(hosts[0].calls):
-        for part, payload in zip(one.parts, one.payloads, strict=True):
+    for request in requests(hosts[0].calls):
+        for part, payload in zip(request.parts, request.payloads, strict=True):
             if part.label:
                 assert CODEC.text(payload).startswith(SPEAKERS[part.role])
 
@@ -81,7 +81,7 @@ def test_labels_count_under_the_caps(history: list[Message], total: int) -> None
     cap = PolicyCaps(history=total, total=total, summary=60).left(0, 0, reduces=True)
     setup = Setup(131_072, None, HistorySettings(cap=cap, patience=0.0, labels=LABELS), WORDS)
     calls = Host(InMemoryStore(), setup, watch=False).run(history)
-    for one in requests(calls):
-        counted(one, setup)
+    for request in requests(calls):
+        counted(request, setup)
     bare = Host(InMemoryStore(), changed(setup, labels=None), watch=False).run(history)
     assert [call.assembly is None for call in calls] == [call.assembly is None for call in bare]

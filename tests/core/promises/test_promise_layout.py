@@ -100,4 +100,4 @@ def test_promises_hold_under_a_layout(history: list[Message], window_tokens: int
         assert new.event is not None or breaks_at(old, new) is None
     again = Host(InMemoryStore(), setup, watch=False, restarts=restarts)
     again.run([*history, *tame(10, 120), *history])
-    assert [one.payloads for one in requests(again.calls)] == [one.payloads for one in made]
+    assert [request.payloads for request in requests(again.calls)] == [one.payloads for one in made]

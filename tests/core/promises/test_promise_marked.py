@@ -218,7 +218,7 @@ def test_fold_keeps_what_stands_before_the_newest_lines() -> None:
     host = Host(InMemoryStore(), TIGHT, watch=False)
     host.run([one for number in range(40) for one in (user("?"), assistant(f"[DECISION] number {number}"))])
     host.run(tame(20, 120))
-    events = [one.event for one in requests(host.calls) if one.event]
+    events = [request.event for request in requests(host.calls) if request.event]
     moved = [event.first_changed for event in events[-3:]]
     assert all(place is not None and place.index >= 2 for place in moved)
 

@@ -66,11 +66,11 @@ def test_notice_stays_with_its_user_message_for_ever(
     """Whatever notices come later, a message that is still sent is sent with the notice of its birth."""
     host = Host(InMemoryStore(), setup, inputs=lambda step: Inputs(notice=notices[step % len(notices)]), watch=False)
     born: dict[int, str | None] = {}
-    for one in requests(host.run(history)):
-        for part in one.parts:
+    for request in requests(host.run(history)):
+        for part in request.parts:
             if part.payload is not None and part.first_seq in born:
                 assert part.notice == born[part.first_seq]
-        born |= {row.seq: row.notice for row in one.incoming}
+        born |= {row.seq: row.notice for row in request.incoming}
 
 
 def test_notice_inside_a_tool_loop_is_not_sent() -> None:

@@ -240,11 +240,11 @@ def test_calls_and_results_stay_together(history: list[Message], setup: Setup, g
         if call.assembly is not None:
             messages = sent(call.assembly)
             assert pairs_broken(messages) is None
-            roles = [one["role"] for one in messages if one["role"] != "system"]
+            roles = [message["role"] for message in messages if message["role"] != "system"]
             assert roles[0] == "user"
             assert messages[-1]["role"] != "assistant"
             # Models refuse or merge such neighbours: a notice stands between them.
-            assert ("assistant", "assistant") not in itertools.pairwise(one["role"] for one in messages)
+            assert ("assistant", "assistant") not in itertools.pairwise(message["role"] for message in messages)
 
 
 @effort(30)
@@ -408,7 +408,9 @@ def test_requests_keep_every_promise_beside_a_model(
     """They fit, extend each other between events, keep tool calls together, and show what was checked only."""
     host, done = run(history, setup, answers, restarts)
     again, _ = run(history, setup, answers, frozenset())
-    assert [one.payloads for one in requests(host.calls)] == [one.payloads for one in requests(again.calls)]
+    assert [request.payloads for request in requests(host.calls)] == [
+        request.payloads for request in requests(again.calls)
+    ]
     for assembly in requests(host.calls):
         assert assembly.cost.bound <= assembly.limit.bound
         assert pairs_broken(sent(assembly)) is None
@@ -417,7 +419,7 @@ def test_requests_keep_every_promise_beside_a_model(
     for old, new in pairwise(requests(host.calls)):
         assert new.event is not None or breaks_at(old, new) is None
     kept = {one.summary.summary_id: one.summary for one in done if one.summary}
-    shown = [part for one in requests(host.calls) for part in one.parts if part.kind is Kind.SUMMARY]
+    shown = [part for request in requests(host.calls) for part in request.parts if part.kind is Kind.SUMMARY]
     for part in shown:
         by_rule = "notes on" in (part.text or "").partition("\n")[0]
         assert by_rule or part.summary_id in kept
@@ -455,8 +457,10 @@ def test_notes_that_share_the_digits_of_their_ids_never_fail_a_turn(
         patch.setattr(notebook, "DIGITS", (0, 1, 64))
         host, _ = run(history, setup, answers, restarts)
         again, _ = run(history, setup, answers, frozenset())
-    assert [one.payloads for one in requests(host.calls)] == [one.payloads for one in requests(again.calls)]
-    shown = {part.summary_id: part for one in requests(host.calls) for part in one.parts if part.summary_id}
+    assert [request.payloads for request in requests(host.calls)] == [
+        request.payloads for request in requests(again.calls)
+    ]
+    shown = {part.summary_id: part for request in requests(host.calls) for part in request.parts if part.summary_id}
     for made in host.store.by_id("s", list(shown)):
         assert shown[made.summary_id].text == made.text
 

@@ -265,7 +265,10 @@ def others(
 ) -> dict[str, Alternative]:
     """Return by name what would fit on one card."""
     cards = [card(free_mib), Card("cpu", 64_000 * MIB)]
-    return {one.change: one for one in WindowSearch(model, loading, cards, Bounds(**bounds)).alternatives()}
+    return {
+        alternative.change: alternative
+        for alternative in WindowSearch(model, loading, cards, Bounds(**bounds)).alternatives()
+    }
 
 
 def test_smaller_cache_gives_the_published_window() -> None:
@@ -328,7 +331,9 @@ def test_nothing_is_proposed_when_all_that_is_wanted_fits() -> None:
 
 def test_main_memory_is_proposed_with_its_size_where_it_does_not_tell() -> None:
     """Without a card for it nothing says that it is too small: what it would take is in the sizing."""
-    found = {one.change: one for one in WindowSearch(LLAMA, Loading(), [card(100)]).alternatives()}
+    found = {
+        alternative.change: alternative for alternative in WindowSearch(LLAMA, Loading(), [card(100)]).alternatives()
+    }
     assert set(found) == {"cpu"}
     assert found["cpu"].sizing.devices[0].left_bytes is None
     assert found["cpu"].sizing.total_bytes > 4651 * MIB

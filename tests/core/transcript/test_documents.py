@@ -68,7 +68,7 @@ def test_documents_have_a_quarter_of_the_window_together() -> None:
         documents(store).keep(Document("b", "word " * 25))
     assert [one.name for one in documents(store).all()] == ["a"]
     documents(store).keep(Document("b", "word " * 24))
-    told = {one.name: one.text for one in sections(documents(store).all(), 2_048, words)}
+    told = {section.name: section.text for section in sections(documents(store).all(), 2_048, words)}
     assert told["context a"] == "[left out: 1,000 tokens; documents may take 512 in this window]"
     assert words(told["context b"]) == 24
 

@@ -95,7 +95,7 @@ def test_goal_of_a_marked_line_leaves_the_notes_where_a_call_closes_it(store: In
     session.record(user("[GOAL] Ship the parser\n[DECISION] No threads"), assistant("Fine."))
     talked(store)
     session.compact()
-    assert any("[GOAL] Ship the parser" in one for one in session.preview().payloads)
+    assert any("[GOAL] Ship the parser" in payload for payload in session.preview().payloads)
     before = sent(session)
     assert book(store).change("close").active is None
     assert sent(session) == before
@@ -213,7 +213,7 @@ def test_architecture_and_locks_stand_in_the_head_and_leave_it_again(store: InMe
     session.compact()
     plan = session.room().view.plan
     assert plan is not None
-    assert [one.name for one in plan.sections] == ["pin [goals]", "pin [architecture]"]
+    assert [section.name for section in plan.sections] == ["pin [goals]", "pin [architecture]"]
     assert "- One store, two ports" in sent(session)
     book(store).change("unlock", "no threads")
     book(store).change("architecture", "One store, two ports", done=True)
@@ -297,7 +297,7 @@ def test_nothing_that_was_named_is_lost_in_any_order(every: list[GoalChange]) ->
         if change.action == "set":
             assert sum(same(change.text, one) for one in known) == 1
         if (kind := ACTIONS[change.action]) and change.action != UNLOCK:
-            assert any(one.kind == kind and same(one.text, change.text) for one in goals.items)
+            assert any(item.kind == kind and same(item.text, change.text) for item in goals.items)
 
 
 @given(changes)
@@ -306,7 +306,7 @@ def test_what_is_locked_stays_locked_and_in_the_head(every: list[GoalChange]) ->
     goals = Goals().after(GoalChange("lock", "Use Rust"))
     for change in every:
         goals = goals.after(change)
-        assert [one for one in goals.decisions if one.text == "Use Rust" and one.done]
+        assert [decision for decision in goals.decisions if decision.text == "Use Rust" and decision.done]
         assert "- decision (locked): Use Rust" in goals_text(goals).splitlines()
 
 
@@ -377,7 +377,7 @@ def test_blocker_that_is_over_is_no_longer_shown() -> None:
     """It stays among the items."""
     goals = made(("block", "No network"), ("block", "no network", True))
     assert goals.blockers == ()
-    assert [one.done for one in goals.items] == [True]
+    assert [item.done for item in goals.items] == [True]
 
 
 def test_marked_lines_are_changes() -> None:
@@ -392,9 +392,12 @@ def test_marked_lines_are_changes() -> None:
     )
     assert goals.active is not None
     assert goals.active.text == "Ship it"
-    assert [(one.text, one.done) for one in goals.decisions] == [("Use SQLite", True), ("Dark mode", False)]
-    assert [(one.text, one.done) for one in goals.milestones] == [("parser", True)]
-    assert [one.text for one in goals.artifacts] == ["Created a.py"]
+    assert [(decision.text, decision.done) for decision in goals.decisions] == [
+        ("Use SQLite", True),
+        ("Dark mode", False),
+    ]
+    assert [(milestone.text, milestone.done) for milestone in goals.milestones] == [("parser", True)]
+    assert [artifact.text for artifact in goals.artifacts] == ["Created a.py"]
     assert goals.next_step == "Write tests"
 
 
@@ -418,18 +421,18 @@ def test_lines_of_a_message_come_behind_the_calls_before_it() -> None:
     goals = folded([called], [MarkedMessage(3, ("[GOAL] Write tests",))])
     assert goals.active is not None
     assert goals.active.text == "Write tests"
-    assert [one.seq for one in marked_changes([MarkedMessage(3, ("[GOAL] Write tests",))])] == [3]
+    assert [change.seq for change in marked_changes([MarkedMessage(3, ("[GOAL] Write tests",))])] == [3]
 
 
 def test_lock_is_taken_away_by_a_call_alone() -> None:
     """The decision is one of its goal again; what is not locked stays as it is (O-07)."""
     goals = made(("set", "Ship it"), ("lock", "Use Rust"), ("decide", "use rust."))
-    assert [one.done for one in goals.decisions] == [True]
+    assert [decision.done for decision in goals.decisions] == [True]
     left = goals.after(GoalChange("unlock", "Use Rust"))
-    assert [one.done for one in left.decisions] == [False]
+    assert [decision.done for decision in left.decisions] == [False]
     assert left.after(GoalChange("close")).decisions == ()
     assert left.after(GoalChange("unlock", "Use C")) == left
-    assert [one.done for one in left.after(GoalChange("lock", "Use Rust")).decisions] == [True]
+    assert [decision.done for decision in left.after(GoalChange("lock", "Use Rust")).decisions] == [True]
 
 
 def test_architecture_stands_for_every_goal_until_it_is_over() -> None:
@@ -443,7 +446,7 @@ def test_architecture_stands_for_every_goal_until_it_is_over() -> None:
 def test_checkpoint_that_completes_nothing_is_a_milestone() -> None:
     """As the line says it (C21)."""
     goals = marked("[GOAL] Ship it", "[CHECKPOINT] Lexer written")
-    assert [(one.text, one.done) for one in goals.milestones] == [("Lexer written", False)]
+    assert [(milestone.text, milestone.done) for milestone in goals.milestones] == [("Lexer written", False)]
 
 
 def test_assistants_lines_close_and_detail_and_set_nothing() -> None:
@@ -456,5 +459,5 @@ def test_assistants_lines_close_and_detail_and_set_nothing() -> None:
     )
     assert goals.active is not None
     assert (goals.active.text, goals.next_step) == ("Ship it", "test")
-    assert [(one.text, one.done) for one in goals.decisions] == [("Use SQLite", True)]
+    assert [(decision.text, decision.done) for decision in goals.decisions] == [("Use SQLite", True)]
     assert folded([], [own, MarkedMessage(1, ("[CHECKPOINT] Ship it - COMPLETED",), is_own=False)]).active is None

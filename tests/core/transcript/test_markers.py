@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 def lines(text: str) -> list[str]:
     """Return the marked lines of a text as they stand there."""
-    return [one.line for one in marked_lines(text)]
+    return [line.line for line in marked_lines(text)]
 
 
 def markers(*said: tuple[int, Sequence[str]]) -> Markers:
@@ -105,7 +105,7 @@ def test_parted_text_and_its_marked_lines_are_the_whole_text(parts: list[str]) -
 def test_huge_text_is_read_in_a_time_that_grows_with_its_length() -> None:
     """Sixteen million characters in a line, a million lines, a million of blanks."""
     long = "[GOAL] " + "x" * 16_000_000
-    assert [len(one) for one in lines(long)] == [len(long)]
+    assert [len(line) for line in lines(long)] == [len(long)]
     assert lines("[GOAL] a\n" + "> # - " * 50_000 + "\n" + " " * 1_000_000 + "\n" + "\n" * 1_000_000) == ["[GOAL] a"]
     assert lines("[GOAL] a\n" + "```\n" * 100_000 + "[GOAL] b") == ["[GOAL] a", "[GOAL] b"]
 

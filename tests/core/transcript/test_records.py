@@ -196,7 +196,7 @@ def test_append_decides_anew_where_another_writer_came_between(store: InMemorySt
 WRITERS: list[tuple[Callable[[InMemoryStore, str], object], Callable[[InMemoryStore], set[str]], str]] = [
     (
         lambda store, text: GoalBook(store, "s", 65_536, len).change("block", text),
-        lambda store: {one.text for one in GoalBook(store, "s", 65_536, len).goals().blockers},
+        lambda store: {blocker.text for blocker in GoalBook(store, "s", 65_536, len).goals().blockers},
         "no goal was changed",
     ),
     (

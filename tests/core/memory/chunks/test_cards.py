@@ -49,7 +49,7 @@ def test_id_of_a_piece_follows_from_its_words_and_where_they_stand() -> None:
     assert len({*ids, *ids_of(pieces, "b.md", ANN), *ids_of(pieces, "a.md", Scope())}) == 12
     assert ids_of([Chunk("Sun."), *pieces], "a.md", ANN)[1:] == ids
     memories = memories_of(pieces, CARD, ANN)
-    assert [(one.text, one.sources[0].first_seq, one.scope.collection) for one in memories] == [
+    assert [(memory.text, memory.sources[0].first_seq, memory.scope.collection) for memory in memories] == [
         ("May\nRain.", 0, FILES), ("May\nRain.", 1, FILES), ("June\nRain.", 2, FILES), ("Rain.", 3, FILES),
     ]  # fmt: skip
 
@@ -62,7 +62,7 @@ def test_change_takes_what_is_not_said_any_more_and_leaves_what_is() -> None:
     new = memories_of([Chunk("One."), Chunk("Three."), Chunk("Four.", time=7.0)], later, ANN)
     done = exchange(later, ANN, new, [card], old)
     assert done.gone == (old[1].memory_id, old[2].memory_id, card.memory_id)
-    assert [(one.text, one.time) for one in done.memories[:-1]] == [("Three.", 5.0), ("Four.", 7.0)]
+    assert [(memory.text, memory.time) for memory in done.memories[:-1]] == [("Three.", 5.0), ("Four.", 7.0)]
     assert done.memories[-1] == later.memory(ANN)
     assert (done.new_chunks, done.old_chunks) == (1, 1)
     assert removal([card], old[:2]).gone == (old[0].memory_id, old[1].memory_id, card.memory_id)

@@ -69,4 +69,4 @@ def test_time_that_is_none_is_none() -> None:
     assert [one.time for one in found] == [None] * len(odd)
     (said,) = talk("s", [Message("user", "hello", "{}", "c", time=float("nan"))], same)
     assert said.time is None
-    assert [one.time for one in entries([{"ts": 5, "note": "x"}, {"ts": 5e12, "note": "x"}], same)] == [5.0, 5e9]
+    assert [entry.time for entry in entries([{"ts": 5, "note": "x"}, {"ts": 5e12, "note": "x"}], same)] == [5.0, 5e9]

@@ -61,7 +61,7 @@ def test_searching_changes_no_order() -> None:
     for _ in range(20):
         store.search("tea of kind 3", View(ANN), now=NOW)
     assert store.search("tea of kind 7", View(ANN), now=NOW) == first
-    assert all(one.importance == 0.5 for one in store.memories.values())
+    assert all(memory.importance == 0.5 for memory in store.memories.values())
 
 
 @given(st.lists(MEMORIES, max_size=12), st.lists(st.floats(0, 1), min_size=12, max_size=12))
@@ -114,4 +114,4 @@ def test_what_is_told_once_is_the_first_and_tells_all(memories: list[Memory]) ->
     rest = iter(memories)
     assert all(one in rest for one in kept)
     assert distinct(kept) == kept
-    assert all(distinct([*kept, one]) == kept for one in memories)
+    assert all(distinct([*kept, memory]) == kept for memory in memories)
