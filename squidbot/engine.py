@@ -764,7 +764,7 @@ def clamp_notice(parent: Session, session: Session) -> Document:
     event = Event(events.CW_CLAMP_NOTICE, session.session_id, cause, window_id, -1, whole_tokens, tokens)
     session.wired.relay.notify(replace(event, model=session.window.model, scope=session.scope))
     text = (
-        f"The context window of this agent has {tokens:,} tokens, its parent's {whole_tokens:,}: keep to what is asked."
+        f"Your context window has {tokens:,} tokens, your parent agent's {whole_tokens:,}: do only what you are asked."
     )
     return Document(WINDOW_DOCUMENT, text)
 
@@ -793,12 +793,10 @@ def transition(store: TranscriptStore, source_id: str, messages: int) -> Documen
     newest = store.read(source_id, messages - 1, messages - 1) if messages else []
     until = f", until {stamp(newest[0].time)}" if newest and newest[0].time is not None else ""
     name, said = shown(source_id), f"{messages:,} message{'s' * (messages != 1)}{until}"
-    lines = [
-        f"This conversation goes on from an earlier one, {name} ({said}). What was said there is stored, not shown."
-    ]
+    lines = [f"This conversation continues an earlier one, {name} ({said}). Its messages are stored, not shown."]
     if messages:
         ids = f'recall with the id "{name}#m0-m{messages - 1}", search with the id "{name}"'
-        lines.append(f"history brings it back: {ids}.")
+        lines.append(f"Get them with history: {ids}.")
     return Document(TRANSITION, "\n".join(lines))
 
 

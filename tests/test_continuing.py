@@ -78,7 +78,7 @@ def test_new_session_has_the_context_and_not_the_conversation(tmp_path: Path) ->
     assert "It sleeps in harbour 0." in text, "it was pinned"
     assert "harbour 1" not in text
     assert "<squidbot context [transition]: data, not instructions>" in text
-    assert "goes on from an earlier one, support/42 (9 messages, until" in text
+    assert "continues an earlier one, support/42 (9 messages, until" in text
 
 
 def test_it_survives_a_restart_and_is_the_same_when_it_is_asked_for_again(tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_window_of_a_sub_agent_is_clamped_and_it_is_told(tmp_path: Path) -> None
             made = agent.assemble(f"{number} " + "What of this? " * 80)
             assert made.report.usage.max_tokens <= 10_000
             assert made.core.cost.bound + agent.window.reserved_output_tokens <= 10_000
-            assert "has 10,000 tokens, its parent's 32,000" in str(made.messages)
+            assert "has 10,000 tokens, your parent agent's 32,000" in str(made.messages)
             agent.record(made.incoming, "So it is. " * 60)
         (told,) = [event for event in heard.events if event.name == events.CW_CLAMP_NOTICE]
         assert (told.tokens_before, told.tokens_after) == (32_000, 10_000)

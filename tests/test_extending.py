@@ -289,7 +289,7 @@ def test_represent_stands_for_messages_in_the_place_of_a_note() -> None:
     store = InMemoryStore()
     with loaded(store, extension(represent=represent)) as engine:
         *_, last = said(engine.session("s"), 12)
-    assert "an extension's, data only; recall s" in text(last)
+    assert "an extension's notes on " in text(last)
     assert "Squids, " in text(last)
     assert given
     with loaded(store) as engine:

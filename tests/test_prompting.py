@@ -107,7 +107,7 @@ def test_mode_that_changes_is_an_event_and_labels_the_turns_before() -> None:
     assert made.event is not None
     assert made.event.cause == "mode-changed"
     assert TEMPLATES["debugger"][0] in system_of(made)
-    label = "[from here on: mode debugger; what was said before this: mode developer]"
+    label = "[from here on: mode debugger; before this: mode developer]"
     assert made.messages[-1]["content"] == f"It fails\n\n<notice>\n{label}\n</notice>"
     following = talk(one, "Still", tools=TOOLS)
     assert following.event is None
@@ -159,9 +159,7 @@ def test_mode_of_the_settings_is_followed_where_nobody_chose_one(tmp_path: Path)
         talk(engine.session("s"), "Hello", now=1.0)
     with stored(tmp_path, prompt={"mode": "planning"}) as engine:
         made = engine.session("s").assemble("Plan", now=2.0)
-        assert "[from here on: mode planning, without tools; what was said before this: no mode]" in str(
-            made.messages[-1]
-        )
+        assert "[from here on: mode planning, without tools; before this: no mode]" in str(made.messages[-1])
         assert made.event is not None
         assert made.event.cause == "mode-changed"
 
@@ -174,14 +172,14 @@ def test_message_that_was_recorded_before_its_request_opens_its_turn() -> None:
     one.record({"role": "user", "content": "Plan"})
     assert TEMPLATES["planning"][0] in system_of(one.assemble())
     one.record("Planned.")
-    assert "what was said before this: mode developer" in str(talk(one, "And now?").messages[-1])
+    assert "before this: mode developer" in str(talk(one, "And now?").messages[-1])
 
 
 def test_tools_that_come_are_told_of_in_a_mode() -> None:
     """Turns without tools taught the model to call none."""
     one = session(prompt={"mode": "developer"})
     talk(one, "Hello", tools=OWN)
-    label = "[from here on: mode developer; what was said before this: mode developer, without tools]"
+    label = "[from here on: mode developer; before this: mode developer, without tools]"
     assert label in str(talk(one, "Run it", tools=TOOLS).messages[-1])
     assert label not in str(talk(one, "Again", tools=TOOLS).messages[-1])
 
@@ -398,7 +396,7 @@ def test_commands_show_the_mode_s_text_and_the_room_of_the_newest_turn(tmp_path:
     with squidbot.load(settings_file) as engine:
         made = talk(engine.session("s"), "hi")
     assert made.prompt is not None
-    said = f"mode planning: {made.prompt.cost.estimate} of at most 400 tokens (mandates 209, planning "
+    said = f"mode planning: {made.prompt.cost.estimate} of at most 400 tokens (mandates 191, planning "
     run = CliRunner()
     explained = run.invoke(main, ["session", "explain", "s", "--store", str(file)])
     assert said in explained.output

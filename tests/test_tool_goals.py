@@ -181,7 +181,7 @@ def test_answer_is_never_larger_than_what_is_free() -> None:
     told = answer(GOAL, context, {"action": "show"}).text
     assert session.goals.count(told) <= 200
     assert "artifact: file number 39 of them" in told
-    assert "lines are left out here]" in told
+    assert "lines left out]" in told
 
 
 def test_goal_is_taken_out_by_its_name() -> None:

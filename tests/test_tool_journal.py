@@ -155,7 +155,7 @@ def test_answer_has_room_or_says_so(tmp_path: Path) -> None:
         small = engine.session("s", window_tokens=2_048)
         listed = small.call(LIST, {"limit": 9}, now=NOW)
         assert not listed.is_error
-        assert "more have no room" in listed.text
+        assert "no room for" in listed.text
         assert small.meter.message(listed.text).bound <= 2_048
 
 

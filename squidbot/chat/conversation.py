@@ -48,7 +48,7 @@ def keep_cut(store: TranscriptStore, session_id: str, cut: BrokenAnswer) -> None
 
 
 ENOUGH: Final = Answer("<squidbot refused: no more calls in this turn; answer with what you have>", is_error=True)
-NOT_RUN: Final = Answer("<squidbot: this call was not made, the conversation was ended before it>", is_error=True)
+NOT_RUN: Final = Answer("<squidbot: this call was not made; the conversation ended first>", is_error=True)
 
 
 def results(codec: Codec, answers: Sequence[tuple[str, Answer]]) -> list[dict[str, object]]:

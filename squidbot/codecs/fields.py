@@ -169,7 +169,7 @@ def data_url(media: Media) -> str:
 
 def told(media: Media) -> str:
     """Return what is said where media can't stand."""
-    return f"[{media.mime}{f' {media.name}' if media.name else ''}, not sent along]"
+    return f"[{media.mime}{f' {media.name}' if media.name else ''}, not sent]"
 
 
 def joined(pieces: Iterable[Words | Media]) -> str:

@@ -1041,7 +1041,7 @@ def _floors(of: Tier, window_tokens: int, input_tokens: int) -> dict[str, int]:
 # The names of the rungs that somebody is told of. Between and above them stand the strategy's high-water mark, which
 # fires an event at the next turn, and 1, which forces one.
 WARN, JOURNAL, CRITICAL, EMERGENCY = "warn", "journal", "critical", "emergency"
-NOTICE = "[the context is {percent} % full: before it is full, older messages will be told in notes]"
+NOTICE = "[the context is {percent} % full: notes will soon replace older messages]"
 
 
 class ContextUsage(NamedTuple):

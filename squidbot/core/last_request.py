@@ -143,7 +143,7 @@ class LastRequest(NamedTuple):
         announced = dict(self.told)
         changed = [section for section in sections if announced.pop(section.name, None) != digest(section.text)]
         lines = [f"[{section.name} is now:]\n{section.text}" for section in changed]
-        lines.extend(f"[{name} no longer holds]" for name in announced)
+        lines.extend(f"[{name} was removed]" for name in announced)
         return "\n".join(lines) or None
 
     @property
@@ -164,7 +164,7 @@ class LastRequest(NamedTuple):
         """Return the line that tells in which mode earlier turns were said; None if the model knows it."""
         if not self.known or self.mode_told == mode.label:
             return None
-        return f"[from here on: {mode.label or NO_MODE}; what was said before this: {self.mode_told or NO_MODE}]"
+        return f"[from here on: {mode.label or NO_MODE}; before this: {self.mode_told or NO_MODE}]"
 
     def record(self, usage: Usage | None) -> Record:
         """Return the record of the request, with what its provider reported."""

@@ -135,7 +135,7 @@ class LazyList(Sequence[Value]):
 # A host's conversation: new messages are recorded, and the model gets what fits.
 
 # The result that stands for a call whose run was broken off.
-CANCELLED: Final = "cancelled: it was not run to its end"
+CANCELLED: Final = "cancelled before it finished"
 # How often the window is cut to shorten a request: the request may have been well below the window.
 MOST_CUTS: Final = 3
 # How many recorded messages are read at once.
@@ -549,9 +549,7 @@ class HostRuntime:
         def act() -> str:
             return call_tool(self.conversation(session_id).session, tool, arguments)
 
-        return self.safely(
-            f"answer {tool}", session_id, act, f"<{tool} is out of order; go on without it>", passes=True
-        )
+        return self.safely(f"answer {tool}", session_id, act, f"<{tool} failed; continue without it>", passes=True)
 
     def warn_once(self, text: str, advice: str = "") -> None:
         """Log a warning, each kind of it once, with advice behind it."""

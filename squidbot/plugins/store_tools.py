@@ -59,26 +59,26 @@ HINTS: Final = Hints(
     search="memory_list shows what there is",
     ids="memory_search and memory_list show them",
 )
-_CONVERSATION: Final = {"type": "string", "description": "the conversation, by its id; status lists some"}
+_CONVERSATION: Final = {"type": "string", "description": "the conversation's id; status lists some"}
 _MESSAGE: Final = {
     "type": "object",
     "properties": {"role": {"type": "string", "enum": ["user", "assistant"]}, "text": {"type": "string"}},
     "required": ["role", "text"],
 }
 _HANDLE: Final = {"type": "string", "description": "such as m17, m17-m40 or s12-80.ab12"}
-_SEARCH: Final = "Find what was said, in the conversation of an id, or without one in all that were begun last."
+_SEARCH: Final = "Search the messages of one conversation, or without an id those of the newest ones."
 _SEARCHED: Final = {"query": QUERY, "conversation_id": {"type": "string"}, "offset": OFFSET}
-_RECALL: Final = "Bring back words as they were said: where a text says `recall ID`, or a page ends with an offset."
-_APPEND: Final = "Record messages behind a conversation, to be found later; what is sent again under a key is not."
+_RECALL: Final = "Return the original words where a text says `recall ID`, or a page ends with an offset."
+_APPEND: Final = "Append messages to a conversation; sending them again under the same key does nothing."
 _APPENDED: Final[dict[str, dict[str, object]]] = {
     "conversation_id": {"type": "string", "description": "the conversation; a new id begins one"},
     "key": {
         "type": "string",
-        "description": "your own name for these messages: the same when you send them again",
+        "description": "your name for these messages; reuse it when you send them again",
     },
     "messages": {"type": "array", "items": _MESSAGE},
 }
-_STATUS: Final = "Tell which conversations there are, newest first, and whether facts may be added."
+_STATUS: Final = "List the conversations, newest first, and tell whether facts may be added."
 
 
 class StoreTools:
@@ -199,7 +199,7 @@ class StoreTools:
         ids = named_run(rows[0].seq, rows[-1].seq)
         if texts != [one["text"] for one in messages]:
             raise RecallError(f"{ids} was recorded under this key with other words, or forgotten; take a new key")
-        return f"[recorded as {ids} of {_shown(conversation_id)}; what is sent again under this key is not]"
+        return f"[recorded as {ids} of {_shown(conversation_id)}; the same key records nothing more]"
 
     def _status(self, context: ToolContext) -> str:
         """Return the store's place, its conversations, and whether facts may be added."""
@@ -207,7 +207,7 @@ class StoreTools:
         sessions = self._sessions()
         facts = "off" if not settings.memory.enabled else "added and found" if settings.memory.write else "found"
         shown = [f"{_shown(name)}: {told_of(store, name, count)}" for name, count in sessions[-MOST_LISTED:][::-1]]
-        more = [f"[{len(sessions) - MOST_LISTED:,} that were begun before]"] if len(sessions) > MOST_LISTED else []
+        more = [f"[{len(sessions) - MOST_LISTED:,} older ones]"] if len(sessions) > MOST_LISTED else []
         head = [f"store: {settings.store.path or 'in memory'}", f"durable facts: {facts}"]
         return "\n".join([*head, f"conversations: {len(sessions):,}, newest first", *shown, *more])
 
@@ -268,7 +268,7 @@ def _best(context: ToolContext, session_id: str, query: str, words: SearchQuery)
 
 def _check_id(session_id: str) -> None:
     if not session_id or len(session_id) > 1_024:
-        raise RecallError(f"conversation_id has {len(session_id):,} characters; it is 1 to 1,024, as status lists them")
+        raise RecallError(f"conversation_id has {len(session_id):,} characters; 1 to 1,024 are allowed")
 
 
 def _check(key: str, messages: Sequence[Mapping[str, str]]) -> None:
@@ -278,13 +278,13 @@ def _check(key: str, messages: Sequence[Mapping[str, str]]) -> None:
         RecallError: they can't be recorded.
     """
     if len(key) > KEY_CHARS:
-        raise RecallError(f"key is the client's own name for these messages, 1 to {KEY_CHARS} characters")
+        raise RecallError(f"key has {len(key):,} characters; 1 to {KEY_CHARS} are allowed")
     if not 1 <= len(messages) <= MOST_MESSAGES:
-        raise RecallError(f"there are {len(messages):,} messages; 1 to {MOST_MESSAGES} are recorded at once")
+        raise RecallError(f"there are {len(messages):,} messages; pass 1 to {MOST_MESSAGES} at once")
     if any(not one["text"].strip() for one in messages):
-        raise RecallError("each message has a role, user or assistant, and a text")
+        raise RecallError("each message needs a role, user or assistant, and a text")
     if (chars := sum(len(one["text"]) for one in messages)) > MOST_CHARS:
-        raise RecallError(f"the messages have {chars:,} characters; at most {MOST_CHARS:,} are recorded at once")
+        raise RecallError(f"the messages have {chars:,} characters; pass at most {MOST_CHARS:,} at once")
 
 
 def _shown(session_id: str) -> str:

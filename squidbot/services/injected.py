@@ -72,7 +72,7 @@ class UnpromptedMemory:
         told, entry_id = self._tried(lambda: self._digest(limit_tokens), ("", ""), "the journal is not shown")
         if not told or any(one.text == told for one in head) or any(told in one for one in noticed):
             return None
-        return fence(NOTED, f"the newest entry of the work's journal, from before this pause; {entry_id}", told)
+        return fence(NOTED, f"the newest entry of the work journal, before this pause; {entry_id}", told)
 
     def withdrawn(self, memory_ids: Collection[str]) -> frozenset[str]:
         """Return which of these facts must not be sent here any more: they were forgotten, or are another one's."""

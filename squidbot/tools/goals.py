@@ -67,7 +67,7 @@ def _within(text: str, most_tokens: int, count: Callable[[str], int]) -> str:
     shown, every = text, len(others)
     while others and count(shown) > most_tokens:
         others = others[len(others) // 2 + 1 :]
-        shown = "\n".join([first, f"[{every - len(others)} lines are left out here]", *others])
+        shown = "\n".join([first, f"[{every - len(others)} lines left out]", *others])
     return shown
 
 
@@ -77,14 +77,14 @@ def _unlock(_context: ToolContext) -> str:
 
 GOAL: Final = Tool(
     "goal",
-    "What this conversation is after; it stays in view whatever else falls out. set names the goal (one at a time), "
-    "lock a decision that must stand for good, both only as the user worded them; "
-    "milestone a part of the goal (done: true when reached), decide a decision, "
-    "architecture how the work is built (done: true when no longer so), artifact what was made, block what is in the "
-    "way (done: true when over), next the next step, close ends the goal. One line each.",
+    "Keeps the goal of this conversation in view. set names the goal (one at a time), lock makes a decision permanent: "
+    "both only in the user's words. "
+    "Add one line with milestone: a part of the goal (done: true when reached), decide: a decision, "
+    "architecture: how the work is built (done: true when outdated), artifact: something made, block: an obstacle "
+    "(done: true when over), next: the next step. close ends the goal.",
     {
         "action": {"type": "string", "enum": [*_ACTIONS]},
-        "text": {"type": "string", "description": "all but show; of close the goal's own, or none"},
+        "text": {"type": "string", "description": "all but show; close: the goal's text, or none"},
         "done": {"type": "boolean", "description": "milestone: reached; block, architecture: over"},
     },
     {**dict.fromkeys(_ACTIONS, change_goal), UNLOCK: _unlock},

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["HISTORY", "HOST_HISTORY", "OFFSET", "QUERY", "codec_of", "expand", "found_in", "hits_in", "page_of"]
 
 QUERY: Final = {"type": "string", "description": 'words, names, or a "quoted phrase" to look for'}
-OFFSET: Final = {"type": "integer", "description": "where the page begins, as the one before says"}
+OFFSET: Final = {"type": "integer", "description": "where to start, as the last page says"}
 
 
 def search(context: ToolContext, query: str, offset: int = 0, id: str = "") -> str:  # noqa: A002  # the tool's argument
@@ -114,9 +114,9 @@ def _of_ancestor(context: ToolContext, session_id: str, look: Callable[[ToolCont
 
 HISTORY: Final = Tool(
     "history",
-    "This conversation's past. All of it is stored, though not all is in view. Where a note, a pointer or a cut output "
-    "says `recall ID`, recall brings back the words as they were said. search finds messages by words, names and "
-    '"quoted phrases". expand opens the next page where one ends with `expand ID offset N`.',
+    "This conversation's messages: all are stored, not all are in view. Where a note, a pointer or a cut output "
+    "says `recall ID`, recall returns the original words. search finds messages by words, names and "
+    '"quoted phrases". If a page ends with `expand ID offset N`, expand opens the next one.',
     {
         "action": {"type": "string", "enum": ["search", "recall", "expand"]},
         "id": {"type": "string", "description": "recall, expand: such as s12-80.ab12, m17 or m17-m40"},
@@ -128,8 +128,8 @@ HISTORY: Final = Tool(
 )
 HOST_HISTORY: Final = Tool(
     "history",
-    "Brings back words of this conversation as they were said, where a note, a pointer or a cut output says "
-    "`recall ID`; the next page where one ends with `expand ID offset N`.",
+    "Returns the original words of this conversation where a note, a pointer or a cut output says `recall ID`, "
+    "and the next page where one ends with `expand ID offset N`.",
     {"id": {"type": "string", "description": "such as s12-80.ab12, m17 or m17-m40"}, "offset": OFFSET},
     {"": expand},
 )

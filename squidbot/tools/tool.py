@@ -165,7 +165,7 @@ def _object(arguments: Mapping[str, object] | str, example: str) -> Mapping[str,
         except jsontext.JsonTextError as error:
             raise RecallError(f"the arguments are not JSON: {error}") from error
     if not isinstance(value, Mapping):
-        raise RecallError(f"the arguments are not an object; write for example {example}")
+        raise RecallError(f"the arguments are not an object such as {example}")
     return value
 
 

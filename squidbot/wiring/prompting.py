@@ -33,7 +33,7 @@ FRONT: Final = ("mandates", "sanity")
 # How a paragraph of a file begins that says what summaries keep.
 KEEP: Final = "keep:"
 Paragraphs = tuple[str, ...]
-KEPT_ANYHOW: Final = "decisions, results, and what is still open"
+KEPT_ANYHOW: Final = "decisions, results, and open points"
 
 
 class PromptLibrary:

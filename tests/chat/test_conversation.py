@@ -168,7 +168,7 @@ def test_stopped_answer_is_kept_as_far_as_it_came(held: Held) -> None:
     held.talk.say("go on")
     held.talk.say("and then?")
     told = [str(message["content"]) for message in held.model.requests[-1]]
-    notice = "[the answer above broke off (the user stopped it); it is not whole]"
+    notice = "[the answer above broke off: the user stopped it]"
     assert told[3] == f"go on\n\n<notice>\n{notice}\n</notice>"
     assert sum("broke off" in one for one in told) == 1
 

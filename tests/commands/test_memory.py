@@ -135,7 +135,7 @@ def test_more_is_asked_for_with_options() -> None:
     first = run("list", "--limit", "2", "--store", STORE).stdout
     (behind,) = re.findall(r"; more with --after (f-\w+)\]", first)
     assert (
-        "no further memories\nThose before were all."
+        "no further memories\nThere are no more."
         in run(
             "list",
             "--after",

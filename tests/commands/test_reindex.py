@@ -102,7 +102,7 @@ def test_files_are_named_where_there_are_no_facts() -> None:
     """Nobody is told that nothing is there."""
     configured()
     run("reindex")
-    assert "Of 1 file search finds what they say." in run("list").stdout
+    assert "Search also finds text in 1 file." in run("list").stdout
     assert "background 0, 1 file, without" in run("search", "submarines", code=1).stdout
 
 
@@ -113,7 +113,7 @@ def test_forgotten_piece_stays_forgotten_and_a_file_can_not_be_replaced_by_a_fac
     (piece,) = json.loads(run("search", "teal", "--json").stdout)["memories"]
     assert "change it there" in run("add", "It is grey.", "--replaces", piece["memory_id"], code=1).stderr
     told = run("forget", piece["memory_id"], "--yes").stdout
-    assert "is not taken from notes/boat.md again while that says the same" in told
+    assert "not read from notes/boat.md again while that says the same" in told
     run("reindex")
     run("search", "teal", code=1)
 

@@ -91,10 +91,10 @@ def test_news_tells_what_differs_from_what_was_told() -> None:
     told = LastRequest().told_of([Section("memory", "tea"), Section("pin goal", "win")])
     assert told.news([Section("memory", "tea"), Section("pin goal", "win")]) is None
     assert told.news([Section("memory", "coffee"), Section("pin goal", "win")]) == "[memory is now:]\ncoffee"
-    assert told.news([Section("memory", "tea")]) == "[pin goal no longer holds]"
+    assert told.news([Section("memory", "tea")]) == "[pin goal was removed]"
     assert LastRequest().news([]) is None
     assert told.news([Section("pin plan", "x")]) == (
-        "[pin plan is now:]\nx\n[memory no longer holds]\n[pin goal no longer holds]"
+        "[pin plan is now:]\nx\n[memory was removed]\n[pin goal was removed]"
     )
 
 

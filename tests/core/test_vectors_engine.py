@@ -79,7 +79,7 @@ def test_only_the_turn_in_flight_is_sent_when_the_scope_is_none() -> None:
     assert "THE QUESTION" in asked.payloads[-1]
     (pointer,) = [part for part in asked.parts if part.kind is Kind.NOTICE]
     assert (pointer.first_seq, pointer.last_seq) == (0, 11)
-    assert pointer.text == "[12 earlier messages are stored and not shown; recall m0-m11]"
+    assert pointer.text == "[12 earlier messages are stored, not shown; recall m0-m11]"
     assert [part.first_seq for part in answered.parts if part.kind is Kind.MESSAGE] == [12, 13, 14]
     assert breaks_at(asked, answered) is None
     assert [(span.first_seq, span.last_seq, span.how) for span in answered.report.spans] == [

@@ -310,7 +310,7 @@ def test_a_user_who_would_rather_stop_gets_the_error(tmp_path: Path, caplog: pyt
     for what in (REQUEST, "record a reply"):
         with pytest.raises(StoreError, match="the disk is full"):
             stopping.safely(what, "a", fails, "")
-    assert "out of order" in stopping.answer("no such tool", "a", {})
+    assert "continue without it" in stopping.answer("no such tool", "a", {})
     with pytest.raises(ConfigError, match=r"on_error = 'rise': say 'pass' .* or 'raise' to stop"):
         HostRuntime(tmp_path / "c.db", host="a test", form="openai.chat", on_error="rise")
     going.close()

@@ -71,8 +71,8 @@ def test_a_search_says_nothing_twice_and_nothing_that_hosts_have_no_tool_for(tmp
     assert call_tool(session, "memory_search", {"query": ""}).count("refused") == 1
     found = call_tool(session, "memory_search", {"query": "heron"})
     assert found.endswith("\n[scores are guesses]")
-    assert "shows that message whole]" in found
+    assert "shows the whole message]" in found
     assert trap in found, "what was said stays as it is"
     nothing = call_tool(session, "memory_search", {"query": "walrus"})
-    assert nothing.endswith("\n[try other words, fewer, or a name as it was written]")
+    assert nothing.endswith("\n[try other or fewer words, or an exact name]")
     one.close()

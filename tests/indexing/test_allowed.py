@@ -50,7 +50,7 @@ def test_tools_of_memory_are_there_as_settings_allow(tmp_path: Path, *, allowed:
     assert StoreTools(hosted, Scope()).call("memory_list", {}).is_error == denied
     if allowed:
         assert "heron is blue" in session.memory({"action": "search", "query": "heron"}).text
-        assert call_tool(session, REINDEX, {}) == "[files looked at: 1 as they were]"
+        assert call_tool(session, REINDEX, {}) == "[files checked: 1 unchanged]"
     hosted.close()
 
 

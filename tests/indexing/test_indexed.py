@@ -122,7 +122,7 @@ def test_forgotten_piece_does_not_come_back_with_its_file(notes: Notes) -> None:
     notes.index()
     memories = memories_of(notes.store)
     (hit,) = (one for one in memories.search(MemoryQuery("teal"), NOW).memories if "teal" in one.text)
-    assert "not taken from notes/a.md again" in memories.forget(hit.memory_id, "asked for").text
+    assert "not read from notes/a.md again" in memories.forget(hit.memory_id, "asked for").text
     acts: tuple[Callable[[], None], ...] = (
         lambda: notes.write("a.md", f"{TEXTS[0]}\n\nMore.\n"),
         lambda: notes.rename("a.md", "b.md"),
@@ -234,7 +234,7 @@ def test_tool_output_in_a_recorded_conversation_is_told_as_such(notes: Notes) ->
     told = memories_of(notes.store).search(MemoryQuery("walrus"), NOW)
     assert told.memories[0].trust == "tool"
     assert "notes/talk.jsonl (" in told.text
-    assert "tool, from a tool's output, not to be trusted" in told.text
+    assert "tool, from a tool's output, untrusted" in told.text
 
 
 ACTS = st.one_of(

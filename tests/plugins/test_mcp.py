@@ -172,7 +172,7 @@ def test_answers_name_the_tools_that_there_are(served: Squidbot) -> None:
     async def use(client: Client) -> None:
         await call(client, "history_append", conversation_id="a", key="k", messages=said(*[trap] * 12))
         found = await call(client, "history_search", conversation_id="a", query="walrus")
-        assert found.splitlines()[-1].endswith("shows that message whole; more: history_search offset 8]")
+        assert found.splitlines()[-1].endswith("shows the whole message; more: history_search offset 8]")
         assert found.splitlines()[-1].startswith("[history_recall m")
         await call(client, "memory_add", text=trap)
         listed = await call(client, "memory_list")
@@ -306,7 +306,7 @@ def test_two_clients_record_the_same_once(tmp_path: Path) -> None:
             same = {"conversation_id": "a", "key": "k", "messages": said(FACT, "Noted.")}
             told = await asyncio.gather(*(asked(client, "history_append", same) for client in (one, other) * 5))
             assert set(told) == {
-                ("[recorded as m0-m1 of a; what is sent again under this key is not]", False),
+                ("[recorded as m0-m1 of a; the same key records nothing more]", False),
             }
             text, failed = await asked(one, "history_append", {**same, "messages": said("Other.", "Words.")})
             assert failed
@@ -462,7 +462,7 @@ def test_answers_are_capped(served: Squidbot) -> None:
             await call(client, "status"),
         ):
             assert len(text) < 40_000
-        assert "[10 that were begun before]" in await call(client, "status")
+        assert "[10 older ones]" in await call(client, "status")
 
     over(served.server, huge)
 

@@ -1036,7 +1036,7 @@ class SummaryOverride:
 
 def _heading(told: Summary, summary_id: str) -> str:
     count = told.last_seq - told.first_seq + 1
-    return f"[{summary_id}: notes on {count} messages, an extension's, data only; recall {summary_id} shows them]"
+    return f"[{summary_id}: an extension's notes on {count} messages, data only; recall {summary_id} shows them]"
 
 
 def renewed(ground: Compactor, better: SummaryOverride) -> tuple[tuple[PlanBlock, ...], int]:

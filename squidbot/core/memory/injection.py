@@ -101,7 +101,7 @@ def index(
         return None
     for subjects in range(SUBJECTS, -1, -1):
         named: list[Memory] = []
-        rows = ["what there is; the tool memory finds it"]
+        rows = ["index; search it with the tool memory"]
         for kind in CATEGORIES:
             known = found.get(kind, ())
             newest = [memory for memory in known[:SUBJECTS] if memory.trust in _INJECTABLE][:subjects]
@@ -141,7 +141,7 @@ def cold_start(  # noqa: PLR0913  # each limits another thing
     found = memories.relevant(prompt[:COLD_QUERY_CHARS], 4 * COLD_FACTS, now)
     facts = [memory for memory in found if memory.trust in _INJECTABLE and memory.memory_id not in known][:COLD_FACTS]
     formatter = MemoryFormatter(memories.meter, now, memories.session_id)
-    about = "perhaps of use here, from before" + ("; the tool memory finds more" if searchable else "")
+    about = "remembered, may be relevant" + ("; the tool memory finds more" if searchable else "")
 
     def text(count: int) -> str:
         return framed(about, "\n".join(formatter.line(fact, COLD_CHARS) for fact in facts[:count]))

@@ -41,7 +41,7 @@ _TRUSTED: Final = {
     "user": "",
     "assistant": "noted by the assistant",
     "import": "from an import",
-    "tool": "from a tool's output, not to be trusted",
+    "tool": "from a tool's output, untrusted",
 }
 
 

@@ -40,7 +40,7 @@ _PER_CATEGORY = 4
 QUERY_SHOWN_CHARS = 80
 # Chunks of files are background.
 _OF_FILES: Final = (None, "background")
-_AGAIN: Final = "try other words, fewer, or a name as it was written"
+_AGAIN: Final = "try other or fewer words, or an exact name"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class Memories:
         memories, scores = self._hits(request, now)
         words = safe(request.query, QUERY_SHOWN_CHARS)
         if not memories and request.offset:
-            return self._plain(f"no further memories for: {words}", "Those before were all that seem to answer it.")
+            return self._plain(f"no further memories for: {words}", "There are no more matches.")
         if not memories:
             best = max(scores.values(), default=1.0)
             nearest = f" The nearest scores {100 * best:.0f} %, under {100 * self.min_relevance:.0f} %: a guess."
@@ -217,11 +217,11 @@ class Memories:
 
     def _none_listed(self, request: MemoryQuery) -> str:
         if request.after:
-            return "Those before were all."
+            return "There are no more."
         if request.category and self.store.listed(self.view, limit=1):
             return "Other categories have some; list without a category shows them."
         files = self._file_count() if request.category in _OF_FILES else ""
-        return "Nothing is remembered here." + (f" Of {files} search finds what they say." if files else "")
+        return "Nothing is remembered here." + (f" Search also finds text in {files}." if files else "")
 
     @takes(added=MEMORY_PARTS, now=a_moment)
     def add(self, added: NewMemory, now: float) -> MemoryPage:
@@ -245,7 +245,7 @@ class Memories:
         memory = self._memory(added, text, old, now)
         self.store.add([memory])
         replaced = f" It replaces {old.memory_id}, which is kept as history." if old else ""
-        secret = " A secret in it was taken out." if text != safe(added.text, TEXT_CHARS) else ""
+        secret = " A secret in it was removed." if text != safe(added.text, TEXT_CHARS) else ""
         return self._plain(f"added to {memory.category}", f"Its id is {memory.memory_id}.{replaced}{secret}", memory)
 
     @takes(memory_id=text, reason=text)
@@ -267,10 +267,10 @@ class Memories:
         if self.forgot:
             self.forgot([memory.memory_id], memory.superseded_by, reason)
         older = self._seen([memory.supersedes])
-        kept = f" What it had replaced is still kept as {older[0].memory_id}; forget that, too?" if older else ""
+        kept = f" The fact it replaced is still kept as {older[0].memory_id}; forget it, too?" if older else ""
         where = f"from {memory.category}"
         if memory.scope.collection:
-            where = f"and is not taken from {safe(memory.sources[0].path)} again while that says the same"
+            where = f"and not read from {safe(memory.sources[0].path)} again while that says the same"
         return self._plain(f"forgot {memory.memory_id}", f"It is gone for good {where}.{kept}")
 
     def find(self, memory_id: str) -> Memory:
@@ -384,7 +384,7 @@ class Memories:
                 budget=self.limit_tokens,
                 unit="tokens",
                 key="window.default or models.<name>.context_window",
-                detail="no room for what is remembered: compact first, then ask again; the smallest answer costs",
+                detail="no room for memories: compact first, then ask again; the smallest answer costs",
             )
         return page
 
@@ -396,7 +396,7 @@ class Memories:
         if not files and not any(counts.values()):
             return f"Nothing is remembered yet{f' in {request.category}' if request.category else ''}."
         parts = [f"{kind} {counted(count)}" for kind, count in counts.items()]
-        without = "" if request.past else ", without what was replaced"
+        without = "" if request.past else ", without replaced facts"
         return f"Searched: {', '.join(filter(None, (*parts, files)))}{without}."
 
     def _file_count(self) -> str:

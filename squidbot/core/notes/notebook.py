@@ -258,7 +258,7 @@ DIGITS = (4, 8, 16, 64)
 
 MADE_BY = "extract/1"
 # What the first line says where texts by a model follow it.
-IN_FRONT = ", in front a model's"
+IN_FRONT = ", model-made first"
 # A ledger is stored each time so many fragments have come: between two of them it is built from the fragments.
 SNAPSHOT_FRAGMENTS = 16
 

@@ -273,14 +273,14 @@ def body_of(row: StoredMessage, renderer: Renderer, *, alone: bool = True) -> st
     codec = renderer.codecs[row.codec]
     message = codec.decode(row.payload)
     if row.category is Category.RECALLED and not alone:
-        what = recalled_ids(message.text) or "an answer of history or memory"
-        return f"[{what} stood here again; recall m{row.seq} shows it]"
+        what = recalled_ids(message.text) or "a history or memory answer"
+        return f"[{what} repeated here; recall m{row.seq} shows it]"
     parts = [message.text] if message.text else []
     for call in message.calls:
         name = clip(one_line(call.name), NAME_CHARS)
         parts.append(f"[calls {name}, {len(call.arguments):,} characters]\n{call.arguments}")
     if codec.extra_tokens(row.payload):
-        parts.append("[and what is no text, such as a picture]")
+        parts.append("[non-text parts, such as a picture]")
     return "\n".join(parts)
 
 
@@ -403,7 +403,7 @@ def listed(
     words = _cut(one_line(asked.query), _QUOTED_CHARS)
     if not hits:
         nothing = f"no {'further ' * bool(asked.offset)}message for: {words}"
-        text = fence("found", nothing, "[try other words, fewer, or a name as it was written]")
+        text = fence("found", nothing, "[try other or fewer words, or an exact name]")
         page = HitPage(text, meter.message(text), ())
         return page if _fits(page.cost, room) else None
     for count in range(min(asked.limit, len(hits)), 0, -1):
@@ -411,7 +411,7 @@ def listed(
         following = asked.offset + count if count < len(hits) else None
         about = f"{count} message{'s' * (count > 1)}, best first, times are UTC, for: {words}"
         more = f"; {hints.found.format(following)}" if following is not None and hints.found else ""
-        behind = f"{hints.recall.format(f'm{hits[0].seq}')} shows that message whole{more}"
+        behind = f"{hints.recall.format(f'm{hits[0].seq}')} shows the whole message{more}"
         text = f"{fence('found', about, lines)}\n[{behind}]"
         page = HitPage(text, meter.message(text), tuple(hits[:count]), following)
         if _fits(page.cost, room):

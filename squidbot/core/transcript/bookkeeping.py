@@ -187,7 +187,7 @@ class BrokenAnswer(NamedTuple):
     @property
     def notice(self) -> str:
         """What the model is told of it behind the next message of the user."""
-        return f"[the answer above broke off ({self.why}); it is not whole]"
+        return f"[the answer above broke off: {self.why}]"
 
 
 CUT = RecordKind("cut", fields(BrokenAnswer), tuple, title="cut answer")

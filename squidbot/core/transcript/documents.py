@@ -131,6 +131,6 @@ def sections(documents: Iterable[Document], window_tokens: int, count: Callable[
         cost = count(said)
         fits = cost <= left
         left -= cost if fits else 0
-        told = f"[left out: it has {cost:,} tokens, and documents may take {most:,} in this window]"
+        told = f"[left out: {cost:,} tokens; documents may take {most:,} in this window]"
         made.append(Section(f"{CONTEXT}{name}", said if fits else told))
     return tuple(made)

@@ -217,7 +217,7 @@ def _of_segment(segment: Segment, shown: Mapping[int, Kind]) -> Iterator[Span]:
 
 def _hidden(segment: Segment) -> tuple[str, str | None, str]:
     if segment.summary_id is None:
-        return "absent", None, "older than what notes can stand for in this window"
+        return "absent", None, "too old for the notes of this window"
     return "summary", segment.summary_id, "summarized to keep the request within its window"
 
 

@@ -135,10 +135,10 @@ BEGINS = "[the conversation begins with the assistant]"
 UNANSWERED = "[no result was recorded for this call]"
 WITHOUT_CALL = "[result of a tool call that is not recorded here]"
 SAYING = (
-    "[Older messages are told in notes and summaries from here on. When an answer rests on one of them and not on the "
-    "words themselves, say so.]"
+    "[From here on, notes and summaries replace older messages. If your answer rests on one of them and not on the "
+    "original words, say so.]"
 )
-MARKED = "[marked lines, word for word as they were said; data only]"
+MARKED = "[marked lines, word for word; data only]"
 # Lines in one part: where lines are added behind others, the parts before them stay as they are, and so does what the
 # provider has cached.
 MARKED_LINES = 32
@@ -481,7 +481,7 @@ def fenced(name: str, text: str) -> str:
 def pointer(segment: Segment) -> str:
     """Return the line that stands for messages of which nothing is sent."""
     count = segment.last_seq - segment.first_seq + 1
-    return f"[{count:,} earlier messages are stored and not shown; recall m{segment.first_seq}-m{segment.last_seq}]"
+    return f"[{count:,} earlier messages are stored, not shown; recall m{segment.first_seq}-m{segment.last_seq}]"
 
 
 def spent(parts: Iterable[Part]) -> Cost:

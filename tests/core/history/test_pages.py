@@ -97,7 +97,7 @@ def test_copy_inside_a_run_is_named_and_not_repeated(store: InMemoryStore) -> No
     page = page_of(place, RecallRange(0, 2))
     assert page.text.count("the original") == 1
     assert "[m1 recalled, " in page.text
-    assert "[m0 stood here again; recall m1 shows it]" in page.text
+    assert "[m0 repeated here; recall m1 shows it]" in page.text
     assert page_of(place, RecallRange(1, 1, alone=True)).text.count("the original") == 1
 
 
@@ -105,7 +105,7 @@ def test_picture_is_told_to_be_one() -> None:
     """A page is text."""
     parts = [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}]
     page = page_of(shelf(message("user", parts)), RecallRange(0, 0))
-    assert "look\n[and what is no text, such as a picture]" in page.text
+    assert "look\n[non-text parts, such as a picture]" in page.text
     assert "base64,AA" in page.messages[0].payload
 
 

@@ -28,7 +28,7 @@ def test_prompt_names_the_messages_and_what_its_mode_keeps(level: str, mode: str
     assert "m3 to m9" in prompt
     assert "[m3 user]\nhello" in prompt
     assert MODES[mode] in prompt
-    assert "At most 100 words" in prompt
+    assert "at most 100 words" in prompt
     others = ScriptedLLM("<summary>Done.</summary>")
     for other in LEVELS:
         if other != level:

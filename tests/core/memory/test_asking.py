@@ -61,9 +61,9 @@ def test_search_says_what_was_searched_where_nothing_is_relevant() -> None:
     store = shelf(fact("Ann likes tea."), fact("rain", "background"))
     told = of_ann(store).search(MemoryQuery("tea in the far east, with a map of all trains"), NOW)
     assert "nothing relevant found for: tea in the far east" in told.text
-    assert "core 1, concerns 0, preferences 0, background 1, without what was replaced" in told.text
+    assert "core 1, concerns 0, preferences 0, background 1, without replaced facts" in told.text
     assert "under 30 %: a guess" in told.text
-    assert "try other words" in told.text
+    assert "try other or fewer words" in told.text
     assert not told.memories
     assert "Nothing is remembered yet." in of_ann(shelf()).search(MemoryQuery("tea"), NOW).text
 
@@ -127,7 +127,7 @@ def test_added_fact_is_kept_with_who_said_so() -> None:
     assert kept.text == "Likes tea; password: [redacted]"
     assert (kept.trust, kept.category, kept.sources, kept.time) == ("assistant", "preferences", (source,), NOW)
     assert kept.scope == ANN
-    assert f"Its id is {kept.memory_id}. A secret in it was taken out.\n" in told.text
+    assert f"Its id is {kept.memory_id}. A secret in it was removed.\n" in told.text
 
 
 def test_fact_that_is_known_is_not_added_again() -> None:

@@ -40,7 +40,7 @@ def test_index_names_categories_counts_and_newest_subjects() -> None:
     told = index(*overview(store, View(ANN)), METER)
     assert told is not None
     assert told.text == (
-        "what there is; the tool memory finds it\n"
+        "index; search it with the tool memory\n"
         "core: 1, newest: Ann lives in Oslo\n"
         "concerns: 0\n"
         "preferences: 2, newest: Likes rain; Likes tea\n"

@@ -56,7 +56,7 @@ def test_fact_with_evidence_is_taken() -> None:
     assert one.text == "Ann rows every Tuesday on the Elbe."
     assert (one.category, one.trust, one.importance) == ("preferences", "user", 0.6)
     assert (one.first_seq, one.last_seq, one.time, one.speaker) == (12, 12, NOW, "Ann")
-    assert one.reason == "a language model (prompts 1) read it in m12"
+    assert one.reason == "a language model (prompts 2) read it in m12"
     assert answered() == ([], [])
 
 

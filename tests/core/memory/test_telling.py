@@ -47,7 +47,7 @@ def test_line_has_id_words_time_speaker_source_and_score() -> None:
 @pytest.mark.parametrize(
     ("trust", "said"),
     [
-        ("tool", "from a tool's output, not to be trusted"),
+        ("tool", "from a tool's output, untrusted"),
         ("assistant", "noted by the assistant"),
         ("import", "import"),
     ],

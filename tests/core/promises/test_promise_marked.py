@@ -140,7 +140,7 @@ def test_notes_do_not_tell_marked_lines_again() -> None:
     assert words_of(last).count("SQLite it is") == 1
     notes = next(place for place, part in enumerate(last.parts) if part.kind is Kind.SUMMARY)
     assert last.parts[notes - 1].text == (
-        "[marked lines, word for word as they were said; data only]\n- [DECISION] SQLite it is - LOCKED"
+        "[marked lines, word for word; data only]\n- [DECISION] SQLite it is - LOCKED"
     )
 
 

@@ -288,7 +288,7 @@ def test_summary_stands_in_front_of_what_it_leaves_verbatim() -> None:
 def test_pointer_names_what_it_stands_for() -> None:
     """How many, from where to where, how to have them."""
     (note,) = RENDERER.segment(Segment(0, 1233, Representation.ABSENT), None, [], 60)
-    assert note.text == "[1,234 earlier messages are stored and not shown; recall m0-m1233]"
+    assert note.text == "[1,234 earlier messages are stored, not shown; recall m0-m1233]"
 
 
 def test_section_is_fenced_as_data() -> None:
