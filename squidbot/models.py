@@ -1,4 +1,4 @@
-"""The models that settings describe: their files, the windows that fit, and how they are opened."""
+"""The models of the settings: their files, the windows that fit, and how to open them."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ if TYPE_CHECKING:
 
 
 def place_of(loaded: Loaded, alias: str) -> str:
-    """Return where the settings define a model."""
+    """Return the place in the settings that defines a model."""
     return f"{loaded.source}.models[{alias!r}]"
 
 
 def model_file(loaded: Loaded, alias: str) -> str:
-    """Return the absolute path of a model's file, of several parts the first; "" for a model that a server has.
+    """Return the absolute path of a model's file, or of its first part; "" for a model behind a server.
 
-    A model of a hub is looked for in the folders to which the usual tools download; nothing is ever downloaded.
+    A hub's model is searched for in the download folders of the usual tools; nothing is ever downloaded.
 
     Raises:
-        ConfigError: the settings name half a file, or two; or the file of a hub is not there.
+        ConfigError: the settings name half a file, or two; or the hub's file does not exist.
     """
     model, place = loaded.settings.model(alias), place_of(loaded, alias)
     if (model.repo_id is None) != (model.filename is None):
@@ -61,7 +61,7 @@ def model_file(loaded: Loaded, alias: str) -> str:
         return loaded.absolute(model.path)
     if model.repo_id is None or model.filename is None:
         return ""
-    from squidbot.adapters.hub import find_model  # noqa: PLC0415  # most models are files of their own
+    from squidbot.adapters.hub import find_model  # noqa: PLC0415  # few models come from a hub
 
     try:
         return str(find_model(model.repo_id, model.filename))
@@ -70,14 +70,14 @@ def model_file(loaded: Loaded, alias: str) -> str:
 
 
 def read_header(path: str) -> Header:
-    """Return the header of a GGUF file; as `adapters.gguf.read_header`, which is imported only here."""
+    """Return the header of a GGUF file, with `adapters.gguf.read_header`, imported on first use."""
     from squidbot.adapters import gguf  # noqa: PLC0415  # 11 ms of a start, which no model behind an API needs
 
     return gguf.read_header(path)
 
 
 def header_of(loaded: Loaded, alias: str) -> Header | None:
-    """Return the header of a model's file; `None` for a model that a server has.
+    """Return the header of a model's file; `None` for a model behind a server.
 
     Raises:
         ConfigError: as `model_file`.
@@ -91,14 +91,14 @@ def header_of(loaded: Loaded, alias: str) -> Header | None:
 
 
 def loading_of(loaded: Loaded, model: ModelTable, n_ctx: int = 0) -> Loading:
-    """Return how a model is to be loaded with a window of `n_ctx` tokens (0: as trained); "auto" layers are all."""
+    """Return the loading options of a model with a window of `n_ctx` tokens (0: as trained); "auto" layers are all."""
     kv_type = model.kv_type or loaded.settings.window.kv_type
     own = {**core_values(Loading, model), "n_gpu_layers": max(model.n_gpu_layers, -1)}
     return Loading(n_ctx=n_ctx, type_k=kv_type, type_v=kv_type, **own)
 
 
 def projector_bytes(loaded: Loaded, alias: str) -> int:
-    """Return the bytes of a vision model's projector; 0 where the settings name none.
+    """Return the bytes of a vision model's projector; 0 if the settings name none.
 
     Raises:
         ModelFileError: the file is damaged, or not there.
@@ -107,12 +107,12 @@ def projector_bytes(loaded: Loaded, alias: str) -> int:
     return read_header(loaded.absolute(projector)).file_bytes if projector else 0
 
 
-# Runtimes tell the sizes of buffers in MiB with two digits behind the point: so much may be rounded away from each.
+# Runtimes report buffer sizes in MiB with two decimals: rounding may remove this much from each.
 ROUNDED_BYTES = MIB // 100
 
 
 class LoadedRuntime(NamedTuple):
-    """A model that is open, how it was opened in the end, and in a sentence each what failed before."""
+    """An open model, its final loading options, and a sentence for each failed attempt."""
 
     model: LoadedModel
     definition: Definition
@@ -120,11 +120,11 @@ class LoadedRuntime(NamedTuple):
 
 
 def open_model(opens: Callable[[Definition], LoadedModel], definition: Definition, min_tokens: int) -> LoadedRuntime:
-    """Return a model opened by `opens`; each time it does not load, the window shrinks, down to `min_tokens`.
+    """Return a model opened by `opens`; each failure to load shrinks the window, down to `min_tokens`.
 
     Raises:
-        ModelLoadError: it did not load with any window; the text has each one that was tried.
-        SquidbotError: any other failure of `opens`, which a smaller window would not mend.
+        ModelLoadError: it did not load with any window; the text has all that were tried.
+        SquidbotError: `opens` failed in a way that a smaller window would not fix.
     """
     failed: list[str] = []
     sizes: dict[str, list[str]] = {}
@@ -142,14 +142,14 @@ def open_model(opens: Callable[[Definition], LoadedModel], definition: Definitio
 
 
 def differences(predicted: Sizing | None, served: Served) -> tuple[str, ...]:
-    """Return in a sentence each where a runtime has set up something else than the file's header predicted.
+    """Return a sentence for each difference between a runtime's buffers and the header's prediction.
 
-    The cache must be equal, compute buffers must not be larger, and weights on GPUs must be equal: those in main memory
-    are mapped from the file, with what lies between them. What the runtime does not tell is not compared.
+    The cache must be equal, compute buffers must not be larger, and weights on GPUs must be equal: weights in main
+    memory are mapped from the file, gaps included. Sizes that the runtime does not report are not compared.
     """
     if predicted is None:
         return ()
-    # Weights on GPUs; `None` where the runtime tells of none.
+    # Weights on GPUs; `None` if the runtime reports none.
     on_gpus = {name: size for name, size in (served.weights_bytes or {}).items() if not name.startswith("CPU")} or None
     weights = sum(device.weights_bytes for device in predicted.devices if device.number >= 0)
     exact = {
@@ -172,18 +172,18 @@ def _mib(size_bytes: int) -> str:
     return f"{size_bytes / MIB:,.1f} MiB"
 
 
-# A server that is asked when a session opens must not keep the user waiting.
+# The user waits for this answer when a session opens.
 PATIENCE_SECONDS = 2.0
 
 
 class ServerFacts(NamedTuple):
-    """What is known of a model behind a server.
+    """The known facts of a model behind a server.
 
     Attributes:
-        header: of its file, where the server is on this machine and tells all of it; else `None`.
-        native_tokens: the window that it was trained with; `None` where unknown.
-        served_tokens: the window that the server gives it now; `None` where unknown, or where the server is to be told.
-        reason: why something is not known, in a sentence; "" where nothing is missing.
+        header: the file's header, if the server is on this machine and reports all of it; else `None`.
+        native_tokens: its trained window; `None` if unknown.
+        served_tokens: its window at the server; `None` if unknown, or if squidbot chooses it.
+        reason: why a fact is unknown, in a sentence; "" if none is.
     """
 
     header: Header | None = None
@@ -193,18 +193,18 @@ class ServerFacts(NamedTuple):
 
 
 def server_facts(model: ModelTable, alias: str) -> ServerFacts | None:
-    """Return what the server of a model tells; `None` for a model whose settings name no server of one's own.
+    """Return the facts from a model's server; `None` if its settings name no own server.
 
     Waits for a few seconds at most, and loads nothing.
 
     Raises:
-        ConfigError: the server's address is none.
+        ConfigError: the server's address is invalid.
     """
     name = model.model or alias
     if model.adapter == "ollama":
         return _ollama_facts(model.url or "", name)
     if model.adapter == "anthropic":
-        # It is not asked where the settings say how large its window is.
+        # Do not ask it if the settings have the window.
         return None if model.context_window is not None else _anthropic_facts(model, name)
     if model.url is None or model.adapter not in (None, "openai"):
         if model.adapter != "openai" or model.context_window is not None:
@@ -252,38 +252,38 @@ def _ollama_facts(url: str, name: str) -> ServerFacts:
 
 
 class MemoryWatch:
-    """Looks at the GPUs under an open model each `interval_seconds`, in a thread that ends with the process.
+    """Checks the GPUs of an open model every `interval_seconds`, in a thread that ends with the process.
 
-    Memory that runs short is reported as an event, and changes no window.
+    Low memory becomes an event, and changes no window.
     """
 
     def __init__(
         self, probe: Callable[[], Probed], observer: Observer, margin_bytes: int, interval_seconds: float
     ) -> None:
-        """Take the first look: how full devices are now is the open model's own doing."""
+        """Make the first check: the open model itself causes the present use of memory."""
         self._probe = probe
         self._observer = observer
         self._interval_seconds = interval_seconds
         devices = probe().devices
         self._watch = Watch.opened(devices, margin_bytes)
-        # Whether there is any device to look at, and how full each was at the first look.
+        # Whether there is any device, and how full each was at the first check.
         self.sees = bool(self._watch.devices)
         self.opened = "after loading " + ", ".join(map(fullness, devices)) if devices else ""
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="squidbot-memory", daemon=True)
 
     def start(self) -> None:
-        """Begin to look."""
+        """Start the thread."""
         self._thread.start()
 
     def look(self, now: float) -> None:
-        """Look once, at `now`, in seconds since 1970, and report what is due."""
+        """Check once, at `now`, in seconds since 1970, and report new levels."""
         notices, self._watch = self._watch.look(self._probe().devices, now)
         for notice in notices:
             self._observer.notify(Event(notice.name, "", notice.cause, fraction=notice.fraction))
 
     def close(self) -> None:
-        """End it, after a look that is in progress."""
+        """Stop the thread, after a running check."""
         self._ended.set()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join()
@@ -293,19 +293,19 @@ class MemoryWatch:
             self.look(time.time())
 
 
-# llama.cpp's server tries a model with two tokens at once before anything else.
+# llama.cpp's server first tries a model with two tokens at once.
 LEAST_BATCH = 2
 
 
 class Catalog:
-    """The models of one engine. Devices are looked at once, and again right before a model is opened, and after."""
+    """The models of one engine. Devices are probed once, and again right before and after a model is opened."""
 
     def __init__(
         self, loaded: Loaded, registry: Registry, observer: Observer, counter: Callable[[str], TokenCounter]
     ) -> None:
-        """Take the settings, and what opens models and looks for devices.
+        """Take the settings, and the functions that open models and find devices.
 
-        `counter` returns what the settings count with for the model of an alias.
+        `counter` returns the token counter for the model of an alias.
         """
         self._loaded = loaded
         self._counter = counter
@@ -322,17 +322,17 @@ class Catalog:
         self._lock = threading.RLock()
 
     def check(self, alias: str) -> None:
-        """Check that there is an adapter of the name that the settings give a model, if any.
+        """Check that a model's adapter exists, if the settings name one.
 
         Raises:
-            ConfigError: there is none; the text says what there is.
+            ConfigError: it does not; the text lists the adapters.
         """
         adapter = self._loaded.settings.model(alias).adapter
         if adapter is not None:
             check_offered("runtime", self._registry.runtimes, adapter, f"{place_of(self._loaded, alias)}.adapter")
 
     def probed(self, *, again: bool = False) -> Probed:
-        """Return what devices there are; `again` looks anew.
+        """Return the devices; `again` probes anew.
 
         Raises:
             ConfigError: `gpu.probe` names an unknown source.
@@ -343,11 +343,11 @@ class Catalog:
             return self._probed
 
     def sized(self, alias: str) -> SizedWindow | None:
-        """Return the size of a model on this machine, worked out once; `None` where it has none, or none is wanted.
+        """Return the size of a model on this machine, computed once; `None` if it has none, or settings want none.
 
         Raises:
-            ConfigError: the settings contradict themselves, or the file of a hub is not there.
-            ModelFileError: the file is damaged, or not there.
+            ConfigError: the settings contradict themselves, or the hub's file does not exist.
+            ModelFileError: the file is damaged or missing.
         """
         if self._loaded.settings.window.sizing == "manual":
             return None
@@ -365,12 +365,12 @@ class Catalog:
             return self._sized[alias]
 
     def resolved(self, alias: str, asked_tokens: int | None = None) -> ResolvedWindow:
-        """Return the window of sessions with that model; `asked_tokens` goes before all else.
+        """Return the window of sessions with that model; `asked_tokens` has priority.
 
         Raises:
-            ConfigError: the settings contradict themselves, the file of a hub is not there, or more is asked for than
-                the model was opened with.
-            ModelFileError: the file is damaged, or not there.
+            ConfigError: the settings contradict themselves, the hub's file does not exist, or `asked_tokens` exceeds
+                the open model's window.
+            ModelFileError: the file is damaged or missing.
         """
         if alias not in self._open:
             return resolve(self._known(alias, asked_tokens))
@@ -383,9 +383,9 @@ class Catalog:
         return ResolvedWindow(asked_tokens, "manual", (f"{asked_tokens:,} of {has:,} tokens requested by the caller",))
 
     def announce(self, alias: str, window: ResolvedWindow) -> None:
-        """Report a window that nobody has named: found by a file, a server, an extension or a refusal.
+        """Report a window that nobody has set: found by a file, a server, an extension or a refusal.
 
-        It is reported once, and again where another one is found.
+        It is reported once, and again if it changes.
         """
         if window.source in PLAIN_SOURCES or self._announced.get(alias) == window[:2]:
             return
@@ -395,7 +395,7 @@ class Catalog:
         self._observer.notify(event)
 
     def loading(self, alias: str) -> Loading:
-        """Return how a model is to be loaded: with its window, and with as many layers as fit where they are "auto".
+        """Return the loading options of a model: its window, and for "auto" as many layers as fit.
 
         Raises:
             ConfigError: as `resolved`.
@@ -405,7 +405,7 @@ class Catalog:
             return self._open[alias][0].definition.loading
         sized, model = self.sized(alias), self._loaded.settings.model(alias)
         loading = sized.loading if sized else loading_of(self._loaded, model)
-        # llama.cpp makes whole steps of any window, and cuts its batches to what it was asked for.
+        # llama.cpp rounds any window to whole steps, and cuts its batches to the requested size.
         return replace(loading, n_ctx=max(self.resolved(alias).window_tokens, CELLS_STEP))
 
     def opened(self, alias: str) -> LoadedModel | None:
@@ -413,19 +413,19 @@ class Catalog:
         return self._open[alias][0].model if alias in self._open else None
 
     def open(self, alias: str) -> LoadedModel:
-        """Return a model, opened by its adapter at the first call and held until `close`.
+        """Return a model, opened by its adapter at the first call and kept open until `close`.
 
         Raises:
-            ConfigError: the settings name no adapter for it, no file, or contradict themselves; the adapter's package
+            ConfigError: the settings name no adapter or file for it, or contradict themselves; or the adapter's package
                 is not installed.
-            ModelFileError: the file is damaged, or not there.
-            ModelLoadError: it does not load with any window that is allowed.
+            ModelFileError: the file is damaged or missing.
+            ModelLoadError: it does not load with any allowed window.
             LLMError: its server was not reached.
         """
         with self._lock:
             if alias not in self._open:
                 runtime, window = self._open[alias] = self._opening(alias)
-                # It holds memory from now on: others are sized by what it leaves.
+                # It uses memory from now on: other models are sized by the rest.
                 self._sized = {name: sized for name, sized in self._sized.items() if name in self._open}
                 self._probed = None
                 self.watch()
@@ -434,13 +434,13 @@ class Catalog:
             return self._open[alias][0].model
 
     def llm(self, alias: str) -> LLM:
-        """Return a model that writes summaries; it is opened at its first job."""
+        """Return a model that writes summaries; its first task opens it."""
         return DeferredModel(self, alias)
 
     def watch(self) -> None:
-        """Look at the devices from now on, and report when memory runs short; how full they are now is as it should be.
+        """Watch the devices from now on, and report when memory runs low; their present use is taken as normal.
 
-        Nothing is done where there is no GPU, or `gpu.watch_seconds` is 0.
+        Without a GPU, or with `gpu.watch_seconds` 0, this does nothing.
 
         Raises:
             ConfigError: `gpu.probe` names an unknown source.
@@ -456,7 +456,7 @@ class Catalog:
                 self._watch.start()
 
     def close(self) -> None:
-        """Close all models that are open, and stop looking at devices."""
+        """Close all open models, and stop watching devices."""
         with self._lock:
             self._unwatch()
             while self._open:
@@ -472,13 +472,13 @@ class Catalog:
             self._watch = None
 
     def _known(self, alias: str, asked_tokens: int | None = None) -> WindowSources:
-        """Return what each source says of a model's window; `resolve` says which of them goes first."""
+        """Return each source's window of a model; `resolve` says which has priority."""
         settings = self._loaded.settings
         model, window = settings.model(alias), settings.window
         sized = self.sized(alias) if asked_tokens is None else None
         facts = self._server_facts(alias) or ServerFacts()
         global_tokens = window.default if self._loaded.sets("window", "default") else None
-        # What the file says counts, unless another window was picked.
+        # The file decides, unless another window was chosen.
         trained = sized.native_tokens if sized else None
         if sized is None and not (asked_tokens or model.context_window or global_tokens):
             header = header_of(self._loaded, alias)
@@ -503,7 +503,7 @@ class Catalog:
         return self._facts[alias]
 
     def _opening(self, alias: str) -> tuple[LoadedRuntime, ResolvedWindow]:
-        """Open a model, with a smaller window each time it does not load, and return it with its sessions' window."""
+        """Open a model, with a smaller window after each failure, and return it with its sessions' window."""
         model, place = self._loaded.settings.model(alias), place_of(self._loaded, alias)
         if model.adapter is None:
             known = ", ".join(sorted(self._registry.runtimes))
@@ -546,14 +546,14 @@ class Catalog:
 
 
 class DeferredModel:
-    """A model of the settings as a language model, opened at its first job."""
+    """A model of the settings as a language model; its first task opens it."""
 
     def __init__(self, catalog: Catalog, alias: str) -> None:
         self._catalog = catalog
         self.name = alias
 
     def complete(self, system: str, prompt: str, max_output_tokens: int) -> Completion:
-        """Return the model's answer; if it can't be opened, that is an LLMError, because another time it may be."""
+        """Return the model's answer; a failure to open it is an LLMError, because a later try may succeed."""
         try:
             model = self._catalog.open(self.name)
         except (ConfigError, ModelFileError, ModelLoadError) as error:
@@ -562,11 +562,11 @@ class DeferredModel:
 
 
 def _checked(definition: Definition, place: str, *, here: bool) -> bool:
-    """Return whether a file is known to load in this way; `here`: in this process, which llama.cpp ends if it does not.
+    """Return whether a file is sure to load with these options; `here`: in this process, which llama.cpp may abort.
 
     Raises:
         ConfigError: it does not load.
-        ModelFileError: the file is damaged, or not there.
+        ModelFileError: the file is damaged or missing.
     """
     if not definition.path:
         return False
@@ -578,16 +578,16 @@ def _checked(definition: Definition, place: str, *, here: bool) -> bool:
     except (ConfigError, ModelFileError) as error:
         raise type(error)(f"{error} @ {place}") from error
     except SizingError:
-        return False  # of an unknown layout nothing can be said before it is loaded
+        return False  # an unknown layout cannot be checked before loading
     return True
 
 
 def _check_chat(header: Header, definition: Definition) -> None:
-    """Check what llama.cpp's server (commit 0c1e57098) dies of, and llama.cpp itself does not.
+    """Check for causes that crash llama.cpp's server (commit 0c1e57098), but not llama.cpp itself.
 
     Raises:
-        ConfigError: batches of one token.
-        ModelFileError: there is no vocabulary.
+        ConfigError: batches have one token.
+        ModelFileError: the file has no vocabulary.
     """
     if header.metadata.get("tokenizer.ggml.tokens") is None:
         raise ModelFileError(f"{definition.path} has no vocabulary, so it accepts no text; use a whole model file")
@@ -596,7 +596,7 @@ def _check_chat(header: Header, definition: Definition) -> None:
 
 
 def _as_opened(resolved: ResolvedWindow, runtime: LoadedRuntime) -> ResolvedWindow:
-    """Return the window of sessions with a model as it was opened."""
+    """Return the window of sessions with an open model."""
     n_ctx = runtime.definition.loading.n_ctx
     if runtime.failed:
         steps = (
@@ -611,39 +611,39 @@ def _as_opened(resolved: ResolvedWindow, runtime: LoadedRuntime) -> ResolvedWind
     return ResolvedWindow(served, "served", (*resolved.steps, f"limited to {served:,} by the runtime"))
 
 
-# What `ResolvedWindow.source` calls it.
+# The name in `ResolvedWindow.source`.
 SOURCE = "overflow"
-# Windows that somebody has named: the source says all.
+# Sources of windows that somebody has set: no report is needed.
 PLAIN_SOURCES = ("manual", "model-definition", "global-config", "default")
 
 
 def learned_for(alias: str, model: ModelTable, found: ResolvedWindow) -> str:
-    """Return what a learned window is learned for: the model behind an alias, and the window that settings give it.
+    """Return the key of a learned window: the model behind an alias, and its window by the settings.
 
-    Where either becomes another, what was learned holds no longer.
+    If either changes, the learned window no longer applies.
     """
     return f"{model.model or alias}@{model.url or model.adapter or ''} {found.window_tokens}"
 
 
 def refused(found: ResolvedWindow, window_tokens: int, refused_tokens: int) -> ResolvedWindow:
-    """Return the smaller window that a refusal of so many tokens has shown, in the place of the one that was found."""
+    """Return the smaller window after a provider refused this many tokens, in place of the found one."""
     step = f"limited to {window_tokens:,}: the provider refused {refused_tokens:,}"
     return ResolvedWindow(window_tokens, SOURCE, (*found.steps, step))
 
 
 class LearnedWindows:
-    """Windows that refusals have shown to be smaller, as sessions of a store keep them; looked up once for a model."""
+    """Smaller windows learned from refusals, as recorded in a store's sessions; looked up once for each model."""
 
     def __init__(self, store: TranscriptStore, observer: Observer) -> None:
-        """Look nothing up yet; a store that can't find sessions by their records has none."""
+        """Take the store, without a lookup; a store that can't find sessions by their records has none."""
         self._store = store
         self._observer = observer
         self._known: dict[str, int | None] = {}
-        # What sessions of this process are about to keep; others may have kept less.
+        # Windows that this process's sessions will record; other processes may have recorded smaller ones.
         self._awaited: dict[str, int] = {}
 
     def within(self, found: ResolvedWindow, name: str) -> ResolvedWindow:
-        """Return a window as refusals have shown it; `name` is what it is learned for."""
+        """Return a window, limited by refusals; `name` is its key."""
         if name not in self._known or name in self._awaited:
             self._known[name] = self._looked_up(name)
         tokens = self._known[name]
@@ -655,7 +655,7 @@ class LearnedWindows:
         return ResolvedWindow(tokens, SOURCE, (*found.steps, step))
 
     def await_kept(self, name: str, window_tokens: int) -> None:
-        """Look again until that window is kept for a name: a session will, once something is answered in it."""
+        """Look again until a window is recorded for a name: a session records it after its next answer."""
         self._awaited[name] = window_tokens
 
     def _looked_up(self, name: str) -> int | None:
@@ -670,7 +670,7 @@ class LearnedWindows:
             return None
 
 
-# By whose rules llama.cpp allocates on a vendor's devices, as its usual builds do.
+# The allocation rules of llama.cpp's usual builds on a vendor's devices.
 KINDS: dict[Vendor, CardKind] = {
     "nvidia": "cuda",
     "amd": "hip",
@@ -692,14 +692,14 @@ class SizedWindow(NamedTuple):
     """The largest window of a model that fits memory.
 
     Attributes:
-        window_tokens: `None` where none fits, or nothing can be said.
-        source: "auto-vram", or "auto-ram" where there is no GPU.
-        reason: how the window came about, or why there is none, in a sentence.
-        native_tokens: what the model was trained with; `None` where the file does not say.
-        loading: how it is to be loaded, but for the window.
+        window_tokens: `None` if none fits, or if the size is unknown.
+        source: "auto-vram", or "auto-ram" without a GPU.
+        reason: how the window was found, or why there is none, in a sentence.
+        native_tokens: the trained window; `None` if the file does not say.
+        loading: the loading options, without the window.
         cards: the devices that it was sized for.
-        reserved: what was set aside besides.
-        model, fit: all that was worked out; `None` where nothing can be said.
+        reserved: memory reserved for other things.
+        model, fit: the details; `None` if the size is unknown.
     """
 
     window_tokens: int | None
@@ -713,15 +713,15 @@ class SizedWindow(NamedTuple):
     fit: Fit | None = None
 
     def predicted(self, loading: Loading) -> Sizing | None:
-        """Return what the model takes when it is loaded so; `None` where that can't be said."""
+        """Return the memory of the model with these options; `None` if unknown."""
         return measure(self.model, loading, self.cards, self.reserved) if self.model else None
 
 
 def cards_of(probed: Probed, main: MainMemory | None) -> tuple[Card, ...]:
-    """Return the devices that a model can be put on: GPUs in their order, and main memory behind them.
+    """Return the devices that a model can use: GPUs in their order, then main memory.
 
-    A runtime is built for one vendor: of GPUs of several, those of the vendor whose have most free. Where one of these
-    does not tell what is free, none is returned, nor main memory: a runtime would use it all the same.
+    A runtime is built for one vendor: with several, the one with most free memory on its GPUs. If one of these GPUs
+    does not report free memory, no device is returned, nor main memory: a runtime would still use that GPU.
     """
     free: dict[Vendor, int] = {}
     for device in probed.devices:
@@ -738,11 +738,11 @@ def cards_of(probed: Probed, main: MainMemory | None) -> tuple[Card, ...]:
 
 
 def size_window(loaded: Loaded, alias: str, header: Header, cards: tuple[Card, ...]) -> SizedWindow:
-    """Return the largest window of a model on devices as they are now; that none fits is an answer, too.
+    """Return the largest window of a model on the devices as they are now, or a result without one.
 
     Raises:
-        ConfigError: llama.cpp would not load it in this way.
-        ModelFileError: the header is wrong, or the projector is not there.
+        ConfigError: llama.cpp would not load it with these options.
+        ModelFileError: the header is wrong, or the projector is missing.
     """
     settings, table = loaded.settings, loaded.settings.model(alias)
     on_gpus = any(card.kind != "cpu" for card in cards)
@@ -753,7 +753,7 @@ def size_window(loaded: Loaded, alias: str, header: Header, cards: tuple[Card, .
     if not cards:
         return sized
     if not on_gpus and loading.n_gpu_layers < 0 and table.adapter != "ollama":
-        # All of it is sized for main memory: a GPU that was not found, or is not to be used, must not get it.
+        # Sized for main memory only: a GPU that was not found, or is turned off, must not get any of it.
         loading = replace(loading, n_gpu_layers=0)
         sized = sized._replace(loading=loading)
     try:
@@ -761,7 +761,7 @@ def size_window(loaded: Loaded, alias: str, header: Header, cards: tuple[Card, .
     except SizingError as error:
         return sized._replace(reason=str(error))
     cap = table.context_window
-    # A definition may ask for less than sizing would ever choose; all other caps are applied to what fits.
+    # Settings may ask for less than sizing would ever choose; all other caps apply to the window that fits.
     least = min(settings.window.min, cap or settings.window.min)
     bounds = Bounds(least, settings.window.max, cap if least == cap else None)
     try:

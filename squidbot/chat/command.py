@@ -1,4 +1,4 @@
-"""`squidbot chat`: its options, the engine, model and session that it begins with, and how it ends."""
+"""`squidbot chat`: its options, its engine, model and session, and its end."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from squidbot.engine import Engine
     from squidbot.hookspecs import Store
 
-# The session that goes on where none is named, and the alias of the demonstration's model.
+# The default session, and the alias of the demo's model.
 SESSION: Final = "chat"
 DEMO: Final = "demo"
-# Each character is a token of that model, which was trained for so many; it ends no answer by itself.
+# Each character is a token of that model; this is its trained window. It ends no answer by itself.
 DEMO_WINDOW_TOKENS, DEMO_ANSWER_TOKENS = 2048, 48
-# Where turns are written with --debug, in the current folder.
+# The file of turns with --debug, in the current folder.
 TURN_LOG: Final = "debug_turn.txt"
 API_EXAMPLES: Final = {
     "anthropic": f"""  # Claude; its key in the environment, ANTHROPIC_API_KEY; {command("anthropic")}
@@ -45,11 +45,11 @@ API_EXAMPLES: Final = {
   adapter = "anthropic"
   model = "claude-sonnet-5-5"
 """,
-    "openai": f"""  # OpenAI, or by url who speaks like it; OPENAI_API_KEY; {command("openai")}
+    "openai": f"""  # OpenAI, or with url a compatible server; OPENAI_API_KEY; {command("openai")}
   [models.gpt]
   adapter = "openai"
   model = "gpt-5.6"
-  context_window = 400000     # OpenAI does not tell it
+  context_window = 400000     # OpenAI does not report it
 """,
     "ollama": """  # a model that Ollama serves
   [models.llama]
@@ -62,12 +62,12 @@ API_EXAMPLES: Final = {
   path = "qwen2.5-7b-instruct-q4_k_m.gguf"
 """,
 }
-NO_MODEL: Final = """no model is configured. Put one into
+NO_MODEL: Final = """no model is configured. Add one to
 {file}
 and run squidbot chat again, for example:
 
 {examples}
-So that the conversation is kept when it ends, add:
+To keep the conversation after it ends, add:
 
   [store]
   path = "sessions.db"
@@ -77,17 +77,17 @@ random, so that you see how it works."""
 
 
 class NoModelError(ConfigError):
-    """There is no model to talk to. The text says what to put where, in several lines."""
+    """No model is configured. The text, of several lines, shows how to add one."""
 
 
 @contextmanager
-def _begun(  # noqa: PLR0913  # what the user asks for
+def _begun(  # noqa: PLR0913  # the user's options
     config: str | None, model: str, session: str, *, new: bool, demo: bool, debug: bool, scope: Scope, mode: str | None
 ) -> Iterator[ChatSetup]:
-    """Give what a conversation begins with; the engine is closed behind it. The model is not opened yet.
+    """Yield the setup of a conversation, and close the engine afterwards. The model is not opened yet.
 
     Raises:
-        ConfigError: a setting is wrong, there is no model of that name, or none at all: the text says what to do.
+        ConfigError: a setting is wrong, or there is no model of that name, or none at all: the text says what to do.
         StoreError: the store can't be opened.
     """
     with tempfile.TemporaryDirectory() as folder:
@@ -96,19 +96,19 @@ def _begun(  # noqa: PLR0913  # what the user asks for
             alias = DEMO if demo else _model(engine, model)
             if debug and engine.wired.turn_log is None:
                 engine.wired.log_turns(TURN_LOG)
-                # Whoever forgets something later has no such log of his own, and is told of this one.
+                # A later `forget` does not know this log, so record it for its report.
                 note_written(engine.wired.written, WrittenFile(str(Path(TURN_LOG).absolute()), "turns"))
             session_id = session or _newest_session(engine, scope.user, new=new)
             yield ChatSetup(engine, alias, session_id, notices, scope, mode, is_demo=demo)
 
 
 def _demo(folder: Path) -> dict[str, object]:
-    """Return the settings of a demonstration, with its model in a folder.
+    """Return the settings of the demo, with its model in a folder.
 
     Raises:
-        ConfigError: nothing is installed that opens it.
+        ConfigError: no installed package opens it.
     """
-    from squidbot.testing.ggufs import offline_chat_model  # noqa: PLC0415  # nobody else needs it
+    from squidbot.testing.ggufs import offline_chat_model  # noqa: PLC0415  # only the demo needs it
 
     adapter = next((name for name in sorted(OPEN_FILES, reverse=True) if find_spec(name)), None)
     if adapter is None:
@@ -119,7 +119,7 @@ def _demo(folder: Path) -> dict[str, object]:
 
 
 def _model(engine: Engine, wanted: str) -> str:
-    """Return the alias of the model to talk to: the one that is named, else the first that something opens."""
+    """Return the alias of the model to talk to: the named one, else the first with an adapter."""
     loaded = engine.wired.loaded
     able = [alias for alias, model in loaded.settings.models.items() if model.adapter]
     if wanted in able:
@@ -144,7 +144,7 @@ def _newest_session(engine: Engine, user: str, *, new: bool) -> str:
 
 
 def _numbers(store: Store, first: str) -> Iterator[int]:
-    """Yield the numbers of the sessions that are called like this: "chat" is 1, "chat-2" is 2; whatever parts them."""
+    """Yield the numbers of the sessions with this name: "chat" is 1, "chat-2" is 2; in any scope."""
     called = re.compile(
         rf"{re.escape(first)}(?:-([1-9][0-9]{{0,8}}))?(?:@(?:{'|'.join(get_args(Isolation))}):.*)?", re.DOTALL
     )

@@ -1,7 +1,7 @@
-"""A turn: the prompt is recorded, the model asked, its tools called, its answer recorded; whatever breaks off is kept.
+"""A turn: record the prompt, call the model and its tools, record the answer; partial answers are kept.
 
-What was said is in the store before anything that may fail is tried: the prompt and the results of tools before the
-model is called, what came of an answer before a failure goes on its way.
+Messages are stored before any step that may fail: the prompt and the results of tools before the call of the model,
+a partial answer before its error is raised.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ WHY_CHARS: Final = 300
 
 
 def keep_cut(store: TranscriptStore, session_id: str, cut: BrokenAnswer) -> None:
-    """Store that an answer broke off.
+    """Record that an answer is incomplete.
 
     Raises:
         StoreError: it was not stored.
@@ -52,7 +52,7 @@ NOT_RUN: Final = Answer("<squidbot: this call was not made; the conversation end
 
 
 def results(codec: Codec, answers: Sequence[tuple[str, Answer]]) -> list[dict[str, object]]:
-    """Return the answers to the calls of one step, by their ids, as messages of a form."""
+    """Return the results of one step's calls, by their ids, as messages of a form."""
     told = tuple(ToolResult(call_id, (Words(answer.text),), answer.is_error) for call_id, answer in answers)
     return adopted(codec, Portable("tool", told))
 
@@ -62,26 +62,26 @@ MOST_STEPS: Final = 12
 
 
 class Watcher(Protocol):
-    """Who sees a turn while it goes on."""
+    """Watches a turn."""
 
     def asked(self, assembly: Assembly) -> None:
-        """See a request that is about to be sent."""
+        """Called before a request is sent."""
 
     def piece(self, text: str) -> None:
-        """See a piece of the answer."""
+        """Called with each piece of the answer."""
 
     def ended(self) -> None:
-        """See that no more of this message comes."""
+        """Called when a message is complete."""
 
     def called(self, call: ToolCall, answer: Answer) -> None:
-        """See a call of a tool, and what it answered."""
+        """Called with a tool call and its result."""
 
     def remark(self, text: str) -> None:
-        """See a sentence about what happens."""
+        """Called with a sentence for the user."""
 
 
 class AnsweredRequest(NamedTuple):
-    """One request that was answered: what it cost as a bound, what it might have, and what the provider reports."""
+    """One answered request: its bound, its limit, and the reported usage."""
 
     bound_tokens: int
     limit_tokens: int
@@ -90,14 +90,14 @@ class AnsweredRequest(NamedTuple):
 
 @dataclass(slots=True)
 class ChatTurn:
-    """What became of a turn.
+    """The outcome of a turn.
 
     Attributes:
-        text: the model's last words in it, as far as they came.
-        sent: its requests that were answered, in order.
-        calls: names of the tools that were called, in order.
-        broken: why the answer is not whole; "" where it is. By the user: `BY_USER`.
-        error: what broke it off; None where the user did, or nothing.
+        text: the model's last text, as far as it arrived.
+        sent: its answered requests, in order.
+        calls: names of the called tools, in order.
+        broken: why the answer is incomplete; "" if it is complete. Stopped by the user: `BY_USER`.
+        error: the error that stopped it; None without one.
     """
 
     text: str = ""
@@ -110,7 +110,7 @@ class ChatTurn:
 class ChatSession:
     """One session, and a model that answers in it."""
 
-    def __init__(  # noqa: PLR0913  # what a conversation is held with
+    def __init__(  # noqa: PLR0913  # the parts of a conversation
         self,
         model: Chat,
         opens: Callable[[], Session],
@@ -122,8 +122,8 @@ class ChatSession:
     ) -> None:
         """Open the session; nothing is written yet.
 
-        `system` is the system text of each request; `tools` says whether the model may call any. What is done inside
-        of `stoppable` the user may stop, with a KeyboardInterrupt.
+        `system` is the system text of each request; `tools` says whether the model may call any. The user may stop
+        code inside `stoppable`, with a KeyboardInterrupt.
 
         Raises:
             ConfigError: no tools are known in the form of the model's messages.
@@ -138,21 +138,21 @@ class ChatSession:
 
     @property
     def tool_names(self) -> list[str]:
-        """What the model may call: what extensions leave of ours."""
+        """The tools that the model may call: ours, without those that extensions withhold."""
         return tool_names(self._tools)
 
     def say(self, text: str) -> ChatTurn:
-        """Say something, and return what became of the turn; no failure of the model is raised.
+        """Send a message, and return the outcome of the turn; failures of the model are not raised.
 
         Raises:
-            BudgetError: it does not fit the window; nothing was recorded.
+            BudgetError: the message does not fit the window; nothing was recorded.
             StoreError: the store failed.
         """
         self.recover()
         self._settle()
         turn = ChatTurn()
         assembly = self._assembled(text, notice=self._notice())
-        # Before the model is called: whatever becomes of that, it was said .
+        # Before the call of the model, which may fail.
         self.session.record(assembly.incoming)
         try:
             self._answered(turn, assembly)
@@ -163,7 +163,7 @@ class ChatSession:
         return turn
 
     def recover(self) -> None:
-        """Record what a process had been answered that was killed meanwhile, as an answer that broke off.
+        """Record a killed process's partial answer as incomplete.
 
         Raises:
             StoreError: the store failed.
@@ -175,7 +175,7 @@ class ChatSession:
     # -- one turn ---------------------------------------------------------------------------------------------
 
     def _answered(self, turn: ChatTurn, assembly: Assembly) -> None:
-        """Go on until the model has answered without calling a tool."""
+        """Continue until the model answers without a tool call."""
         for step in range(MOST_STEPS + 1):
             reply, assembly = self._replied(turn, assembly)
             usage = Usage(reply.input_tokens, reply.output_tokens, reply.cached_tokens) if reply.input_tokens else None
@@ -197,7 +197,7 @@ class ChatSession:
             assembly = self._assembled()
 
     def _replied(self, turn: ChatTurn, assembly: Assembly) -> tuple[Reply, Assembly]:
-        """Return the model's next message, and the request that it answers: a shorter one where that did not fit."""
+        """Return the model's next message, and the answered request: a shorter one if the first did not fit."""
         self._watcher.asked(assembly)
         try:
             return self._reply(turn, assembly), assembly
@@ -224,12 +224,12 @@ class ChatSession:
         except KeyboardInterrupt:
             self._keep(turn, pieces, BY_USER)
             raise
-        except Exception as error:  # whatever breaks an answer, what came of it is kept
+        except Exception as error:  # keep a partial answer after any error
             self._keep(turn, pieces, str(error))
             raise
 
     def _keep(self, turn: ChatTurn, pieces: list[str], why: str) -> None:
-        """Record what came of an answer that broke off, and that it did."""
+        """Record a partial answer, and that it is incomplete."""
         turn.text = "".join(pieces)
         self._watcher.ended()
         self._broke_off(turn.text, why)
@@ -241,7 +241,7 @@ class ChatSession:
             keep_cut(self.session.wired.store, self.session.session_id, BrokenAnswer(stored.seq, why))
 
     def _write(self, text: str) -> None:
-        """Write a piece down beside the store, until the answer is recorded; that it can't be is said once."""
+        """Write a piece beside the store, until the answer is recorded; report a failure once."""
         if self._writes:
             try:
                 self._heard.add(text)
@@ -250,7 +250,7 @@ class ChatSession:
                 self._watcher.remark(f"partial answers are not saved: {error}")
 
     def _shorter(self, assembly: Assembly, error: ContextOverflowError) -> Assembly:
-        """Return the request for a smaller window, which sessions with the model have from then on.
+        """Return the request for a smaller window, which is the model's window from then on.
 
         Raises:
             ContextOverflowError: it can't be made smaller.
@@ -269,7 +269,7 @@ class ChatSession:
         return shorter
 
     def _call(self, turn: ChatTurn, step: StoredMessage, calls: tuple[ToolCall, ...], *, enough: bool) -> None:
-        """Make the calls of a step, one after the other, and record their results together, as they have to stand."""
+        """Make the calls of a step one by one, and record their results together, as providers require."""
         answers = []
         for call in calls:
             answer = ENOUGH if enough else self._answer(call)
@@ -281,20 +281,20 @@ class ChatSession:
     def _answer(self, call: ToolCall) -> Answer:
         if call.name in self.tool_names:
             return self.session.call(call.name, call.arguments)
-        why = f"there is no tool {call.name[:60]!a}; there are {', '.join(self.tool_names)}"
+        why = f"there is no tool {call.name[:60]!a}; known: {', '.join(self.tool_names)}"
         return Answer(refused(why), is_error=True)
 
     # -- before it --------------------------------------------------------------------------------------------
 
     def _settle(self) -> None:
-        """Answer the calls of a step whose process ended before it did."""
+        """Answer the calls of a step that ended with its process."""
         room = self.session.core.room()
         if room.open_calls:
             missing = [(call_id, NOT_RUN) for call_id in room.open_calls]
             self.session.record(results(self._codec(room.awaited[0]), missing))
 
     def _notice(self) -> str | None:
-        """Return what to tell the model where its last answer broke off."""
+        """Return the notice for the model after an incomplete answer."""
         store, session_id = self.session.wired.store, self.session.session_id
         cut = CUT.newest(store, session_id)
         return cut.notice if cut and cut.seq == store.head(session_id)[0] - 1 else None

@@ -1,4 +1,4 @@
-"""What a turn shows while it goes on, and what it cost: on a terminal with a budget bar, in a pipe the answer alone."""
+"""Shows a turn and its cost: on a terminal with a budget bar, in a pipe only the answer."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _SPACE: Final = " \t\n"
 
 
 class Wrapping:
-    """Writes text as it comes: whole words, on lines that fit the terminal as wide as it is then.
+    """Writes text as it arrives: whole words, on lines that fit the terminal's current width.
 
-    What stands between code fences is not folded: it would not be the same code.
+    Fenced code is not wrapped: it would not be the same code.
     """
 
     def __init__(self, write: Callable[[str], object], columns: Callable[[], int] | None) -> None:
-        """Take what writes, and what tells how many columns there are; None: nothing is folded."""
+        """Take the writer, and a function that returns the number of columns; None: do not wrap."""
         self._write = write
         self._columns = columns
         self._column = self._blanks = 0
@@ -46,7 +46,7 @@ class Wrapping:
         self._fenced = False
 
     def add(self, text: str) -> None:
-        """Write what is sure of a further piece."""
+        """Write the complete words of a further piece."""
         for char in text:
             if char in _SPACE:
                 self._space(char)
@@ -54,7 +54,7 @@ class Wrapping:
                 self._word += char
 
     def end(self) -> None:
-        """Write what is left, and end the line if there is any."""
+        """Write the rest, and end a started line."""
         self._flush()
         self._fill()
         if self._column:
@@ -75,13 +75,13 @@ class Wrapping:
         self._column, self._start = 0, ""
 
     def _fill(self) -> None:
-        """Write blanks at the end of a line, where nobody folds it."""
+        """Write blanks at the end of a line that is not wrapped."""
         blanks, self._blanks = self._blanks, 0
         if blanks and self._columns is None:
             self._put(" " * blanks, blanks)
 
     def _flush(self) -> None:
-        """Write the word that came, and the blanks in front of it; where it does not fit, on a line of its own."""
+        """Write a word and the blanks before it; on a new line if it does not fit."""
         word, self._word = line(self._word), ""
         if not word:
             return
@@ -122,9 +122,9 @@ def bar(share: float, chars: int = BAR_CHARS) -> str:
 
 
 def budget_line(room: Room, settings: HistorySettings) -> tuple[str, str]:
-    """Return the budget of the next request as one line, and the style that its highest rung has; "" for none.
+    """Return the budget of the next request as one line, and the style of its highest rung; "" for none.
 
-    A rung is named, so that nobody has to see colours.
+    The line names the rung, for users who see no colours.
     """
     used = max(0, room.used_tokens - room.overcounted_tokens)
     limit = used + room.whole.bound
@@ -137,18 +137,18 @@ def budget_line(room: Room, settings: HistorySettings) -> tuple[str, str]:
 
 
 def room_pressure(room: Room) -> float:
-    """Return how full the room beside notes is, as the rungs are measured."""
+    """Return how full the room beside notes is, on the scale of the rungs."""
     standing = room.standing
     return pressure_of(standing.history, standing.summaries, standing.history.plus(room.whole))
 
 
 class Screen:
-    """Shows a conversation. What is no answer goes to standard error where standard output is no terminal."""
+    """Shows a conversation. Without a terminal, all text but answers goes to standard error."""
 
     def __init__(self, *, quiet: bool = False, mute: bool = False, outputs: bool = False) -> None:
-        """Look at standard output; `quiet`: only answers, and what went wrong; `mute`: the latter alone.
+        """Inspect standard output; `quiet`: show only answers and errors; `mute`: only errors.
 
-        `outputs`: what tools put out is shown, too.
+        `outputs`: show tool output, too.
         """
         self._outputs = outputs
         self.is_terminal = sys.stdout.isatty() and not mute
@@ -160,7 +160,7 @@ class Screen:
     # -- conversation.Watcher ---------------------------------------------------------------------------------
 
     def asked(self, assembly: Assembly) -> None:
-        """Tell of an event that the request has brought."""
+        """Show an event that came with the request."""
         if assembly.event is not None:
             self.remark(event_line(assembly.event))
 
@@ -177,7 +177,7 @@ class Screen:
         self._answer = self._fresh()
 
     def called(self, call: ToolCall, answer: Answer) -> None:
-        """Write which tool was called, with what, and how much it put out, or how that begins; errors in any case."""
+        """Write a tool call with its arguments, and the size or the beginning of its output; always show errors."""
         if self._quiet:
             return
         columns = self.columns
@@ -192,7 +192,7 @@ class Screen:
         self._print(f"   {shorter(first, room)}{more}", "error" if answer.is_error else "dim")
 
     def remark(self, text: str) -> None:
-        """Write a sentence about what happens."""
+        """Write a sentence for the user."""
         if not self._quiet:
             self._folded(f"* {line(text)}", "dim")
 
@@ -200,23 +200,23 @@ class Screen:
 
     @property
     def columns(self) -> int:
-        """How many characters a line has."""
+        """The number of characters in a line."""
         return max(20, shutil.get_terminal_size().columns)
 
     def say(self, text: str, style: str = "") -> None:
-        """Write a sentence for the user, folded; nothing where only answers are wanted."""
+        """Write a sentence for the user, wrapped; nothing if only answers are wanted."""
         if not self._quiet:
             self._folded(text, style)
 
     def fail(self, text: str) -> None:
-        """Write what went wrong, in any case; in a pipe on standard error."""
+        """Always write an error; in a pipe on standard error."""
         if self.is_terminal:
             self._folded(f"! {line(text)}", "error")
         else:
             complain(text)
 
     def cost(self, turn: ChatTurn, budget: tuple[str, str], prices: Prices) -> None:
-        """Write what a turn has cost, and how full the next request is."""
+        """Write the cost of a turn, and how full the next request is."""
         if self._quiet:
             return
         said, style = budget
@@ -243,7 +243,7 @@ class Screen:
 
 
 def _spent(turn: ChatTurn, prices: Prices) -> str:
-    """Return what the requests of a turn took, as their provider reports it: "" where it reports nothing."""
+    """Return the reported usage of a turn's requests; "" if it reports nothing."""
     usages = [one.usage for one in turn.sent if one.usage]
     if not usages:
         return ""

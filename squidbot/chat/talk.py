@@ -1,4 +1,4 @@
-"""A conversation from its first line to its end: what is typed is a command or is said to the model."""
+"""A conversation from its first line to its end: the user types commands, or messages for the model."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ if TYPE_CHECKING:
     from squidbot.engine import Engine
     from squidbot.session import Session
 
-# What lines of a conversation mark, and the headings that show it.
+# Markers of lines, and the headings that show them.
 MARKED: Final = {"GOAL": "Goals", "DECISION": "Decisions", "CHECKPOINT": "Progress", "NEXT": "Next"}
 
 
 def _marked(session: Session) -> dict[str, list[str]]:
-    """Return the pinned texts of a session, and what its lines mark, under headings; nothing is written.
+    """Return the pinned texts and marked lines of a session, under headings; nothing is written.
 
     Raises:
         StoreError: the store failed.
@@ -60,13 +60,13 @@ def _marked(session: Session) -> dict[str, list[str]]:
 
 
 _SLASHED: Final = re.compile(r"/([a-z]+)(?:\s+(.*))?\s*", re.DOTALL)
-# How many entries of the journal a tag finds.
+# How many journal entries to show for a tag.
 ENTRIES: Final = 5
 _MESSAGE: Final = re.compile(r"m?([0-9]{1,12})")
 
 
 class SlashCommand(NamedTuple):
-    """What a command is called with, what it does, and who does it."""
+    """A command: its arguments, its help, and its function."""
 
     takes: str
     says: str
@@ -74,7 +74,7 @@ class SlashCommand(NamedTuple):
 
 
 def command_of(said: str) -> tuple[str, str] | None:
-    """Return name and rest where something said is a command, known or not; a path like /etc/hosts is none."""
+    """Return the name and the rest of a command, known or not; a path like /etc/hosts is not one."""
     found = _SLASHED.fullmatch(said)
     return (found[1], (found[2] or "").strip()) if found else None
 
@@ -152,7 +152,7 @@ def _journal(talk: Talk, rest: str) -> None:
         for text in texts:
             page.body(text, whole=True)
     if not parts and not entries:
-        page.say("nothing yet: lines that begin with [GOAL], [DECISION] or [NEXT] are kept, whoever says them")
+        page.say("nothing yet: lines that begin with [GOAL], [DECISION] or [NEXT] are kept, yours and the model's")
     page.print()
 
 
@@ -171,7 +171,7 @@ def _goals(talk: Talk, rest: str) -> None:
 
 
 def _entries(talk: Talk, tag: str) -> Sequence[JournalEntry]:
-    """Return the newest entries of the journal; none where it is switched off."""
+    """Return the newest journal entries; none if it is off."""
     journals = talk.setup.engine.wired.journals
     limit = ENTRIES if tag else 1
     return journals.of(talk.setup.scope).latest(limit, tag=tag).entries if journals.enabled else ()
@@ -200,13 +200,13 @@ def _quit(talk: Talk, _rest: str) -> None:
 
 
 COMMANDS: Final[Mapping[str, SlashCommand]] = {
-    "undo": SlashCommand("", "take the newest shortening back", _undo),
+    "undo": SlashCommand("", "undo the newest compaction", _undo),
     "compact": SlashCommand("", "compact now; nothing is lost", _compact),
     "explain": SlashCommand("[m17]", "show the next request, or the state of a message", _explain),
     "status": SlashCommand("", "session, model, window, budget", _status),
     "journal": SlashCommand("[TAG]", "the journal; goals, decisions, progress and next steps", _journal),
-    "goals": SlashCommand("[ACTION TEXT]", "what this is after; /goals set ... and the like change it", _goals),
-    "memory": SlashCommand("[QUERY]", "durable facts, searched or listed", _memory),
+    "goals": SlashCommand("[ACTION TEXT]", "show the goals; /goals set ... and the like change them", _goals),
+    "memory": SlashCommand("[QUERY]", "search or list durable facts", _memory),
     "help": SlashCommand("", "these lines", _help),
     "quit": SlashCommand("", "end; Ctrl-D does, too", _quit),
 }
@@ -219,7 +219,7 @@ def piped_line(_toolbar: Callable[[], str]) -> str:
     """Return the next line of standard input.
 
     Raises:
-        EOFError: there is no more.
+        EOFError: the input has ended.
     """
     said = sys.stdin.readline()
     if not said:
@@ -227,7 +227,7 @@ def piped_line(_toolbar: Callable[[], str]) -> str:
     return said.removesuffix("\n")
 
 
-# What the user is told of while it happens; a change of the past is told with the request that brings it.
+# Events that the user sees at once; a compaction is shown with its request.
 TOLD: Final = {
     events.CONTEXT_PRESSURE: "history is {share:.0%} full ({cause})",
     events.RELIABILITY_LOW: "{cause}",
@@ -240,33 +240,33 @@ TOLD: Final = {
 
 
 class Notices:
-    """An extension that keeps what the user is told of."""
+    """An extension that collects sentences for the user."""
 
     def __init__(self) -> None:
-        """Nothing has happened yet."""
+        """Begin without notices."""
         self._said: list[str] = []
 
     @hookimpl
     def on_event(self, event: Event) -> None:
-        """Keep a sentence on what is worth one."""
+        """Keep a sentence for events that the user should see."""
         if event.name in TOLD:
             self._said.append(TOLD[event.name].format(share=event.fraction, cause=event.cause))
 
     def take(self) -> list[str]:
-        """Return what has happened since the last time, each once."""
+        """Return the new sentences, each once."""
         said, self._said = self._said, []
         return list(dict.fromkeys(said))
 
 
 class ChatSetup(NamedTuple):
-    """What a conversation begins with.
+    """The setup of a conversation.
 
     Attributes:
-        engine, alias, session_id: where it is kept, and the model that answers.
-        notices: what events say to the user.
-        scope: who speaks.
-        mode: what is worked at; None: as before.
-        is_demo: whether the model is the demonstration's.
+        engine, alias, session_id: its engine, its model, and its session.
+        notices: sentences from events.
+        scope: the user's scope.
+        mode: the mode; None keeps the previous one.
+        is_demo: whether the model is the demo's.
     """
 
     engine: Engine
@@ -279,18 +279,18 @@ class ChatSetup(NamedTuple):
 
 
 class Interrupts:
-    """What becomes of Ctrl-C within a turn. Outside of `turn` it is as it was."""
+    """Handles Ctrl-C during a turn. Outside `turn` it works as usual."""
 
     def __init__(self) -> None:
-        """Nothing is stopped yet."""
+        """Begin without an interrupt."""
         self._listens = False
         self._wanted = False
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Hold Ctrl-C back, but inside of `stoppable`; what comes too late for the turn is forgotten with it."""
+        """Delay Ctrl-C until `stoppable`; the end of the turn drops a late one."""
         if threading.current_thread() is not threading.main_thread():
-            yield  # no other thread is told of it
+            yield  # only the main thread gets it
             return
         self._wanted = False
         before = signal.signal(signal.SIGINT, self._told)
@@ -301,7 +301,7 @@ class Interrupts:
 
     @contextmanager
     def stoppable(self) -> Iterator[None]:
-        """Let Ctrl-C through as a KeyboardInterrupt, also one that came before."""
+        """Raise Ctrl-C as a KeyboardInterrupt, also an earlier one."""
         self._listens = True
         try:
             if self._wanted:
@@ -313,15 +313,15 @@ class Interrupts:
     def _told(self, _signal: int, _frame: FrameType | None) -> None:
         self._wanted = True
         if self._listens:
-            self._listens = False  # a second one must not break off what is done about the first
+            self._listens = False  # a second one must not interrupt the handling of the first
             raise KeyboardInterrupt
 
 
 class Talk:
-    """One conversation, its screen, and what was asked for. `ends` is set by what ends it."""
+    """One conversation, its screen, and its options. `ends` is true when it is over."""
 
     def __init__(self, setup: ChatSetup, screen: Screen, *, system: str, tools: bool) -> None:
-        """Open the model, which may take its time, and then the session.
+        """Open the model, which may take long, and then the session.
 
         Raises:
             SquidbotError: the model can't be opened.
@@ -341,12 +341,12 @@ class Talk:
 
     @property
     def model_line(self) -> str:
-        """Which model it is, and who opens it."""
+        """The model and its adapter, as text."""
         model = self.setup.engine.wired.loaded.settings.model(self.setup.alias)
         return f"{self.setup.alias} ({self._model.name}, by {model.adapter})"
 
     def run(self, read: Callable[[Callable[[], str]], str]) -> None:
-        """Go on until there is no more, or a command ends it; `read` takes what tells the line below."""
+        """Run until the input or a command ends it; `read` takes a function for the status line."""
         self._greet()
         while not self.ends:
             try:
@@ -361,7 +361,7 @@ class Talk:
         self._part()
 
     def turn(self, said: str) -> ChatTurn | None:
-        """Say something to the model, show what comes, and return what became of it; None where it was not said."""
+        """Send a message, show the answer, and return the turn; None if the message was not recorded."""
         try:
             with self._interrupts.turn():
                 turn = self.conversation.say(said)
@@ -381,7 +381,7 @@ class Talk:
         return budget_line(session.core.room(), session.core.settings)
 
     def reliability(self, generations: int) -> float:
-        """Return the share of what was said that the model can be relied on to go by."""
+        """Return the reliability of the model with the current notes, from 0 to 1."""
         return reliability(generations, self.conversation.session.window.parameters_billion)
 
     def _session(self) -> Session:
@@ -406,7 +406,7 @@ class Talk:
             self.screen.say("")
 
     def _tell(self, turn: ChatTurn) -> None:
-        """Write what a turn has cost, why it broke off, and what happened meanwhile."""
+        """Write a turn's cost, why it stopped, and new notices."""
         if turn.broken == BY_USER:
             self.screen.say(f"! stopped; {_kept(turn)}", "warn")
             self.failed = True
@@ -414,7 +414,7 @@ class Talk:
             self._fail(turn.broken)
             self.screen.say(_kept(turn), "dim")
         elif not turn.text.strip():
-            self.screen.say("(the model said nothing)", "dim")
+            self.screen.say("(the model's answer is empty)", "dim")
         for notice in self.setup.notices.take():
             self.screen.remark(notice)
         if turn.sent:
@@ -442,7 +442,7 @@ class Talk:
         screen.say("/help lists the commands, Ctrl-C stops an answer, Ctrl-D ends", "dim")
 
     def _remind(self) -> None:
-        """Write what was said last in a session that goes on."""
+        """Write the newest messages of a continued session."""
         place, session_id = OpenStore(self.setup.engine.wired), self.setup.session_id
         messages = place.length(session_id)
         if not messages:
@@ -454,7 +454,7 @@ class Talk:
         for row in rows[-2:]:
             who = "you" if row.role == "user" else "model"
             pieces = place.codec(row.codec).portable(row.payload).pieces
-            # Its reasoning is left out, as it was when it came.
+            # Leave out reasoning, as when it arrived.
             text = " ".join(piece.text for piece in pieces if isinstance(piece, Words))
             self.screen.say(f"  {who}: {shorter(text, columns - len(who) - 5)}")
         cut = CUT.newest(place.store, session_id)
@@ -462,10 +462,10 @@ class Talk:
             self.screen.say(f"  that answer broke off: {cut.why}", "warn")
 
     def _part(self) -> None:
-        """Write how to go on."""
+        """Write how to continue."""
         if self.screen.is_terminal and self.setup.engine.wired.loaded.settings.store.path and not self.setup.is_demo:
             self.screen.say(f"squidbot chat --session {self.setup.session_id} continues from here", "dim")
 
 
 def _kept(turn: ChatTurn) -> str:
-    return f"what you said is kept{', and what came of the answer' if turn.text.strip() else '; no answer came'}"
+    return f"your message is kept{', and the partial answer' if turn.text.strip() else '; no answer arrived'}"

@@ -1,4 +1,4 @@
-"""What the user types on a terminal, by prompt_toolkit: with editing, history and several lines at once."""
+"""Input on a terminal, with prompt_toolkit: editing, history and several lines at once."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ PROMPT: Final = "> "
 
 
 def typed_lines(words: Iterable[str]) -> Callable[[Callable[[], str]], str]:
-    """Return what reads the next message; Tab completes the words. What is pasted is one message.
+    """Return a function that reads the next message; Tab completes the words. Pasted text is one message.
 
-    Enter sends it, Alt-Enter or a backslash in front of Enter begins another line.
+    Enter sends it; Alt-Enter, or a backslash before Enter, starts a new line.
     """
     path = _history_file()
     session: PromptSession[str] = PromptSession(
@@ -41,14 +41,14 @@ def typed_lines(words: Iterable[str]) -> Callable[[Callable[[], str]], str]:
         complete_while_typing=False,
         color_depth=None if colours(sys.stdout) else ColorDepth.DEPTH_1_BIT,
         style=Style.from_dict({"bottom-toolbar": "noreverse", "prompt": "bold"}),
-        # A process suspended in the middle of a turn would leave a model's answer half read.
+        # Suspending the process during a turn would leave a model's answer half read.
         enable_suspend=False,
     )
     return lambda toolbar: str(session.prompt(bottom_toolbar=toolbar))
 
 
 def _history_file() -> Path | None:
-    """Return the file of what was typed, made where it is missing, for its owner alone; None where it can't be made.
+    """Return the history file, created if missing, for its owner only; None if it can't be created.
 
     It is in $XDG_STATE_HOME, or ~/.local/state (XDG Base Directory 0.8).
     """
@@ -57,7 +57,7 @@ def _history_file() -> Path | None:
         path = Path(state) / "squidbot" / "chat-history"
         make_folder(path.parent)
         make_file(path)
-    except (OSError, RuntimeError):  # a home that can't be written to, or none
+    except (OSError, RuntimeError):  # the home is missing or read-only
         return None
     return path
 

@@ -378,7 +378,7 @@ def _took_part(host: HostPlugin, versions: Mapping[str, str], forms: Mapping[str
     return False, f"{seen}; add squidbot with {host.line}"
 
 
-def _llm(host: HostPlugin) -> tuple[bool, str]:
+def _llm(_: HostPlugin) -> tuple[bool, str]:
     """Return whether squidbot is on in llm, which loads plugins by itself."""
     from squidbot.plugins import llm  # noqa: PLC0415  # half a second
 
@@ -386,7 +386,7 @@ def _llm(host: HostPlugin) -> tuple[bool, str]:
         switch = llm.switched()
         llm.opened(switch)
     except SquidbotError as error:
-        return False, f"{error}: {host.line}"
+        return False, str(error)
     kept = f"it keeps conversations in {switch.store}" if switch.store else f"by {switch.settings}"
     return True, f"switched on; {kept}"
 

@@ -1,4 +1,4 @@
-"""The types of settings: what a value has to be, in which unit, how it is read, and what an error says."""
+"""The types of settings: their values and units, how to read them, and the errors of wrong values."""
 
 import dataclasses
 import math
@@ -15,12 +15,12 @@ from squidbot.core.errors import ConfigError
 from squidbot.core.redaction import Redactor
 
 Table = TypeVar("Table")
-# The names of tables, and at last of a key.
+# The names of tables, then of a key.
 Place = tuple[str, ...]
 
 
 def is_a(kind: type, name: str) -> Callable[[object], Any]:
-    """Return a check for values of one type: a whole number is a number, too; True is none."""
+    """Return a check for values of one type: a whole number is a number, too; True is not."""
     kinds = (int, float) if kind is float else (kind,)
 
     def check(value: object) -> object:
@@ -40,10 +40,10 @@ PLAIN: Final[Mapping[object, Callable[[object], Any]]] = {
 
 
 def number(kind: type, fits: Callable[[float], bool], what: str) -> Callable[[object], Any]:
-    """Return a check for numbers that fit; `what` says which those are."""
+    """Return a check for numbers that fit; `what` describes these in errors."""
 
     def check(value: object) -> object:
-        if not fits(PLAIN[kind](value)):  # nothing is true of a NaN
+        if not fits(PLAIN[kind](value)):  # no comparison holds for a NaN
             raise ValueError(f"must be {what}, not {value}")
         return value
 
@@ -51,7 +51,7 @@ def number(kind: type, fits: Callable[[float], bool], what: str) -> Callable[[ob
 
 
 def tokens(least: int) -> Callable[[object], Any]:
-    """Return a check for numbers of tokens, which may be written as "8k"."""
+    """Return a check for token counts, which may be written as "8k"."""
 
     def check(value: object) -> object:
         size = 0 if value == "0" else parse_tokens(value) if isinstance(value, str) else PLAIN[int](value)
@@ -65,7 +65,7 @@ def tokens(least: int) -> Callable[[object], Any]:
 
 
 def a_path(value: object) -> object:
-    """Refuse what the file system does not take, and SQLite's name for no file."""
+    """Refuse invalid paths, and SQLite's name for a store in memory."""
     if wrong := not_in_paths(PLAIN[str](value)):
         raise ValueError(f"is not a path, it has {wrong}: {value!a:.60}")
     if value == ":memory:":
@@ -74,14 +74,14 @@ def a_path(value: object) -> object:
 
 
 def a_file(value: object) -> object:
-    """Refuse what names no file."""
+    """Refuse paths without a file name."""
     if not str(a_path(value)).strip():
         raise ValueError(f"must name a file, not {value!r}; remove the key to keep sessions in memory")
     return value
 
 
 def a_log(value: object) -> object:
-    """Return the file of the turn log: a switch that is on means `debug_turn.txt`."""
+    """Return the file of the turn log; true means `debug_turn.txt`."""
     text = str(value).strip().lower()
     if text in {"1", "true", "yes", "on"}:
         return "debug_turn.txt"
@@ -89,20 +89,20 @@ def a_log(value: object) -> object:
 
 
 def texts(value: object) -> tuple[str, ...]:
-    """Return a list of texts as it is kept."""
+    """Return a list of texts as a tuple."""
     if not isinstance(value, list | tuple) or not all(isinstance(one, str) for one in value):
         raise ValueError(f"must be a list of strings, not {value!a:.60}")
     return tuple(value)
 
 
 def patterns(value: object) -> tuple[str, ...]:
-    """Refuse regular expressions that can't be used."""
+    """Refuse invalid regular expressions."""
     Redactor(patterns=texts(value))
     return texts(value)
 
 
 def a_day(value: object) -> str:
-    """Return a day as YYYY-MM-DD, from a date of TOML or from such a text."""
+    """Return a day as YYYY-MM-DD, from a TOML date or from such a text."""
     try:
         if isinstance(value, date) and not isinstance(value, datetime):
             return value.isoformat()
@@ -121,7 +121,7 @@ def gpu_layers(value: object) -> int:
 
 
 def a_variable(value: object) -> str:
-    """Refuse what is no name of an environment variable. It may be a secret, so the error does not repeat it."""
+    """Refuse an invalid name of an environment variable. It may be a secret, so the error does not repeat it."""
     if not isinstance(value, str) or not re.fullmatch(r"[A-Z_][A-Z0-9_]{0,63}", value):
         raise ValueError(
             "must be the name of an environment variable, such as OPENROUTER_API_KEY, never the key itself"
@@ -130,7 +130,7 @@ def a_variable(value: object) -> str:
 
 
 def a_table(value: object) -> Mapping[Any, object]:
-    """Refuse what is not a table."""
+    """Refuse values that are not tables."""
     if not isinstance(value, Mapping):
         raise ValueError(f"must be a table, not {value!a:.60}")  # noqa: TRY004  # all checks raise the same
     return value
@@ -155,12 +155,12 @@ def shares(value: object) -> tuple[float, ...]:
 
 
 def sizing(value: object) -> object:
-    """Return a way to size windows: true is "max_safe", false is "manual"."""
+    """Return a mode of window sizing: true is "max_safe", false is "manual"."""
     return one_of(Sizing, {True: "max_safe", False: "manual"}[value] if isinstance(value, bool) else value)
 
 
 def one_of(kind: object, value: object) -> object:
-    """Refuse what is none of the words of a Literal."""
+    """Refuse values other than the words of a Literal."""
     if value not in get_args(kind):
         raise ValueError(f"unknown {value!r:.60}, known: {', '.join(get_args(kind))}")
     return value
@@ -168,11 +168,11 @@ def one_of(kind: object, value: object) -> object:
 
 # `n_gpu_layers = "auto"`: as many as fit.
 AUTO_LAYERS: Final = -2
-# A year: what a timer of any kind can wait for.
+# A year: any timer can wait this long.
 MOST_MINUTES = 525_600
 
-# Each type: what a value is kept as, the check that reads it, and its unit. A check returns the value as it is kept; it
-# raises a ValueError or ConfigError that says what is wrong.
+# Each type: the type of its value, the check that reads it, and its unit. A check returns the value; it raises a
+# ValueError or ConfigError that says what is wrong.
 at_least_0 = number(float, lambda one: 0 <= one < math.inf, ">= 0")
 whole_from_0 = number(int, lambda one: one >= 0, ">= 0")
 Tokens = Annotated[int, tokens(1), "tokens"]
@@ -204,14 +204,14 @@ Sized = Annotated[Sizing, sizing]
 KvType = Literal["f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"]  # as llama.cpp names them
 Mode = Literal["developer", "planning", "assistant", "debugger"]
 
-# -- how a value is read -----------------------------------------------------------------------------------------------
+# -- reading values ----------------------------------------------------------------------------------------------------
 
 
 def structured(raw: object, table: type[Table], source: str, lines: Mapping[Place, int] | None = None) -> Table:
-    """Return the table that `raw` fills.
+    """Return a table with the values of `raw`.
 
     Raises:
-        ConfigError: a line for each unknown key and each value that is not what its key takes, with its path.
+        ConfigError: a line for each unknown key and each wrong value, with its path.
     """
     wrong: list[tuple[Place, str]] = []
     made = read_value(table, raw, ((), source), wrong)
@@ -221,7 +221,7 @@ def structured(raw: object, table: type[Table], source: str, lines: Mapping[Plac
 
 
 def read_value(kind: Any, value: object, at: tuple[Place, str], wrong: list[tuple[Place, str]]) -> Any:  # noqa: ANN401
-    """Return a value as its type has it; add what is wrong, with its path, to `wrong`."""
+    """Return a value converted to its type; add errors, with their paths, to `wrong`."""
     path, place = at
     if value is None and kind is not inner(kind):
         return None
@@ -259,7 +259,7 @@ def _read_table(kind: Any, value: Mapping[str, object], at: tuple[Place, str], w
 
 
 def meant(unknown: Iterable[str], known: Iterable[str]) -> str:
-    """Return a question after the known names that the unknown ones are nearest to; "" where none is near."""
+    """Return a suggestion with the known names nearest to the unknown ones; "" if none is near."""
     every = tuple(known)
     near = [close for one in unknown for close in get_close_matches(one, every, 1)]
     return f"; did you mean {', '.join(near)}?" if near else ""
@@ -271,7 +271,7 @@ def line_of(path: Place, lines: Mapping[Place, int]) -> int:
 
 
 def at_line(path: Place, lines: Mapping[Place, int]) -> str:
-    """Return where a key stands, as the end of an error; "" where there are no lines."""
+    """Return the place of a key, as the end of an error; "" without lines."""
     line = line_of(path, lines)
     return f" (line {line})" if line else ""
 

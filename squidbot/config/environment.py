@@ -1,4 +1,4 @@
-"""The environment: variables of other systems, on demand; secrets, which stand nowhere else."""
+"""The environment: variables of other systems, if enabled; and secrets, which belong nowhere else."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from squidbot.core.errors import ConfigError
 from squidbot.core.redaction import NAMES
 
 _SECRET: Final = re.compile(rf"(?i)(?:.*[_-])?(?:{'|'.join(NAMES)})")
-# An issuer's key by its shape, and a password in a URL.
+# Keys of known issuers by their form, and a password in a URL.
 _SHAPE: Final = re.compile(r"\bsk-[\w-]{16,}|://[^\s/:@]+:[^\s/@]+@")
 
 
 def from_environment() -> Iterator[tuple[str, Place, object]]:
-    """Yield the environment variables that are set and known: name, key, value.
+    """Yield the known environment variables that are set: name, key, value.
 
     Raises:
-        ConfigError: one holds what its key does not take.
+        ConfigError: one has a wrong value for its key.
     """
     for key in keys_of(Settings):
         name = key.field.metadata["env"]
@@ -35,7 +35,7 @@ def from_environment() -> Iterator[tuple[str, Place, object]]:
 
 
 def _number(text: str) -> object:
-    """Return the number that a text is, else the text."""
+    """Return a text as a number if it is one, else the text."""
     for kind in (int, float):
         try:
             return kind(text)
@@ -48,7 +48,7 @@ def check_secrets(raw: Mapping[str, object], source: str) -> None:
     """Check that no key and no value is a secret: files are copied, committed and shown.
 
     Raises:
-        ConfigError: a line for each one that is, with its path and what to do; it does not repeat the secret.
+        ConfigError: a line for each secret, with its path and a remedy; it does not repeat the secret.
     """
     wrong = list(_secrets(raw, source, ""))
     if wrong:

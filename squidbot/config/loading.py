@@ -1,4 +1,4 @@
-"""squidbot.toml, read: every error names the key, its line and what would be right; every value knows its origin."""
+"""Loads squidbot.toml: each error names the key, its line and the right values; each value knows its origin."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FILE_NAME = "squidbot.toml"
 Raw = dict[str, Any]
 
-# Other names of keys: where they may stand, and the key that they mean.
+# Other names of keys: their paths, and the keys they stand for.
 ALIASES = {
     tuple(alias.split(".")) if "." in alias else (*key.path[:-1], alias): key.path
     for key in keys_of(Settings)
@@ -32,7 +32,7 @@ ALIASES = {
 
 
 class Origin(NamedTuple):
-    """One setting: its key with dots, its value, and where that is from.
+    """One setting: its dotted key, its value, and the value's source.
 
     `source` is "FILE:LINE", "env NAME", "profile NAME", "argument" or "default".
     """
@@ -43,19 +43,19 @@ class Origin(NamedTuple):
 
     @property
     def tier(self) -> str:
-        """Whom it is for: "job" the engine as a whole, "physical" a model, "policy" how a conversation is kept."""
+        """Its subject: "job" for the engine as a whole, "physical" for a model, "policy" for a conversation."""
         return next(tier for tier, tables in TIERS.items() if self.key.partition(".")[0] in tables)
 
 
 @dataclasses.dataclass(frozen=True)
 class Loaded:
-    """Settings, and where they come from.
+    """Settings, and their sources.
 
     Attributes:
         settings: the values.
-        source: the name of the file, "argument", or "default" where there is neither.
-        folder: what relative paths are relative to: the file's folder, else the current one.
-        named: where each key that is set is from, as `Origin.source`; "extension NAME", too.
+        source: the name of the file, "argument", or "default" without either.
+        folder: the base of relative paths: the file's folder, else the current one.
+        named: the source of each set key, as `Origin.source`; "extension NAME", too.
     """
 
     settings: Settings
@@ -65,18 +65,18 @@ class Loaded:
 
     @property
     def policy(self) -> bool:
-        """Whether the caps on history and total hold: as `budget.policy` says, else if any cap is set."""
+        """Whether the caps on history and total apply: as `budget.policy` says, else if any cap is set."""
         if self.settings.budget.policy is not None:
             return self.settings.budget.policy
         caps = [one.name for one in dataclasses.fields(BudgetTable) if one.name.startswith("context_")]
         return any(self.sets("budget", name) for name in caps)
 
     def sets(self, *path: str) -> bool:
-        """Return whether something sets a key."""
+        """Return whether a key is set."""
         return path in self.named
 
     def learned(self, alias: str, keys: Iterable[str], source: str) -> None:
-        """Keep where the keys of a model are from that `settings` has learned of."""
+        """Return the same with the source of a model's new keys."""
         self.named.update({("models", alias, key): source for key in keys})
 
     def changed(self, **tables: Mapping[str, object]) -> Loaded:
@@ -85,11 +85,11 @@ class Loaded:
         return dataclasses.replace(self, settings=dataclasses.replace(self.settings, **made))
 
     def origins(self) -> list[Origin]:
-        """Return every setting with its value and where that is from, in the order of `Settings`."""
+        """Return each setting with its value and source, in the order of `Settings`."""
         return [self._origin(path, value) for path, value in _leaves((), self.settings)]
 
     def prices(self, alias: str = "") -> PriceEntry:
-        """Return what tokens cost with a model."""
+        """Return the token prices of a model."""
         return entry_of(self.settings.model(alias).prices or self.settings.prices, self.settings.price_table)
 
     def _origin(self, path: Place, value: object) -> Origin:
@@ -97,7 +97,7 @@ class Loaded:
         return Origin(_dotted(path), shown, self.named.get(path, "default"))
 
     def absolute(self, path: str) -> str:
-        """Return a path of the settings as an absolute one; "~" is the user's home."""
+        """Return a path of the settings as an absolute path; "~" is the user's home."""
         return str((self.folder / Path(path).expanduser()).absolute())
 
 
@@ -105,7 +105,7 @@ def load_settings(source: str | Path | Mapping[str, object] | None = None) -> Lo
     """Return the settings of a file, of a mapping of the same form, or (None) of ./squidbot.toml if there is one.
 
     Raises:
-        ConfigError: the file can't be read, a key is unknown, a value has the wrong type or is out of its range.
+        ConfigError: the file can't be read, a key is unknown, or a value has the wrong type or is out of range.
     """
     if isinstance(source, Mapping):
         return _load(source, "argument", Path.cwd(), {})
@@ -123,7 +123,7 @@ def load_settings(source: str | Path | Mapping[str, object] | None = None) -> Lo
 
 
 def _load(given: Mapping[str, object], source: str, folder: Path, lines: Mapping[Place, int]) -> Loaded:
-    """Return settings, the layers in this order: what is given, the environment, the profile, the defaults."""
+    """Return settings from these layers, in order: the given values, the environment, the profile, the defaults."""
     check_secrets(given, source)
     raw, lines = _copied(given), dict(lines)
     _rename(raw, source, lines)
@@ -140,14 +140,14 @@ def _load(given: Mapping[str, object], source: str, folder: Path, lines: Mapping
 
 
 def with_profile(given: Mapping[str, object], source: str) -> tuple[Raw, dict[Place, str]]:
-    """Return settings above those of the profile that they name, and "profile NAME" by each key that it has set.
+    """Return settings completed by the profile that they name, and "profile NAME" for each key that it sets.
 
     Raises:
         ConfigError: there is no such profile; the text ends with the path.
     """
     raw, name = _copied(given), given.get("profile")
     if not isinstance(name, str):
-        return raw, {}  # whoever checks types says so
+        return raw, {}  # the check of types reports it
     try:
         profile = profile_of(name)
     except ConfigError as error:
@@ -165,7 +165,7 @@ def _copied(raw: Mapping[str, object]) -> Raw:
 
 
 def _found(raw: object, path: Iterable[str]) -> object:
-    """Return what stands at a path; _NOTHING where nothing does."""
+    """Return the value at a path; _NOTHING without one."""
     for name in path:
         if not isinstance(raw, Mapping) or name not in raw:
             return _NOTHING
@@ -174,7 +174,7 @@ def _found(raw: object, path: Iterable[str]) -> object:
 
 
 def _fill(raw: Raw, layer: Mapping[Place, tuple[object, str]]) -> dict[Place, str]:
-    """Set what nothing has set yet, and return the origins of what was set."""
+    """Set the keys that are not set yet, and return their origins."""
     named = {}
     for path, (value, source) in layer.items():
         above = [_found(raw, path[:end]) for end in range(1, len(path))]
@@ -191,10 +191,10 @@ def _put(raw: Raw, path: Place, value: object) -> None:
 
 
 def _rename(raw: Raw, source: str, lines: dict[Place, int]) -> None:
-    """Move values under other names to their keys.
+    """Move values from other names to their keys.
 
     Raises:
-        ConfigError: a key is set under both of its names.
+        ConfigError: a key is set under two names.
     """
     for path, own in ALIASES.items():
         value = _found(raw, path)
@@ -226,10 +226,10 @@ def _drop_foreign(raw: Raw, source: str, lines: Mapping[Place, int]) -> None:
 
 
 def _check_prices(loaded: Loaded) -> None:
-    """Check that the price table has every entry that is named.
+    """Check that the price table has all named entries.
 
     Raises:
-        ConfigError: a line for each one that it has not, with its path.
+        ConfigError: a line for each missing entry, with its path.
     """
     wrong = []
     for alias, place in {"": "", **{alias: f".models[{alias!r}]" for alias in loaded.settings.models}}.items():
@@ -263,7 +263,7 @@ def _dotted(path: Place) -> str:
 
 
 def lines_of(text: str) -> dict[Place, int]:
-    """Return by the path of each key of a TOML text the line, from 1, on which it is set, or its table begins."""
+    """Return by path the line, from 1, on which each key of a TOML text is set, or its table begins."""
     found: dict[Place, int] = {}
     table: Place = ()
     for number, statement in _statements(text):
@@ -277,7 +277,7 @@ def lines_of(text: str) -> dict[Place, int]:
 
 
 def _statements(text: str) -> Iterator[tuple[int, str]]:
-    """Yield tables' headings, and keys with their whole values, each with the line that it begins on."""
+    """Yield tables' headings, and keys with their whole values, each with its first line."""
     begun, pending = 0, ""
     for number, line in enumerate(text.splitlines(keepends=True), 1):
         if not pending and (not line.strip() or line.lstrip().startswith("#")):
@@ -286,13 +286,13 @@ def _statements(text: str) -> Iterator[tuple[int, str]]:
         try:
             tomllib.loads(pending)
         except tomllib.TOMLDecodeError:
-            continue  # a value of several lines: it ends where it can be read
+            continue  # a value of several lines ends where it can be parsed
         yield begun, pending
         pending = ""
 
 
 def _paths(above: Place, said: Mapping[str, object]) -> Iterator[Place]:
-    """Yield the paths of what is said, the innermost first."""
+    """Yield the paths of a statement, the innermost first."""
     for name, value in said.items():
         if isinstance(value, Mapping):
             yield from _paths((*above, name), value)

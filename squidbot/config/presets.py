@@ -1,4 +1,4 @@
-"""What one word in squidbot.toml stands for: a profile (profiles.toml), an entry of the price table (prices.toml)."""
+"""Named groups of settings: profiles (profiles.toml) and entries of the price table (prices.toml)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ DEFAULT: Final = "ladder"
 
 
 class Profile(NamedTuple):
-    """What one name stands for.
+    """The defaults of another system.
 
     Attributes:
-        name: the word for `profile`.
-        about: whose behaviour it brings, in a sentence.
-        keys: what it sets, by dotted keys.
+        name: the value of `profile`.
+        about: the system that it imitates, in a sentence.
+        keys: the values that it sets, by dotted key.
     """
 
     name: str
@@ -53,7 +53,7 @@ def profile_of(name: str) -> Profile:
     """Return a profile by its name.
 
     Raises:
-        ConfigError: there is none of that name; the text lists those there are.
+        ConfigError: there is none of that name; the text lists the names.
     """
     if name not in profiles():
         raise ConfigError(f"unknown profile {name!r:.60}, known: {', '.join(profiles())}")
@@ -62,13 +62,13 @@ def profile_of(name: str) -> Profile:
 
 @lru_cache(maxsize=1)
 def shipped() -> Mapping[str, PriceEntry]:
-    """Return the entries of the price table that squidbot brings, by name."""
+    """Return squidbot's entries of the price table, by name."""
     table = _file(PRICES_FILE)["price_table"]
     return {name: PriceEntry(**{**entry, "as_of": str(entry["as_of"])}) for name, entry in table.items()}
 
 
 def known(own: Mapping[str, PriceEntry]) -> dict[str, PriceEntry]:
-    """Return all entries by name: those of squidbot, and `own` ones, which go before one of the same name."""
+    """Return all entries by name: squidbot's, and `own` ones, which replace those of the same name."""
     return {**shipped(), **own}
 
 
@@ -76,7 +76,7 @@ def entry_of(name: str, own: Mapping[str, PriceEntry]) -> PriceEntry:
     """Return an entry by its name, from all that are `known`.
 
     Raises:
-        ConfigError: there is none of that name; the text lists those there are.
+        ConfigError: there is none of that name; the text lists the names.
     """
     entries = known(own)
     if name not in entries:

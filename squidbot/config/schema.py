@@ -1,9 +1,9 @@
-"""Every setting of squidbot.toml: name, type, default, one line of doc, and the other names that it has.
+"""Every setting of squidbot.toml: name, type, default, one line of doc, and its other names.
 
-A class is a table of the file, a field is a key. The type of a key says which values it takes, and in which unit.
-`key` is for the settings that a user may want, `expert` for all others; None means that a key is not set. The settings
-objects, the errors, `squidbot config` and the tables of docs/configuration.md are made from this file: run
-`python docs/tables.py` when you have changed a key.
+A class is a table of the file, a field is a key. The type of a key defines its values and unit. `key` is for the
+settings that a user may want, `expert` for all others; None means that a key is not set. The settings objects, the
+errors, `squidbot config` and the tables of docs/configuration.md come from this file: run `python docs/tables.py` after
+you change a key.
 """
 
 import dataclasses
@@ -50,18 +50,18 @@ from squidbot.core.transcript.snapshots import Retention
 Made = TypeVar("Made")
 
 
-def key(  # noqa: PLR0913  # all that a key has
+def key(  # noqa: PLR0913  # the attributes of a key
     default: Made, doc: str, *, alias: str = "", env: str = "", core: str = "", expert: bool = False
 ) -> Made:
     """Return the field of a key.
 
     Args:
-        default: the value where nobody sets one. A table has the default of its type.
-        doc: what the key does, in Markdown.
+        default: the default value. A table has the default of its type.
+        doc: the effect of the key, in Markdown.
         alias: another name in the same table, or, with a dot, in another table.
-        env: the environment variable that sets it, where `compat.env` is true.
-        core: the field that it sets of a value of the core, where that has another name.
-        expert: whether it stands in the table for experts.
+        env: the environment variable that sets it if `compat.env` is true.
+        core: the core's field that it sets, if its name differs.
+        expert: whether it is in the table for experts.
     """
     more = {"doc": doc, "alias": alias, "env": env, "core": core, "expert": expert}
     if default == {}:
@@ -75,7 +75,7 @@ def expert(default: Made, doc: str, *, alias: str = "", env: str = "", core: str
 
 
 class Key(NamedTuple):
-    """A key of the schema: where it stands ("<alias>" for a name that users choose), its type, and its field."""
+    """A key of the schema: its path ("<alias>" for a name that users choose), its type, and its field."""
 
     path: tuple[str, ...]
     kind: Any
@@ -83,7 +83,7 @@ class Key(NamedTuple):
 
     @property
     def default(self) -> object:
-        """The value where nobody sets one."""
+        """The default value."""
         factory = self.field.default_factory
         return self.field.default if factory is dataclasses.MISSING else factory()
 
@@ -95,14 +95,14 @@ class Key(NamedTuple):
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The words that it may be; empty where it may be others."""
+        """The words that it allows; empty if it allows any."""
         kind = inner(self.kind)
         kind = get_args(kind)[0] if get_origin(kind) is Annotated else kind
         return get_args(kind) if get_origin(kind) is Literal else ()
 
 
 def core_values(kind: Any, *tables: object) -> dict[str, Any]:  # noqa: ANN401  # any dataclass or named tuple
-    """Return the fields of a value of the core that tables set: those of the same name, or of the name in `core`."""
+    """Return the fields of a core value that tables set: those of the same name, or of the name in `core`."""
     known = getattr(kind, "_fields", None) or [one.name for one in dataclasses.fields(kind)]
     pairs = [(one, getattr(table, one.name)) for table in tables for one in dataclasses.fields(table)]  # type: ignore[arg-type]
     named = {one.metadata.get("core") or one.name: value for one, value in pairs if value is not None}
@@ -121,9 +121,9 @@ def keys_of(table: type, path: tuple[str, ...] = ()) -> Iterator[Key]:
             yield Key(place, one.type, one)
 
 
-# What stands for the names that users choose.
+# The placeholder for names that users choose.
 NAMED: Final = {"models": "<alias>", "words": "<language>", "owner_aliases": "<channel>"}
-# For whom a table is: the engine as a whole, a model, how a conversation is kept.
+# The subjects of tables: the engine as a whole, a model, a conversation.
 TIERS: Final = {
     "job": {*("summary", "snapshots", "memory", "journal", "goals", "context", "store", "observers", "extensions")}
     | {"compat", "debug", "ui"},
@@ -136,10 +136,10 @@ TIERS: Final = {
 
 @dataclass(frozen=True)
 class WindowTable:
-    """`[window]`: how large windows are."""
+    """`[window]`: the size of windows."""
 
     default: Tokens = key(
-        32_768, "Window of a model that names none: input and output.", alias="targetSize", env="LLAMA_CPP_N_CTX"
+        32_768, "Window of models that set none: input and output.", alias="targetSize", env="LLAMA_CPP_N_CTX"
     )
     safety_fraction: Share | None = expert(
         None,
@@ -152,19 +152,19 @@ class WindowTable:
     vram_margin_mib: MiB = expert(
         1_536, "Memory that stays free on each device, for the runtime itself.", alias="vramBuffer"
     )
-    kv_type: KvType = expert("f16", "Type of the KV cache of models that name none.", alias="kvQuantization")
+    kv_type: KvType = expert("f16", "Type of the KV cache of models that set none.", alias="kvQuantization")
 
     def __post_init__(self) -> None:
-        """Refuse a range without a number in it."""
+        """Refuse an empty range."""
         if self.min > self.max:
             raise ConfigError(f"min must be at most max, not {self.min} > {self.max}")
 
 
 @dataclass(frozen=True)
 class GpuTable:
-    """`[gpu]`: how devices are found and watched."""
+    """`[gpu]`: finding and watching devices."""
 
-    probe: str = expert("auto", "What finds devices: `auto` tries all sources in turn, `none` tries none.")
+    probe: str = expert("auto", "Probe that finds devices: `auto` tries all in turn, `none` tries none.")
     watch_seconds: Seconds = expert(30, "How often free memory is checked while a model is open; 0: never.")
 
 
@@ -176,16 +176,16 @@ class PriceEntry:
     write: Amount = expert(1.25, "Price of an input token that is written to the cache.", core="write_price")
     output: Amount = expert(5.0, "Price of an output token.", core="output_price")
     ttl_seconds: Lifetime = expert(
-        300.0, "How long a cached prefix lives without use; `inf`: for ever.", core="cache_ttl_seconds"
+        300.0, "How long a cached prefix lives without use; `inf`: forever.", core="cache_ttl_seconds"
     )
     least_tokens: Count = expert(0, "Shorter requests are not cached.", core="least_cached_tokens")
-    as_of: Day = expert("", "The day on which these prices were true.")
-    source: str = expert("", "Where they are published.")
+    as_of: Day = expert("", "The date of these prices.")
+    source: str = expert("", "Where the provider publishes them.")
 
 
 @dataclass(frozen=True)
 class ModelTable:
-    """`[models.<alias>]`: one model; the alias is what `Engine.session` is given."""
+    """`[models.<alias>]`: one model; pass the alias to `Engine.session`."""
 
     context_window: Tokens | None = key(None, "Window: input and output together. Not set: `window.default`.")
     max_tokens: Tokens | None = key(None, "The longest answer; the room for the answer is never larger.")
@@ -194,17 +194,17 @@ class ModelTable:
     parameters_billion: Amount | None = expert(None, "Size of the model: how reliably it works from notes.")
     adapter: str | None = key(
         None,
-        'What opens it for `engine.model`: "llama_cpp", "xllamacpp", "ollama", "anthropic", "openai", an extension.',
+        'Adapter for `engine.model`: "llama_cpp", "xllamacpp", "ollama", "anthropic", "openai", an extension.',
     )
     path: FilePath | None = key(None, "The model file; any part of one in several parts.")
     repo_id: str | None = key(None, "With `filename`: a file of a hub that you have downloaded.")
     filename: FilePath | None = key(None, "Name of that file; `*` stands for anything.")
     projector: str | None = expert(None, "Projector file of a vision model: its size is added.")
     model: str | None = key(None, "The model's name at the server. Not set: the alias.")
-    url: str | None = key(None, "Where the server is. Not set: where the adapter's provider is.")
+    url: str | None = key(None, "URL of the server. Not set: that of the adapter's provider.")
     api: Literal["chat", "responses"] | None = expert(None, 'Which API `adapter = "openai"` uses. Not set: chat.')
     key_env: Variable | None = key(None, "Environment variable that holds the API key; the key itself is refused here.")
-    options: Options = key({}, "Goes into each request, by the provider's own names: `temperature`, `thinking`, ….")
+    options: Options = key({}, "Options for each request, by the provider's own names: `temperature`, `thinking`, ….")
     n_gpu_layers: Layers = key(-1, 'Layers on GPUs, counting the output as one; -1: all; "auto": as many as fit.')
     n_batch: Tokens | None = expert(None, "Tokens of a logical batch. Not set: 2048.")
     n_ubatch: Tokens | None = expert(None, "Tokens of a physical batch. Not set: 512; half needs half of the buffer.")
@@ -219,7 +219,7 @@ class ModelTable:
 
 @dataclass(frozen=True)
 class BudgetTable:
-    """`[budget]`: how tokens are counted, the room for the answer, and caps."""
+    """`[budget]`: the token counter, the room for the answer, and caps."""
 
     counter: str = key("auto", "What counts tokens. `auto`: the model's own vocabulary if it is here, else `classes`.")
     reserved_output_tokens: TokensOrZero | None = key(
@@ -236,18 +236,18 @@ class BudgetTable:
     context_dedupe_summary_against_memory: bool = expert(True, "Leave out what the memory document has.", core="dedupe")
 
     def __post_init__(self) -> None:
-        """Refuse caps that are out of their range."""
+        """Refuse caps out of range."""
         _ = self.caps
 
     @property
     def caps(self) -> PolicyCaps:
-        """The caps as the core takes them."""
+        """The caps as a value of the core."""
         return PolicyCaps(**core_values(PolicyCaps, self))
 
 
 @dataclass(frozen=True)
 class WordsTable:
-    """`[allocation.words.<language>]`: the words that tell how much a question asks for."""
+    """`[allocation.words.<language>]`: words that measure the complexity of a question."""
 
     create: Names = expert((), "Words of the language that ask to create something.")
     analyse: Names = expert((), "Words that ask for an analysis.")
@@ -257,7 +257,7 @@ class WordsTable:
 
     @property
     def lists(self) -> WordLists:
-        """The same as the core takes it."""
+        """The words as a value of the core."""
         create, analyse, request = (frozenset(map(str.lower, one)) for one in (self.create, self.analyse, self.request))
         return WordLists(create, analyse, request, self.question_marks, self.spaced)
 
@@ -277,20 +277,20 @@ class AllocationTable:
     output_weight: Count = expert(20, "Weight of tool output and errors.")
 
     def __post_init__(self) -> None:
-        """Refuse shares that are all 0."""
+        """Refuse weights that are all 0."""
         if self.by_category and not any(self.weights or ()):
             raise ConfigError("no category has a weight; set one of the four above 0")
 
     @property
     def weights(self) -> tuple[int, int, int, int] | None:
-        """The weights of the categories; None where they have no shares."""
+        """The weights of the categories; None if they have no shares."""
         weights = (self.system_weight, self.context_weight, self.dialog_weight, self.output_weight)
         return weights if self.by_category else None
 
 
 @dataclass(frozen=True)
 class PromptTable:
-    """`[prompt]`: what stands behind the host's system text."""
+    """`[prompt]`: texts behind the host's system text."""
 
     mode: str = key("off", "Mode: adds a text behind the system text. `developer`, `planning`, …, or one of yours.")
     folder: FilePath = expert("", "Folder of your own texts: `NAME.md` for a mode, `mandates.md`, `sanity.md`.")
@@ -303,7 +303,7 @@ class PromptTable:
 
 @dataclass(frozen=True)
 class PressureTable:
-    """`[pressure]`: when history is compacted, and how far. Not set: as the strategy has it."""
+    """`[pressure]`: when to compact history, and how far. Not set: the strategy decides."""
 
     strategy: Literal["coherence", "balanced", "speed"] = key(
         "balanced", "When to compact: late, as soon as it pays, or early and deep."
@@ -325,7 +325,7 @@ class PressureTable:
     notice: bool | None = expert(None, "Whether the model sees the warning at `warn_fraction`.")
 
     def __post_init__(self) -> None:
-        """Refuse a low water in messages that is not below its mark."""
+        """Refuse a low water in messages that is not below its trigger."""
         left, mark = self.low_water_messages or 0, self.compact_at_messages or 0
         if left and left >= mark:
             raise ConfigError(f"low_water_messages must be below compact_at_messages, not {left} >= {mark}")
@@ -333,7 +333,7 @@ class PressureTable:
 
 @dataclass(frozen=True)
 class HistoryTable:
-    """`[history]`: what stays verbatim. Not set: as the strategy has it."""
+    """`[history]`: the messages that stay verbatim. Not set: the strategy decides."""
 
     scope: Literal["inline+summaries", "inline", "summaries", "none"] = key(
         "inline+summaries", "What to send of the past: notes, verbatim messages, both, or neither."
@@ -357,20 +357,20 @@ class HistoryTable:
     assistant_fraction: Fraction | None = expert(None, "Compaction truncates answers above this share; 0: none.")
 
     def labels_of(self, scope: Scope) -> Labels | None:
-        """Return what messages of a scope are labelled by; None where they are not."""
+        """Return the label settings for messages of a scope; None for no labels."""
         return Labels.of(scope.channel, scope.user, self.owner_aliases) if self.labels else None
 
 
 @dataclass(frozen=True)
 class ImagesTable:
-    """`[images]`: pictures that are sent."""
+    """`[images]`: pictures in requests."""
 
     max: Count | None = expert(None, "Newest images that a compaction leaves.", core="most_images")
 
 
 @dataclass(frozen=True)
 class SessionTable:
-    """`[session]`: how long one session may be."""
+    """`[session]`: the length of one session."""
 
     max_messages: Count = key(0, "Messages after which a session continues in a new one, `ID~2`; 0: never.")
 
@@ -399,7 +399,7 @@ class SummaryTable:
 
 @dataclass(frozen=True)
 class SnapshotsTable:
-    """`[snapshots]`: which restore points are made and kept."""
+    """`[snapshots]`: the restore points to make and keep."""
 
     max: Count = expert(5, "Number of named snapshots to keep; a name used again replaces the older one.")
     auto_fraction: Fraction = expert(
@@ -411,7 +411,7 @@ class SnapshotsTable:
 
     @property
     def retention(self) -> Retention:
-        """The same as the core takes it."""
+        """The retention as a value of the core."""
         return Retention(self.max, self.auto_fraction, self.keep_all_hours, self.keep_every_nth, self.max_age_days)
 
 
@@ -427,21 +427,21 @@ class MemoryTable:
         "auto", "Store: `sqlite3`, `file`, `stdlib` (in memory), an extension; `auto`: SQLite if on disk."
     )
     path: FilePath = expert("", "File of the facts. Not set: that of `store.path`; without one they live in memory.")
-    isolation: Isolation = key("bot", "What separates facts, beside tenant and user.")
+    isolation: Isolation = key("bot", "The parts of a scope that separate facts, beside tenant and user.")
     min_relevance: Fraction = expert(0.3, "Hits with a lower score are left out.")
-    write: bool = expert(True, "Whether the tool `memory` may add and forget.")
+    write: bool = expert(True, "Whether the tool `memory` may add and forget facts.")
     allow_tools: bool | None = expert(None, "false: no memory tools for models; true: `reindex_workspace`, too.")
     in_prompt: bool = key(True, "Whether requests show facts automatically.")
     index_tokens: TokensOrZero = expert(200, "Limit of the index in the head of requests; 0: no index.")
     profile_tokens: TokensOrZero = expert(300, "Limit of each section on the user and on the model.")
-    cold_start_tokens: TokensOrZero = expert(200, "Limit of facts that answer the first words of a conversation.")
+    cold_start_tokens: TokensOrZero = expert(200, "Limit of facts that answer the first message of a conversation.")
     extract: Literal["rules", "model", "off"] | None = key(
         None, "Who learns facts. Not set: `model` with `memory.llm`, else `rules`."
     )
     llm: str | None = key(None, "The model that learns facts, as `summary.llm`.")
     merge: bool = expert(False, "Let a new fact replace those that say the same in other words.")
-    embedder: str = key("none", 'Finds facts by meaning: "onnxruntime:FOLDER", "openai:MODEL", an alias.')
-    index: str = expert("auto", 'Finds near vectors: "faiss", "lancedb", "stdlib"; the first that works of several.')
+    embedder: str = key("none", 'Embedder that finds facts by meaning: "onnxruntime:FOLDER", "openai:MODEL", an alias.')
+    index: str = expert("auto", 'Index of vectors: "faiss", "lancedb", "stdlib"; of several, the first that works.')
     redact_patterns: Patterns = key((), "Regular expressions of secrets, beside the known ones.")
     index_paths: Names = key((), "Files, folders, patterns to index: `squidbot memory reindex`.")
     index_most_bytes: Bytes = expert(8 << 20, "Larger files are not indexed.")
@@ -449,7 +449,7 @@ class MemoryTable:
 
 @dataclass(frozen=True)
 class JournalTable:
-    """`[journal]`: entries about what was done."""
+    """`[journal]`: entries about the work."""
 
     enabled: bool = key(False, "Whether sessions keep a journal, and models get its tools.")
     folder: FilePath = expert("notes/journal", "The folder of its files.")
@@ -465,18 +465,18 @@ class JournalTable:
     redact_patterns: Patterns = expert(("api_key", "secret"), "Names and patterns of secrets.")
 
     def __post_init__(self) -> None:
-        """Refuse patterns that are none."""
+        """Refuse invalid patterns."""
         _ = self.rules
 
     @property
     def rules(self) -> JournalRules:
-        """The same as the core takes it."""
+        """The rules as a value of the core."""
         return JournalRules(self.max_entries_per_day, self.include_files, self.include_errors, self.redact_patterns)
 
 
 @dataclass(frozen=True)
 class GoalsTable:
-    """`[goals]`: what a session is after."""
+    """`[goals]`: the goals of a session."""
 
     tool: bool = key(False, "Whether models get the tool `goal`.")
 
@@ -491,7 +491,7 @@ class ContextTable:
 
 @dataclass(frozen=True)
 class StoreTable:
-    """`[store]`: where sessions are kept."""
+    """`[store]`: where to store sessions."""
 
     path: StoreFile = key("", "File of sessions. Not set: they end with the process.")
     adapter: str | None = expert(
@@ -508,14 +508,14 @@ class CompatTable:
 
 @dataclass(frozen=True)
 class DebugTable:
-    """`[debug]`: what helps to find a fault."""
+    """`[debug]`: help to find bugs."""
 
     turn_log: LogFile = expert("", "File to write each turn to.", env="LLM_BAWT_DEBUG_TURN_LOG")
 
 
 @dataclass(frozen=True)
 class UiTable:
-    """`[ui]`: what people are shown."""
+    """`[ui]`: what people see."""
 
     show_context_messages: bool = expert(False, "Show people system text, context and tool output, too.")
 
@@ -528,7 +528,7 @@ class Settings:
     window: WindowTable = WindowTable()
     gpu: GpuTable = GpuTable()
     models: dict[str, ModelTable] = field(default_factory=dict)
-    prices: str = key("default", "What tokens cost: an entry of the price table.")
+    prices: str = key("default", "Token prices: an entry of the price table.")
     price_table: dict[str, PriceEntry] = field(default_factory=dict)
     budget: BudgetTable = BudgetTable()
     allocation: AllocationTable = AllocationTable()
@@ -551,5 +551,5 @@ class Settings:
     ui: UiTable = UiTable()
 
     def model(self, alias: str) -> ModelTable:
-        """Return what is known of a model; nothing but defaults for one that is not named."""
+        """Return a model's settings; the defaults for one that is not named."""
         return self.models.get(alias, ModelTable())

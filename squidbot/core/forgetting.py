@@ -296,7 +296,7 @@ def remove_facts(context: SessionContext, facts: FactRetraction) -> Retraction |
     stands.
 
     Raises:
-        StoreError: nothing was taken out.
+        StoreError: nothing was removed.
     """
 
     def find() -> _Removal | None:
@@ -319,7 +319,7 @@ def remove_goals(context: SessionContext, names: Collection[str], reason: str = 
     is made under a new plan. `reason` is kept and must not repeat them; `now` is in seconds since 1970.
 
     Raises:
-        StoreError: nothing was taken out.
+        StoreError: nothing was removed.
     """
 
     def find() -> _Removal | None:
@@ -340,7 +340,7 @@ def remove_document(context: SessionContext, name: str, reason: str = "", now: f
     The rest is as for `remove_goals`.
 
     Raises:
-        StoreError: nothing was taken out.
+        StoreError: nothing was removed.
     """
     texts: list[str] = []
 
@@ -404,7 +404,7 @@ def _removed(
         store.forget(session_id, Erasure(head, rows, records, appended, unnoticed=tuple(found.unnoticed)))
         return found.number, gone
 
-    return retry(store, session_id, act, "nothing was taken out", wait=context.wait)
+    return retry(store, session_id, act, "nothing was removed", wait=context.wait)
 
 
 def _rows_without(

@@ -1,11 +1,11 @@
-"""squidbot in hermes-agent: its context engine, found by its entry point, and active where config.yaml says so twice.
+"""squidbot in hermes-agent: its context engine, found by its entry point. To turn it on, config.yaml needs two keys.
 
     plugins: {enabled: [squidbot]}
     context: {engine: squidbot}
     squidbot: {store: squid.db, budget: 32000}
 
-hermes's own list of messages, and its state.db, stay as they are: what the model sees of it is decided before each
-call, inside of tool loops, too.
+hermes's own list of messages, and its state.db, stay as they are: squidbot decides before each call what the model
+sees, inside tool loops, too.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ if TYPE_CHECKING:
     from squidbot.plugins.host import HostConversation
 
 
-# hermes's own list of messages: what tells them apart, what a reply becomes, and how a list gets shorter.
+# hermes's own list of messages: how to identify a message, how hermes lists a reply, how to shorten a list.
 
 Native: TypeAlias = "Mapping[str, Any]"
 Json: TypeAlias = dict[str, Any]
 
-# So much of a tool's result tells it from others: hermes may add what the user says meanwhile, or we take off, behind.
+# This much of a tool's result identifies it: after it, hermes may add the user's words, or we may cut.
 KEY_CHARS: Final = 200
-# What reasoning models write into their answers, and hermes takes out.
+# Tags of reasoning models in answers; hermes removes them.
 _OPENING: Final = re.compile(r"<(think|thinking|reasoning|thought|REASONING_SCRATCHPAD)>", re.IGNORECASE)
-# What a reply has beside words and calls, by hermes's own names.
+# hermes's names for the parts of a reply other than text and calls.
 BESIDE: Final = (
     "reasoning",
     "reasoning_details",
@@ -65,12 +65,12 @@ CUT: Final = " […]"
 
 
 def own(message: Native) -> dict[str, Any]:
-    """Return a message of hermes's list as it is recorded: without the marks of the running process."""
+    """Return a message of hermes's list without the marks of the running process, to record it."""
     return {key: value for key, value in message.items() if not key.startswith("_")}
 
 
 def sent_text(message: Native) -> str:
-    """Return the words that are sent of a message, in one line; pictures and the like stand as their type."""
+    """Return the sent text of a message on one line, with types in place of pictures and the like."""
     sent = message.get("api_content")
     content = sent if isinstance(sent, str) and sent else message.get("content")
     parts = content if isinstance(content, list) else [content or ""]
@@ -79,9 +79,9 @@ def sent_text(message: Native) -> str:
 
 
 def message_key(message: Native) -> object:
-    """Return what tells a message from others: hermes mends and trims the rest."""
+    """Return the key that identifies a message: hermes repairs and trims the rest."""
     if calls := message.get("tool_calls"):
-        # Of several hermes may leave some out.
+        # hermes may leave out some of several.
         return "assistant", calls[0].get("id"), _arguments(calls[0].get("function") or {})
     said = sent_text(message)
     if message.get("role") == "tool":
@@ -90,7 +90,7 @@ def message_key(message: Native) -> object:
 
 
 def _unthought(said: str) -> Iterator[str]:
-    """Yield what stands beside thoughts. A tag that is never closed is looked up once, and opens nothing."""
+    """Yield the text outside thoughts. An unclosed tag is searched for once, and ignored."""
     at, unclosed = 0, set[str]()
     for opening in _OPENING.finditer(said):
         tag = opening[1].lower()
@@ -114,9 +114,9 @@ def _arguments(function: Mapping[str, Any]) -> object:
 
 
 def reply(said: object, finish_reason: str, visible: Callable[[str], str]) -> dict[str, Any] | None:
-    """Return the message that hermes will list for a model's reply; None where it lists none, and asks again.
+    """Return the message that hermes will list for a model's reply; None if it lists none and asks again.
 
-    `said` is hermes's own form of a reply of any provider; `visible` takes off what hermes takes off its words.
+    `said` is hermes's form for any provider's reply; `visible` removes from its text what hermes removes.
     """
     calls, words = _calls(said), visible(str(getattr(said, "content", None) or ""))
     if not (words or calls) or any(_arguments(call["function"]) is None for call in calls):
@@ -130,7 +130,7 @@ def reply(said: object, finish_reason: str, visible: Callable[[str], str]) -> di
 
 
 def _calls(said: object) -> list[dict[str, Any]]:
-    """Return the calls of a reply; of those that are the same hermes makes one."""
+    """Return the calls of a reply; hermes makes one of equal ones."""
     named: dict[tuple[str, str], str] = {}
     for each in getattr(said, "tool_calls", None) or ():
         named.setdefault((each.function.name, each.function.arguments or "{}"), each.id)
@@ -145,7 +145,7 @@ def _plain(value: Any) -> object:  # noqa: ANN401  # of any provider's package
 
 
 def merged(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return a list in which no two messages of the user follow each other: many providers answer nothing then."""
+    """Return a list where no user message follows another: many providers answer nothing then."""
     made: list[dict[str, Any]] = []
     for each in messages:
         if made and each.get("role") == "user" == made[-1].get("role"):
@@ -166,10 +166,10 @@ def _parts(content: object) -> list[object]:
 
 
 def shortened(messages: Sequence[Any], is_wanted: Callable[[Native], bool]) -> list[Any]:
-    """Return hermes's list with less in it, valid: what is wanted, and in any case less than it was.
+    """Return hermes's list, valid and always shorter: with the wanted messages if possible.
 
-    Of a turn that is alone and has no step to spare the largest result is cut. What can't be made shorter, one message
-    of the user, comes back as it is.
+    If the list is one turn without a step to spare, this cuts its largest result. A single user message can't be
+    shorter and comes back unchanged.
     """
     groups = list(_groups(messages))
     turn = max((place for place, group in enumerate(groups) if group[0].get("role") == "user"), default=0)
@@ -179,19 +179,19 @@ def shortened(messages: Sequence[Any], is_wanted: Callable[[Native], bool]) -> l
         spare = [place for place in kept if place not in fixed]
         if not spare:
             return _cut(messages)
-        # The older half of what can go.
+        # The older half of the removable groups.
         kept = sorted({*kept} - {*spare[: (len(spare) + 1) // 2]})
     return [message for place in _valid(groups, kept, turn) for message in groups[place]]
 
 
 def _valid(groups: Sequence[Sequence[Native]], kept: Sequence[int], turn: int) -> list[int]:
-    """Return places that begin with the user, or with what stands in front of all."""
+    """Return places where a list may begin: at a user message, or at the messages before the first one."""
     first = next((place for place in kept if groups[place][0].get("role") == "user"), turn)
     return [place for place in kept if place >= first or groups[place][0].get("role") == "system"]
 
 
 def _groups(messages: Sequence[Native]) -> Iterator[list[Native]]:
-    """Yield messages that stay together: an answer with the results of its calls, any other by itself."""
+    """Yield groups that stay together: an answer with its calls' results, any other message by itself."""
     group: list[Native] = []
     for each in messages:
         if each.get("role") != "tool" and group:
@@ -203,7 +203,7 @@ def _groups(messages: Sequence[Native]) -> Iterator[list[Native]]:
 
 
 def _cut(messages: Sequence[Any]) -> list[Any]:
-    """Return a list whose largest result is half as long."""
+    """Return a list with its largest result cut in half."""
     sizes = {
         place: len(each["content"])
         for place, each in enumerate(messages)
@@ -217,7 +217,7 @@ def _cut(messages: Sequence[Any]) -> list[Any]:
 
 
 def split(messages: Sequence[Native], halves: Mapping[str, Collection[str]]) -> list[dict[str, Any]]:
-    """Return a list with the messages of the user apart that hermes has merged, by their joined text."""
+    """Return a list with merged user messages split again; `halves` has their parts by the joined text."""
     made: list[dict[str, Any]] = []
     for each in map(own, messages):
         texts = halves.get(each["content"], ()) if isinstance(each.get("content"), str) else ()
@@ -225,35 +225,35 @@ def split(messages: Sequence[Native], halves: Mapping[str, Collection[str]]) -> 
     return made
 
 
-# Requests of hermes as they go out, in the form of the provider.
+# hermes's outgoing requests, in the provider's form.
 
-# hermes marks the last three for a provider's cache; and looks for what it sends among so many more than are sent.
+# hermes marks the last three messages for a provider's cache. We look for sent messages among this many more.
 MOST_MARKED: Final = 4
 MOST_BESIDE: Final = 32
-# What a provider is sent of a model's thoughts, and by what of a message it is told that they are still sent.
+# Keys of a model's thoughts in a request, and the key of a message that shows they are still sent.
 THOUGHTS: Final = {
     "reasoning_content": ("reasoning_content", "reasoning"),
     "reasoning_details": ("reasoning_details",),
 }
 CHAT: Final = "chat_completions"
-# What hermes makes other requests of; what it sends as `input`, to OpenAI's Responses, is left alone.
+# API modes for which hermes converts requests; squidbot leaves `input`, for OpenAI's Responses, alone.
 CONVERTED: Final = ("anthropic_messages", "bedrock_converse")
-# Beside what the codec knows: what is no part of a chat completion.
+# Keys that are not part of a chat completion, beyond those that the codec knows.
 _NEVER_SENT: Final = KEPT_KEYS | {SENT_KEY, "timestamp"}
 _CALL_KEYS: Final = ("call_id", "extra_content", "response_item_id")
-# What Anthropic wants in front of the names of tools, where one asks with a subscription.
+# The prefix that Anthropic requires for tool names with a subscription.
 _PREFIX: Final = "mcp__"
-# So many payloads stay read: those of some conversations at once. hermes's own text is in one piece, or a few.
+# How many parsed payloads are cached: enough for a few conversations. hermes's own text is one or a few of them.
 MOST_READ: Final = 2_048
 MOST_TEXTS: Final = 8
 
 
 class SentMessage(dict[str, Any]):
-    """A message of a request, read once; nobody changes it, nor its properties."""
+    """A message of a request, parsed once and never changed."""
 
     @cached_property
     def key(self) -> str:
-        """What it is known by among hermes's own."""
+        """Its key among hermes's own messages."""
         return _made_key(self)
 
     @cached_property
@@ -263,25 +263,25 @@ class SentMessage(dict[str, Any]):
 
     @cached_property
     def gone(self) -> frozenset[str]:
-        """What hermes may still have of it that is not sent: what was thought before a change of what is sent."""
+        """Thoughts that hermes still has but no longer sends, from before a compaction."""
         is_answer = self.get("role") == "assistant"
         return frozenset(key for key, held in THOUGHTS.items() if is_answer and not any(map(self.get, held)))
 
 
 @lru_cache(maxsize=MOST_READ)
 def load(payload: str) -> SentMessage | list[SentMessage]:
-    """Return the message of a payload that is sent, or the messages, always the same."""
+    """Return the message or messages of a sent payload, always the same objects."""
     made = json.loads(payload)
     return [*map(SentMessage, made)] if isinstance(made, list) else SentMessage(made)
 
 
 def is_bounded(request: Mapping[str, Any], api_mode: str) -> bool:
-    """Say whether squidbot can bound such requests."""
+    """Return whether squidbot can limit such requests."""
     return api_mode in (CHAT, *CONVERTED) and isinstance(request.get("messages"), list)
 
 
 def tools(request: Mapping[str, Any]) -> list[Json]:
-    """Return the tools that are sent."""
+    """Return the tools of a request."""
     config = request.get("toolConfig")
     given = config.get("tools") if isinstance(config, dict) else request.get("tools")
     return [each for each in given or () if isinstance(each, dict)]
@@ -294,7 +294,7 @@ def names(sent: Sequence[Mapping[str, Any]]) -> set[str]:
 
 
 def system_text(request: Mapping[str, Any]) -> str:
-    """Return what is sent in front of the conversation."""
+    """Return the system text before the conversation."""
     system = request.get("system")
     parts = [system] if isinstance(system, str) else [*(system or ())]
     texts = [part if isinstance(part, str) else str(part.get("text", "")) for part in parts]
@@ -308,12 +308,12 @@ def _front_text(message: Json) -> str:
 
 @lru_cache(maxsize=MOST_TEXTS)
 def _in_line(text: str) -> str:
-    """Return a text of hermes, tens of kilobytes that are the same in each call, as `sent_text` does."""
+    """Return hermes's text as `sent_text` does, cached: tens of kilobytes, the same in each call."""
     return " ".join(text.split())
 
 
 def echoes(request: Mapping[str, Any]) -> bool:
-    """Say whether a provider is sent back what it thought, as some demand: then with each answer."""
+    """Return whether a provider gets its thoughts back, as some require: then with each answer."""
     answers = (each for each in reversed(request.get("messages") or ()) if each.get("role") == "assistant")
     return "reasoning_content" in next(answers, {})
 
@@ -321,7 +321,7 @@ def echoes(request: Mapping[str, Any]) -> bool:
 def bounded(
     request: Json, listed: Sequence[Mapping[str, Any]], seen: Sequence[Mapping[str, Any]], *, api_mode: str, url: str
 ) -> Json:
-    """Return a request for what the model is to see, in place of all that hermes has listed."""
+    """Return a request with the messages that the model shall see, in place of hermes's whole list."""
     ours = [each for each in seen if each.get("role") == "system"]
     said = [each for each in seen if each.get("role") != "system"]
     marker = _marker([request.get("system"), request["messages"][-MOST_MARKED:]])
@@ -340,7 +340,7 @@ def bounded(
 
 
 def _front(messages: Sequence[Json]) -> list[Json]:
-    """Return the messages in front of the conversation: hermes's own text."""
+    """Return the messages before the conversation: hermes's own text."""
     count = 0
     while count < len(messages) and messages[count].get("role") in ("system", "developer"):
         count += 1
@@ -356,7 +356,7 @@ def _made_key(message: Mapping[str, Any]) -> str:
 
 
 def _known(listed: Sequence[Mapping[str, Any]], sent: Sequence[Json], newest: int) -> dict[str, Json]:
-    """Return what hermes sends for its newest messages: it has fitted them to the provider."""
+    """Return hermes's newest messages as it sends them: adapted to the provider."""
     named, sent = listed[-newest:], sent[-newest:]
     if _roles(named) != _roles(sent):
         named = sent
@@ -364,7 +364,7 @@ def _known(listed: Sequence[Mapping[str, Any]], sent: Sequence[Json], newest: in
 
 
 def _prefill(listed: Sequence[Mapping[str, Any]], sent: Sequence[Json]) -> list[Json]:
-    """Return what hermes sends in front of each conversation, as an example of one."""
+    """Return the example messages that hermes sends before each conversation."""
     more = len(sent) - len(listed)
     return [*map(_unmarked, sent[:more])] if more > 0 and _roles(sent[more:]) == _roles(listed) else []
 
@@ -379,7 +379,7 @@ def _sent(said: Sequence[Mapping[str, Any]], known: Mapping[str, Json], *, is_ec
         made = known.get(shown.key) or shown.bare
         if not shown.gone.isdisjoint(made):
             made = {key: value for key, value in made.items() if key not in shown.gone}
-        # Some demand that a word stands for what was thought.
+        # Some require a placeholder for thoughts.
         yield {"reasoning_content": " ", **made} if is_echoed and each.get("role") == "assistant" else made
 
 
@@ -404,7 +404,7 @@ def _call(call: Mapping[str, Any]) -> Json:
 
 
 def _marker(value: object) -> Json | None:
-    """Return how hermes marks where a provider is to cache; None where it does not."""
+    """Return hermes's cache mark for a provider; None without one."""
     if isinstance(value, dict):
         if isinstance(found := value.get("cache_control"), dict):
             return found
@@ -414,7 +414,7 @@ def _marker(value: object) -> Json | None:
 
 
 def _unmarked(message: Mapping[str, Any]) -> Json:
-    """Return a message without marks; one that was put into a part for the sake of its mark becomes a string again."""
+    """Return a message without cache marks; text in a part that only carried a mark becomes a string again."""
     made = {key: value for key, value in message.items() if key != "cache_control"}
     content = made.get("content")
     if isinstance(content, list):
@@ -430,7 +430,7 @@ def _without(part: object, key: str) -> object:
 
 
 def _marked(chat: list[Json], marker: Json | None, *, is_native: bool) -> list[Json]:
-    """Return messages marked as hermes marks them: the last three, behind its own text."""
+    """Return messages with hermes's cache marks: on the last three after its own text."""
     if marker is None:
         return chat
     front = {"role": "system", "content": "-"}
@@ -447,7 +447,7 @@ def _with_text(front: list[Json], added: str) -> list[Json]:
 
 
 def _more(system: object, added: str) -> object:
-    """Return hermes's text with ours behind it."""
+    """Return hermes's text followed by ours."""
     if isinstance(system, list):
         is_converse = any(isinstance(part, dict) and "type" not in part for part in system)
         return [*system, {"text": added} if is_converse else {"type": "text", "text": added}]
@@ -455,7 +455,7 @@ def _more(system: object, added: str) -> object:
 
 
 def _renamed(messages: list[Json], request: Mapping[str, Any]) -> list[Json]:
-    """Give calls the names that the tools of a request have, where hermes has put something in front of them."""
+    """Rename calls to match the tools of a request, whose names hermes may prefix."""
     known = names(tools(request))
     for message in messages:
         for block in message["content"] if isinstance(message.get("content"), list) else ():
@@ -470,19 +470,19 @@ def _renamed(messages: list[Json], request: Mapping[str, Any]) -> list[Json]:
 NOT_OURS: Final = "squidbot is inactive: this hermes agent uses another context engine; see docs/hosts.md"
 NOT_BOUNDED: Final = "squidbot only records {} requests of hermes; it does not limit them"
 NO_TOOLS: Final = "the model does not get squidbot's tools: add context_engine to enabled_toolsets"
-# How many lists are held of calls that hermes never made: it was broken off behind the hook.
+# How many lists are kept for calls that hermes never made: something interrupted it after the hook.
 MOST_LISTS: Final = 64
-# How hermes ends a session whose list it has shortened, and goes on under another id.
+# hermes's end reason for a session that it compressed and continues under another id.
 COMPRESSION: Final = "compression"
-# How many sessions stand behind each other at most: more than anybody compresses one.
+# The longest chain of continued sessions: nobody compresses one this often.
 MOST_PARENTS: Final = 1_000
 
 
 class HermesRuntime:
-    """What all agents of a process share. Threads may share it; none of its methods raises."""
+    """squidbot in one hermes process, for all its agents. Threads may share it; no method raises."""
 
     def __init__(self, store: str | Path | None, *, budget: float | str | None = None, settings: Any = None) -> None:  # noqa: ANN401  # what a file says
-        """Nothing is opened yet.
+        """Take the settings; this opens nothing yet.
 
         Raises:
             ConfigError: the budget is wrong.
@@ -502,13 +502,13 @@ class HermesRuntime:
         # The engines of agents, by hermes's session.
         self.engines: WeakValueDictionary[str, SquidbotEngine] = WeakValueDictionary()
         self._lists: OrderedDict[str, Sequence[Native]] = OrderedDict()
-        # Why squidbot does nothing at all; "" if it does.
+        # Why squidbot is inactive; "" if it is active.
         self.inactive = ""
 
     def pre_api_request(
         self, *, api_request_id: str = "", conversation_history: Sequence[Any] = (), **_: object
     ) -> None:
-        """Take hermes's own list, just before each attempt of a call."""
+        """Store hermes's own list, just before each attempt of a call."""
         self._lists[api_request_id] = conversation_history
         while len(self._lists) > MOST_LISTS:
             self._lists.popitem(last=False)
@@ -524,7 +524,7 @@ class HermesRuntime:
         base_url: str = "",
         **_: object,
     ) -> Any:  # noqa: ANN401  # an answer of any provider's package
-        """Ask the model with what fits; new messages are recorded before."""
+        """Record new messages, then call the model with what fits."""
         listed = self._lists.pop(api_request_id, None)
         engine = self._engine(session_id)
         if engine is None or listed is None:
@@ -554,7 +554,7 @@ class HermesRuntime:
             )
 
     def _engine(self, session_id: str) -> SquidbotEngine | None:
-        """Return the engine of the agent that asks; None for what hermes asks beside a conversation, under its id."""
+        """Return the engine of the calling agent; None for hermes's side requests under a conversation's id."""
         if self.inactive or is_background_review():
             return None
         engine = self.engines.get(session_id)
@@ -564,19 +564,19 @@ class HermesRuntime:
 
 
 def _usage(reported: Mapping[str, Any]) -> Usage | None:
-    """Return what the provider reported; hermes counts cached tokens apart."""
+    """Return the reported usage; hermes counts cached tokens separately."""
     tokens = int(reported.get("prompt_tokens") or 0)
     cached = int(reported.get("cache_read_tokens") or 0)
     return Usage(tokens, int(reported.get("output_tokens") or 0), cached) if tokens else None
 
 
 def _visible(text: str) -> str:
-    """Return the words of an answer as hermes lists them."""
+    """Return the text of an answer as hermes lists it."""
     return str(redact_sensitive_text(strip_think_blocks(None, text).strip()))
 
 
 class SquidbotEngine(ContextEngine):  # type: ignore[misc]  # hermes's types are not read
-    """The context engine of one agent. It never asks hermes for a shorter list: each request is shortened by itself."""
+    """The context engine of one agent. It never asks hermes for a shorter list: it shortens each request."""
 
     def __init__(self, runtime: HermesRuntime) -> None:
         self._runtime = runtime
@@ -585,10 +585,10 @@ class SquidbotEngine(ContextEngine):  # type: ignore[misc]  # hermes's types are
         self._session_id = ""
         # The session where the conversation began.
         self.conversation_id = ""
-        # What the newest request had beside the conversation: hermes's text, and the tools.
+        # hermes's text and the tools of the newest request.
         self._beside: tuple[str, list[Json]] = "", []
         self._is_echoed = False
-        # The user's words that nobody has answered; and messages that hermes has made of two, by their text.
+        # User messages without an answer; and messages that hermes merged from two, by their text.
         self._unanswered = ""
         self._halves: dict[str, tuple[str, str]] = {}
 
@@ -598,13 +598,13 @@ class SquidbotEngine(ContextEngine):  # type: ignore[misc]  # hermes's types are
         return "squidbot"
 
     def __deepcopy__(self, memo: dict[int, Any]) -> SquidbotEngine:
-        """Return an engine for another agent that shares the store."""
+        """Return an engine for another agent, with the same store."""
         return type(self)(self._runtime)
 
     # -- hermes reports -----------------------------------------------------------------------------------------------
 
     def update_from_response(self, usage: Mapping[str, Any]) -> None:
-        """Keep what hermes shows in its status line."""
+        """Keep the usage for hermes's status line."""
         self.last_prompt_tokens = usage.get("prompt_tokens", 0)
         self.last_completion_tokens = usage.get("completion_tokens", 0)
         self.last_total_tokens = usage.get("total_tokens", 0)
@@ -615,13 +615,13 @@ class SquidbotEngine(ContextEngine):  # type: ignore[misc]  # hermes's types are
         self.model = model
 
     def bind_session_state(self, session_db: Any = None, session_id: str = "") -> None:  # noqa: ANN401  # hermes's
-        """Take the session that an agent goes on with, and find where its conversation began."""
+        """Store the session that an agent continues with, and find where its conversation began."""
         if session_id and session_id != self._session_id:
             began = self._runtime.hosted.safely("find a session", session_id, lambda: _began(session_db, session_id))
             self._begin(session_id, began or session_id)
 
     def on_session_start(self, session_id: str, **details: Any) -> None:  # noqa: ANN401  # hermes's
-        """Take the session that begins; one that only goes on under another id is the same conversation."""
+        """Store the session that begins; a session that only continues under another id is the same conversation."""
         goes_on = details.get("boundary_reason") == COMPRESSION and details.get("old_session_id") == self._session_id
         if session_id and (session_id != self._session_id or goes_on):
             self._begin(session_id, self.conversation_id if goes_on else session_id)
@@ -642,13 +642,13 @@ class SquidbotEngine(ContextEngine):  # type: ignore[misc]  # hermes's types are
         ]
 
     def handle_tool_call(self, name: str, args: Mapping[str, Any], **_: object) -> str:
-        """Return the answer of a tool as text: it costs less than the JSON that hermes takes, too."""
+        """Answer a tool call with text: hermes also takes JSON, but text costs less."""
         return self._runtime.hosted.answer(name, self.conversation_id, args)
 
     # -- shorter lists ------------------------------------------------------------------------------------------------
 
     def should_compress(self, prompt_tokens: int | None = None) -> bool:
-        """Return False: each request is shortened when it is made, and hermes's list stays whole."""
+        """Return False: squidbot shortens each request, and hermes's list stays whole."""
         del prompt_tokens
         return False
 
@@ -660,10 +660,9 @@ class SquidbotEngine(ContextEngine):  # type: ignore[misc]  # hermes's types are
         force: bool = False,  # noqa: FBT001, FBT002  # hermes's
         memory_context: str = "",
     ) -> list[Any]:
-        """Return a shorter valid list: hermes asks if a provider calls a request too long, or the user wants one.
+        """Return a shorter valid list: hermes asks if a provider finds a request too long, or if the user wants one.
 
-        Everything is recorded before. What is left out of hermes's list is sent as far as there is room, and found, as
-        before.
+        This records everything first. Messages left out of hermes's list are still sent, if there is room, and found.
         """
         del current_tokens, focus_topic, memory_context
         kept = self._runtime.hosted.safely(
@@ -675,7 +674,7 @@ class SquidbotEngine(ContextEngine):  # type: ignore[misc]  # hermes's types are
         return made
 
     def _kept(self, messages: Sequence[Any], *, by_hand: bool) -> set[str]:
-        """Record new messages, and return the keys of the messages that a shorter request has."""
+        """Record new messages, and return the keys of the messages in a shorter request."""
         conversation = self._conversation()
         sent: Sequence[Any] = self._messages(messages)
         if by_hand:
@@ -689,11 +688,11 @@ class SquidbotEngine(ContextEngine):  # type: ignore[misc]  # hermes's types are
     # -- the conversation ---------------------------------------------------------------------------------------------
 
     def request(self, request: Json, listed: Sequence[Any], api_mode: str, url: str) -> Json:
-        """Record new messages, and return a request with what fits; one that can't be bounded comes back as it is.
+        """Record new messages, and return a request with what fits; one that squidbot can't limit comes back unchanged.
 
         Raises:
-            SquidbotError: it can't be done; see `HostConversation.before`.
-            ValueError: a message is none.
+            SquidbotError: see `HostConversation.before`.
+            ValueError: a message is not of hermes's form.
         """
         warn = self._runtime.hosted.warn_once
         if not is_bounded(request, api_mode):
@@ -731,7 +730,7 @@ class SquidbotEngine(ContextEngine):  # type: ignore[misc]  # hermes's types are
 
 
 def _began(session_db: Any, session_id: str) -> str:  # noqa: ANN401  # hermes's
-    """Return the session where a conversation began that hermes has continued under other ids."""
+    """Return the first session of a conversation that hermes has continued under other ids."""
     for _ in range(MOST_PARENTS if session_db is not None else 0):
         session = session_db.get_session(session_id) or {}
         parent = session.get("parent_session_id")
@@ -747,10 +746,10 @@ KEYS: Final = ("budget", "settings", "store")
 
 
 def register(ctx: Any) -> None:  # noqa: ANN401  # hermes's context of a plugin, which it does not type
-    """Take part in hermes, which calls this if `plugins.enabled` names squidbot.
+    """Register squidbot in hermes, which calls this if `plugins.enabled` names squidbot.
 
     Raises:
-        ConfigError: the key `squidbot` of config.yaml is wrong; hermes then says so, and goes on without squidbot.
+        ConfigError: the key `squidbot` of config.yaml is wrong; hermes then says so, and continues without squidbot.
     """
     runtime = opened(load_config().get("squidbot"))
     ctx.register_context_engine(SquidbotEngine(runtime))
@@ -763,8 +762,8 @@ def register(ctx: Any) -> None:  # noqa: ANN401  # hermes's context of a plugin,
         return
     try:
         runtime.hosted.open()
-    except Exception as error:  # noqa: BLE001  # hermes goes on without squidbot, and each request tries again
-        runtime.hosted.warn_once(f"squidbot cannot store hermes conversations: {error}")
+    except Exception as error:  # noqa: BLE001  # hermes continues without squidbot, and each request tries again
+        runtime.hosted.warn_once(f"squidbot cannot store hermes's conversations: {error}")
 
 
 def inactive() -> str:

@@ -46,19 +46,19 @@ if TYPE_CHECKING:
 Value = TypeVar("Value")
 Key = TypeVar("Key")
 
-# Which messages of a host's list are new: hosts list all of a conversation, its end, or the last turn, and rarely say
+# Find the new messages in a host's list. Hosts list a whole conversation, its end, or the last turn, and rarely say
 # which.
 
-# Nobody repeats this many messages in a row, answers included.
+# No conversation repeats this many messages in a row, answers included.
 ENOUGH: Final = 24
 
 
 def first_new(listed: Sequence[str], recorded: Sequence[str]) -> int:
     """Return the index of the first new message in a host's list, by message identities; its length if none is new.
 
-    The recorded messages end somewhere in the list, or nowhere. The index behind the longest match wins, and of equal
-    matches the first: a repeated message is rather recorded twice than lost. At most `ENOUGH` messages are compared
-    where the match is that long.
+    The recorded messages may end anywhere in the list, or not be in it. The index after the longest match wins; of
+    equal matches, the first: recording a repeated message twice is better than losing it. A match of `ENOUGH`
+    messages ends the search.
     """
     whole = len(recorded)
     if 0 < whole <= len(listed) and _matching(listed, whole, recorded) == min(whole, ENOUGH):
@@ -73,9 +73,9 @@ def first_new(listed: Sequence[str], recorded: Sequence[str]) -> int:
 
 
 def first_unknown(listed: Sequence[str], recorded: Sequence[str]) -> int:
-    """Return the index of the first new message of a host that lists all it knows, but forgets turns that failed.
+    """Return the index of the first new message of a host that lists everything but the turns that failed.
 
-    The known messages are the beginning of the list, as far as it occurs among the recorded ones in the same order.
+    The known messages are the longest beginning of the list that occurs in the same order among the recorded ones.
     """
     place = first_new(listed, recorded)
     if place and _matching(listed, place, recorded) == ENOUGH:
@@ -97,9 +97,9 @@ def _matching(listed: Sequence[str], end: int, recorded: Sequence[str]) -> int:
 
 
 class LazyList(Sequence[Value]):
-    """A list of which few members are read: each is loaded when it is first asked for.
+    """A list that loads each member on first use.
 
-    `load` returns members by their index, from 0: the one that it is given, and perhaps its neighbours.
+    `load` takes an index, from 0, and returns that member by its index, perhaps with its neighbours.
     """
 
     def __init__(self, length: int, load: Callable[[int], Mapping[int, Value]]) -> None:
@@ -132,15 +132,15 @@ class LazyList(Sequence[Value]):
             self.length += 1
 
 
-# A host's conversation: new messages are recorded, and the model gets what fits.
+# A host's conversation: records new messages, and sends the model what fits.
 
-# The result that stands for a call whose run was broken off.
+# The result of a call whose run was interrupted.
 CANCELLED: Final = "cancelled before it finished"
-# How often the window is cut to shorten a request: the request may have been well below the window.
+# How often the window is cut to shorten a request: one cut may not reach a request far below the window.
 MOST_CUTS: Final = 3
 # How many recorded messages are read at once.
 READ_MESSAGES: Final = 256
-# Keys in any order give the same identity. What JSON has no form for is refused when it is recorded.
+# The order of keys does not change the identity. Recording refuses values that JSON cannot hold.
 _IDENTITY: Final = json.JSONEncoder(sort_keys=True, default=jsontext.dumped)
 
 
@@ -149,8 +149,8 @@ class HostForm(NamedTuple):
 
     Attributes:
         codec: the codec of their payloads.
-        key: returns the part of a payload that tells messages apart: without times and ids that the host makes up.
-        is_whole: the host lists all that it knows of a conversation each time.
+        key: returns the part of a payload that identifies it: without times and ids that the host makes up.
+        is_whole: the host always lists the whole conversation.
         dump: returns the payload of one of the host's messages.
         load: returns the host's message for the JSON text of a payload, or a list of messages.
     """
@@ -173,7 +173,7 @@ class HostConversation:
         """Take a session in the host's form; nothing is read or written yet."""
         self.session = session
         self._form = form
-        # Tools reach the session, too: none of their calls may come between two of one turn.
+        # Tools use the session, too: their calls must not interrupt a turn.
         self._lock = session.lock
         # The identities of the recorded messages.
         self._known = LazyList(0, self._load_identities)
@@ -186,8 +186,8 @@ class HostConversation:
     def before(self, listed: Sequence[Any], *, system: str = "", tools: Sequence[Payload] = ()) -> list[Any]:
         """Record the new messages of a host's list, durably, and return the messages to send.
 
-        `listed` is what the host would send, oldest first, without the system text: everything, the end, or the newest
-        turn. `system` and `tools` are what it sends beside it. Call the model with the result, then `after`.
+        `listed` has the messages that the host would send, oldest first, without the system text: everything, the end,
+        or the newest turn. The host also sends `system` and `tools`. Call the model with the result, then `after`.
 
         Raises:
             BudgetError: the request can't be made to fit; the new messages are recorded.
@@ -226,8 +226,8 @@ class HostConversation:
     def after(self, reply: Any, usage: Usage | None = None, further: Sequence[Any] = ()) -> None:  # noqa: ANN401  # the host's
         """Record a model's reply, durably, with the usage that the provider reported.
 
-        `further` messages belong to the reply. Without a request by `before` nothing is done: the next request records
-        what the host lists.
+        `further` messages belong to the reply. Without a call of `before`, this does nothing: the next request records
+        the host's list.
 
         Raises:
             ValueError: it is not of the host's form.
@@ -279,7 +279,7 @@ class HostConversation:
         place = first_unknown(identities, self._known)
         if place < len(identities) or not identities or identities[-1] == self._known[-1]:
             return place
-        # The host asks again behind an answer that was broken off: the user's last message has to come last.
+        # The host asks again after an interrupted answer: the user's last message must come last.
         form, backwards = self._form, range(len(listed) - 1, -1, -1)
         return next((at for at in backwards if form.codec.to_message(form.dump(listed[at])).role == "user"), place)
 
@@ -293,7 +293,7 @@ class HostConversation:
         first, left_out = assembly.core.parts[0], _removable(assembly.core.parts)
         if not own or first.kind is not Kind.SYSTEM or not (first.text or "").startswith(own):
             return assembly.read(load, without=left_out)
-        # The host sends its own system text; the text of a mode, behind it, is ours.
+        # The host sends its own system text; we add the text of a mode after it.
         messages: list[Any] = assembly.read(load, without={0, *left_out})
         ours = (first.text or "")[len(own) :].strip()
         return [load(self._form.codec.adopt(Portable("system", (Words(ours),)))), *messages] if ours else messages
@@ -304,7 +304,7 @@ class HostConversation:
             self._known.extend(identities)
 
     def _settle(self, messages: Sequence[Message]) -> None:
-        """Answer open calls that no new message answers: their run was broken off, and each call needs its result."""
+        """Answer open calls that no new message answers: their run was interrupted, and each call needs a result."""
         if self._is_settled:
             return
         results = {result for message in messages for result in message.results}
@@ -312,12 +312,12 @@ class HostConversation:
         if open_calls:
             outcomes = tuple(ToolResult(call_id, (Words(CANCELLED),), failed=True) for call_id in open_calls)
             payloads = adopted(self._form.codec, Portable("tool", outcomes))
-            # They are recorded now, whatever time a form has to have in them.
+            # They are recorded now, even if their form requires another time in them.
             answers = [replace(self._form.codec.to_message(payload), time=None) for payload in payloads]
             self._record(answers, [""] * len(answers))
 
     def _load_identities(self, last: int) -> dict[int, str]:
-        """Return identities of recorded messages by index; "" for those of another host, which this one never lists."""
+        """Return identities of recorded messages by index; "" for other hosts' messages: this one never lists them."""
         first, own = max(0, last + 1 - READ_MESSAGES), self._form.codec.tag
         rows = self.session.wired.store.read(self.session.session_id, first, last)
         return {
@@ -348,19 +348,19 @@ def _removable(parts: Sequence[Part]) -> set[int]:
 
 
 _LOG: Final = logging.getLogger("squidbot")
-# The failure, in `safely`, after which the host sends its own request.
+# After this failure in `safely`, the host sends its own request.
 REQUEST: Final = "prepare this request"
 PASS, RAISE = "pass", "raise"
 # The key that an error names where the window of a session is too small.
 WINDOW_KEY: Final = "window.default"
-# Engines from before this process was forked. They are never closed nor collected: to close or use a connection to
-# SQLite that crossed a fork destroys the file.
+# Engines from before this process was forked. They are never closed nor collected: closing or using a connection to
+# SQLite after a fork destroys the file.
 _LEFT: Final[list[object]] = []
 # How many conversations are held at once; the others are read from the store again.
 MOST_HELD: Final = 64
-# For how many sessions the newest model is known where it is not stored yet.
+# How many sessions' newest models are remembered until they are stored.
 MOST_NEWEST: Final = 4096
-# How many kinds of warnings are known, so that each is logged once.
+# How many kinds of warnings are remembered, to log each only once.
 MOST_WARNINGS: Final = 256
 # Warnings that differ in a number are of one kind.
 _NUMBER: Final = re.compile(r"\d[\d,._]*")
@@ -369,11 +369,11 @@ _NUMBER: Final = re.compile(r"\d[\d,._]*")
 class HostRuntime:
     """squidbot inside of one host. Threads may share it.
 
-    `store` is the file that keeps everything; None: as `settings` say, which are a squidbot.toml, a mapping of its
-    form, or None for the squidbot.toml of this folder. `budget` is the largest request and its answer in tokens, or a
+    `store` is the file that keeps everything; None uses the store of `settings`: a squidbot.toml, a mapping of its
+    form, or None for the squidbot.toml of this folder. `budget` limits a request and its answer, in tokens or as a
     fraction of the model's window (`read_budget`); a smaller known window wins. Errors name it as `budget_key`.
-    `on_error` "pass" goes on without squidbot where it fails, "raise" raises; None: "pass", and the user has no such
-    choice. `form` is the tag of the host's codec; `key`, `is_whole`, `dump` and `load`: see `HostForm`.
+    After a failure, `on_error="pass"` continues without squidbot and "raise" raises; None means "pass" where the user
+    has no choice. `form` is the tag of the host's codec; `key`, `is_whole`, `dump` and `load`: see `HostForm`.
     """
 
     def __init__(  # noqa: PLR0913  # what a user may say, and what a plugin knows
@@ -392,19 +392,19 @@ class HostRuntime:
         on_error: str | None = None,
         budget_key: str = "budget=",
     ) -> None:
-        """Check what can be checked without a file; `open` finds what else is wrong.
+        """Check the arguments; `open` checks files.
 
         Raises:
             ConfigError: the budget, the path, the scope or `on_error` is wrong.
         """
         if on_error not in (None, PASS, RAISE):
             raise ConfigError(
-                f"on_error = {on_error!a:.60}: say {PASS!r} to go on without squidbot, or {RAISE!r} to stop"
+                f"on_error = {on_error!a:.60}: use {PASS!r} to continue without squidbot, or {RAISE!r} to stop"
             )
         if store is not None and not _is_file(store):
-            raise ConfigError(f"path = {store!a:.60}: name the file that keeps everything, such as 'mem.db'")
+            raise ConfigError(f"path = {store!a:.60}: pass the path of the store, such as 'mem.db'")
         if scope is not None and not (isinstance(scope, Scope) and all(isinstance(part, str) for part in scope)):
-            raise ConfigError(f"scope = {scope!a:.60}: it is a squidbot.Scope, each of its parts a text")
+            raise ConfigError(f"scope = {scope!a:.60}: pass a squidbot.Scope of strings")
         self._host, self._form, self._how = host, form, (key, is_whole, dump, load)
         self._budget, self._budget_key = read_budget(budget), budget_key
         self._settings = settings if store is None else _with_store(settings, store)
@@ -422,7 +422,7 @@ class HostRuntime:
 
     @property
     def engine(self) -> Engine:
-        """The engine, opened at first need, and again in a process that was forked since.
+        """The engine, opened on first use, and again in a forked process.
 
         Raises:
             ConfigError: a setting is wrong.
@@ -440,7 +440,7 @@ class HostRuntime:
             return self._engine
 
     def open(self) -> None:
-        """Read the settings and open the store now, so that mistakes show where a program starts.
+        """Read the settings and open the store now, so that a program finds mistakes when it starts.
 
         Raises:
             ConfigError: a setting is wrong.
@@ -450,9 +450,9 @@ class HostRuntime:
 
     @property
     def tools(self) -> tuple[Tool, ...]:
-        """The tools for the host's model, by the settings; the default ones if these are wrong.
+        """The tools for the host's model, as the settings say; the default tools if the settings are wrong.
 
-        Wrong settings are reported where the engine is opened. No other file is read.
+        Opening the engine reports wrong settings. This reads no other file.
         """
         from squidbot.config import load_settings  # noqa: PLC0415  # as above
 
@@ -465,9 +465,9 @@ class HostRuntime:
         return self.safely("offer its tools", "", offer) or HOST_DEFAULTS
 
     def conversation(self, session_id: str, model: str = "", window_tokens: int | None = None) -> HostConversation:
-        """Return the conversation of an id with a model, the same as long as it is held.
+        """Return the conversation of an id with a model: the same object while it is cached.
 
-        `model` is the host's name of its model, `window_tokens` that model's window, if known. Without both you get
+        `model` is the host's name for its model, `window_tokens` that model's window, if known. Without both, you get
         the newest conversation of the id.
 
         Raises:
@@ -494,14 +494,14 @@ class HostRuntime:
             return held
 
     def forget(self, session_id: str, seqs: Sequence[int], reason: str) -> None:
-        """Forget messages for good, as `Session.forget` does; the host may say them again.
+        """Forget messages for good, as `Session.forget` does; the host may send them again.
 
         Raises:
             NotFoundError: there is no such message; nothing was forgotten.
             StoreError: nothing was forgotten.
         """
         session = self.conversation(session_id).session
-        with session.lock:  # the other conversations go on meanwhile
+        with session.lock:  # the other conversations continue meanwhile
             if seqs:
                 session.forget(*seqs, reason=reason)
             with self._lock:
@@ -517,26 +517,26 @@ class HostRuntime:
     def safely(
         self, what: str, session_id: str, act: Callable[[], Any], otherwise: Any = None, *, passes: bool = False
     ) -> Any:
-        """Return the result of an act of ours, or `otherwise` if it fails: the host goes on without squidbot.
+        """Return the result of `act`, or `otherwise` if it fails: the host continues without squidbot.
 
-        `what` completes "squidbot could not ...". Each failure is an event, and each kind of failure one line in the
-        log. If the user wants failures raised they are, except for one that `passes`, such as that of a tool, which
-        the model is told. What ends a program is not caught.
+        `what` completes "squidbot could not ...". Each failure is an event; each kind of failure is logged once. With
+        `on_error="raise"` failures are raised, except those that pass, such as a tool's, which the model reads.
+        Exceptions that end a program are not caught.
 
         Raises:
-            Exception: what `act` raised, if the user wants it.
+            Exception: what `act` raised, with `on_error="raise"`.
         """
         try:
             return act()
         except Exception as error:
             told = self._in_users_words(error)
-            goes_on = "it is sent unchanged" if what == REQUEST else "the program goes on"
+            goes_on = "sending it unchanged" if what == REQUEST else "the program continues"
             cause = f"squidbot could not {what} in {self._host}; {goes_on}: {_text_of(told)}"
             if self._on_error == RAISE and not passes:
                 if told is error:
                     raise
                 raise told from error
-            # The first failure tells users of their choice.
+            # The first warning tells users how to stop instead.
             self.warn_once(cause, self._choice)
             self._choice = ""
             if self._engine is not None:
@@ -544,7 +544,7 @@ class HostRuntime:
             return otherwise
 
     def answer(self, tool: str, session_id: str, arguments: Mapping[str, object]) -> str:
-        """Return the answer to a call of one of our tools, as text for the model; a failure is text, too."""
+        """Answer a call of one of our tools with text for the model; a failure is text, too."""
 
         def act() -> str:
             return call_tool(self.conversation(session_id).session, tool, arguments)
@@ -570,15 +570,15 @@ class HostRuntime:
             engine.close()
 
     def _in_users_words(self, error: Exception) -> Exception:
-        """Return an error that names what this user can change, who may have written no settings."""
+        """Return the error with a key that this user can change: not all users write settings."""
         if not isinstance(error, BudgetError) or not error.key.startswith(WINDOW_KEY):
             return error
         if self._budget is not None:
-            return error.to_raise(f"{self._budget_key}{self._budget:.12g}, which holds the answer, too")
-        return error if self._is_set_up else error.to_raise(f"{self._budget_key}, or take a model with a larger window")
+            return error.to_raise(f"{self._budget_key}{self._budget:.12g}, which includes the answer")
+        return error if self._is_set_up else error.to_raise(f"{self._budget_key}, or use a model with a larger window")
 
     def _open_session(self, session_id: str, model: str, window_tokens: int | None) -> Session:
-        """Return a session under the window that holds; without model and window under the ones it had last."""
+        """Return a session in the right window; without model and window, in its last one."""
         engine = self.engine
         last = WINDOW.newest(engine.wired.store, session_id) if not model and window_tokens is None else None
         if last is None:
@@ -591,7 +591,7 @@ class HostRuntime:
         )
 
     def _window(self, model: str, known: int | None) -> int | None:
-        """Return the smaller one of budget and window, or the budget's fraction of the window; None: the settings'."""
+        """Return the smaller of budget and window, or the budget's fraction of the window; None: the settings'."""
         budget = self._budget
         if budget is None:
             return known
@@ -601,15 +601,15 @@ class HostRuntime:
         if budget < 1:
             if not is_known:
                 self.warn_once(
-                    f"budget={budget:g}: the window of the model {model!r} is not known, so this is a share of "
-                    f"{tokens:,} tokens; give budget as a number of tokens, or the window as "
+                    f"budget={budget:g}: the window of the model {model!r} is unknown, so this is a fraction of "
+                    f"{tokens:,} tokens; pass budget in tokens, or set "
                     f"models.<name>.context_window in the settings"
                 )
             return max(1, int(budget * tokens))
         if is_known and tokens < budget:
             self.warn_once(
-                f"budget={int(budget)} is more than the window of the model {model!r} has, {tokens:,} tokens: "
-                f"requests keep within the window; give a smaller budget, or none"
+                f"budget={int(budget)} is larger than the window of the model {model!r}, {tokens:,} tokens: "
+                f"requests keep within the window; pass a smaller budget, or none"
             )
             return tokens
         return int(budget)
@@ -618,7 +618,7 @@ class HostRuntime:
 def call_tool(session: Session, name: str, arguments: Mapping[str, object]) -> str:
     """Answer a call of one of the tools for hosts, as text for the model; a failure is text, too.
 
-    If the next request has no room for the answer, the conversation is compacted first: the model can't do it.
+    If the next request has no room for the answer, this compacts the conversation first: the model can't.
 
     Raises:
         KeyError: there is no tool of that name.
@@ -627,7 +627,7 @@ def call_tool(session: Session, name: str, arguments: Mapping[str, object]) -> s
     if tool is None:
         raise KeyError(name)
     try:
-        # Models call several tools at once: each takes room from the next one.
+        # Models call several tools at once: each answer leaves less room for the next one.
         with session.lock:
             answer = session.lookups.answer(tool, arguments, time.time(), HOST_HINTS)
             if answer.wants_room and session.compact() is not None:
@@ -645,19 +645,19 @@ def _keep(known: OrderedDict[Key, Value], newest: Key, most: int) -> None:
 
 
 def _is_file(store: object) -> bool:
-    """Return whether something is a path that settings take."""
+    """Return whether a value is a valid path."""
     text = os.fspath(store) if isinstance(store, os.PathLike) else store
     return isinstance(text, str) and bool(text.strip()) and not not_in_paths(text)
 
 
 def _with_store(settings: str | Path | Mapping[str, object] | None, store: str | Path) -> Mapping[str, object]:
-    """Return settings with a file that keeps everything; a model may add memories.
+    """Return settings with this store; a model may add memories.
 
     Raises:
-        ConfigError: a file of settings names a store already.
+        ConfigError: the settings are a file, which names its own store.
     """
     if isinstance(settings, str | Path):
-        raise ConfigError(f"a store and a file of settings: leave one out, {settings} says where with store.path")
+        raise ConfigError(f"pass a store or a settings file, not both: {settings} names the store with store.path")
     given = settings or {}
     memory = given.get("memory", {})
     return {
@@ -677,7 +677,7 @@ def _text_of(error: Exception) -> str:
 # How many of the newest messages are quoted, and how much of each.
 NEWEST: Final = 6
 QUOTED_CHARS: Final = 300
-# About as many characters of English as a token has.
+# About the length of a token in English.
 TOKEN_CHARS: Final = 4
 
 
@@ -690,10 +690,10 @@ def told_of(store: TranscriptStore, session_id: str, messages: int) -> str:
 
 
 def overview(shelf: SessionContext, session: Session, most_tokens: int) -> str:
-    """Return how a conversation began, its notes as its next request has them, and what was said last.
+    """Return a conversation's first message, the notes of its next request, and its newest messages.
 
-    Notes are cut to about `most_tokens`, the oldest first. Of the newest messages system text, context and what tools
-    put out are counted only, unless `ui.show_context_messages` is set.
+    Notes are cut to about `most_tokens`, the oldest first. System text, context and tool outputs among the newest
+    messages are only counted, unless `ui.show_context_messages` is set.
 
     Raises:
         StoreError: the store failed.
@@ -726,10 +726,10 @@ def _quoted(row: StoredMessage, shelf: SessionContext) -> str:
     return f"m{row.seq} {speaker(row)}: {clip(one_line(body_of(row, shelf.renderer)), QUOTED_CHARS)}"
 
 
-# Refusals: a provider's, of a request that is too long, where a host has no error for that; ours, of a switch.
+# Errors: a provider refuses a request as too long, or we refuse a host's option.
 
-# The words of Anthropic, OpenAI, Gemini, Mistral, vLLM, llama.cpp and LM Studio. Tokens alone are no sign: limits of a
-# minute are counted in them, too.
+# The words of Anthropic, OpenAI, Gemini, Mistral, vLLM, llama.cpp and LM Studio. "Tokens" alone proves nothing: rate
+# limits are in tokens, too.
 _WORDS: Final = re.compile(
     r"prompt is too long|request_too_large|maximum (?:context|input) length|maximum number of tokens allowed"
     r"|context_length_exceeded|exceed.{0,50}\bcontext|input is too (?:long|large)|longer than the maximum"
@@ -748,8 +748,8 @@ def is_too_long(error: BaseException) -> bool:
 
 
 def server_held(switch: str) -> ConfigError:
-    """Return the error for a switch that has the provider hold the conversation, by the switch's name."""
+    """Return the error for an option, by its name, that makes the provider keep the conversation."""
     return ConfigError(
-        f"{switch} has the provider keep the conversation, which squidbot then can't bound: leave it out, or leave "
-        "squidbot out"
+        f"{switch} makes the provider keep the conversation, so squidbot can't limit requests: remove it, or remove "
+        "squidbot"
     )

@@ -3,7 +3,7 @@
     agent = create_agent("openai:gpt-6-sol", tools=[...], middleware=[Squidbot("mem.db")])
     agent.invoke({"messages": [("user", "hi")]}, {"configurable": {"thread_id": "chat-1"}})
 
-The agent's own state stays as it is. What the model sees of it is decided before each call, inside of tool loops, too.
+The agent's own state stays as it is. squidbot decides before each call what the model sees, inside tool loops, too.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["Squidbot", "SquidbotMiddleware"]
 
 NO_THREAD: Final = "no thread_id, so squidbot stores nothing: pass {'configurable': {'thread_id': ...}}"
-# Other middleware that shortens messages: the attribute and the key by which it shows, and what to do about it.
+# Other middleware that shortens messages: the attribute and key that reveal it, and what to do about it.
 RIVALS: Final = (
     ("additional_kwargs", "lc_source", "SummarizationMiddleware", "it deletes from the state: remove it"),
     ("response_metadata", "context_editing", "ContextEditingMiddleware", "put squidbot in front, or remove it"),
@@ -52,13 +52,13 @@ SERVER_HELD: Final = ("previous_response_id", "conversation")
 class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
     """Keeps requests within a budget and all messages in a file, and gives the model tools to search them.
 
-    `path` is the file; None: as `settings` say, a squidbot.toml or a mapping of its form. `budget` is the largest
-    request and its answer in tokens (8000 or "8k"), or a fraction of the model's window (0.5). `scope` says whose
-    durable facts are found. The conversation is the thread; without a thread_id nothing is kept, and a warning says so
-    once. `on_error="raise"` stops a run where squidbot fails; "pass" sends the request unchanged, and the log says why.
+    `path` is the store; None uses the store of `settings`, a squidbot.toml or a mapping of its form. `budget` limits a
+    request and its answer, in tokens (8000 or "8k") or as a fraction of the model's window (0.5). `scope` says whose
+    durable facts to search. The thread_id names the conversation; without one nothing is stored, and a warning says so
+    once. If squidbot fails, `on_error="raise"` stops the run; "pass" sends the request unchanged and logs why.
 
     Raises:
-        ConfigError: an argument or a setting is wrong; a run would leave its messages with the provider.
+        ConfigError: an argument or a setting is wrong, or an option makes the provider keep the messages.
         StoreError: the store can't be opened.
     """
 
@@ -87,7 +87,7 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
         )
         self.hosted.open()
         self.tools: Sequence[BaseTool] = [self._tool(tool) for tool in self.hosted.tools]
-        # The last response format, and what the model is sent of it: making it anew takes milliseconds.
+        # The last response format and its schemas: building them takes milliseconds.
         self._schemas: tuple[object, list[dict[str, object]]] = None, []
 
     def wrap_model_call(
@@ -107,7 +107,7 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
-        """Do the same where the host awaits."""
+        """The same for async agents."""
         thread, sent = self._before(request)
         try:
             response = await handler(sent)
@@ -152,7 +152,7 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
 
     def _after(self, thread: str, request: ModelRequest[Any], response: ModelResponse[Any]) -> None:
         def record() -> None:
-            # A structured answer is a call, and the host's answer to it comes with it.
+            # A structured answer is a call; the host's result comes with it.
             place = next(at for at, message in enumerate(response.result) if isinstance(message, AIMessage))
             reply, *further = response.result[place:]
             self._conversation(thread, request).after(reply, _usage(reply), further)
@@ -161,7 +161,7 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
             self.hosted.safely("record a reply", thread, record)
 
     def _conversation(self, thread: str, request: ModelRequest[Any]) -> HostConversation:
-        """Return the conversation with the model of a request: another may be asked in the same thread meanwhile."""
+        """Return the conversation with the model of a request: one thread may use several models at once."""
         model = request.model
         name = getattr(model, "model_name", None) or getattr(model, "model", None) or type(model).__name__
         profile = getattr(model, "profile", None) or {}
@@ -180,7 +180,7 @@ Squidbot = SquidbotMiddleware
 
 
 def _schemas(form: object) -> list[dict[str, object]]:
-    """Return what the model is sent of a response format: a tool, or a schema, for each of its types."""
+    """Return a tool or a schema for each type of a response format, as the model gets them."""
     if isinstance(form, AutoStrategy):
         form = ToolStrategy(form.schema)
     specs = getattr(form, "schema_specs", None) or [getattr(form, "schema_spec", None)]

@@ -1,11 +1,11 @@
-"""squidbot in llm: a plugin of the command and of the library, which does nothing until it is switched on.
+"""squidbot in llm: a plugin for the command and the library. It does nothing until you turn it on.
 
     llm install '.[llm]'     # in your clone of squidbot
     llm squidbot on --budget 8000
     llm chat -m any-model -T Squidbot
 
-The class of each model is swapped for one that asks squidbot first. llm's own list of messages, and its logs, stay as
-they are: what the model sees of it is decided before each call, inside of tool loops, too.
+The plugin replaces the class of each model with one that asks squidbot first. llm's own list of messages, and its logs,
+stay as they are: squidbot decides before each call what the model sees, inside tool loops, too.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Usage
     from squidbot.tools.tool import Tool as OwnTool
 else:
-    # An llm that is too old to have it must not fail for a plugin that nobody has switched on.
+    # An llm too old to have it must not fail because of a plugin that is off.
     Toolbox = getattr(llm, "Toolbox", object)
 
 __all__ = ["Squidbot", "SquidbotToolbox", "register_commands", "register_models", "register_tools"]
@@ -52,12 +52,12 @@ SWITCH: Final = "squidbot.json"
 STORE: Final = "squidbot.db"
 TOO_OLD: Final = "llm is older than 0.36; update it"
 NO_CONVERSATION: Final = "squidbot does not record single prompts: use model.conversation()"
-UNKNOWN: Final = "no conversation: squidbot is off, or this prompt belongs to none; see `llm squidbot status`"
+UNKNOWN: Final = "no conversation: squidbot is off, or this is a single prompt; see `llm squidbot status`"
 # An attribute of answers and tool calls of managed models: their conversation.
 MARK: Final = "_squidbot"
-# How often a request that is too long is sent, shorter each time.
+# How often a too long request is sent, shorter each time.
 MOST_ATTEMPTS: Final = 3
-# Attributes in which models of plugins tell their window in tokens.
+# Attributes that may hold a model's window in tokens.
 WINDOWS: Final = ("context_window", "context_length", "max_input_tokens")
 
 
@@ -70,11 +70,11 @@ def _warn_once(text: str) -> None:
 
 
 class Switch(NamedTuple):
-    """What `llm squidbot on` was given.
+    """The options of `llm squidbot on`.
 
     Attributes:
         store: the file that keeps everything; "" if `settings` names it.
-        budget: the largest request and its answer in tokens, or a fraction of the window; None: the window.
+        budget: the limit of a request and its answer in tokens, or a fraction of the window; None: the window.
         settings: a squidbot.toml; "" for none.
     """
 
@@ -98,13 +98,13 @@ def read(path: Path) -> Switch:
     """Return the switch in a file.
 
     Raises:
-        ConfigError: there is none, or the file is wrong; the text says which.
+        ConfigError: squidbot is off, or the file is wrong; the text says which.
     """
     try:
         given = json.loads(path.read_text("utf-8"))
         return Switch(str(given["store"]), read_budget(given["budget"]), str(given["settings"]))
     except FileNotFoundError as error:
-        raise ConfigError("it is not switched on") from error
+        raise ConfigError("squidbot is off. Turn it on with: llm squidbot on") from error
     except (ConfigError, OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigError(
             f"{path} can't be read: {error if isinstance(error, ConfigError) else repr(error)}"
@@ -146,13 +146,13 @@ def opened(switch: Switch) -> HostRuntime:
 
 
 def _runtime() -> HostRuntime | None:
-    """Return the runtime; None if squidbot is off, which is logged if something is wrong with the switch."""
+    """Return the runtime; None if squidbot is off. A broken switch is logged."""
     if not (_folder() / SWITCH).exists():
         return None
     try:
         return opened(switched())
     except Exception as error:  # noqa: BLE001  # a model answers without squidbot, too
-        _warn_once(f"squidbot is not active in llm: {error}")
+        _warn_once(f"squidbot cannot work in llm: {error}")
         return None
 
 
@@ -160,7 +160,7 @@ def _runtime() -> HostRuntime | None:
 
 
 def _bounded(ask: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
-    """Return a model's `execute` that sends what fits, and records the answer, finished or not."""
+    """Return an `execute` that sends what fits, and records the answer, finished or not."""
 
     def execute(
         it: object,
@@ -227,7 +227,7 @@ class PromptCall:
     def __init__(self, prompt: Prompt, response: Response, conversation: LLMConversation | None) -> None:
         self.prompt, self.has_begun, self.is_done = prompt, False, False
         self._response, self._attempts = response, 1
-        # A model that hands on to another one hands on the prompt that we have made.
+        # A model that delegates to another one passes on our prompt.
         runtime = None if hasattr(response, MARK) else _runtime()
         if runtime is not None and conversation is None:
             _warn_once(NO_CONVERSATION)
@@ -243,7 +243,7 @@ class PromptCall:
         self.prompt = runtime.safely(REQUEST, self._id, self._request, prompt)
 
     def retries(self, error: Exception) -> bool:
-        """Return whether to ask again, with a shorter prompt: if no piece has come, and the request was too long."""
+        """Return whether to ask again with a shorter prompt: nothing has arrived, and the request was too long."""
         if self._runtime is None or self.has_begun or self._attempts >= MOST_ATTEMPTS:
             return False
         shorter = self._runtime.safely("shorten a request", self._id, lambda: self._shorter(error))
@@ -276,7 +276,7 @@ class PromptCall:
         """Return a prompt with these messages; the host's stays as it is."""
         prompt = self.prompt
         return llm.Prompt(  # type: ignore[no-untyped-call]  # llm leaves its arguments untyped
-            prompt._prompt,  # noqa: SLF001  # that without the fragments is public nowhere
+            prompt._prompt,  # noqa: SLF001  # no public attribute has it without the fragments
             prompt.model,
             fragments=prompt.fragments,
             attachments=prompt.attachments,
@@ -304,7 +304,7 @@ class PromptCall:
 
 
 def usage_of(response: Response) -> Usage | None:
-    """Return what a provider reported, as far as its plugin tells it."""
+    """Return the usage that a provider reported, if its plugin passes it on."""
     if not response.input_tokens:
         return None
     details = response.token_details or {}
@@ -315,7 +315,7 @@ def usage_of(response: Response) -> Usage | None:
 
 
 def _key(payload: Mapping[str, object]) -> object:
-    """Return the role and the parts, without what a provider wants back, and what llm finds out of attachments."""
+    """Return the role and the parts, without a provider's metadata and details that llm adds to attachments."""
     parts = payload.get("parts")
     return payload.get("role"), [_part_key(part) for part in parts] if isinstance(parts, list) else None
 
@@ -368,11 +368,11 @@ def _tool(tool: OwnTool) -> llm.Tool:
 
 @cache
 def _managed(kind: type) -> type:
-    """Return a class of models like another one, by the same name, whose requests squidbot bounds."""
+    """Return a subclass of a model's class, with the same name, whose requests squidbot limits."""
     bounded: Any = _bounded_async if issubclass(kind, llm.AsyncModel | llm.AsyncKeyModel) else _bounded
     ask: Any = kind.execute  # type: ignore[attr-defined]  # models have it
     named = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
-    # No other base: the objects of some classes can't become ones of a class with two.
+    # One base only: objects of some classes cannot change to a class with two.
     return type(kind)(kind.__name__, (kind,), {**named, MARK: True, "execute": bounded(ask)})
 
 
@@ -383,7 +383,7 @@ def is_managed(model: object) -> bool:
 
 @llm.hookimpl(trylast=True)
 def register_models(register: object, model_aliases: Sequence[llm.models.ModelWithAliases]) -> None:
-    """Have each model ask squidbot first, if it is switched on."""
+    """Let squidbot manage each model, if it is on."""
     del register
     if _runtime() is None:
         return
@@ -392,7 +392,7 @@ def register_models(register: object, model_aliases: Sequence[llm.models.ModelWi
             if model is not None and not is_managed(model):
                 try:
                     model.__class__ = _managed(type(model))
-                except Exception as error:  # noqa: BLE001  # a list of models without ours is better than none
+                except Exception as error:  # noqa: BLE001  # an unmanaged model is better than no list of models
                     _warn_once(f"squidbot cannot limit requests of {model.model_id}: {error}")
 
 
@@ -419,7 +419,7 @@ def commands() -> None:
 @click.option("--store", type=click.Path(dir_okay=False), help="File that keeps everything; squidbot.db beside llm's.")
 @click.option("--settings", type=click.Path(exists=True, dir_okay=False), help="A squidbot.toml, instead of --store.")
 def switch_on(budget: str | None, store: str | None, settings: str | None) -> None:
-    """Have squidbot manage all models."""
+    """Turn squidbot on for all models."""
     folder = _folder()
     where = str(Path(store).absolute()) if store else "" if settings else str(folder / STORE)
     try:
@@ -433,7 +433,7 @@ def switch_on(budget: str | None, store: str | None, settings: str | None) -> No
 
 @commands.command("off")
 def switch_off() -> None:
-    """Leave models as they are; the store stays."""
+    """Turn squidbot off; the store stays."""
     (_folder() / SWITCH).unlink(missing_ok=True)
     _print_status()
 

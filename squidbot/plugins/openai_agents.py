@@ -4,8 +4,8 @@
     agent = Agent("a", model="gpt-6-sol", tools=[*mine, *squid.tools])
     await Runner.run(agent, "hi", **squid.options("chat-1"))
 
-The options are a session, which records the run, and a run configuration, which gives each call of the model what
-fits, inside of tool loops, too. A run's own list begins with its input.
+The options are a session, which records the run, and a run configuration, which sends each model call what fits,
+inside tool loops, too. A run's own list begins with its input.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ Item = dict[str, Any]
 Value = TypeVar("Value")
 CODEC: Final = OpenAIResponses()
 SERVER_HELD: Final = ("conversation", "conversation_id", "previous_response_id")
-# What else makes histories shorter, or changes them.
+# Other things that shorten or change histories.
 RIVALS: Final = {
     "session_settings": "session_settings.limit has no effect: squidbot's budget decides what is sent",
     "session_input_callback": "session_input_callback gets no history: squidbot adds it to each request",
@@ -70,7 +70,7 @@ ONE_SESSION: Final = (
     "squid.session(conversation_id).get_items()"
 )
 OTHER_SESSION: Final = "squidbot's run configuration came without its session: pass both, **squid.options(...)"
-# How often a request that is too long is sent, shorter each time.
+# How often a too long request is sent, shorter each time.
 MOST_ATTEMPTS: Final = 3
 # How many messages are read at once.
 READ_MESSAGES: Final = 1_000
@@ -80,10 +80,10 @@ READ_MESSAGES: Final = 1_000
 
 
 def refuse_held(settings: ModelSettings | None, further: Mapping[str, object] | None = None) -> None:
-    """Check that no setting of a model, or argument of a call, has the provider hold the conversation.
+    """Check that no model setting or call argument makes the provider keep the conversation.
 
     Raises:
-        ConfigError: one has; the text names it.
+        ConfigError: one does; the text names it.
     """
     held = [key for key in SERVER_HELD if (further or {}).get(key)]
     for place in ("extra_args", "extra_body"):
@@ -94,7 +94,7 @@ def refuse_held(settings: ModelSettings | None, further: Mapping[str, object] | 
 
 
 def rivals(given: RunConfig | ModelSettings) -> list[str]:
-    """Return warnings of what else changes what is sent, in a run's configuration or a model's settings."""
+    """Return warnings of run configuration or model settings that also change requests."""
     found = [key for key in RIVALS if getattr(given, key, None)]
     if "session_settings" in found and given.session_settings.limit is None:
         found.remove("session_settings")
@@ -104,7 +104,7 @@ def rivals(given: RunConfig | ModelSettings) -> list[str]:
 
 
 def tools_of(call: Mapping[str, Any]) -> list[Item]:
-    """Return what a call sends beside the messages: tools, handoffs, and the schema of the answer."""
+    """Return the tools, handoffs and answer schema of a call, which it sends beside the messages."""
     found: list[Item] = [
         {"name": tool.name, "description": tool.description, "parameters": tool.params_json_schema}
         if hasattr(tool, "params_json_schema")
@@ -122,7 +122,7 @@ def tools_of(call: Mapping[str, Any]) -> list[Item]:
 
 
 def usage_of(reported: Usage | ResponseUsage | None) -> messages.Usage | None:
-    """Return what the provider reported; None for nothing."""
+    """Return the reported usage; None for none."""
     if reported is None or not reported.input_tokens:
         return None
     cached = getattr(reported.input_tokens_details, "cached_tokens", None)
@@ -130,14 +130,14 @@ def usage_of(reported: Usage | ResponseUsage | None) -> messages.Usage | None:
 
 
 def message_key(payload: Mapping[str, object]) -> object:
-    """Return the words, calls and results: ids and states are the provider's, and reasoning goes with the rest."""
+    """Return the text, calls and results. Ids and states are the provider's; reasoning comes with the rest."""
     items = payload.get("output")
     listed = items if isinstance(items, list) and "call_id" not in payload else [payload]
     return [item_key(item) for item in listed if item.get("type") != "reasoning"]
 
 
 def item_key(item: Mapping[str, object]) -> object:
-    """Return the words, the call or the result of one item."""
+    """Return the text, the call or the result of one item."""
     if (item.get("type") or "message") != "message":
         return {
             key: value for key, value in item.items() if key not in {"id", "status", "created_by"} and value is not None
@@ -156,34 +156,34 @@ def model_name(model: object) -> str:
 
 
 class RunCall:
-    """One call of the model. It stays open until it is answered: the host may try again."""
+    """One call of the model. It stays open until an answer arrives: the host may try again."""
 
     def __init__(self, session: RunSession, data: CallModelData, config: RunConfig) -> None:
-        """Take what the host's filter is given, and the program's own configuration of the run."""
+        """Take the arguments of the host's filter, and the program's own run configuration."""
         self.session, self._data = session, data
         self._filter = config.call_model_input_filter
-        # Whether guardrails may keep the last answer back.
+        # Whether guardrails may block the last answer.
         self._waits = bool(data.agent.output_guardrails or config.output_guardrails)
         self.is_open = session.takes(data.model_data.input)
-        # The run has squidbot's configuration, and another session.
+        # The run has squidbot's configuration, but another session.
         self.is_astray = not session.has_begun
         # The host's own list: the same object when the host tries again.
         self._listed: object = None
 
     def asks(self, listed: object) -> bool:
-        """Return whether a model that is asked with a list of the host's is asked by this call."""
+        """Return whether a model request with one of the host's lists belongs to this call."""
         self._listed = self._listed or listed
         return self.is_open and self._listed is listed
 
     async def request(self, call: Mapping[str, Any], model: object) -> ModelInputData:
-        """Return what the model is sent: what fits, or the host's own list if squidbot fails."""
+        """Return the messages to send: what fits, or the host's own list if squidbot fails."""
         system = call["system_instructions"]
         self._data = replace(self._data, model_data=replace(self._data.model_data, instructions=system))
         items = self.session.safely(REQUEST, lambda: self.session.request(system or "", tools_of(call), model))
         return await self._sent(call["input"] if items is None else items)
 
     async def shorter(self, error: Exception) -> ModelInputData | None:
-        """Return a shorter request; None if the error is about something else, or nothing is shorter."""
+        """Return a shorter request; None for other errors, or if it can't be shorter."""
         shorten = self.session.shorter
         items = self.session.safely("shorten a request", lambda: shorten() if is_too_long(error) else None)
         return None if items is None else await self._sent(items)
@@ -197,14 +197,14 @@ class RunCall:
         )
 
     def record_partial(self, text: str) -> None:
-        """Record a reply that broke off, unless guardrails should have seen it."""
+        """Record an interrupted reply, unless guardrails should have seen it."""
         if text and not self._waits:
             content = [{"type": "output_text", "text": text, "annotations": []}]
             item: Item = {"type": "message", "role": "assistant", "status": "incomplete", "content": content}
             self.session.safely("record a reply", lambda: self.session.record([item], None, waits=False))
 
     async def filtered(self, data: ModelInputData) -> ModelInputData:
-        """Return what the program's own filter makes of a request."""
+        """Return a request after the program's own filter."""
         if self._filter is None:
             return data
         found = self._filter(replace(self._data, model_data=data))
@@ -214,11 +214,11 @@ class RunCall:
         return await self.filtered(replace(self._data.model_data, input=items))
 
 
-# The call that is under way; tools find their conversation by it.
+# The current call; tools find their conversation by it.
 CURRENT_CALL: Final[ContextVar[RunCall | None]] = ContextVar("squidbot_call", default=None)
 
 
-# A program's models, which ask squidbot for their requests.
+# Makes a program's models ask squidbot for their requests.
 
 # An attribute of the classes that are made here.
 MARK: Final = "_squidbot_asks"
@@ -239,14 +239,14 @@ class ManagedProvider(ModelProvider):  # type: ignore[misc]  # mypy reads no typ
         return model
 
     async def aclose(self) -> None:
-        """Release what the program's provider holds."""
+        """Close the program's provider."""
         await self._provider.aclose()
 
 
 def manage(model: object, warn: Callable[[str], None]) -> None:
-    """Have a model ask squidbot first; runs without squidbot's options are as before. Names are passed over.
+    """Make a model ask squidbot first; runs without squidbot's options stay as they were. Names of models are ignored.
 
-    Its class is exchanged: agents hold models that their programs made, and the host asks those.
+    This changes the class of the object: agents hold models that programs made, and the host calls those.
     """
     kind: type = type(model)
     if not isinstance(model, Model) or hasattr(kind, MARK):
@@ -254,7 +254,7 @@ def manage(model: object, warn: Callable[[str], None]) -> None:
     try:
         model.__class__ = _managed(kind)
         why = "" if hasattr(type(model), MARK) else "its class cannot be replaced"
-    except Exception as error:  # noqa: BLE001  # a model without squidbot is better than none
+    except Exception as error:  # noqa: BLE001  # an unmanaged model is better than none
         why = f"{type(error).__name__}: {error}"
     if why:
         warn(f"squidbot cannot limit requests of models of class {kind.__name__}: {why}")
@@ -262,14 +262,14 @@ def manage(model: object, warn: Callable[[str], None]) -> None:
 
 @cache
 def _managed(kind: type) -> type:
-    """Return a class of models like another one, by the same name, whose requests squidbot makes."""
+    """Return a subclass of a model's class, with the same name, whose requests squidbot makes."""
     named = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__, MARK: True}
     asks = {"get_response": _get_response(kind), "stream_response": _stream_response(kind)}
     return type(kind)(kind.__name__, (kind,), {**named, **asks})
 
 
 def _with_input(sent: ModelInputData, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], Item]:
-    """Return the arguments of a call with other input, each as the host passed it."""
+    """Return the arguments of a call with new input, positional or by name as before."""
     call = {**_named(args, kwargs), "system_instructions": sent.instructions, "input": sent.input}
     return [call.pop(name) for name in PLACES[: len(args)]], call
 
@@ -304,7 +304,7 @@ def _get_response(kind: Any) -> Callable[..., object]:  # noqa: ANN401  # a clas
 
 def _stream_response(kind: Any) -> Callable[..., object]:  # noqa: ANN401  # a class of models
     async def stream_response(self: Model, *args: Any, **kwargs: Any) -> AsyncIterator[TResponseStreamEvent]:  # noqa: ANN401  # the host's
-        """Do the same in pieces; of an answer that breaks off, record what came."""
+        """The same as a stream; of an interrupted answer, record what arrived."""
         given = _named(args, kwargs)
         call = _open_call(given)
         if call is None:
@@ -336,7 +336,7 @@ def _stream_response(kind: Any) -> Callable[..., object]:  # noqa: ANN401  # a c
 
 
 class StreamedReply:
-    """The pieces of a streamed answer."""
+    """A streamed answer, collected."""
 
     def __init__(self) -> None:
         self.has_begun = False
@@ -356,20 +356,20 @@ class StreamedReply:
             self._end = event
 
     def record(self, call: RunCall) -> None:
-        """Record the answer, or what came of it."""
+        """Record the answer, or the part that arrived."""
         if self._end is None:
             call.record_partial("".join(self._text))
             return
         whole = self._end.response
-        # Some providers end with an empty answer: the host goes on with the items that came, too.
+        # Some providers end with an empty answer: the host, too, then continues with the items that arrived.
         call.record(ModelResponse(output=whole.output or self._items, usage=Usage(), response_id=None), whole.usage)
 
 
 def _open_call(given: Mapping[str, Any]) -> RunCall | None:
-    """Return the call under way, if it is of a run with squidbot's options and not answered yet.
+    """Return the current call, if it belongs to a run with squidbot's options and has no answer yet.
 
     Raises:
-        ConfigError: the provider is to add messages that it holds.
+        ConfigError: an option makes the provider add messages that it keeps.
     """
     call = CURRENT_CALL.get()
     if call is None or not (call.is_astray or call.asks(given["input"])):
@@ -382,7 +382,7 @@ def _open_call(given: Mapping[str, Any]) -> RunCall | None:
 
 
 class StoredSession:
-    """The host's `Session` for a program: the whole conversation. Runs have one of their own, by `Squidbot.options`."""
+    """The host's `Session` for a program: the whole conversation. Runs get theirs from `Squidbot.options`."""
 
     def __init__(self, hosted: HostRuntime, conversation_id: str) -> None:
         """Take the conversation's id; nothing is opened yet."""
@@ -390,7 +390,7 @@ class StoredSession:
         self._hosted = hosted
 
     async def get_items(self, limit: int | None = None) -> list[Item]:
-        """Return the items, oldest first, or the newest `limit` of them; without forgotten ones.
+        """Return the items, oldest first, or the newest `limit` of them, without forgotten ones.
 
         Raises:
             StoreError: they can't be read.
@@ -401,14 +401,14 @@ class StoredSession:
         """Record items, durably.
 
         Raises:
-            ValueError: one is no item.
+            ValueError: one is not an item.
             StoreError: nothing was stored.
         """
         self._hosted.warn_once(NO_CONFIG)
         self._hosted.conversation(self.session_id).said(CODEC.steps(dict(item) for item in items))
 
     async def pop_item(self) -> Item | None:
-        """Forget the newest message for good, a step of the model whole, and return its last item; None if empty.
+        """Forget the newest message for good, with its whole step, and return its last item; None if empty.
 
         Raises:
             StoreError: it was not forgotten.
@@ -437,7 +437,7 @@ class StoredSession:
         return found[:limit][::-1]
 
     def _items_of(self, row: StoredMessage) -> list[Item]:
-        """Return the items of a message, also of one that another host recorded."""
+        """Return the items of a message, even if another host recorded it."""
         if row.codec == CODEC.tag:
             return CODEC.to_items(CODEC.decode(row.payload))
         return adopted(CODEC, self._hosted.engine.wired.codecs[row.codec].portable(row.payload))
@@ -454,10 +454,10 @@ class StoredSession:
 
 
 class RunSession:
-    """The host's `Session` for a run, and what its model calls go through.
+    """The host's `Session` for a run; it also prepares the run's model calls.
 
-    A run's own list begins with its input: earlier messages are added to each request. Nothing that the host calls
-    raises. `waiting` holds what could not be recorded yet, by conversation; all runs of a program share it.
+    A run's own list begins with its input: squidbot adds earlier messages to each request. The methods for the host
+    never raise. `waiting` holds items that could not be recorded yet, by conversation; all runs of a program share it.
     """
 
     def __init__(
@@ -466,20 +466,20 @@ class RunSession:
         """Take the conversation's id, and the run's model, if that is known; nothing is opened yet."""
         self.session_id, self.session_settings = conversation_id, None
         self._hosted, self._model, self._waiting = hosted, model_name(model), waiting
-        # Whether the run goes through this session, and has not called the model yet.
+        # Whether the run uses this session, and has not called the model yet.
         self.has_begun = self._begins = False
-        # Whether the next call of the model is this run's, and no agent's that is its tool.
+        # Whether the next model call is this run's, not that of an agent that is its tool.
         self._is_due = True
-        # Whether the newest reply is recorded; if it waits for guardrails, its usage stands in `_reported`.
+        # Whether the newest reply is recorded; while it waits for guardrails, `_reported` has its usage.
         self._has_replied = False
         self._reported: list[messages.Usage | None] = []
-        # Something wants to write a shorter conversation.
+        # Whether something wants to write a shorter conversation.
         self._is_cleared = False
 
     # -- for the host
 
     async def get_items(self, limit: int | None = None) -> list[Item]:
-        """Begin a run, and return nothing: earlier messages are added to each of its requests."""
+        """Begin a run, and return nothing: squidbot adds earlier messages to each of its requests."""
         del limit
         self.has_begun = self._begins = self._is_due = True
         self._has_replied = self._is_cleared = False
@@ -487,42 +487,42 @@ class RunSession:
         return []
 
     async def add_items(self, items: Sequence[Any]) -> None:
-        """Record items of a run, durably; its input is recorded with its first request."""
+        """Record items of a run, durably; the first request records its input."""
         self.has_begun = self._is_due = True
         if not self._is_cleared:
             self.safely("record", lambda: self._add([dict(item) for item in items]))
 
     async def pop_item(self) -> None:
-        """Return None and keep everything; a program takes messages back by `Squidbot.session`."""
+        """Return None and keep everything; programs remove messages with `Squidbot.session`."""
 
     async def clear_session(self) -> None:
-        """Keep everything, and drop what a run would write instead."""
+        """Keep everything, and drop what the run would write in its place."""
         self._is_cleared = True
         self._hosted.warn_once(CLEARED)
 
     # -- for calls of the model
 
     def takes(self, listed: Sequence[Mapping[str, object]]) -> bool:
-        """Return whether a call of the model is of this run; agents that are its tools share its configuration.
+        """Return whether a model call belongs to this run; agents that are its tools share its configuration.
 
-        Between two calls of a run the host records what came of the first; while its tools work it records nothing.
+        Between two calls of a run, the host records the result of the first; while tools work, it records nothing.
         """
         is_due, self._is_due = self._is_due, False
         if is_due and not self.has_begun and listed:
-            # An interrupted run goes on without reading its session; its last message is recorded.
+            # An interrupted run continues without reading its session; its last message is recorded.
             newest = self.safely("read", lambda: StoredSession(self._hosted, self.session_id).items(1))
             self.has_begun = newest is not None and [item_key(item) for item in newest] == [item_key(listed[-1])]
         return is_due and self.has_begun
 
     def request(self, system: str, tools: Sequence[Mapping[str, object]], model: object) -> list[Item]:
-        """Record what waited, and return the items to send.
+        """Record waiting items, and return the items to send.
 
         Raises:
             BudgetError: the request can't be made to fit.
-            ValueError: an item is none.
+            ValueError: one is not an item.
             StoreError: the store failed.
         """
-        # Streams record the input behind `takes`.
+        # Streams record the input after `takes`.
         self._is_due = False
         self._model = self._model or model_name(model)
         items = self._conversation().before(self._waiting.get(self.session_id, []), system=system, tools=tools)
@@ -531,14 +531,14 @@ class RunSession:
         return items
 
     def shorter(self) -> list[Item] | None:
-        """Return a shorter request for one that was refused as too long; None if nothing is shorter."""
+        """Return a shorter request after a refusal as too long; None if it can't be shorter."""
         return self._conversation().shorter()
 
     def record(self, items: Sequence[Item], usage: messages.Usage | None, *, waits: bool) -> None:
-        """Record a reply with its usage; one that ends the run and `waits` for guardrails, once these passed it.
+        """Record a reply with its usage. If it ends the run and `waits` for guardrails, record it once they pass.
 
         Raises:
-            ValueError: an item is none.
+            ValueError: one is not an item.
             StoreError: nothing was stored.
         """
         step: Item = {"output": list(items)}
@@ -549,7 +549,7 @@ class RunSession:
         self._has_replied = True
 
     def answer(self, tool: str, arguments: str) -> str:
-        """Return the answer to a call of one of our tools."""
+        """Answer a call of one of our tools."""
         try:
             given = json.loads(arguments or "{}")
         except ValueError:
@@ -557,7 +557,7 @@ class RunSession:
         return self._hosted.answer(tool, self.session_id, given if isinstance(given, dict) else {})
 
     def safely(self, what: str, act: Callable[[], Value]) -> Value | None:
-        """Return the result of an act of ours; None if it fails."""
+        """Return the result of `act`; None if it fails."""
         return self._hosted.safely(what, self.session_id, act)
 
     def _add(self, items: list[Item]) -> None:
@@ -567,7 +567,7 @@ class RunSession:
             self._conversation().after(steps.pop(0), self._reported.pop())
         waiting = self._waiting.setdefault(self.session_id, [])
         waiting += steps
-        # Input waits for the first request, which knows the model, and so the window.
+        # Input waits for the first request: it knows the model, and so the window.
         if not self._begins:
             self._conversation().said(waiting)
             self._waiting.pop(self.session_id, None)
@@ -586,10 +586,10 @@ class RunOptions(TypedDict):
 class Squidbot:
     """Keeps requests within a budget and all messages in a file, and gives the model tools to search them.
 
-    `path` is the file; None: as `settings` say, a squidbot.toml or a mapping of its form. `budget` is the largest
-    request and its answer in tokens (8000 or "8k"), or a fraction of the model's window (0.5). `scope` says whose
-    durable facts are found. `on_error="raise"` stops a run where squidbot fails; "pass" sends the request unchanged,
-    and the log says why.
+    `path` is the store; None uses the store of `settings`, a squidbot.toml or a mapping of its form. `budget` limits a
+    request and its answer, in tokens (8000 or "8k") or as a fraction of the model's window (0.5). `scope` says whose
+    durable facts to search. If squidbot fails, `on_error="raise"` stops the run; "pass" sends the request unchanged
+    and logs why.
 
     Raises:
         ConfigError: an argument or a setting is wrong.
@@ -618,7 +618,7 @@ class Squidbot:
         )
         self.hosted.open()
         self.tools: list[FunctionTool] = [self._tool(tool) for tool in self.hosted.tools]
-        # What could not be recorded, by conversation: the next attempt records it.
+        # Items that could not be recorded, by conversation: the next attempt records them.
         self._waiting: dict[str, list[Item]] = {}
 
     def options(
@@ -631,8 +631,8 @@ class Squidbot:
         """Return the options for a run of the conversation; `run_config` is the program's own.
 
         Raises:
-            ConfigError: the id is empty; there is another `session`; the configuration would leave the conversation
-                with the provider.
+            ConfigError: the id is empty, there is another `session`, or the configuration makes the provider keep the
+                conversation.
         """
         if not conversation_id:
             raise ConfigError("conversation_id must not be empty")
@@ -651,7 +651,7 @@ class Squidbot:
         return {"session": run, "run_config": config}
 
     def session(self, conversation_id: str) -> StoredSession:
-        """Return a conversation for the program to read, and to take back its last messages."""
+        """Return a conversation for the program, to read it or to remove its last messages."""
         return StoredSession(self.hosted, conversation_id)
 
     def _warn(self, texts: Sequence[str]) -> None:
@@ -659,7 +659,7 @@ class Squidbot:
             self.hosted.warn_once(text)
 
     def _filter(self, run: RunSession, config: RunConfig) -> Callable[[CallModelData], Awaitable[ModelInputData]]:
-        """Return what the host calls before each call of the model."""
+        """Return the filter that the host runs before each model call."""
 
         async def begin(data: CallModelData) -> ModelInputData:
             settings = data.agent.model_settings.resolve(config.model_settings)

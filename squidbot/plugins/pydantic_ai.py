@@ -3,7 +3,7 @@
     agent = Agent("anthropic:claude-opus-5-5", capabilities=[Squidbot("mem.db", budget=0.5)])
     await agent.run("hi", conversation_id="chat-1")
 
-The agent's own list of messages stays as it is: what the model sees of it is decided before each call, inside of tool
+The agent's own list of messages stays as it is: squidbot decides before each call what the model sees, inside tool
 loops, too.
 """
 
@@ -49,16 +49,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Squidbot", "SquidbotCapability"]
 
-# What the host writes anew each time.
+# Keys whose values the host changes each time.
 VOLATILE: Final = ("identifier", "metadata", "timestamp")
 SERVER_HELD: Final = ("openai_conversation_id", "openai_previous_response_id")
-# The version of the ids that pydantic-ai makes up for runs without one.
+# The UUID version of pydantic-ai's own ids, for runs without one.
 MADE_UP: Final = 7
 NO_ID: Final = "each run is a conversation of its own: pass conversation_id to continue one"
 RIVAL: Final = "{} shortens messages before squidbot sees them: remove it"
-# What pydantic-ai answers to the call that a structured answer is.
+# pydantic-ai's result for the call of a structured answer.
 FINAL: Final = "Final result processed."
-# So often a request that is too long is made shorter.
+# How often a too long request is made shorter.
 MOST_ATTEMPTS: Final = 3
 
 
@@ -66,13 +66,13 @@ MOST_ATTEMPTS: Final = 3
 class SquidbotCapability(AbstractCapability[Any]):
     """Keeps requests within a budget and all messages in a file, and gives the model tools to search them.
 
-    `path` is the file; None: as `settings` say, a squidbot.toml or a mapping of its form. `budget` is the largest
-    request and its answer in tokens (8000 or "8k"), or a fraction of the model's window (0.5). `scope` says whose
-    durable facts are found. The conversation is the run's `conversation_id`. `on_error="raise"` stops a run where
-    squidbot fails; "pass" sends the request unchanged, and the log says why.
+    `path` is the store; None uses the store of `settings`, a squidbot.toml or a mapping of its form. `budget` limits a
+    request and its answer, in tokens (8000 or "8k") or as a fraction of the model's window (0.5). `scope` says whose
+    durable facts to search. The run's `conversation_id` names the conversation. If squidbot fails, `on_error="raise"`
+    stops the run; "pass" sends the request unchanged and logs why.
 
     Raises:
-        ConfigError: an argument or a setting is wrong; a run would leave its messages with the provider.
+        ConfigError: an argument or a setting is wrong, or an option makes the provider keep the messages.
         StoreError: the store can't be opened.
     """
 
@@ -86,7 +86,7 @@ class SquidbotCapability(AbstractCapability[Any]):
         on_error: Literal["pass", "raise"] = "pass",
     ) -> None:
         """Read the settings and open the store."""
-        # The capability is a dataclass of keywords, and has these whether they are set or not.
+        # The base is a dataclass of keywords; it needs these fields.
         self.id, self.description, self.defer_loading = "squidbot", None, False
         self.hosted = HostRuntime(
             path,
@@ -110,7 +110,7 @@ class SquidbotCapability(AbstractCapability[Any]):
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """Record new messages, and have the model see what fits; the list of the run stays as it is."""
+        """Record new messages, and send the model what fits; the run's own list stays as it is."""
         settings: Mapping[str, object] = request_context.model_settings or {}
         for key in SERVER_HELD:
             if settings.get(key):
@@ -123,7 +123,7 @@ class SquidbotCapability(AbstractCapability[Any]):
     async def prepare_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
-        """Have the model see less where the attempt before was too long."""
+        """Send the model less if the previous attempt was too long."""
         if request_context.attempt < 2:
             return request_context
         session_id = str(ctx.conversation_id)
@@ -135,7 +135,7 @@ class SquidbotCapability(AbstractCapability[Any]):
     async def on_model_request_error(
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, error: Exception
     ) -> ModelResponse:
-        """Ask again with less where the provider says that the request was too long."""
+        """Ask again with less if the provider says that the request was too long."""
         del ctx
         if isinstance(error, ModelContextWindowExceededError) and request_context.attempt < MOST_ATTEMPTS:
             raise RetryModelRequest from error
@@ -144,7 +144,7 @@ class SquidbotCapability(AbstractCapability[Any]):
     async def after_model_request(
         self, ctx: RunContext[Any], *, request_context: ModelRequestContext, response: ModelResponse
     ) -> ModelResponse:
-        """Record the reply, with what the provider reported."""
+        """Record the reply, with the reported usage."""
         del request_context
         used = response.usage
         usage = Usage(used.input_tokens, used.output_tokens, used.cache_read_tokens) if used.input_tokens else None
@@ -153,7 +153,7 @@ class SquidbotCapability(AbstractCapability[Any]):
         return response
 
     async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
-        """Record the results of calls that ended the run: a structured answer is one, and no request follows it."""
+        """Record the results of calls that ended the run, such as a structured answer: no request follows them."""
 
         def record() -> None:
             if ended := _ended(result):
@@ -176,12 +176,12 @@ class SquidbotCapability(AbstractCapability[Any]):
         return [*_in_front(system), *messages]
 
     def _warn(self, ctx: RunContext[Any], messages: Sequence[ModelMessage]) -> None:
-        """Warn of runs without an id, and of what else shortens their messages."""
+        """Warn of runs without an id, and of other capabilities that shorten messages."""
         if _is_made_up(str(ctx.conversation_id)) and all(message.run_id == ctx.run_id for message in messages):
             self._made_up.add(str(ctx.conversation_id))
         for name in _rivals(ctx.root_capability):
             self.hosted.warn_once(RIVAL.format(name))
-        # The first made up id may be all that there is of a conversation, or be handed on with its messages.
+        # One made-up id is fine: the conversation may be one run long, or a program passes the id on.
         if len(self._made_up) > 1:
             self.hosted.warn_once(NO_ID)
 
@@ -208,7 +208,7 @@ def _is_made_up(conversation_id: str) -> bool:
 
 
 def _rivals(capability: object) -> list[str]:
-    """Return the names of what else shortens the messages of a run, in the package or its harness."""
+    """Return the names of other capabilities that shorten messages, in the package or its harness."""
     inner = getattr(capability, "capabilities", None)
     if inner is not None:
         return [name for each in inner for name in _rivals(each)]
@@ -224,7 +224,7 @@ def _system(messages: Iterable[ModelMessage]) -> list[SystemPromptPart]:
 
 
 def _without_system(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-    """Return messages without system prompts: these stand in front of every request, and are no part of a talk."""
+    """Return messages without system prompts: every request begins with these, outside the conversation."""
     found: list[ModelMessage] = []
     for message in messages:
         parts = [part for part in message.parts if not isinstance(part, SystemPromptPart)]
@@ -240,22 +240,22 @@ def _in_front(system: Sequence[SystemPromptPart]) -> list[ModelMessage]:
 
 
 def _ended(result: AgentRunResult[Any]) -> list[ModelMessage]:
-    """Return the messages of a run behind the model's last reply: results of the calls that ended it.
+    """Return the messages of a run after the model's last reply: results of the calls that ended it.
 
-    A stream does not list them, so its structured answer is taken from the reply.
+    A stream does not list them, so the structured answer comes from the reply.
     """
     listed = result.all_messages()
     place = next((at for at in range(len(listed), 0, -1) if isinstance(listed[at - 1], ModelResponse)), 0)
     if not place or listed[place:]:
         return _without_system(listed[place:]) if place else []
-    # Public as "output_tool_name" where a result is written as JSON; without it the call is settled as any other.
+    # Public as "output_tool_name" in a result's JSON; without it, the call is settled like any other.
     name = getattr(result, "_output_tool_name", None)
     calls = [part for part in listed[-1].parts if isinstance(part, ToolCallPart) and part.tool_name == name]
     return [ModelRequest([ToolReturnPart(name, FINAL, calls[0].tool_call_id)])] if name and calls else []
 
 
 def _key(payload: Mapping[str, object]) -> object:
-    """Return the kind and the parts: the rest is of the run, and of the provider's answer."""
+    """Return the kind and the parts; the rest belongs to the run and the provider's answer."""
     return payload.get("kind"), _lasting(payload.get("parts"))
 
 

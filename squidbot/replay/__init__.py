@@ -1,1 +1,1 @@
-"""A recorded conversation goes through the engine call by call: what would be sent, that it fits, what it costs."""
+"""Replays a recorded conversation through the engine, call by call: requests, bounds and costs."""

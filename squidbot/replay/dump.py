@@ -1,4 +1,4 @@
-"""The requests of a replay as JSON lines, in files that are there whole or not at all."""
+"""The requests of a replay as JSON lines, in files that are complete or do not exist."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LONGEST_NAME_CHARS = 180
 
 
 def dump_line(number: int, bound_tokens: int, blocks: Sequence[str], conversation_id: str | None = None) -> str:
-    """Return the line of a call, ASCII only, without a line break; `blocks` are its blocks as JSON text."""
+    """Return a call's line, ASCII only, without a line break; `blocks` are its blocks as JSON text."""
     named = f'"conversation": {json.dumps(conversation_id)}, ' if conversation_id is not None else ""
     rest = f'"call": {number}, "reported_tokens": {bound_tokens}, "jobs": [], "blocks": [{", ".join(blocks)}]'
     return f"{{{named}{rest}}}"
@@ -37,9 +37,9 @@ def block_json(block: RequestBlock) -> str:
 
 
 def file_name(conversation_id: str, *, apart: bool = False) -> str:
-    """Return the name of a conversation's dump in a folder: its id, with what no file name may hold as %XX.
+    """Return the name of a conversation's dump in a folder: its id, with characters invalid in file names as %XX.
 
-    `apart`: with a hash of the id behind it, for one that differs from another only in upper and lower case.
+    `apart` adds a hash of the id, for ids that differ only in upper and lower case.
     """
     data = conversation_id.encode("utf-8", "surrogatepass")
     name = quote(data, safe=" ()+,=@[]{}~")
@@ -49,19 +49,19 @@ def file_name(conversation_id: str, *, apart: bool = False) -> str:
 
 
 class Dump:
-    """Where the requests go: one file, or a folder with a file for each conversation."""
+    """The output of requests: one file, or a folder with a file for each conversation."""
 
     def __init__(self, folder: Path, file: IO[str] | None, *, named: bool) -> None:
-        """Take the folder, or the file that is open; `named`: lines name their conversation. Use `open_dump`."""
+        """Take the folder, or an open file; `named`: lines name their conversation. Use `open_dump`."""
         self._folder, self._file, self._named = folder, file, named
         # Names in the folder, case folded: some file systems take "A" for "a".
         self._taken: set[str] = set()
 
     @contextmanager
     def of(self, conversation_id: str) -> Iterator[Callable[[int, int, Sequence[RequestBlock]], None]]:
-        """Give the writer of one conversation's calls: it takes number, bound in tokens, and request.
+        """Yield the writer of one conversation's calls: it takes number, bound in tokens, and request.
 
-        In a folder the file takes its place at the end.
+        In a folder, the file appears when it is complete.
 
         Raises:
             ConfigError: the file can't be written.
@@ -89,10 +89,10 @@ class Dump:
 
 @contextmanager
 def open_dump(path: str, *, several: bool) -> Iterator[Dump]:
-    """Give a dump into a file, or into a folder: one that exists, or a path that ends in a slash.
+    """Yield a dump into a file, or into a folder: one that exists, or a path that ends in a slash.
 
-    `several` says that there are several conversations. A file takes its place when the block ends well; where the
-    block raises, nothing of it stays.
+    `several` says that there are several conversations. A file appears when the block ends without an error; after an
+    error, nothing of it remains.
 
     Raises:
         ConfigError: the place can't be written.
@@ -109,7 +109,7 @@ def open_dump(path: str, *, several: bool) -> Iterator[Dump]:
 
 @contextmanager
 def _whole(path: Path) -> Iterator[IO[str]]:
-    """Open a file that takes its place at the end; a device or a pipe is written as it is."""
+    """Open a file that appears when it is complete; write to a device or a pipe directly."""
     if path.exists() and not path.is_file():
         with _refusing(path):
             device = path.open("w", encoding="ascii")

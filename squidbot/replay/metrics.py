@@ -1,6 +1,6 @@
-"""What a policy costs and keeps, measured on a recorded conversation without any language model.
+"""Measures what a policy costs and keeps, on a recorded conversation, without a language model.
 
-What the recorded agent wrote next shows what it needed. The measures, for each conversation:
+The agent's next recorded message shows what it needed. The measures, for each conversation:
 
 - over: requests whose bound and the reserve exceed the window; pairs: those with a tool result without its call
   before it, or a call without its result;
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 CACHE_TTL_SECONDS = SCORING.ttl_seconds
-# How many requests the cache is taken to hold; older ones are never the longest prefix in practice.
+# How many requests the simulated cache holds; in practice, older ones are never the longest prefix.
 CACHED_REQUESTS = 6
 AGES_TOKENS = (0, 2_000, 8_000, 32_000)
 
@@ -57,7 +57,7 @@ _LITERAL = re.compile(
 
 
 def literals_in(text: str) -> frozenset[str]:
-    """Return the paths, identifiers, hashes, numbers and file names of a text that have six characters or more."""
+    """Return the paths, identifiers, hashes, numbers and file names of a text, of six characters or more."""
     return frozenset(
         found
         for run in _RUN.finditer(text)
@@ -100,7 +100,7 @@ class Ruler:
 
 @dataclass(slots=True)
 class Tally:
-    """What was counted, as sums: those of several conversations add up.
+    """The measures of a conversation, as sums: you can add those of several.
 
     Tokens are estimates, `largest_tokens` that of the largest request. `needed` and `held` count literals by age.
     """
@@ -127,7 +127,7 @@ class Tally:
         return found
 
     def add(self, other: Tally) -> None:
-        """Add what was counted elsewhere."""
+        """Add other sums."""
         for name in ("calls", "over", "pairs_broken", "breaks", "billed", "tokens", "cached_tokens"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.users_held += other.users_held
@@ -163,14 +163,14 @@ class Tally:
 
 
 class _Cache:
-    """A provider's prompt cache: the newest requests, each gone so long after its last use as the charges say."""
+    """A provider's prompt cache: the newest requests; each expires some time after its last use, by the charges."""
 
     def __init__(self, charges: Charges) -> None:
         self._charges = charges
         self._entries: list[tuple[list[MeasuredText], float]] = []
 
     def read(self, request: list[MeasuredText], now: float) -> int:
-        """Return the tokens of `request` that stand in the cache already, and take it in."""
+        """Return the tokens of `request` that are cached already, and cache it."""
         alive = [entry for entry in self._entries if now - entry[1] <= self._charges.ttl_seconds][-CACHED_REQUESTS:]
         best, best_at = 0, -1
         for at, (known, _) in enumerate(alive):
@@ -187,7 +187,7 @@ class Scorer:
     """Counts one policy's requests for one recording, in the order of its calls."""
 
     def __init__(self, recording: Recording, ruler: Ruler, limit_tokens: int, charges: Charges = SCORING) -> None:
-        """Take what was said, the ruler, what a request may cost as a bound (the window less the reserve), the bill."""
+        """Take the conversation, the ruler, the limit of a request's bound (window less reserve), and the charges."""
         self.tally = Tally()
         self._recording = recording
         self._ruler = ruler
@@ -207,10 +207,10 @@ class Scorer:
         summaries: Iterable[Usage] = (),
         within: tuple[int, int] | None = None,
     ) -> bool:
-        """Count the request whose answer stands at `index` of the recording; return whether it breaks the prefix.
+        """Count the request whose answer is at `index` of the recording; return whether it breaks the prefix.
 
-        `within` are the bound that was enforced, and what the request might have cost, in tokens; None: the sum of the
-        blocks' bounds, and the scorer's own limit.
+        `within` has the enforced bound and the limit of the request, in tokens; None: the sum of the blocks' bounds,
+        and the scorer's own limit.
         """
         self._read_on(index)
         request = [self._ruler.measured(block.role, block.text) for block in blocks]
@@ -249,7 +249,7 @@ class Scorer:
         self.tally.users_all += len(self._users)
 
     def _read_on(self, index: int) -> None:
-        """Take in the messages before `index`."""
+        """Read the messages before `index`."""
         for at in range(self._read, index):
             message = self._recording.messages[at]
             if message[0].role == "user":
@@ -264,7 +264,7 @@ class Scorer:
 
 
 def price_of_everything(recording: Recording, ruler: Ruler, charges: Charges = SCORING) -> float:
-    """Return the billed input-token equivalents of all calls together, had each been sent everything."""
+    """Return the billed input-token equivalents of all calls together, if each had sent everything."""
     answered = set(recording.calls)
     billed, tokens, before, sent_at = 0.0, 0, 0, float("-inf")
     for index, message in enumerate(recording.messages):
@@ -282,7 +282,7 @@ def _tokens(request: Sequence[MeasuredText]) -> int:
 
 
 def _shared(known: list[MeasuredText], request: list[MeasuredText]) -> int:
-    """Return how many blocks two requests have in common at their beginning."""
+    """Return the number of equal blocks at the beginning of two requests."""
     if known == request[: len(known)]:
         return len(known)
     return next(at for at, one in enumerate(known) if at >= len(request) or one is not request[at])

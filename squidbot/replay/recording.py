@@ -1,6 +1,6 @@
-"""A recorded conversation, and the requests of its replay, as blocks of text: what a model would read.
+"""A recorded conversation, and the requests of its replay, as blocks of text, as a model would read them.
 
-Blocks of a request are read back from the very payloads that would be sent.
+Blocks of a request come from the exact payloads that would be sent.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from squidbot.core.view.assembly import CoreAssembly
 
 CODECS: Mapping[str, Codec] = {codec.tag: codec for codec in (OpenAIChat(), AnthropicMessages(), OpenAIResponses())}
-# Between two messages without a time; the scorer of dumps assumes the same.
+# The time between two messages without times; the scorer of dumps assumes the same.
 ASSUMED_STEP_SECONDS = 8.0
 
 
@@ -33,10 +33,10 @@ class RequestBlock:
     Attributes:
         role: the role that the provider sees.
         kind: a value of `Kind`.
-        text: what the model reads of it, with tool calls as lines `name arguments`.
-        source: the places in the recording, from 0, of the messages that it stands for; empty for none.
+        text: its text for the model, with tool calls as lines `name arguments`.
+        source: the places in the recording, from 0, of its original messages; empty for none.
         tool_calls: the ids of the calls it makes.
-        tool_result: the id of the call it answers; None where it answers none.
+        tool_result: the id of the call it answers; None for none.
     """
 
     role: str
@@ -56,12 +56,12 @@ class Recording:
 
     @property
     def calls(self) -> list[int]:
-        """The places of assistant messages behind another message: each answered one model call."""
+        """The places of assistant messages after another message: each answered one model call."""
         return [at for at, blocks in enumerate(self.messages) if at and blocks[0].role == "assistant"]
 
 
 class Reader:
-    """Reads the requests of one conversation as blocks. A part that stays from request to request is read once."""
+    """Reads the requests of one conversation as blocks. It reads a part that stays in later requests only once."""
 
     def __init__(self, conversation: Conversation, codecs: Mapping[str, Codec]) -> None:
         """Take the conversation, whose places become sources, and the codecs of its payloads by tag."""
@@ -75,7 +75,7 @@ class Reader:
         found: list[RequestBlock] = []
         for part in assembly.parts:
             if part.payload is None and part.first_seq < part.last_seq:
-                # Notes and pointers stand for those messages of their run that are not sent themselves.
+                # Notes and pointers replace the messages of their run that are not sent themselves.
                 found.append(self._written(part, (seq for seq in _run(part) if seq not in sent)))
                 continue
             if part not in self._known:
@@ -84,7 +84,7 @@ class Reader:
         return tuple(found)
 
     def verbatim(self, part: Part) -> tuple[RequestBlock, ...]:
-        """Return a part with a payload as it is sent: encoded, and read back from that."""
+        """Return a part with the payload that would be sent: encoded and decoded again."""
         codec = self._codecs[part.codec or ""]
         sent, places = codec.encode(part), self._places(_run(part))
         if len(part.result_ids) > 1:
@@ -102,7 +102,7 @@ class Reader:
 
 
 def recording_of(conversation: Conversation, reader: Reader) -> Recording:
-    """Return a conversation as blocks. A message without a time is taken to come 8 seconds after the one before it."""
+    """Return a conversation as blocks. A message without a time comes 8 seconds after the one before it."""
     times: list[float] = []
     messages = []
     for seq, message in enumerate(conversation.messages):
@@ -124,7 +124,7 @@ def recording_of(conversation: Conversation, reader: Reader) -> Recording:
 
 
 def with_system_text(conversation: Conversation, text: str) -> Conversation:
-    """Return a conversation with a text behind its first system messages; that text is no message of the recording."""
+    """Return a conversation with a text after its first system messages; the text is not part of the recording."""
     messages = conversation.messages
     at = next((place for place, message in enumerate(messages) if message.role != "system"), len(messages))
     line = conversation.lines[min(at, len(messages) - 1)]
@@ -144,13 +144,13 @@ def _run(part: Part) -> range:
 
 
 def _rendered(codec: Codec, sent: str) -> str:
-    """Return what the model reads of a payload that is sent: a message, or the items of a step."""
+    """Return the text of a sent payload for the model: a message, or the items of a step."""
     value = jsontext.parse(sent)
     return codec.decode(jsontext.write({"output": value}) if isinstance(value, list) else sent).rendered
 
 
 def _results(part: Part, sent: str, codec: Codec, places: tuple[int, ...]) -> Iterator[RequestBlock]:
-    """Yield a block for each tool result of a message that carries several, as Anthropic's do."""
+    """Yield a block for each tool result of a message with several, as Anthropic's have."""
     value = jsontext.parse(sent)
     content = value.get("content") if isinstance(value, dict) else None
     items: list[object] = content if isinstance(content, list) else []

@@ -1,7 +1,7 @@
-"""Other policies, small and plain, to set beside squidbot: each takes messages and returns what it would send.
+"""Other simple policies to compare with squidbot: each takes messages and returns its request.
 
-All of them keep the system messages that open a conversation. None keeps a session in a store, and only the last one
-looks at what it throws away.
+All of them keep the system messages that open a conversation. None stores a session, and only the last one reads the
+messages that it drops.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from squidbot.replay.recording import Recording
     from squidbot.replay.terms import Charges
 
-# What is kept by count; the length that sliding windows of agent frameworks have by default or in their examples.
+# Messages to keep: the length of sliding windows in agent frameworks, by default or in their examples.
 WINDOW_MESSAGES = 40
-# When to summarize and what to keep, as shares of the budget.
+# When to summarize and how much to keep, as shares of the budget.
 THRESHOLD_FRACTION, KEEP_FRACTION = 0.8, 0.2
-# A summary's size, and what asking for one costs on top of the messages.
+# A summary's size, and the cost of its prompt beside the messages.
 SUMMARY_MOST_TOKENS, SUMMARY_BUDGET_SHARE, PROMPT_TOKENS = 1_500, 8, 300
-# Of each user message in a summary; names in it.
+# Characters of each user message in a summary; the number of names in it.
 QUOTED_CHARS, MOST_NAMES = 300, 200
 
 Blocks = tuple[RequestBlock, ...]
 
 
 class Rival(ABC):
-    """A policy. `budget_tokens` is what a request may cost as a bound: the window less the reserve."""
+    """A policy. `budget_tokens` limits the bound of a request: the window less the reserve."""
 
     name = ""
 
@@ -53,20 +53,20 @@ class Rival(ABC):
 
     @abstractmethod
     def view(self) -> Sequence[Blocks]:
-        """Return the messages behind the opening system text that would be sent now."""
+        """Return the messages of the next request, without the opening system text."""
 
     def request(self) -> list[RequestBlock]:
-        """Return the request that would be sent now."""
+        """Return the next request."""
         view = self.view()
         return [block for message in (*self.lead, *view) for block in message]
 
     def bound(self, messages: Iterable[Blocks]) -> int:
-        """Return what messages cost, in tokens, as a bound."""
+        """Return the cost of messages, in tokens, as a bound."""
         return sum(self.ruler.cost(message).bound for message in messages)
 
 
 class SendEverything(Rival):
-    """Everything, whatever it costs."""
+    """Everything, at any cost."""
 
     name = "send everything"
 
@@ -76,7 +76,7 @@ class SendEverything(Rival):
 
 
 class LastMessages(Rival):
-    """The newest messages by count; what belongs together is not looked at."""
+    """The newest messages by count; tool calls may lose their results."""
 
     name = f"last {WINDOW_MESSAGES} messages"
 
@@ -86,12 +86,12 @@ class LastMessages(Rival):
 
 
 class TrimmedWindow(Rival):
-    """Each turn anew, as much of the newest as fits, from a user message on; from an assistant's where none is left."""
+    """In each turn, the newest messages that fit, from a user message on; if none is left, from an assistant's."""
 
     name = "trim every turn"
 
     def view(self) -> Sequence[Blocks]:
-        """Return the longest end of the history that fits and starts well; the newest message where none does."""
+        """Return the longest end of the history that fits and starts well; if none does, the newest message."""
         room_tokens = self.budget_tokens - self.bound(self.lead)
         starts: dict[str, int] = {}
         for at in range(len(self.history) - 1, -1, -1):
@@ -103,12 +103,12 @@ class TrimmedWindow(Rival):
 
 
 class RollingSummary(Rival):
-    """Above 80 % of the budget all but the newest 20 % becomes one summary, the last summary with it."""
+    """Above 80 % of the budget, all but the newest 20 % becomes one summary, together with the last summary."""
 
     name = "summarize at 80 %"
 
     def view(self) -> Sequence[Blocks]:
-        """Return the history, summarized first where it has grown past the threshold."""
+        """Return the history, summarized first if it exceeds the threshold."""
         if self.bound((*self.lead, *self.history)) > THRESHOLD_FRACTION * self.budget_tokens:
             self._summarize()
         return self.history
@@ -125,7 +125,7 @@ class RollingSummary(Rival):
         self.summaries.append(Usage(read, self.ruler.cost([block]).estimate))
 
     def _cut(self) -> int:
-        """Return where the part that is kept starts: never inside a step, and never behind the newest message."""
+        """Return the start of the part to keep: never inside a step, and never after the newest message."""
         cut, kept_tokens = len(self.history), 0
         while cut:
             kept_tokens += self.ruler.cost(self.history[cut - 1]).bound
@@ -137,7 +137,7 @@ class RollingSummary(Rival):
         return cut
 
     def _summary(self, old: Sequence[Blocks], limit_tokens: int) -> str:
-        """Return a summary made by rule: the last one, the words of the user, the names that came most often."""
+        """Return a summary by rule: the last one, the user's words, and the most frequent names."""
         blocks = [block for message in old for block in message]
         before = [block.text for block in blocks if block.kind == Kind.SUMMARY]
         asked = [block.text[:QUOTED_CHARS] for block in blocks if block.role == "user" and block.kind == Kind.MESSAGE]

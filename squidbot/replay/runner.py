@@ -1,4 +1,4 @@
-"""Runs recorded conversations through the engine: for each of their model calls, the request that would be sent."""
+"""Runs recorded conversations through the engine: it makes the request for each of their model calls."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where a run reads and writes, as the user gave it; None: a temporary store, no dump, no log of turns."""
+    """The inputs and outputs of a run, as the user named them; None: a temporary store, no dump, no turn log."""
 
     transcripts: tuple[str, ...]
     store: str | None = None
@@ -51,11 +51,11 @@ class ReplayCall:
         number: counts the assistant's messages behind another message, from 0.
         index: the place of the recorded answer in the conversation.
         seconds: how long the decision on the request took.
-        bound_tokens: the bound of the request that was enforced; 0 where there is none.
+        bound_tokens: the enforced bound of the request; 0 without a request.
         limit_tokens: the window less the room for the answer.
-        blocks: the request; None where none could be made.
-        plan: the plan that this call made; None where it kept the one in force.
-        error: why there is no request; None where there is one.
+        blocks: the request; None if none could be made.
+        plan: the plan that this call made; None if it kept the one in force.
+        error: why there is no request; None if there is one.
     """
 
     number: int
@@ -76,7 +76,7 @@ class PlanEvent(NamedTuple):
 
 
 class FailedCall(NamedTuple):
-    """A call for which no request could be made, why, and of which conversation."""
+    """A call without a request, the reason, and its conversation."""
 
     call: int
     error: BudgetError | InvalidRequestError
@@ -85,17 +85,17 @@ class FailedCall(NamedTuple):
 
 @dataclass(slots=True)
 class ReplayOutcome:
-    """What the replay of one conversation came to, or of several together.
+    """The outcome of replaying one conversation, or several together.
 
     Attributes:
         id: the conversation; "" for several.
         path: its file.
-        messages: how many were replayed.
+        messages: the number of replayed messages.
         said_tokens: an estimate of all of them.
-        everything_billed: what sending everything would have been billed, in input-token equivalents.
+        everything_billed: the bill of sending everything, in input-token equivalents.
         tally: the measures of the requests.
         calls: model calls of the recording, including those without a request.
-        largest_bound_tokens: the largest bound that was enforced; limit_tokens: what that request might have cost.
+        largest_bound_tokens: the largest enforced bound; limit_tokens: the limit of that request.
         events: every plan change, in order.
         failures: the calls without a request, in order.
         unexplained: calls that broke the prefix without an event; there are none unless the engine is wrong.
@@ -151,7 +151,7 @@ class ReplayOutcome:
 
     @property
     def everything_bite(self) -> float:
-        """What sending everything would be billed a call, in input-token equivalents."""
+        """The bill of a call that sends everything, in input-token equivalents, on average."""
         return self.everything_billed / max(1, self.calls)
 
 
@@ -164,14 +164,14 @@ class PolicyRow(NamedTuple):
 
 
 class Results(NamedTuple):
-    """What one run came to: its terms, each conversation, and the policies beside it, if any were asked for."""
+    """The results of one run: its terms, each conversation, and other policies, if you asked for any."""
 
     terms: Terms
     outcomes: tuple[ReplayOutcome, ...]
     rows: tuple[PolicyRow, ...] = ()
 
 
-def replay(  # noqa: PLR0913, PLR0917  # what it runs on, and its observers
+def replay(  # noqa: PLR0913, PLR0917  # its inputs, and its observers
     conversation: Conversation,
     terms: Terms,
     store: Store,
@@ -179,14 +179,14 @@ def replay(  # noqa: PLR0913, PLR0917  # what it runs on, and its observers
     watch: Callable[[ReplayCall], None],
     log: SessionLog | None = None,
 ) -> ReplayOutcome:
-    """Replay a conversation into an empty session of the store, and return what it came to.
+    """Replay a conversation into an empty session of the store, and return the outcome.
 
-    `watch` gets every call as soon as it is decided, `log` every request and message. Usage is reported as
-    `Terms.usage` says: what the recording says of its own calls belongs to the requests sent then.
+    `watch` gets every call as soon as it is decided, `log` every request and message. `Terms.usage` says who reports
+    usage: the recording's own reports belong to the requests sent then.
 
     Raises:
-        ConfigError: nobody can report usage.
-        StoreError: the store failed; what was recorded before stays in it.
+        ConfigError: nothing can report usage.
+        StoreError: the store failed; earlier messages stay in it.
     """
     reader = Reader(conversation, CODECS)
     recording = recording_of(conversation, reader)
@@ -209,7 +209,7 @@ def replay(  # noqa: PLR0913, PLR0917  # what it runs on, and its observers
 def _calls(
     conversation: Conversation, terms: Terms, store: Store, reader: Reader, log: SessionLog | None
 ) -> Iterator[ReplayCall]:
-    """Record the conversation message by message, and yield the request that stands before each answer."""
+    """Record the conversation message by message, and yield the request for each answer."""
     session, number, usage = terms.open(conversation, store), 0, None
     report = reporter_of(terms.usage, conversation, terms.meter, Reader(conversation, CODECS))
     for index, message in enumerate(conversation.messages):
@@ -239,11 +239,11 @@ def _calls(
 
 
 def conversations_of(places: Places) -> list[Conversation]:
-    """Return every conversation of the transcripts, in order; an id that comes again gets a number behind it.
+    """Return every conversation of the transcripts, in order; a repeated id gets a number at its end.
 
     Raises:
         TranscriptError: one of them can't be read.
-        ConfigError: the run would write over a file that it reads, or write one file twice.
+        ConfigError: the run would overwrite an input file, or write one file twice.
     """
     found: dict[str, Conversation] = {}
     for path in places.transcripts:
@@ -264,7 +264,7 @@ def conversations_of(places: Places) -> list[Conversation]:
 
 
 def ticks_of(conversations: Iterable[Conversation], beside: Sequence[Terms]) -> int:
-    """Return how often `run` ticks: once for each model call and policy."""
+    """Return the number of ticks of `run`: one for each model call and policy."""
     calls = sum(
         message.role == "assistant" and at > 0 for one in conversations for at, message in enumerate(one.messages)
     )
@@ -279,9 +279,9 @@ def run(
     beside: Sequence[Terms] = (),
     tick: Callable[[], None],
 ) -> Results:
-    """Replay conversations, and return what they came to.
+    """Replay conversations, and return the results.
 
-    With `beside`, of which `terms` is one, the same conversations are also replayed under those terms, and under
+    With `beside`, which includes `terms`, the same conversations are also replayed under those terms, and under
     other policies.
 
     Raises:
@@ -340,7 +340,7 @@ def _rivals(
         yield PolicyRow(kind.name, ours=False, tally=Tally.total(tallies))
 
 
-def _ours(  # noqa: PLR0913, PLR0917  # what was replayed already, and what a replay needs
+def _ours(  # noqa: PLR0913, PLR0917  # the replayed conversations, and the inputs of a replay
     conversations: Sequence[Conversation],
     terms: Terms,
     outcomes: Sequence[ReplayOutcome],

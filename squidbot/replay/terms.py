@@ -1,4 +1,4 @@
-"""Under which terms recordings are replayed: the window, what counts it, the settings of the sessions, the prices."""
+"""The terms of a replay: the window, the token counter, the settings of sessions, the prices."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 Unit = Literal["words", "tokens"]
 RANKS_SUFFIX = ".tiktoken"
-# What a replay under a profile sets: its own store, and no thread, facts, or documents beside the recording.
+# Settings of a replay under a profile: its own store, and no thread, facts, or documents beside the recording.
 OVERRIDES: Mapping[str, Mapping[str, object]] = {
     "store": {"adapter": "replayed"},
     "summary": {"scheduler": "none"},
@@ -50,12 +50,12 @@ OVERRIDES: Mapping[str, Mapping[str, object]] = {
 
 
 class Charges(NamedTuple):
-    """What a provider charges.
+    """A provider's charges.
 
     Attributes:
-        name: the entry of the price table; as_of: the day on which it was true, "" where unknown.
+        name: the entry of the price table; as_of: the date of the prices, "" if unknown.
         prices: in uncached input tokens.
-        ttl_seconds: how long a cached prefix lives without use; infinite: for ever.
+        ttl_seconds: how long a cached prefix lives without use; infinite: forever.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Charges(NamedTuple):
     ttl_seconds: float
 
     def cached(self, shared_tokens: int) -> int:
-        """Return how many of the tokens with which two requests begin alike are read from the cache."""
+        """Return how many tokens of the common beginning of two requests are read from the cache."""
         return shared_tokens if shared_tokens >= self.prices.least_tokens else 0
 
     def request(self, tokens: int, cached_tokens: int) -> float:
@@ -80,15 +80,15 @@ class Charges(NamedTuple):
         return settings.resolved({**prices, "cache_ttl_seconds": self.ttl_seconds})
 
 
-# What policies are compared by: Anthropic's five minutes, cached from the first token.
+# The charges for comparing policies: Anthropic's five minutes, cached from the first token.
 SCORING = Charges("default", "", Prices(0.1, 1.25, 5.0, 0), 300.0)
 
 
 def charges_of(name: str) -> Charges:
-    """Return an entry of the price table: one that squidbot brings, or one of ./squidbot.toml.
+    """Return an entry of the price table: squidbot's own, or one of ./squidbot.toml.
 
     Raises:
-        ConfigError: there is no such entry, the text lists those there are; or squidbot.toml can't be read.
+        ConfigError: there is no such entry, and the text lists them; or squidbot.toml can't be read.
     """
     try:
         entry = entry_of(name, load_settings().settings.price_table)
@@ -113,14 +113,14 @@ class ReplayedSession(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Under which terms sessions are replayed.
+    """The terms of a replay.
 
     Attributes:
         window, meter, strategy, settings: those of the sessions.
-        unit: of the caps; charges: what requests are billed by.
-        usage: who reports the sizes of requests: "none", "recorded", or a counter, see `usage.reporter_of`.
-        mode: whose system text stands in front of the conversation.
-        profile: whose settings sessions have, with `overrides` above them; "" for the engine's own sessions.
+        unit: the unit of the caps; charges: the prices of requests.
+        usage: the reporter of request sizes: "none", "recorded", or a counter, see `usage.reporter_of`.
+        mode: the mode whose system text precedes the conversation.
+        profile: the profile of sessions, with `overrides` above it; "" for the engine's own sessions.
     """
 
     window: ContextWindow
@@ -136,12 +136,12 @@ class Terms:
 
     @property
     def label(self) -> str:
-        """What a table calls the policy."""
+        """The policy's name in tables."""
         return f"profile {self.profile}" if self.profile else f"squidbot {self.strategy}"
 
     @property
     def limit_tokens(self) -> int:
-        """What a request may cost, as a bound: the window less the reserve."""
+        """The limit of a request's bound: the window less the reserve."""
         return self.window.window_tokens - self.window.reserved_output_tokens
 
     def with_strategy(self, name: str) -> Terms:
@@ -153,7 +153,7 @@ class Terms:
         return replace(self, strategy=name, settings=_settings(name, self.limit_tokens, self.unit, self.charges))
 
     def open(self, conversation: Conversation, store: Store) -> ReplayedSession:
-        """Return a session for a conversation, at the times of its messages.
+        """Return a session for a conversation, with the times of its messages.
 
         Raises:
             StoreError: the store failed.
@@ -191,11 +191,11 @@ def terms_for(  # noqa: PLR0913, PLR0917  # an argument for each option
 ) -> Terms:
     """Return the terms for a window; `reserve_tokens` None: the default reserve.
 
-    With `unit` "words" a request may also cost no more than the default total of the policy caps, in words. With
-    `charges` of a provider sessions are planned by its prices, too.
+    With `unit` "words", a request is also limited to the default total of the policy caps, in words. With a
+    provider's `charges`, sessions also plan by its prices.
 
     Raises:
-        ConfigError: a number is out of its range, or there is no such strategy.
+        ConfigError: a number is out of range, or there is no such strategy.
         BudgetError: the reserve leaves no room for input.
     """
     meter = Meter(counter, builtin_counter("words") if unit == "words" else None)
@@ -209,7 +209,7 @@ def terms_for(  # noqa: PLR0913, PLR0917  # an argument for each option
 def profile_terms(
     profile: str, window_tokens: int, counter: TokenCounter, charges: Charges = SCORING, **given: object
 ) -> Terms:
-    """Return the terms of a replay under a profile, measured by `counter`, whatever the sessions count by.
+    """Return the terms of a replay under a profile, measured by `counter`, even if sessions use another one.
 
     `given` are settings above the profile, with two underscores for a dot: `budget__policy`; None for none.
 
@@ -243,14 +243,14 @@ def _session(settings: Mapping[str, object], session_id: str, form: str, store: 
 
 
 class _StoreOffer:
-    """The extension that keeps sessions in the store of the replay."""
+    """The extension that puts sessions into the store of the replay."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     @hookimpl
     def register_adapters(self, register: Register) -> None:
-        """Offer the store."""
+        """Register the store."""
         register.store("replayed", lambda _: self._store)
 
 
@@ -265,7 +265,7 @@ def prompt_of(mode: str, terms: Terms) -> SystemPrompt | None:
     """Return the system text of a mode in the window of a replay, ours or one of ./squidbot.toml; None for "off".
 
     Raises:
-        ConfigError: there is no such mode, or not in a window of that size; or squidbot.toml can't be read.
+        ConfigError: there is no such mode, or the window is too small for it; or squidbot.toml can't be read.
         BudgetError: its text does not fit.
     """
     if mode == OFF:
@@ -280,7 +280,7 @@ def open_counter(given: str) -> TokenCounter:
     """Return the built-in counter of a name, or one that reads the tiktoken ranks of a local file.
 
     Raises:
-        ConfigError: there is no such counter, the file is no rank file, or the package that reads it is missing.
+        ConfigError: there is no such counter, the file is not a rank file, or the package that reads it is missing.
     """
     if not given.endswith(RANKS_SUFFIX):
         try:
@@ -298,11 +298,11 @@ def open_counter(given: str) -> TokenCounter:
 
 @contextmanager
 def open_replay_store(path: Path | None) -> Iterator[SqliteStore]:
-    """Open the store of a replay: the file at `path`, or (None) a temporary one that is gone afterwards.
+    """Open the store of a replay: the file at `path`, or (None) a temporary one, removed at the end.
 
     Raises:
         ConfigError: the file can't be opened.
-        DamagedStoreError: it is not a store, or a damaged one.
+        DamagedStoreError: it is not a store, or is damaged.
     """
     with tempfile.TemporaryDirectory(prefix="squidbot-replay-") as folder:
         try:

@@ -1,4 +1,4 @@
-"""What a provider would report for requests of a replay: what the recording was billed, or what a counter counts."""
+"""The usage that a provider would report for a replay's requests: from the recording's bills, or from a counter."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from squidbot.core.view.assembly import CoreAssembly
     from squidbot.replay.recording import Reader
 
-# Returns the usage of a request that the message at a place of the conversation answers.
+# Returns the usage of the request answered by the message at a place of the conversation.
 UsageReporter: TypeAlias = "Callable[[CoreAssembly, int], Usage]"
 
 
 def reporter_of(given: str, conversation: Conversation, meter: Meter, reader: Reader) -> UsageReporter | None:
-    """Return who reports usage: "none" for nobody, "recorded", or a counter as `open_counter` takes it.
+    """Return the reporter of usage: None for "none", or one by "recorded" or a counter, as `open_counter` takes it.
 
     Raises:
-        ConfigError: there is no such counter, or the recording has no two reports of which one extends the other.
+        ConfigError: there is no such counter, or no recorded report extends another.
     """
     if given == "none":
         return None
@@ -36,7 +36,7 @@ def reporter_of(given: str, conversation: Conversation, meter: Meter, reader: Re
 
 
 def _counted(given: str, reader: Reader) -> UsageReporter:
-    """Count the texts of a request, with what a template puts around each message and around all of them."""
+    """Count the texts of a request, with the template's tokens around each message and around all of them."""
     count = cache(open_counter(given).count)
 
     def report(assembly: CoreAssembly, _: int) -> Usage:
@@ -48,9 +48,9 @@ def _counted(given: str, reader: Reader) -> UsageReporter:
 def _recorded(conversation: Conversation, meter: Meter) -> UsageReporter:
     """Bill each message as the recording's provider did.
 
-    The difference of two reports is what the messages between them cost. It is shared among them: an answer gets what
-    was reported for it, reasoning included, the others as they are counted. The mean of all others holds for texts of
-    squidbot's, and where the recorded requests did not extend one another or an answer between them is missing.
+    The difference of two reports is the cost of the messages between them. An answer gets its reported part, reasoning
+    included; the others share the rest by their counts. The mean of all others applies to squidbot's own texts, and
+    where the recorded requests did not extend each other, or an answer between them is missing.
     """
     counts = [meter.said(message).bound for message in conversation.messages]
     roles = [message.role for message in conversation.messages]
@@ -59,7 +59,7 @@ def _recorded(conversation: Conversation, meter: Meter) -> UsageReporter:
         for at, usage in enumerate(conversation.usages)
         if roles[at] == "assistant" and usage is not None and usage.input_tokens > 0
     ]
-    # Each with the first and the last message that it is about, and the tokens by which the request grew.
+    # Each with its first and last message, and the tokens by which the request grew.
     steps = [
         (first, last, after.input_tokens - before.input_tokens, before.output_tokens)
         for (first, before), (last, after) in pairwise(reports)

@@ -1,1 +1,1 @@
-"""What an engine does beside turns: one file for each service."""
+"""Services of an engine beside turns: one file each."""

@@ -44,18 +44,18 @@ if TYPE_CHECKING:
 
 
 _LOG = logging.getLogger("squidbot")
-# How often the thread looks for work that only an interval makes due.
+# How often the thread looks for work that is due after an interval.
 INTERVAL_SECONDS = 1800.0
-# How many tasks one session gets in a row before the next session has its turn.
+# How many tasks one session gets before the next session's turn.
 TASKS_IN_A_ROW = 4
-# How long a session stays claimed after its worker has died; a living worker renews its claim before each task.
+# How long a claim lasts after its worker dies; a living worker renews it before each task.
 CLAIM_SECONDS = 900.0
 
 TaskOutcome: TypeAlias = "TaskResult | LearningResult | JournalOutcome"
 
 
 class WorkSession(Protocol):
-    """What background work needs of a session; `squidbot.Session` has it."""
+    """The part of a session that background work needs; `squidbot.Session` has it."""
 
     @property
     def wired(self) -> Wired:
@@ -67,11 +67,11 @@ class WorkSession(Protocol):
 
     @property
     def meter(self) -> Meter:
-        """What counts its texts."""
+        """Counts the session's texts."""
 
 
 class SessionHandle(NamedTuple):
-    """A session as background work sees it; the host may have dropped its own object."""
+    """A session for background work; the host may have dropped its own object."""
 
     wired: Wired
     session_id: str
@@ -86,7 +86,7 @@ class SessionHandle(NamedTuple):
 
 
 class WorkOrder(NamedTuple):
-    """What to do: at most `limit` tasks, why, at which time (`None`: now), and who hears of each outcome."""
+    """At most `limit` tasks, their reason, the time (`None`: now), and a listener for each outcome."""
 
     limit: int | None = None
     reason: str = ""
@@ -104,28 +104,28 @@ class WorkKind(Protocol):
 
     @property
     def claim(self) -> str:
-        """What is claimed of a session meanwhile; "": nothing, two processes may do this work at once."""
+        """The claim on a session during this work; "" for none: two processes may do it at once."""
 
     def waits(self, one: SessionHandle, order: WorkOrder) -> bool:
-        """Return whether anything is due; cheap."""
+        """Return whether work is due; cheap."""
 
     def doing(self, one: SessionHandle, order: WorkOrder) -> Iterator[TaskOutcome]:
-        """Do one task for each outcome that is asked for."""
+        """Yield outcomes; each costs one task."""
 
 
 class BackgroundWorker:
     """Works on sessions; their requests never wait for it.
 
-    `start` begins a thread that works on the watched sessions whenever `poke` is called, and at an interval. One caller
-    at a time does one kind of work on a session, across processes where the store has claims; other callers find
+    `start` begins a thread that works on the watched sessions after each `poke`, and at an interval. Only one caller
+    at a time does one kind of work on a session, across processes if the store has claims; other callers find
     nothing to do. You may use the sessions meanwhile.
     """
 
     def __init__(self, *works: WorkKind) -> None:
-        """Take the kinds of work, in the order in which they are done."""
+        """Take the kinds of work, in order."""
         self._works = works
         self._watched: dict[tuple[int, str], SessionHandle] = {}
-        # The sessions that the thread is to look at, each with its reason.
+        # The sessions that the thread will look at, each with its reason.
         self._poked: dict[tuple[int, str], str] = {}
         self._lock, self._starting = threading.Lock(), threading.Lock()
         self._due, self._stopping = threading.Event(), threading.Event()
@@ -141,7 +141,7 @@ class BackgroundWorker:
         self.stop()
 
     def watch(self, session: WorkSession) -> None:
-        """Work on this session, too, until `leave`; of more than 1,000 sessions the newest are watched."""
+        """Work on this session, too, until `leave`; at most the newest 1,000 sessions are watched."""
         one = watched(session)
         with self._lock:
             hold(self._watched, one.place, one)
@@ -152,9 +152,9 @@ class BackgroundWorker:
             self._watched.pop(watched(session).place, None)
 
     def start(self, interval_seconds: float = INTERVAL_SECONDS, timer: Timer | None = None) -> None:
-        """Begin the thread, unless it runs: it works when it is poked, and each `interval_seconds`.
+        """Begin the thread, unless it runs: it works after each `poke`, and every `interval_seconds`.
 
-        With a `timer`, that timer says when an interval is over; it is stopped with the thread.
+        A `timer` replaces the clock of the interval; it stops with the thread.
         """
         with self._starting:
             if self._thread is not None and self._thread.is_alive() and not self._stopping.is_set():
@@ -169,11 +169,11 @@ class BackgroundWorker:
                 timer.start(lambda: self._poke(None, "schedule"), interval_seconds)
 
     def poke(self, session: WorkSession | None = None, *, reason: str = "") -> None:
-        """Have the thread look for work now, on one session or on all watched ones; returns at once."""
+        """Make the thread look for work now, on one session or on all watched ones; returns at once."""
         self._poke(None if session is None else watched(session).place, reason)
 
     def stop(self, timeout_seconds: float | None = 10.0) -> bool:
-        """End the thread after the task at hand, and return whether it has ended within the time.
+        """End the thread after the current task, and return whether it ended in time.
 
         The thread never keeps the process from ending.
         """
@@ -190,9 +190,9 @@ class BackgroundWorker:
     def work(
         self, session: WorkSession | None, order: WorkOrder, works: Sequence[WorkKind] | None = None
     ) -> list[TaskOutcome]:
-        """Do what is due on a session, or (`None`) on all watched ones, and return the outcomes.
+        """Do the due work on a session, or (`None`) on all watched ones, and return the outcomes.
 
-        `works` names some kinds of work only. Raises what the work raises.
+        `works` limits the kinds of work. Errors of the work are raised.
         """
         done: list[TaskOutcome] = []
         with self._lock:
@@ -225,7 +225,7 @@ class BackgroundWorker:
             with self._lock:
                 busy |= {self._watched[key]: reason for key, reason in self._poked.items() if key in self._watched}
                 self._poked.clear()
-            # Each session has its turn, and each kind of work in it; where a task was done, more may be due.
+            # Sessions take turns, with each kind of work; after a task, more may be due.
             busy = {one: reason for one, reason in busy.items() if any([*self._tried(one, reason, stopping)])}
 
     def _tried(self, one: SessionHandle, reason: str, stopping: threading.Event) -> Iterator[bool]:
@@ -233,8 +233,8 @@ class BackgroundWorker:
         for work in self._works:
             try:
                 done = () if stopping.is_set() else _tasks(work, one, WorkOrder(TASKS_IN_A_ROW, reason), stopping)
-            except Exception as error:  # noqa: BLE001  # a thread has nobody to raise to; it is logged, and an event
-                if not stopping.is_set():  # else the store was closed under a model that answered too late
+            except Exception as error:  # noqa: BLE001  # a thread cannot raise to a caller; the failure is logged, and an event
+                if not stopping.is_set():  # otherwise the store was closed before a model answered
                     failed(one, error)
             else:
                 yield any(outcome.succeeded for outcome in done)
@@ -243,14 +243,14 @@ class BackgroundWorker:
 def _tasks(
     work: WorkKind, one: SessionHandle, order: WorkOrder, stopping: threading.Event | None = None
 ) -> tuple[TaskOutcome, ...]:
-    """Do one kind of work on a session; nothing while somebody else does."""
+    """Do one kind of work on a session; nothing while another worker does it."""
     with claimed(one.wired.store, one.session_id, work.claim, key=work, seconds=CLAIM_SECONDS) as renew:
         # Asked before the claim is written, so that a session with nothing to do costs no write.
         if renew is None or order.limit == 0 or not work.waits(one, order):
             return ()
         done: list[TaskOutcome] = []
         tasks = work.doing(one, order)
-        # What is due is looked for behind the claim: another process may have done it meanwhile.
+        # Look for due work after the claim: another process may have done it meanwhile.
         while (order.limit is None or len(done) < order.limit) and not (stopping and stopping.is_set()) and renew():
             if (outcome := next(tasks, None)) is None:
                 break
@@ -268,10 +268,10 @@ _CLAIMING = threading.Lock()
 def claimed(
     store: TranscriptStore, session_id: str, kind: str, *, key: object = None, seconds: float
 ) -> Iterator[Callable[[], bool] | None]:
-    """Yield a function that takes or renews the claim to one kind of work, and returns whether it holds.
+    """Yield a function that takes or renews the claim to one kind of work, and returns whether it succeeded.
 
-    It yields `None` where this process does that work already: by `kind`, or where that is "" by `key`. A claim ends by
-    itself after `seconds`.
+    It yields `None` if this process already does that work: by `kind`, or by `key` if `kind` is "". A claim expires
+    after `seconds`.
     """
     place, holder = (id(store), session_id, kind or id(key)), f"{os.getpid()}-{uuid.uuid4().hex}"
     claims = store if kind and isinstance(store, SupportsClaims) else None
@@ -292,14 +292,14 @@ def claimed(
         yield renew
     finally:
         if claims is not None and taken:
-            with suppress(StoreError):  # it ends by itself
+            with suppress(StoreError):  # it expires
                 claims.release(session_id, kind, holder)
         with _CLAIMING:
             _CLAIMED.discard(place)
 
 
 class SafeModel:
-    """A language model whose foreign errors become ours, chained."""
+    """A language model that turns foreign errors into ours, chained."""
 
     def __init__(self, llm: LLM) -> None:
         """Take the model; it may raise any error."""
@@ -314,7 +314,7 @@ class SafeModel:
         """Return the model's answer.
 
         Raises:
-            SquidbotError: the model failed, whatever it raised.
+            SquidbotError: the model failed, with any error.
         """
         try:
             return self._llm.complete(system, prompt, max_output_tokens)
@@ -325,7 +325,7 @@ class SafeModel:
 
 
 def watched(session: WorkSession) -> SessionHandle:
-    """Return a session as background work sees it."""
+    """Return a session's handle for background work."""
     core = session.core
     return SessionHandle(session.wired, core.session_id, core.window, core.settings, session.meter)
 
@@ -341,16 +341,16 @@ def _notify(one: SessionHandle, cause: str, name: str = events.DEGRADED) -> None
     one.wired.relay.notify(event)
 
 
-# Facts read out of sessions, by rule or by a language model; they are forgotten with their messages.
+# Extracts facts from sessions, by rule or by a language model; facts are forgotten with their messages.
 
 
 def study_of(
     wired: Wired, session_id: str, model: ModelReader | None = None, rests: Backoff | None = None
 ) -> FactReader:
-    """Return what reads a session for facts.
+    """Return the reader that extracts facts from a session.
 
     Raises:
-        ConfigError: memory is switched off, or its settings are wrong.
+        ConfigError: memory is off, or its settings are wrong.
         StoreError: the store of facts can't be opened.
     """
     from squidbot.core.memory.learning import FactReader  # noqa: PLC0415  # as the head of this file says, and below
@@ -372,10 +372,10 @@ def study_of(
 
 
 def reader_of(wired: Wired) -> ModelReader | None:
-    """Return the language model that reads for facts; None where the settings want none.
+    """Return the language model that extracts facts; None if the settings want none.
 
     Raises:
-        ConfigError: it can't be made, or `memory.extract` is "model" and none is named.
+        ConfigError: it can't be made, or `memory.extract` is "model" without a model.
     """
     memory = wired.loaded.settings.memory
     if not wired.remembering.learns or memory.extract == "rules" or not (memory.llm or memory.extract):
@@ -386,7 +386,7 @@ def reader_of(wired: Wired) -> ModelReader | None:
 
 
 class FactWork:
-    """Finds facts in what users said: by rule, or with a model by that model.
+    """Finds facts in users' messages: by rule, or with a language model.
 
     Rules claim nothing: two readers of the same messages store the same facts once.
     """
@@ -406,7 +406,7 @@ class FactWork:
         return not rests and study_of(one.wired, one.session_id).unread(self._reader) is not None
 
     def doing(self, one: SessionHandle, order: WorkOrder) -> Iterator[LearningResult]:
-        """Read the unread messages; given a reason, a model also reads turns that have not ended."""
+        """Read the unread messages; with a reason, a model also reads turns that have not ended."""
         if self._rests and order.reason == "request":
             self._rests.worked(one.session_id)
         study = study_of(one.wired, one.session_id, self._model, self._rests)
@@ -417,7 +417,7 @@ class FactWork:
 
 
 def forget_with(wired: Wired, session_id: str, seqs: Sequence[int]) -> tuple[str, ...]:
-    """Forget the facts that only these messages say, where facts are kept, and return their ids.
+    """Forget stored facts whose only sources are these messages, and return their ids.
 
     Raises:
         StoreError: they could not be forgotten.
@@ -435,10 +435,10 @@ def forget_with(wired: Wired, session_id: str, seqs: Sequence[int]) -> tuple[str
 
 
 def _merge(wired: Wired, done: LearningResult) -> None:
-    """Where the settings want it, have one fact stand for others that say nearly the same as what was just learned.
+    """If the settings say so, merge old facts that say nearly the same as the new ones.
 
     Raises:
-        StoreError: nothing was merged; what was learned is stored.
+        StoreError: nothing was merged; the new facts are stored.
     """
     memory = wired.loaded.settings.memory
     if not memory.merge or not done.memories:
@@ -459,23 +459,23 @@ def _merge(wired: Wired, done: LearningResult) -> None:
         wired.relay.notify(Event(events.FACTS_MERGED, done.unread.session_id, told))
 
 
-# Entries of the journal: when one is due, and making it, by rule or by a model.
+# Journal entries: when one is due, and how rules or a model write it.
 
-# The events that make an entry due; `context-pressure` does so for one cause.
+# The events that make an entry due; `context-pressure` only with one cause.
 _TRIGGERS: Final = {
     events.COMPRESSED: "summary",
     events.CHECKPOINT_CREATED: "summary",
     events.SNAPSHOT_CREATED: "snapshot",
     events.AUTO_SNAPSHOT_CREATED: "snapshot",
 }
-# Of a longer stretch the newest messages are read; the others stay in the session.
+# From longer runs, only the newest messages are read; the others stay in the session.
 MOST_READ: Final = 400
-# A claim ends by itself where its process dies.
+# A claim expires if its process dies.
 ENTRY_CLAIM_SECONDS: Final = 300.0
 
 
 class JournalOutcome(NamedTuple):
-    """The entry as it is kept, and its number within its day; `None` and the reason where none was made."""
+    """The stored entry and its number within its day, or `None` and the reason."""
 
     entry: JournalEntry | None
     number: int = 0
@@ -488,7 +488,7 @@ class JournalOutcome(NamedTuple):
 
 
 class JournalWork:
-    """Writes entries on what sessions have said since their last entry. It listens for events that make one due."""
+    """Writes journal entries on new messages of sessions. It listens for events that make one due."""
 
     claim = "journal"
 
@@ -496,15 +496,15 @@ class JournalWork:
         """Take the time that makes an entry due, and the model that writes entries; `None`: rules write them."""
         self._interval_seconds = interval_seconds
         self._llm = llm
-        # By session: why an entry is due, and the run that it is made in ("" for none).
+        # By session: why an entry is due, and the run that writes it ("" for none).
         self._asked: dict[str, tuple[str, str]] = {}
-        # Until when a session rests whose entry was refused, and at how many messages it had its newest heartbeat.
+        # How long a session rests after a refused entry, and its message count at its newest heartbeat.
         self._rests: dict[str, float] = {}
         self._beats: dict[str, int] = {}
         self._lock = threading.Lock()
 
     def listen(self, event: Event) -> None:
-        """Note what makes an entry due; cheap, because requests wait for it."""
+        """Note an event that makes an entry due; cheap, because requests wait for it."""
         name = _TRIGGERS.get(event.name)
         if event.name == events.CONTEXT_PRESSURE and event.cause == JOURNAL:
             name = "pressure"
@@ -525,7 +525,7 @@ class JournalWork:
         return beats or self._trigger(one, progress, order) is not None
 
     def doing(self, one: SessionHandle, order: WorkOrder) -> Iterator[JournalOutcome]:
-        """Send a heartbeat where a schedule asks; then make what is due, one entry for each scope."""
+        """Send a heartbeat if a schedule asks; then write due entries, one for each scope."""
         store, session_id = one.wired.store, one.session_id
         progress, stored = _progress(one)
         if order.reason == "schedule":
@@ -546,14 +546,14 @@ class JournalWork:
         before = _forgotten(one)
         rows = store.read(session_id, max(progress.until_seq, stored - MOST_READ), stored - 1)
         for place, (scope, theirs) in _by_place(one, rows).items():
-            # One writer for each scope's journal, in whatever process.
+            # One writer for each scope's journal, across processes.
             with claimed(store, f"journal {place}"[-1_000:], self.claim, seconds=ENTRY_CLAIM_SECONDS) as claim:
                 if claim is None or not claim():
                     self.ask(session_id, *trigger)
                     return
                 outcome = self._made(one, scope, theirs, replace(about, agent_id=scope.agent or DEFAULT_AGENT))
                 if outcome is not None and outcome.entry is not None and _forgotten(one) != before:
-                    # The messages were read before that; `forget` may have looked at the journal before the entry came.
+                    # The messages were read earlier; `forget` may have searched the journal before the entry arrived.
                     made_anew(one.wired, scope, outcome.entry)
             if outcome is not None:
                 yield outcome
@@ -564,7 +564,7 @@ class JournalWork:
         note_journaled(store, session_id, stored, order.at, wait)
 
     def _trigger(self, one: SessionHandle, progress: JournalProgress, order: WorkOrder) -> tuple[str, str] | None:
-        """Return why an entry is due; None where none is."""
+        """Return why an entry is due; None if none is."""
         asked = self._asked.get(one.session_id)
         rests = order.at < self._rests.get(one.session_id, 0.0)
         if asked and (asked[0] == "iteration" or order.reason == "request" or not rests):
@@ -580,7 +580,7 @@ class JournalWork:
     def _made(
         self, one: SessionHandle, scope: Scope, rows: list[StoredMessage], about: JournalEntry
     ) -> JournalOutcome | None:
-        """Make and keep an entry of messages; None where they say nothing new."""
+        """Write and store an entry on messages; None if they have nothing new."""
         span = _span(one.wired, rows)
         entry = by_rule(span, about, one.wired.counter("classes"))
         if entry is None:
@@ -592,7 +592,7 @@ class JournalWork:
                 _notify(one, f"journal: model failed ({error}); entry written by rule")
         try:
             kept = one.wired.journals.of(scope).append(entry)
-        except StoreError as error:  # the journal has sent an event; the turn knows nothing of it
+        except StoreError as error:  # the journal has sent an event; the turn continues
             return JournalOutcome(None, why=str(error))
         return JournalOutcome(kept.entry, kept.number)
 
@@ -613,10 +613,10 @@ def _progress(one: SessionHandle) -> tuple[JournalProgress, int]:
 
 
 def stretch_of(wired: Wired, entry: JournalEntry) -> tuple[int, int]:
-    """Return the messages that an entry covers: the first, and the first behind.
+    """Return the messages that an entry covers, as a half-open range.
 
-    For the newest entry, not noted yet, these are all messages behind the noted ones; (0, 0) for an entry that no
-    background work has made.
+    A newest entry without a record covers all messages after the recorded ones; (0, 0) for entries not written by
+    background work.
     """
     until, newest = 0, 0.0
     for behind, newest in JOURNALED.all(wired.store, entry.source_session):
@@ -627,7 +627,7 @@ def stretch_of(wired: Wired, entry: JournalEntry) -> tuple[int, int]:
 
 
 def remade(wired: Wired, entry: JournalEntry, place: str) -> JournalEntry | None:
-    """Return an entry made again by rule from what its messages say now; None where they say nothing any more.
+    """Return an entry rewritten by rule from its messages as they are now; None if they are empty.
 
     `place` is the journal that holds it (`Journals.place`).
     """
@@ -644,7 +644,7 @@ def remade(wired: Wired, entry: JournalEntry, place: str) -> JournalEntry | None
 
 
 def made_anew(wired: Wired, scope: Scope, entry: JournalEntry) -> None:
-    """Replace an entry with what its messages say now.
+    """Replace an entry with one from its messages as they are now.
 
     Raises:
         StoreError: the disk failed.
@@ -656,7 +656,7 @@ def made_anew(wired: Wired, scope: Scope, entry: JournalEntry) -> None:
 
 
 def _span(wired: Wired, rows: Sequence[StoredMessage]) -> JournalSpan:
-    """Return messages as an entry is made of them; forgotten ones are marked, so that it leaves them out."""
+    """Return the messages for an entry; forgotten ones are marked, so that it leaves them out."""
     decoded = ((row, wired.codecs[row.codec].decode(row.payload)) for row in rows)
     forgotten = Category.FORGOTTEN
     messages = [replace(said, category=forgotten) if row.category is forgotten else said for row, said in decoded]
@@ -664,9 +664,9 @@ def _span(wired: Wired, rows: Sequence[StoredMessage]) -> JournalSpan:
 
 
 def _by_place(one: SessionHandle, rows: Sequence[StoredMessage]) -> dict[str, tuple[Scope, list[StoredMessage]]]:
-    """Return messages by the journal that they belong in, so that no entry quotes another user's.
+    """Return messages by their journal, so that no entry quotes another user's messages.
 
-    Messages of an unknown scope belong in none.
+    Messages of an unknown scope have no journal.
     """
     scopes = SCOPE.state(one.wired.store, one.session_id)
     found: dict[str, tuple[Scope, list[StoredMessage]]] = {}

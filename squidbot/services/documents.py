@@ -1,4 +1,4 @@
-"""Documents of the project and of a folder, as what a session keeps in its head."""
+"""Documents of the project and of a folder, which a session keeps in its head."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ if TYPE_CHECKING:
     from squidbot.core.view.assembly import CoreAssembly
 
 
-# A file's text, read safely: below a folder, of a size, and text at all.
+# Reads a file's text safely: below a folder, of limited size, and only text.
 
-# More than any window that takes a quarter of it has room for is no document.
+# No window has room for a larger document.
 MOST_BYTES: Final = 1024 * 1024
 MOST_NAME_CHARS: Final = 200
-# What would end the line that names a document in a request, and what no path has.
+# Characters that would end the line that names a document in a request; paths have none.
 _REFUSED: Final = re.compile(r"[\x00-\x1f\x7f<>\ud800-\udfff]")
 
 
 def named(path: str) -> str:
-    """Return a path below a folder as it is kept: with "/" between its parts, without "." in front.
+    """Return a path below a folder in its stored form: with "/" between its parts, without "." in front.
 
     Raises:
-        ConfigError: it leads elsewhere, or can't be the name of a document.
+        ConfigError: it leads outside, or is not a valid document name.
     """
     parts = [part for part in path.replace("\\", "/").split("/") if part not in {"", "."}]
     if not parts or ".." in parts or Path(path).is_absolute() or path.startswith(("/", "~")) or ":" in parts[0]:
@@ -79,11 +79,11 @@ def below(folder: Path, name: str) -> Path:
 
 
 def text_of(file: Path, name: str) -> str:
-    """Return the text of a file; line ends are made those of Unix. `name` is what errors call it.
+    """Return the text of a file, with Unix line ends. Errors call it `name`.
 
     Raises:
-        NotFoundError: it is not there, or no file.
-        ConfigError: it can't be read, is larger than 1 MiB, or no text in UTF-8.
+        NotFoundError: there is no such file.
+        ConfigError: it can't be read, is larger than 1 MiB, or is not UTF-8 text.
     """
     try:
         # A pipe would wait for its writer.
@@ -108,7 +108,7 @@ def text_of(file: Path, name: str) -> str:
     return text.replace("\r\n", "\n").strip("\n")
 
 
-# The files below a context folder, and which of them its configuration names.
+# The files below a context folder, and those that its configuration names.
 
 CONFIGS: Final = ("context_config.yml", "context_config.yaml")
 # How many files are listed at most.
@@ -116,12 +116,12 @@ MOST_FILES: Final = 200
 
 
 def core_files(folder: Path) -> tuple[str, ...]:
-    """Return the files that every session is to have, by the folder's configuration; () where there is none.
+    """Return the files for every session, from the folder's configuration; () without one.
 
-    It is a list `core_files` of paths below the folder, or of mappings whose `path` is one.
+    Its list `core_files` has paths below the folder, or mappings with a `path`.
 
     Raises:
-        ConfigError: it can't be read, or says something else; with its place.
+        ConfigError: it can't be read, or is wrong; the text says where.
     """
     for config in CONFIGS:
         try:
@@ -176,12 +176,12 @@ def _paths(said: object, config: Path) -> Iterator[str]:
 # The documents of a project, cut to their caps.
 
 PROJECT: Final = "[project]"
-# The first that is there is taken, and so much of it, in characters:
+# The first that exists is used, up to this many characters:
 FILES: Final = (("PENGUIN.md", 2400), ("AGENTS.md", 2000), ("README.md", 1200))
 
 
 def project_document(folder: Path) -> Document | None:
-    """Return the first of PENGUIN.md, AGENTS.md and README.md in a folder, cut to its cap; None where there is none.
+    """Return the first of PENGUIN.md, AGENTS.md and README.md in a folder, cut to its cap; None if there is none.
 
     Raises:
         ConfigError: it can't be read.
@@ -205,20 +205,20 @@ def _cut(text: str, most_chars: int) -> str:
     return text[: most_chars - len(mark)].rstrip() + mark
 
 
-# Which documents settings and a session want: read, kept, and loaded and dropped on demand.
+# The documents that settings and a session want: read, stored, and loaded and dropped on demand.
 
 Value = TypeVar("Value")
 
 
 @dataclass
 class DocumentSources:
-    """The documents of one session, beside the files that they are from.
+    """The documents of one session, and their files.
 
     Attributes:
-        documents: what the session keeps.
-        folder: where files are loaded from; None where settings name none.
-        project: where the project's documents are looked for; None where they are not.
-        told: is called with what went wrong unasked, once for each such thing.
+        documents: the session's documents.
+        folder: the folder of files to load; None if settings name none.
+        project: the folder of the project's documents; None if settings want none.
+        told: called once with each problem that nobody's call has caused.
     """
 
     documents: SessionDocuments
@@ -230,20 +230,20 @@ class DocumentSources:
 
     @classmethod
     def of(cls, loaded: Loaded, documents: SessionDocuments, told: Callable[[str], None]) -> DocumentSources:
-        """Return those of settings."""
+        """Return the sources that settings name."""
         context = loaded.settings.context
         folder = Path(loaded.absolute(context.folder)) if context.folder else None
         return cls(documents, folder, loaded.folder if context.autoload_project_docs else None, told)
 
     @takes(path=text)
     def load(self, path: str) -> Document:
-        """Keep a file below the folder as a document of the session, as it is now, and return it.
+        """Store a file below the folder, as it is now, as a document of the session, and return it.
 
         Raises:
-            ConfigError: settings name no folder, the path leads out of it, or the file is no text.
+            ConfigError: settings name no folder, the path leads out of it, or the file is not text.
             NotFoundError: there is no such file.
-            BudgetError: the documents would be more than their share of the window; nothing was kept.
-            StoreError: nothing was kept.
+            BudgetError: the documents would exceed their share of the window; nothing was stored.
+            StoreError: nothing was stored.
         """
         folder = self._folder()
         name = named(path)
@@ -255,12 +255,12 @@ class DocumentSources:
 
     @takes(name=text, text=text)
     def add(self, name: str, text: str) -> Document:
-        """Keep a text as a document of the session, under a name that it is dropped by, and return it.
+        """Store a text as a document of the session, and return it; `drop` takes its name.
 
         Raises:
             ConfigError: name or text is empty.
-            BudgetError: the documents would be more than their share of the window; nothing was kept.
-            StoreError: nothing was kept.
+            BudgetError: the documents would exceed their share of the window; nothing was stored.
+            StoreError: nothing was stored.
         """
         if not name.strip() or not text.strip():
             raise ConfigError("a document needs a name and a text")
@@ -270,10 +270,10 @@ class DocumentSources:
 
     @takes(path=text)
     def drop(self, path: str) -> None:
-        """Take a document out of the session's head; its file stays as it is.
+        """Remove a document from the session's head; its file stays as it is.
 
         Raises:
-            NotFoundError: the session has none of that name.
+            NotFoundError: the session has no document of that name.
             StoreError: nothing was changed.
         """
         known = {one.name for one in self.documents.all()}
@@ -283,14 +283,14 @@ class DocumentSources:
         """Return the files below the folder, each with its size in bytes, by name.
 
         Raises:
-            ConfigError: settings name no folder, or it is not there.
+            ConfigError: settings name no folder, or it does not exist.
         """
         return files_of(self._folder())
 
     def refresh(self) -> None:
-        """Keep what settings want of every session, and what has changed of the files of its documents.
+        """Store the documents that settings want in every session, and changed files of its documents.
 
-        What can't be read, or does not fit, is told once and stays as the session has it: no turn fails of it.
+        A file that can't be read, or does not fit, is reported once; the session keeps its old text, and no turn fails.
 
         Raises:
             StoreError: the store failed.
@@ -304,7 +304,7 @@ class DocumentSources:
         self._seen = self._state()
 
     def faults(self) -> list[str]:
-        """Return what is wrong with what `refresh` reads unasked, a sentence each."""
+        """Return the problems of the files that `refresh` reads, one sentence each."""
         found: list[str] = []
         looking = DocumentSources(self.documents, self.folder, self.project, found.append)
         if self.project is not None:
@@ -317,7 +317,7 @@ class DocumentSources:
         return found
 
     def _state(self) -> object:
-        """Return what tells whether anything has changed: the newest record, and the stamps of the files."""
+        """Return a value that changes with the documents: the newest record, and the stamps of the files."""
         last = self.documents.transcripts.last_record(self.documents.session_id, DOCUMENT.name)
         files = [self.project / name for name, _ in FILES] if self.project else []
         if self.folder is not None:
@@ -329,7 +329,7 @@ class DocumentSources:
 
     def _wanted(self, standing: dict[str, str]) -> Iterator[Document]:
         ever = self.documents.ever()
-        # What was dropped by hand stays dropped.
+        # A dropped document stays dropped.
         is_out = ever - standing.keys()
         if self.project is not None and PROJECT not in is_out:
             project = self.project
@@ -347,7 +347,7 @@ class DocumentSources:
         try:
             return Document(name, text_of(below(folder, name), name))
         except NotFoundError:
-            # A file that went away leaves its text with the session; one that is to be there is missed.
+            # The session keeps the text of a deleted file; a missing file that settings name is reported.
             if named:
                 raise
             return None
@@ -384,9 +384,9 @@ def _plain(path: str) -> str:
         return path
 
 
-# Policy caps: what memory and summary documents may cost, and all of a request together.
+# Policy caps: limits for memory and summary documents, and for a whole request.
 
-# What the caps of documents are for, by the names of their sections.
+# Caps of documents by section name.
 DOCUMENTS = ("memory", "summary")
 
 
@@ -411,9 +411,9 @@ class DocumentCaps:
 
 @dataclass(slots=True)
 class CapPolicy:
-    """Assembles under the caps on history and total. The host's system text and tools are outside of them.
+    """Assembles under the caps on history and total. They do not count the host's system text and tools.
 
-    So is the current turn: history is what was said before it. `told` are the fallbacks that were told of already.
+    Nor do they count the current turn: history is what came before it. `told` has the fallbacks already reported.
     """
 
     caps: PolicyCaps
@@ -424,11 +424,11 @@ class CapPolicy:
     def assemble(
         self, session: CoreSession, incoming: Sequence[Message], inputs: Inputs, observer: Observer
     ) -> CoreAssembly:
-        """Return the request within the caps, or the nearest to them that holds what must be sent, and tell so.
+        """Return a request within the caps, or, with an event, the smallest one that must exceed them.
 
         Raises:
             BudgetError: it does not fit the window.
-            InvalidRequestError: there is nothing to answer.
+            InvalidRequestError: no message awaits an answer.
             StoreError: the store failed.
         """
         given = self._within(session, incoming, inputs)
@@ -438,18 +438,18 @@ class CapPolicy:
         return assembly
 
     def _left(self, inputs: Inputs) -> HistoryCaps:
-        """Return what documents leave of the caps."""
+        """Return the rest of the caps after the documents."""
         memory, summary = (self._units(inputs, name) for name in DOCUMENTS)
         return self.caps.left(memory, summary, reduces=self.rule == "ladder")
 
     def _units(self, inputs: Inputs, name: str) -> int:
-        """Return what a document costs, in the unit of the caps."""
+        """Return the cost of a document, in the unit of the caps."""
         return sum(self.meter.text(one.text).estimate for one in inputs.sections if one.name == name)
 
     def _within(self, session: CoreSession, incoming: Sequence[Message], inputs: Inputs) -> Inputs:
-        """Return the inputs with the documents that the newest messages leave room for: first the summary gives way.
+        """Return the inputs with the documents that fit beside the newest messages: the summary goes first.
 
-        By the rule "ladder" the messages are cut instead, or nothing helps.
+        With the rule "ladder", messages are cut instead.
         """
         if self.rule == "ladder":
             return inputs
@@ -470,7 +470,7 @@ class CapPolicy:
         return self.meter.text(text).estimate
 
     def _tell(self, assembly: CoreAssembly, inputs: Inputs, observer: Observer, *, emptied: bool) -> None:
-        """Tell what is above the caps at a new turn, and how they were met, each way once."""
+        """Report at a new turn what exceeds the caps, and each fallback once."""
         fallbacks = [cause for cause in self._fallbacks(emptied=emptied) if cause not in self.told]
         self.told.update(fallbacks)
         told = [(events.BUDGET_FALLBACK, cause) for cause in fallbacks]

@@ -1,8 +1,8 @@
-"""Forgetting on request, in every place where squidbot keeps words: messages, sessions, all of a user.
+"""Forgetting on request, wherever squidbot keeps texts: messages, sessions, all data of a user.
 
-Messages go from the session first (`core.forgetting`), then what was made of them elsewhere: facts, journal entries
-with the page for people, turns in the log, and what memory has indexed of these. A file beside the store notes what is
-being forgotten, without its words: where a process dies in between, the next one that opens the store finishes it.
+Messages leave the session first (`core.forgetting`), then everything made from them: facts, journal entries with the
+page for people, turns in the log, and the memory index of these. A file beside the store records the task, without
+texts: if a process dies before the end, the next one that opens the store finishes it.
 """
 
 from __future__ import annotations
@@ -49,27 +49,27 @@ if TYPE_CHECKING:
 
 NOBODY: Final = Scope()
 _WORD: Final = re.compile(r"\w+")
-# From here on scripts are mostly written without spaces: their words are told by two signs each.
+# From this code point on, most scripts have no spaces: their words are pairs of characters.
 _UNSPACED: Final = "\u2e80"
-# What squidbot tells, between its marks, as requests have it, and as JSON has these.
+# squidbot's own texts in requests, between its marks, plain or in JSON.
 _FENCED: Final = re.compile(
     r"<squidbot (?:remembered|memories|journal|recalled|found)\b(?:[^<]++|<(?!/?squidbot ))*+</squidbot "
 )
-# Shorter words of small letters are mostly those that every text has: "is", "with", "code".
+# Most shorter lower-case words are common: "is", "with", "code".
 LEAST_CHARS: Final = 5
 PAGE_ROWS: Final = 1_000
-# Of facts that are listed at once.
+# Facts per page.
 PAGE_FACTS: Final = 500
 
 
 class ForgetReport(NamedTuple):
-    """What was forgotten.
+    """The data that `forget` removed.
 
     Attributes:
         sessions: whole sessions, by id.
         facts: ids of durable facts.
-        messages: how many messages, of sessions in which others speak, too.
-        files: journals and logs that were written anew.
+        messages: the number of messages, in sessions with other users.
+        files: rewritten journals and logs.
     """
 
     sessions: tuple[str, ...] = ()
@@ -90,8 +90,8 @@ class WrittenFile(NamedTuple):
     Attributes:
         path: absolute.
         form: "backup", "workspaceai", "facts", "turns", or the form of an export.
-        sessions: ids of the sessions whose words are in it; empty where it has those of all.
-        digest: of the bytes of an export; a file that has changed since belongs to its owner.
+        sessions: ids of the sessions in it; empty for all.
+        digest: of the bytes of an export; a file changed since then belongs to its owner.
     """
 
     path: str
@@ -101,7 +101,7 @@ class WrittenFile(NamedTuple):
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether the file is as it was written; False where that is not known."""
+        """Whether the file is as squidbot wrote it; False if unknown."""
         try:
             return bool(self.digest) and digest_of(Path(self.path).read_bytes()) == self.digest
         except OSError:
@@ -110,17 +110,17 @@ class WrittenFile(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _PendingForget:
-    """What is to be forgotten of a session, as the file beside the store notes it, without its words.
+    """One forget task, as the file beside the store records it, without texts.
 
     Attributes:
         session_id: the session.
-        seqs: its messages; empty where the whole session goes.
+        seqs: the messages; empty for the whole session.
         turns: the first messages of their turns.
-        salt, digests: of the words that stand in these messages only.
-        reason: as it was given.
-        is_whole: whether the whole session goes.
-        ids: of all facts and entries of the session, some of which may go.
-        marks: of a whole session: what its facts and entries are called where the log shows them in other sessions.
+        salt, digests: of the words that only these messages have.
+        reason: the caller's reason.
+        is_whole: whether to forget the whole session.
+        ids: all facts and entries of the session; some may be forgotten.
+        marks: for a whole session, the names of its facts and entries in the log of other sessions.
     """
 
     session_id: str
@@ -142,7 +142,7 @@ class _PendingForget:
 _read_task = fields(_PendingForget)
 
 
-def forget_messages(  # noqa: PLR0913  # what `core.Session.forget` takes, and where
+def forget_messages(  # noqa: PLR0913  # the arguments of `core.Session.forget`, and the session
     wired: Wired,
     core: CoreSession,
     seqs: Sequence[int],
@@ -151,11 +151,11 @@ def forget_messages(  # noqa: PLR0913  # what `core.Session.forget` takes, and w
     inputs: Inputs | None = None,
     now: float | None = None,
 ) -> ForgetResult:
-    """Forget messages of a session, and what squidbot keeps of them elsewhere (`Session.forget`).
+    """Forget messages of a session, and everything that squidbot made from them (`Session.forget`).
 
     Raises:
         NotFoundError, BudgetError: nothing was forgotten.
-        StoreError: nothing was forgotten; or the messages were, and the rest is when the store is next opened.
+        StoreError: nothing was forgotten; or only the messages, and the next process that opens the store continues.
     """
     with _pending(wired) as pending:
         _finish_all(wired, pending)
@@ -172,14 +172,14 @@ def forget_messages(  # noqa: PLR0913  # what `core.Session.forget` takes, and w
 
 
 def forget_session(wired: Wired, session_id: str, *, reason: str = "") -> ForgetReport:
-    """Forget a whole session and what squidbot keeps of it elsewhere: its id is as if it was never used.
+    """Forget a whole session and everything that squidbot made from it, as if its id was never used.
 
-    A host that still has its messages may record them again: nothing is left by which they would be known.
+    A host that still has its messages may record them again: nothing is left to recognize them.
 
     Raises:
         NotFoundError: there is no such session.
-        StoreError: nothing was forgotten, because the store can't remove sessions; or the rest is forgotten when the
-            store is next opened.
+        StoreError: nothing was forgotten, because the store can't remove sessions; or the next process that opens the
+            store forgets the rest.
     """
     if wired.store.head(session_id) == (0, 0):
         raise NotFoundError(f"no session {session_id!a:.80}; nothing was forgotten")
@@ -199,13 +199,13 @@ def forget_session(wired: Wired, session_id: str, *, reason: str = "") -> Forget
 def forget_user(wired: Wired, user: str, sessions: Iterable[str], *, reason: str = "") -> ForgetReport:
     """Forget all messages of a user in these sessions, and all their durable facts, documents and journals.
 
-    A session in which others speak, too, loses this user's turns and stays.
+    A session with other users stays, without this user's turns.
 
     Raises:
-        NotFoundError: nothing of such a user is kept.
-        StoreError: what was begun is finished when the store is next opened; forget the user again for the rest.
+        NotFoundError: no data of such a user is stored.
+        StoreError: the next process that opens the store finishes the begun task; forget the user again for the rest.
     """
-    if not user:  # "" is whoever nobody named: all sessions without a scope
+    if not user:  # "" would mean all sessions without a scope
         raise NotFoundError("pass a user; nothing was forgotten")
     _droppable(wired)
     report, own, alone = ForgetReport(), {Scope(user=user)}, list[str]()
@@ -228,7 +228,7 @@ def forget_user(wired: Wired, user: str, sessions: Iterable[str], *, reason: str
 
 
 def _forget_turns(wired: Wired, user: str, session_id: str, reason: str) -> ForgetReport:
-    """Forget what a user has said in a session in which others speak, too."""
+    """Forget a user's turns in a session with other users."""
     since = SCOPE.state(wired.store, session_id)
     rows = (row for row in _rows(wired, session_id) if row.category is not Category.FORGOTTEN)
     seqs = [row.seq for row in rows if (scope := scope_at(since, row.seq)) and scope.user == user]
@@ -239,7 +239,7 @@ def _forget_turns(wired: Wired, user: str, session_id: str, reason: str) -> Forg
 
 
 def finish(wired: Wired) -> None:
-    """Finish what a process that died was forgetting, unless another process still does.
+    """Finish the forget task of a dead process, unless another process works on it.
 
     A failure becomes an event `degraded`; the next process that opens the store tries again.
     """
@@ -258,15 +258,15 @@ def _finish_all(wired: Wired, pending: _PendingFile) -> None:
         if not task.is_whole and not _forgotten_by(wired, task):
             _core(wired, task.session_id).forget(*task.seqs, reason=task.reason, now=time.time())
         _elsewhere(wired, task)
-        # Where facts and entries that were gone before had been shown is not known any more.
+        # It is unknown where facts and entries that were gone before had been shown.
         wired.retract(task.ids, reason="an interrupted forget removed their source")
         pending.end(task)
 
 
 def _elsewhere(wired: Wired, task: _PendingForget) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Take out what was made of messages elsewhere; return the ids of facts that went, and the files written anew.
+    """Remove everything made from messages; return the ids of forgotten facts, and the rewritten files.
 
-    All of it may be done again.
+    You may call it again for the same task.
     """
     session_id, store = task.session_id, wired.store
     gone = frozenset(range(store.head(session_id)[0])) if task.is_whole else _forgotten_by(wired, task)
@@ -280,7 +280,7 @@ def _elsewhere(wired: Wired, task: _PendingForget) -> tuple[tuple[str, ...], tup
 
 
 def _droppable(wired: Wired) -> SupportsDrop:
-    """Return the store as one that can remove whole sessions.
+    """Return the store if it can remove whole sessions.
 
     Raises:
         StoreError: it can't.
@@ -296,7 +296,7 @@ def _core(wired: Wired, session_id: str) -> CoreSession:
 
 
 def _forgotten_by(wired: Wired, task: _PendingForget) -> frozenset[int]:
-    """Return the messages of a task that are forgotten by now, with the copies that went with them."""
+    """Return the messages of a task that are already forgotten, with their copies."""
     found: set[int] = set()
     for one in FORGOTTEN.all(wired.store, task.session_id):
         if set(task.seqs).intersection(one.asked):
@@ -305,14 +305,14 @@ def _forgotten_by(wired: Wired, task: _PendingForget) -> frozenset[int]:
 
 
 def digest_of(data: bytes) -> str:
-    """Return what a file's bytes are known by."""
+    """Return the digest of a file's bytes."""
     return blake2b(data, digest_size=16).hexdigest()
 
 
 def note_written(place: str, *written: WrittenFile) -> None:
-    """Keep beside a store (`Wired.written`) which files were written of it, so that `forget` can name them.
+    """Record beside a store (`Wired.written`) which files were written from it, so that `forget` can name them.
 
-    They tell no word. What can't be kept fails nothing: the file is there, and whoever asked for it knows.
+    The record has no texts. A failure to write it is ignored: the caller knows the file.
     """
     if place and written:
         with suppress(OSError):
@@ -320,25 +320,25 @@ def note_written(place: str, *written: WrittenFile) -> None:
 
 
 def written_of(wired: Wired, sessions: Sequence[str]) -> list[WrittenFile]:
-    """Return the files that were written of these sessions, as far as squidbot knows of them and they are there."""
+    """Return the recorded files of these sessions that still exist."""
     try:
         lines = Path(wired.written).read_bytes().splitlines() if wired.written else []
     except OSError:
         return []
     found: dict[str, WrittenFile] = {}
     for line in lines:
-        with suppress(ValueError, TypeError):  # cut, or no line of ours
+        with suppress(ValueError, TypeError):  # cut off, or not our line
             path, form, named, digest = json.loads(line)
-            found[path] = WrittenFile(path, form, tuple(named), digest)  # the newest line of a file says what is in it
+            found[path] = WrittenFile(path, form, tuple(named), digest)  # the newest line of a file wins
     told = (one for one in found.values() if not one.sessions or set(one.sessions).intersection(sessions))
     return [one for one in told if os.path.lexists(one.path)]
 
 
-# -- what only these messages say ---------------------------------------------------------------------------------
+# -- words that only these messages have ------------------------------------------------------------------------------
 
 
 def _task(wired: Wired, session_id: str, seqs: Sequence[int], reason: str) -> _PendingForget:
-    """Return what is to be forgotten, with the words that no other message of the session says."""
+    """Return the task, with the words that no other message of the session has."""
     wanted, salt = frozenset(seqs), secrets.token_hex(8)
     if wired.turn_log is None and not any(Path(place).exists() for place in _scopes(wired, session_id)):
         return _PendingForget(
@@ -352,7 +352,7 @@ def _task(wired: Wired, session_id: str, seqs: Sequence[int], reason: str) -> _P
         if row.seq in wanted:
             theirs.update(words)
             turns.append(row.turn)
-        elif row.category is not Category.RECALLED:  # of these each word stands in the message that it is a copy of
+        elif row.category is not Category.RECALLED:  # copies: each word is in the original message, too
             others.update(words)
     only = frozenset(_digest(salt, one) for one in theirs - others)
     facts, entries = _facts_and_entries(wired, session_id)
@@ -361,7 +361,7 @@ def _task(wired: Wired, session_id: str, seqs: Sequence[int], reason: str) -> _P
 
 
 def _facts_and_entries(wired: Wired, session_id: str) -> tuple[tuple[str, ...], list[JournalEntry]]:
-    """Return the ids of the facts that a session says, and the entries that tell of it."""
+    """Return the ids of the facts from a session, and the journal entries about it."""
     store = wired.remembering.kept()
     facts = tuple(one.memory_id for one in store.from_session(session_id)) if store else ()
     books = map(wired.journals.of, _scopes(wired, session_id).values())
@@ -370,7 +370,7 @@ def _facts_and_entries(wired: Wired, session_id: str) -> tuple[tuple[str, ...], 
 
 
 def _scopes(wired: Wired, session_id: str) -> dict[str, Scope]:
-    """Return whose journals may tell of a session, by the journal."""
+    """Return the scopes whose journals may mention a session, by journal."""
     scopes = (*(one.scope for one in SCOPE.state(wired.store, session_id)), NOBODY)
     return {wired.journals.place(one): one for one in scopes}
 
@@ -383,10 +383,10 @@ def _rows(wired: Wired, session_id: str) -> Iterator[StoredMessage]:
 
 
 def _said_by(wired: Wired, row: StoredMessage) -> str:
-    """Return all that a message says: its text, and what its calls ask for."""
+    """Return all text of a message: its own, and its calls' arguments."""
     try:
         message = wired.codecs[row.codec].decode(row.payload)
-    except (KeyError, ValueError):  # of an extension that is not loaded, or no message of its form
+    except (KeyError, ValueError):  # of an extension that is not loaded, or not of its form
         return row.payload
     return "\n".join((message.text, *(call.arguments for call in message.calls)))
 
@@ -401,7 +401,7 @@ def _words(text: str) -> Iterator[str]:
 
 
 def _is_clear(word: str) -> bool:
-    """Return whether a word says something by itself: it is long, a number, or an abbreviation, or no English."""
+    """Return whether a word identifies a text: it is long, a number, an abbreviation, or not English."""
     return len(word) >= LEAST_CHARS or not (word.isascii() and word.isalpha()) or (word.isupper() and len(word) > 1)
 
 
@@ -413,7 +413,7 @@ def _digest(salt: str, word: str) -> str:
 
 
 def _journals_without(wired: Wired, task: _PendingForget, gone: frozenset[int]) -> Iterator[str]:
-    """Write journals anew without what entries of the session tell of messages that are gone; yield the files."""
+    """Rewrite journals whose entries mention forgotten messages of the session; yield the files."""
     session_id, journals = task.session_id, wired.journals
     scopes = _scopes(wired, session_id)
     changed: set[str] = set()
@@ -448,7 +448,7 @@ def _told_by(entry: JournalEntry) -> str:
 
 
 def _log_without(wired: Wired, task: _PendingForget) -> list[str]:
-    """Write the log of turns anew without those that tell what is forgotten; return it where it was changed."""
+    """Rewrite the turn log without turns that have forgotten texts; return its path if it changed."""
     log = wired.turn_log
     if log is None:
         return []
@@ -465,19 +465,19 @@ def _log_without(wired: Wired, task: _PendingForget) -> list[str]:
 
 
 def _is_told(task: _PendingForget, text: str) -> bool:
-    """Return whether what squidbot told a session unasked, or by its tools, has what is forgotten of another one."""
+    """Return whether squidbot's own texts in a session, or its tools' answers, have forgotten texts of another one."""
     return any(task.tells(found[0]) or any(mark in found[0] for mark in task.marks) for found in _FENCED.finditer(text))
 
 
 def _reindex(wired: Wired, scope: Scope) -> None:
-    """Have memory find of a journal what it says now, where it has indexed that."""
+    """Index a journal again, if memory has indexed it."""
     if wired.remembering.kept() is None or not Path(wired.journals.place(scope)).exists():
         return
     if not wired.loaded.settings.memory.enabled:
         cause = "memory is off, so indexed journal entries remain until you turn it on and reindex"
         wired.relay.notify(Event(events.DEGRADED, "", cause))
         return
-    from squidbot.services.indexing import IndexPaths, reindex  # noqa: PLC0415  # most forget nothing that is indexed
+    from squidbot.services.indexing import IndexPaths, reindex  # noqa: PLC0415  # few forgotten texts are indexed
 
     memories = wired.memories(wired.meter(), scope)
     paths = IndexPaths.of(wired.loaded, [wired.journals.place(scope)], scope=scope)
@@ -487,7 +487,7 @@ def _reindex(wired: Wired, scope: Scope) -> None:
 
 
 def _facts_of(wired: Wired, scope: Scope, reason: str) -> list[str]:
-    """Forget the durable facts of a scope, history and what was indexed too, and return their ids."""
+    """Forget the durable facts of a scope, with replaced and indexed ones, and return their ids."""
     store = wired.remembering.kept()
     if store is None:
         return []
@@ -508,7 +508,7 @@ def _facts_of(wired: Wired, scope: Scope, reason: str) -> list[str]:
 
 
 def _journal_of(wired: Wired, scope: Scope) -> list[str]:
-    """Empty the journal of a scope, where it has one of its own, and return the files that went."""
+    """Empty a scope's own journal, if it has one, and return the removed files."""
     journals = wired.journals
     if journals.place(scope) in {journals.place(NOBODY), journals.place(scope._replace(user=""))}:
         return []
@@ -524,11 +524,11 @@ def _journal_of(wired: Wired, scope: Scope) -> list[str]:
     return files
 
 
-# -- what is being forgotten ----------------------------------------------------------------------------------------
+# -- forget tasks -----------------------------------------------------------------------------------------------------
 
 
 class _PendingFile:
-    """The file beside a store that notes what is being forgotten; it is locked meanwhile."""
+    """The file beside a store that records forget tasks; it is locked meanwhile."""
 
     def __init__(self, file: BinaryIO | None) -> None:
         """Read the file; `None` for a store in memory, which ends with its process."""
@@ -539,11 +539,11 @@ class _PendingFile:
                 self.tasks.append(_read_task(line.decode()))
 
     def note(self, task: _PendingForget) -> None:
-        """Note what is begun now, durably."""
+        """Record a task that begins now, durably."""
         self._write([*self.tasks, task])
 
     def end(self, task: _PendingForget) -> None:
-        """Take away what is done."""
+        """Remove a finished task."""
         self._write([one for one in self.tasks if one != task])
 
     def _write(self, tasks: list[_PendingForget]) -> None:
@@ -559,9 +559,9 @@ class _PendingFile:
 
 @contextmanager
 def _pending(wired: Wired, *, waits: bool = True) -> Iterator[_PendingFile]:
-    """Yield what is being forgotten in a store; one process and thread at a time forgets.
+    """Yield the file of forget tasks of a store; only one process and thread at a time forgets.
 
-    Where `waits` is False and another process forgets, it yields an empty one.
+    If another process forgets and `waits` is False, yield an empty one.
 
     Raises:
         StoreError: the file can't be written; nothing was begun.
@@ -595,7 +595,7 @@ def _locked(path: Path, *, waits: bool) -> BinaryIO | None:
             if os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 return file
         except FileNotFoundError:
-            pass  # whoever had it has ended, and taken it away
+            pass  # its owner has finished and removed it
         file.close()
 
 
@@ -603,11 +603,11 @@ def _locked(path: Path, *, waits: bool) -> BinaryIO | None:
 
 
 def forget_named(wired: Wired, session_id: str, text: str, *, reason: str = "") -> int:
-    """Do what `Session.forget_goal` does, in the session of an id.
+    """Do the work of `Session.forget_goal`, in the session of an id.
 
     Raises:
-        NotFoundError: no call has named it; nothing was taken out.
-        StoreError: nothing was taken out.
+        NotFoundError: no call has set this goal; nothing was removed.
+        StoreError: nothing was removed.
     """
     gone = remove_goals(_shelf(wired, session_id), [text], reason, time.time()) if text.strip() else 0
     if not gone:
@@ -616,22 +616,22 @@ def forget_named(wired: Wired, session_id: str, text: str, *, reason: str = "") 
 
 
 def forget_document(wired: Wired, session_id: str, name: str, *, reason: str = "") -> int:
-    """Take a document out of a session for good, out of earlier requests, too; return how many texts of it there were.
+    """Remove a document from a session for good, also from earlier requests; return how many texts it had.
 
-    Its file stays as it is. `reason` is kept; it must not repeat the text.
+    Its file stays as it is. `reason` is stored; it must not repeat the text.
 
     Raises:
-        NotFoundError: there was never one of that name; nothing was taken out.
-        StoreError: nothing was taken out.
+        NotFoundError: there was never a document of that name; nothing was removed.
+        StoreError: nothing was removed.
     """
     gone = remove_document(_shelf(wired, session_id), name, reason, time.time())
     if not gone:
-        raise NotFoundError(f"{session_id!a:.80} never had a document {name!a:.80}; nothing was taken out")
+        raise NotFoundError(f"{session_id!a:.80} never had a document {name!a:.80}; nothing was removed")
     return gone
 
 
 def _shelf(wired: Wired, session_id: str) -> SessionContext:
-    """Return where a session's data stand, counted as its newest window has it."""
+    """Return a session's data, counted as in its newest window."""
     window = WINDOW.newest(wired.store, session_id)
     meter = wired.meter(window.model if window else "")
     return SessionContext(session_id, wired.store, wired.store, Renderer(meter, wired.codecs), wait=wait)

@@ -1,4 +1,4 @@
-"""Files of notes, journals and recorded conversations, found as memories are: read if they changed, by digest."""
+"""Index files of notes, journals and recorded conversations for memory search; read only files that changed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from squidbot.core.memory.view import Memories
 
 
-# The files that a path, a folder or a pattern means, and those that are skipped, with the reason.
+# Finds the files of a path, a folder or a pattern, and the reasons to skip others.
 
 _MAGIC = frozenset("*?[")
 
@@ -52,9 +52,9 @@ class SourceFile(NamedTuple):
     """A file to index.
 
     Attributes:
-        name: in the index: relative to the folder, with slashes; absolute if it is not below the folder.
-        path: where it is.
-        state: of the file when it was found.
+        name: its name in the index: relative to the folder, with slashes; absolute if it is not below the folder.
+        path: its path.
+        state: the file's state when it was found.
         asked: the path, folder or pattern that found it.
     """
 
@@ -71,7 +71,7 @@ class FileList:
     Attributes:
         files: each file once, by name.
         skipped: why other files are skipped, by name.
-        missing: paths that name nothing; a folder without files is no such path.
+        missing: paths that do not exist; an empty folder exists.
     """
 
     files: dict[str, SourceFile] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class FileList:
 
 
 def walk(folder: Path, asked: Iterable[str], most_bytes: int, without: tuple[str, ...] = ()) -> FileList:
-    """Return the files that paths, folders and patterns mean; relative ones are relative to `folder`.
+    """Return the files of paths, folders and patterns; relative ones are relative to `folder`.
 
     Hidden files are skipped unless they are named; links that lead out and files over `most_bytes` are reported as
     skipped. Files whose path begins with one of `without` are skipped silently.
@@ -118,7 +118,7 @@ def named(folder: Path, path: Path) -> str:
 
 
 def _meant(folder: Path, asked: str) -> tuple[Path, list[Path]]:
-    """Return the folder that all files have to be below, and the files; an existing path is no pattern."""
+    """Return the folder that must contain all files, and the files; an existing path is not a pattern."""
     whole = folder / Path(asked).expanduser()
     if os.path.lexists(whole):
         return (whole, list(_below(whole))) if whole.is_dir() else (whole.parent, [whole])
@@ -136,7 +136,7 @@ def _meant(folder: Path, asked: str) -> tuple[Path, list[Path]]:
 
 
 def _below(folder: Path) -> Iterator[Path]:
-    """Yield the files below a folder; links to folders are not followed, they are files that can't be read."""
+    """Yield the files below a folder, with links to folders as unreadable files: they are not followed."""
     for place, folders, files in os.walk(folder):
         links = [name for name in folders if Path(place, name).is_symlink()]
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in links)
@@ -144,7 +144,7 @@ def _below(folder: Path) -> Iterator[Path]:
 
 
 def _refused(path: Path, inside: str, most_bytes: int) -> tuple[str, os.stat_result | None]:
-    """Return why a file is skipped, "" if it is not; and its state."""
+    """Return the reason to skip a file, "" for none; and its state."""
     try:
         state = path.stat()
     except FileNotFoundError:
@@ -164,16 +164,16 @@ def _refused(path: Path, inside: str, most_bytes: int) -> tuple[str, os.stat_res
 
 
 class IndexPaths(NamedTuple):
-    """What to index.
+    """The files to index.
 
     Attributes:
-        folder: relative paths are relative to it.
+        folder: the base of relative paths.
         configured: paths, folders and patterns of the settings.
-        asked: paths named by hand; if there are none, all that is configured or was named before.
+        asked: paths named by hand; if there are none, all paths configured or named before.
         most_bytes: larger files are skipped.
         without: files whose path begins with one of these are skipped silently: the store's own, the journal's page,
             and the journals of others.
-        drops: whether to remove from the index what is named.
+        drops: whether to remove the named paths from the index.
     """
 
     folder: Path
@@ -202,7 +202,7 @@ class IndexPaths(NamedTuple):
 
 
 class UnreadableError(Exception):
-    """A file has nothing that can be found by words; the text says why."""
+    """A file has no searchable words; the text says why."""
 
 
 def read(path: Path, data: bytes, redacted: Callable[[str], str]) -> list[Chunk]:
@@ -247,30 +247,30 @@ def _json_lines(text: str, cause: TranscriptError) -> list[dict[str, object]]:
     return values
 
 
-# `reindex`: new and changed files are read, and their old chunks exchanged for the new; files that are gone go.
+# `reindex` reads new and changed files, and replaces their chunks; it removes missing files.
 
 Became = Literal["new", "changed", "renamed", "removed", "skipped"]
-# Chunks that are exchanged at once; each file whole.
+# Chunks per transaction; a file is never split.
 BATCH_CHUNKS = 1_000
-# Cards that are read at once.
+# Cards per read.
 PAGE = 500
-# A file that was changed shortly before it was read may change again without showing it: two seconds is the coarsest
-# clock of a file system (FAT).
+# A file changed just before it was read may change again with the same time stamp: two seconds is the coarsest clock of
+# a file system (FAT).
 SETTLED_SECONDS = 2.0
-# If another program indexes the same files, all is looked at again, a little later each time: one of the two gets on,
-# and the other finds more and more as it wants it. The last is the time it waits in all.
+# If another program indexes the same files, we check all files again, after a longer wait each time: one program makes
+# progress, and the other finds more files done. The last constant is the total wait.
 FIRST_WAIT_SECONDS, MOST_WAIT_SECONDS, PATIENCE_SECONDS = 0.05, 2.0, 60.0
 
 
 class FileChange(NamedTuple):
-    """What became of a file.
+    """The outcome of a file.
 
     Attributes:
         path: its name in the index.
         became: new, changed, renamed, removed or skipped; skipped files are reported each time, unchanged ones never.
-        new_chunks: how many chunks came.
-        old_chunks: how many went.
-        reason: why it is skipped, or its former name.
+        new_chunks: the number of added chunks.
+        old_chunks: the number of removed chunks.
+        reason: why it was skipped, or its former name.
     """
 
     path: str
@@ -282,12 +282,12 @@ class FileChange(NamedTuple):
 
 @dataclass
 class IndexReport:
-    """What became of all files.
+    """The outcomes of all files.
 
     Attributes:
-        outcomes: the files that changed or are skipped, in order of path.
-        unchanged: how many files are unchanged.
-        read: how many were read; the others showed that they are unchanged.
+        outcomes: the changed and skipped files, in order of path.
+        unchanged: the number of unchanged files.
+        read: the number of files read; the others had their old time stamp.
     """
 
     outcomes: list[FileChange] = field(default_factory=list)
@@ -295,7 +295,7 @@ class IndexReport:
     read: int = 0
 
     def count(self, became: Became) -> int:
-        """Return how many files became so."""
+        """Return the number of files with an outcome."""
         return sum(change.became == became for change in self.outcomes)
 
 
@@ -307,15 +307,15 @@ def reindex(
     tick: Callable[[int, int], None] = lambda _done, _all: None,
     wait: Callable[[float], None] = time.sleep,
 ) -> IndexReport:
-    """Bring the index up to date with the files, and report what became of each.
+    """Bring the index up to date with the files, and report each outcome.
 
-    Each file is exchanged in one transaction: a crash leaves it as it was or as it is. `tick` gets how many files are
-    done, and of how many. With `dry_run` nothing is written. If another program indexes the same files, `wait` gets the
-    seconds to pass before all is looked at again: a minute in all.
+    Each file is replaced in one transaction: a crash leaves its old or its new chunks. `tick` gets the number of files
+    done, and of all. `dry_run` writes nothing. If another program indexes the same files, `wait` gets the seconds to
+    wait before checking all files again: a minute in total.
 
     Raises:
         NotFoundError: a path named by hand does not exist and never did.
-        StoreError: the store failed, or others have indexed the same for longer than a minute.
+        StoreError: the store failed, or other programs kept indexing the same files for over a minute.
     """
     seconds, left = FIRST_WAIT_SECONDS, PATIENCE_SECONDS
     written: list[FileChange] = []
@@ -330,7 +330,7 @@ def reindex(
                     f"another program has been indexing these files for {PATIENCE_SECONDS:g} s; try again later"
                 ) from error
         else:
-            # What was written before all was looked at again is unchanged now; of several changes the last counts.
+            # Files written in an earlier pass are unchanged now; of several changes, the last one counts.
             reported = {change.path for change in report.outcomes}
             earlier = {change.path: change for change in written if change.path not in reported}
             report.unchanged -= sum(change.became != "removed" for change in earlier.values())
@@ -342,11 +342,11 @@ def reindex(
 
 
 class _OvertakenError(Exception):
-    """Another program has indexed a file since it was looked at; nothing was written."""
+    """Another program has indexed a file since we checked it; nothing was written."""
 
 
 class _Indexer:
-    """One look at all files."""
+    """One pass over all files."""
 
     def __init__(self, memories: Memories, paths: IndexPaths, *, dry_run: bool) -> None:
         self._store = memories.store
@@ -366,7 +366,7 @@ class _Indexer:
         self._skipped: dict[str, str] = {}
 
     def done(self, tick: Callable[[int, int], None]) -> IndexReport:
-        """Look at all files, and report."""
+        """Check all files, and report."""
         paths, cards = self._paths, self._cards()
         before = (DocumentCard.of(card).asked for found in cards.values() for card in found)
         asked = paths.asked or dict.fromkeys((*paths.configured, *filter(None, before)))
@@ -406,14 +406,14 @@ class _Indexer:
         return path.is_relative_to(whole) or fnmatchcase(str(path), str(whole))
 
     def _is_meant(self, name: str, walked: FileList) -> bool:
-        """Return whether a file is among those asked for, or was if it no longer exists."""
+        """Return whether a file is, or was before its removal, among the requested ones."""
         if not self._paths.asked or name in walked.files or name in walked.skipped:
             return True
         path = self._paths.folder / name
         return not os.path.lexists(path) and any(self._is_below(path, each) for each in self._paths.asked)
 
     def _look(self, file: SourceFile, by_hand: str, old: list[Memory]) -> None:
-        """Bring the index to the state of a file, or note why it is skipped."""
+        """Update the index for a file, or note why it is skipped."""
         stamp = self._stamp(file.state)
         known = DocumentCard.of(old[0]) if len(old) == 1 else None
         if known and stamp and (known.stamp, known.asked) == (stamp, by_hand):
@@ -442,7 +442,7 @@ class _Indexer:
             self._file(card, chunks, old)
 
     def _settle(self, known: DocumentCard, stamp: str, old: list[Memory]) -> None:
-        """Note that a file's words are unchanged, and how that is seen next time without reading it."""
+        """Note that a file's text is unchanged, and its stamp, so that the next pass need not read it."""
         self._report.read += 1
         self._report.unchanged += 1
         if stamp != known.stamp:
@@ -450,13 +450,13 @@ class _Indexer:
             self._add(IndexChange(tuple(one.memory_id for one in old), (card,)))
 
     def _stamp(self, state: os.stat_result) -> str:
-        """Return what shows that a file has not changed; "" if it may change without showing it."""
+        """Return the stamp that changes with a file; "" if the file may still change without a new stamp."""
         if max(state.st_mtime, state.st_ctime) > self._began - SETTLED_SECONDS:
             return ""
         return " ".join((self._rules.hexdigest()[:8], *map(str, _state_of(state))))
 
     def _file(self, card: DocumentCard, chunks: Sequence[Chunk], old: list[Memory]) -> None:
-        """Exchange the chunks of a file for its present ones."""
+        """Replace the chunks of a file."""
         before = self._renamed(card) if not old else ""
         cards = self._gone.pop(before, old)
         known = DocumentCard.of(cards[0]) if cards else card
@@ -476,12 +476,12 @@ class _Indexer:
         self._add(done)
 
     def _renamed(self, card: DocumentCard) -> str:
-        """Return the former name of a new file: that of a file that is gone and was the same; "" for none."""
+        """Return the former name of a new file: the name of a missing file with the same content; "" for none."""
         same = (name for name, found in self._gone.items() if DocumentCard.of(found[0]).digest == card.digest)
         return next((name for name in same if name not in self._skipped), "")
 
     def _wanted(self, chunks: Sequence[Chunk], card: DocumentCard) -> list[Memory]:
-        """Return the chunks of a file without those that were forgotten on purpose, under any name of the file."""
+        """Return the chunks of a file without forgotten ones, under any name of the file."""
         names = [ids_of(chunks, path, self._scope) for path in (card.path, *card.former)]
         reasons = self._store.forgotten([one for ids in names for one in ids])
         unwanted = {memory_id for memory_id, reason in reasons.items() if reason != OUTDATED}
@@ -489,10 +489,10 @@ class _Indexer:
         return [memory for memory, *ids in zip(memories, *names, strict=True) if unwanted.isdisjoint(ids)]
 
     def _end(self) -> None:
-        """Remove files that are gone, and report those that are skipped.
+        """Remove missing files, and report skipped ones.
 
         Raises:
-            _OvertakenError: another program found the same file new, in another state: both states are there.
+            _OvertakenError: another program indexed the same new file in another state: both are in the index.
         """
         for name, cards in self._gone.items():
             done = removal(cards, self._store.get(chunks_of(cards)))
@@ -514,10 +514,10 @@ class _Indexer:
             self._exchange()
 
     def _exchange(self) -> None:
-        """Write what is pending.
+        """Write the pending changes.
 
         Raises:
-            _OvertakenError: what goes is gone already, or what comes is there in another state.
+            _OvertakenError: an old chunk is already gone, or a new one is there in another state.
         """
         gone = [memory_id for each in self._pending for memory_id in each.gone]
         memories = [memory for each in self._pending for memory in each.memories]

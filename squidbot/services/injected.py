@@ -1,4 +1,4 @@
-"""What durable facts and extensions say in a session's requests unasked; a failure only leaves it out."""
+"""Durable facts and extensions' texts that squidbot adds to requests by itself; a failure only leaves them out."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Value = TypeVar("Value")
 
 
 class MemoryCall(NamedTuple):
-    """One call of a session: whose, counted by what, when in seconds since 1970, and whether the model has the tool."""
+    """One call of a session: its scope, its counter, its time in seconds since 1970, and whether it has the tool."""
 
     session_id: str
     scope: Scope
@@ -43,16 +43,16 @@ class MemoryCall(NamedTuple):
 
 
 class UnpromptedMemory:
-    """`UnpromptedContext` for one call of one session: what is read once is not read again."""
+    """`UnpromptedContext` for one call of one session; it reads everything only once."""
 
     def __init__(self, wired: Wired, call: MemoryCall) -> None:
-        """Take what the engine has, and the call; nothing is opened yet."""
+        """Take the engine's parts, and the call; this opens nothing yet."""
         self._wired = wired
         self._call = call
         self._sections: tuple[Section, ...] | None = None
 
     def head(self, limit_tokens: int) -> tuple[Section, ...]:
-        """Return the sections for the head of a request, which together cost at most so much, as a bound."""
+        """Return the sections for the head of a request; together they cost at most `limit_tokens`, as a bound."""
         if self._sections is None:
             nothing: tuple[Section, ...] = ()
             own = self._tried(lambda: self._head(limit_tokens), nothing)
@@ -64,24 +64,24 @@ class UnpromptedMemory:
         return self._sections
 
     def start(self, prompt: str, limit_tokens: int, head: Sequence[Section]) -> str | None:
-        """Return facts that answer the first words of a conversation and are not in `head`, between marks of ours."""
+        """Return facts that answer a conversation's first message and are not in `head`, between our marks."""
         return self._tried(lambda: self._start(prompt, limit_tokens, head), None)
 
     def resume(self, limit_tokens: int, head: Sequence[Section], noticed: Sequence[str]) -> str | None:
-        """Return what the journal tells, between marks of ours; None for nothing, or what is in view already."""
+        """Return the newest journal entry, between our marks; None if there is none, or if it is in view already."""
         told, entry_id = self._tried(lambda: self._digest(limit_tokens), ("", ""), "the journal is not shown")
         if not told or any(one.text == told for one in head) or any(told in one for one in noticed):
             return None
         return fence(NOTED, f"the newest entry of the work journal, before this pause; {entry_id}", told)
 
     def withdrawn(self, memory_ids: Collection[str]) -> frozenset[str]:
-        """Return which of these facts must not be sent here any more: they were forgotten, or are another one's."""
-        facts = [one for one in memory_ids if not is_entry(one)]  # of the journal's entries `forget` takes care
+        """Return the facts that must no longer be sent here: they were forgotten, or belong to another user."""
+        facts = [one for one in memory_ids if not is_entry(one)]  # `forget` handles journal entries
         if not facts or not self._wired.remembering.may_hold():
             return frozenset()
         nothing: frozenset[str] = frozenset()
         found = self._tried(lambda: self._memories.hidden(facts), nothing)
-        if found:  # what was read before may tell them
+        if found:  # earlier results may have them
             self._sections = None
         return found
 
@@ -103,7 +103,7 @@ class UnpromptedMemory:
         return page.text if page else None
 
     def _digest(self, limit_tokens: int) -> tuple[str, str]:
-        """Return the newest entry of the journal, and what its session is after, at most at that cost; and its id."""
+        """Return the newest journal entry with its session's goals, within that cost, and its id."""
         if not self._wired.journals.tells:
             return "", ""
         # as above
@@ -127,7 +127,7 @@ class UnpromptedMemory:
         return self._wired.remembering.memories(call.meter, call.scope, call.session_id, by_words=True)
 
     def _tried(self, act: Callable[[], Value], otherwise: Value, failed: str = "facts are not shown") -> Value:
-        """Return the result of `act`; a failure becomes an event, and `otherwise` is returned."""
+        """Return the result of `act`; after a failure, which becomes an event, return `otherwise`."""
         try:
             return act()
         except SquidbotError as error:
@@ -137,24 +137,24 @@ class UnpromptedMemory:
 
 
 def is_searchable(tools: Iterable[Mapping[str, object]]) -> bool:
-    """Return whether the tool `memory` is among the definitions of tools, a server's name in front of it or not."""
+    """Return whether the tools include `memory`, with or without a server's name before it."""
     return any("facts" in holds(name) for name in tool_names(tools))
 
 
-# What the journal tells where a session begins, and where it goes on after a pause.
+# The journal's text when a session begins, and when it continues after a pause.
 
 # No line of an entry is longer.
 LINE_CHARS = 10_000
 
 
 def digest_of(wired: Wired, scope: Scope, session_id: str, meter: Meter, limit_tokens: int) -> tuple[str, str]:
-    """Return the newest entry of a scope's journal with the goals of its session, as lines, and its id; "" for nothing.
+    """Return the newest entry of a scope's journal with the goals of its session, as lines, and its id; "" for none.
 
-    It costs at most `journal.summary_token_budget` tokens in a head, and no more than `limit_tokens`, as a bound. A
-    session's own goals stand in its head already.
+    It costs at most `journal.summary_token_budget` tokens in a head, and no more than `limit_tokens`, as a bound. The
+    session's own goals are in its head already.
 
     Raises:
-        ConfigError: a pattern of the journal is none.
+        ConfigError: a pattern of the journal is wrong.
         StoreError: the disk or the store failed.
     """
     entry = wired.journals.newest(scope)
@@ -177,7 +177,7 @@ def _safe(text: str) -> str:
 
 
 def _goals(wired: Wired, scope: Scope, entry: JournalEntry) -> list[str]:
-    """Return what the session of an entry is after, without secrets; nothing where others speak in it, too."""
+    """Return the goals of an entry's session, without secrets; none if it has other users."""
     store, journals = wired.store, wired.journals
     if any(journals.place(one.scope) != journals.place(scope) for one in SCOPE.state(store, entry.source_session)):
         return []

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class SummaryWork:
-    """Has a language model write the summaries that are due."""
+    """Lets a language model write due summaries."""
 
     claim = "summaries"
 
     def __init__(self, llm: LLM, settings: SummarySettings | None) -> None:
-        """Take the model, which may raise any error, and what is to be summarized."""
+        """Take the model, which may raise any error, and the settings of summaries."""
         self._settings = settings or SummarySettings()
         self._model = ModelSummarizer(SafeModel(llm), self._settings.keeps)
 
@@ -43,21 +43,21 @@ class SummaryWork:
 
 
 class SummaryWorker(BackgroundWorker):
-    """Has a language model summarize old parts of sessions; requests never wait for it.
+    """Lets a language model summarize old parts of sessions; requests never wait for it.
 
     `due` and `run` work in your thread; `start` begins a thread for the watched sessions (see `BackgroundWorker`).
     """
 
     def __init__(self, llm: LLM, settings: SummarySettings | None = None, *, beside: tuple[WorkKind, ...] = ()) -> None:
-        """Take the model, which may raise any error, and what is to be summarized; `beside` is done before it."""
+        """Take the model, which may raise any error, and the settings of summaries; `beside` runs before them."""
         self._summaries = SummaryWork(llm, settings)
         super().__init__(*beside, self._summaries)
 
     @takes(reason=text, now=moment)
     def due(self, session: WorkSession, *, reason: str = "", now: float | None = None) -> tuple[SummaryTask, ...]:
-        """Return the tasks of a session that are due; those that save most come first.
+        """Return the due tasks of a session, those that save most first.
 
-        `reason` "schedule" adds blocks that a pause has closed, "request" all closed blocks. `now` is in seconds since
+        `reason` "schedule" adds blocks closed by a pause, "request" all closed blocks. `now` is in seconds since
         1970; `None` takes the clock.
 
         Raises:
@@ -78,9 +78,9 @@ class SummaryWorker(BackgroundWorker):
     ) -> tuple[TaskResult, ...]:
         """Do at most `limit` of the due tasks and return their results; waits for the model.
 
-        `session` `None` takes all watched sessions, one after the other. Nothing is done while another caller works on
-        a session. A failure is in the result, and an event `compression-error`. `told` gets each result as it comes;
-        `reason` and `now` as for `due`.
+        `session` `None` takes all watched sessions, one by one. A session that another caller works on is skipped. A
+        failure is in the result, and an event `compression-error`. `told` gets each result at once; `reason` and `now`
+        are those of `due`.
 
         Raises:
             ArgumentError: there is no such reason.

@@ -1,1 +1,1 @@
-"""What bootstrap joins: adapters by name, extensions, and who listens."""
+"""The parts that bootstrap joins: adapters by name, extensions, and listeners."""

@@ -1,4 +1,4 @@
-"""Calls the hooks of extensions, each by itself: its errors and wrong results stay with it, and are reported."""
+"""Calls the hooks of extensions; errors and wrong results of one are reported and do not disturb the others."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ _LOG = logging.getLogger("squidbot")
 
 
 class HookResultError(ValueError):
-    """A hook returned something that it may not return; the text says what it may."""
+    """A hook returned a wrong value; the text says which values are right."""
 
 
 def implementations(plugins: pluggy.PluginManager, hook: str) -> tuple[Implementation, ...]:
-    """Return the hooks of that name in the order in which they are called: by priority, then by extension name."""
+    """Return the hooks of that name in calling order: by priority, then by extension name."""
 
     def calling(function: Callable[..., object], names: Sequence[str]) -> Callable[[Mapping[str, object]], object]:
         return lambda given: function(*[given[name] for name in names])
@@ -57,10 +57,10 @@ def implementations(plugins: pluggy.PluginManager, hook: str) -> tuple[Implement
 
 
 class Hooks:
-    """The hooks of one engine. Where no extension has one, asking for it costs a dictionary lookup."""
+    """The hooks of one engine. A hook that no extension has costs a dictionary lookup."""
 
     def __init__(self, plugins: pluggy.PluginManager, relay: Relay) -> None:
-        """Take the extensions, and what reports failures."""
+        """Take the extensions, and the relay that reports failures."""
         every = {caller.name: implementations(plugins, caller.name) for caller in vars(plugins.hook).values()}
         self._found = {name: found for name, found in every.items() if found}
         self._relay = relay
@@ -74,7 +74,7 @@ class Hooks:
     ) -> Iterator[tuple[str, Value | None, bool]]:
         """Yield the name of each extension with the hook, its checked answer, and whether it failed, in order.
 
-        What a hook raises, and what `check` refuses, becomes the event `degraded` of the `session_id` in `given`.
+        A hook's error, or an answer that `check` refuses, becomes the event `degraded` of `given`'s `session_id`.
         """
         for name, call in self._found.get(hook, ()):
             try:
@@ -103,7 +103,7 @@ class Hooks:
         return passed[argument]  # type: ignore[no-any-return]
 
     def refuse(self, name: str, hook: str, session_id: str, why: str) -> None:
-        """Report that the answer of an extension's hook was not used."""
+        """Report that an answer of an extension's hook was not used."""
         self._relay.degraded(name, hook, session_id, HookResultError(why))
 
     def tell(self, hook: str, **given: object) -> None:
@@ -112,11 +112,11 @@ class Hooks:
             pass
 
 
-# What a hook may return.
+# Checks of hooks' answers.
 
-# The categories of messages that only squidbot gives.
+# Categories that only squidbot assigns.
 OURS = frozenset({Category.RECALLED, Category.FORGOTTEN})
-# A section's name stands in a mark of ours.
+# Our marks contain the names of sections.
 NAME = re.compile(r"[\w .,/+-]{1,60}")
 # The end of the year 9999: no calendar has later times.
 LAST_SECOND = 253_402_300_799
@@ -125,7 +125,7 @@ LAST_SECOND = 253_402_300_799
 def _plain(value: object) -> str:
     if not isinstance(value, str):
         raise HookResultError(f"expected a string, got {type(value).__name__}")
-    text = str.__str__(value)  # of no other class, whatever that does
+    text = str.__str__(value)  # not of a subclass, which could do anything
     text.encode()
     return text
 
@@ -134,7 +134,7 @@ def text_of(value: object) -> str | None:
     """Return a text that may be sent; None if it is empty.
 
     Raises:
-        HookResultError: it is no text, no UTF-8, or has marks in it that only squidbot makes.
+        HookResultError: it is not text, not UTF-8, or has marks that only squidbot makes.
     """
     text = _plain(value)
     if "<squidbot " in text or "</squidbot " in text:
@@ -188,13 +188,13 @@ def _sections(value: object) -> list[tuple[str, str]]:
     named = [(name, text) for name, text in pairs if name and text]
     wrong = [name for name, _ in named if not NAME.fullmatch(name)]
     if wrong:
-        raise HookResultError(f"{wrong[0]!a:.80} is not a name of a section")
+        raise HookResultError(f"{wrong[0]!a:.80} is not a valid section name")
     return named
 
 
 def _model(value: object) -> tuple[dict[str, object], ModelTable]:
     if not isinstance(value, Mapping):
-        raise HookResultError(f"expected a mapping of the keys of a model, got {type(value).__name__}")
+        raise HookResultError(f"expected a mapping of a model's keys, got {type(value).__name__}")
     keys = {str(key): setting for key, setting in value.items()}
     return keys, structured(keys, ModelTable, "models")
 
@@ -203,7 +203,7 @@ def _model(value: object) -> tuple[dict[str, object], ModelTable]:
 
 
 class SessionHooks(NamedTuple):
-    """The hooks of one session, with the scope and the meter that they are asked with."""
+    """The hooks of one session, with its scope and meter."""
 
     hooks: Hooks
     session_id: str
@@ -215,7 +215,7 @@ class SessionHooks(NamedTuple):
         return CallHooks(self, now) if self.hooks.has("contribute_tail", "should_compact", "represent") else None
 
     def marked(self, message: Message) -> Message:
-        """Return a message with the category and the time that extensions give it."""
+        """Return a message with the category and time from extensions."""
         if not self.hooks.has("classify_message", "before_store"):
             return message
         given: dict[str, object] = {"session_id": self.session_id, "message": message}
@@ -229,7 +229,7 @@ class SessionHooks(NamedTuple):
         return message
 
     def compacted(self, plan: PlanRecord | None) -> PlanRecord | None:
-        """Show a plan that changes what is sent of the past to listeners, and return it."""
+        """Show a plan that changes later requests to listeners, and return it."""
         if plan is not None:
             self.hooks.tell("compacted", session_id=self.session_id, plan=plan)
         return plan
@@ -239,7 +239,7 @@ class SessionHooks(NamedTuple):
         self.hooks.tell("recalled", session_id=self.session_id, tool=tool, text=text)
 
     def granted(self, alias: str, tools: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the tools that every extension grants; one that fails grants none."""
+        """Return the tools that all extensions grant; one that fails grants none."""
         left = tools
         given = {"session_id": self.session_id, "alias": alias, "tools": tools}
         for _, names, failed in self.hooks.answers("grant_tools", _names, given):
@@ -259,7 +259,7 @@ class CallHooks:
         self._verdicts: list[bool | None] = []
 
     def tail(self, prompt: str, limit_tokens: int) -> str | None:
-        """Return text to freeze behind the user's newest message, of at most that cost as a bound; None for none."""
+        """Return text to freeze after the user's newest message, within that cost as a bound; None for none."""
         if prompt not in self._tails:
             tail = ""
             given = {"scope": self._scope, "prompt": prompt, "now": self._now, "limit_tokens": limit_tokens}
@@ -271,14 +271,14 @@ class CallHooks:
         return self._tails[prompt]
 
     def should_compact(self, fraction: float, *, due: bool) -> bool | None:
-        """Return whether to shorten history; a veto wins over all that ask for it."""
+        """Return whether to shorten history; one veto wins."""
         if not self._verdicts:
             found = [verdict for _, verdict in self._each("should_compact", _truth, fraction=fraction, due=due)]
             self._verdicts.append(all(found) if found else None)
         return self._verdicts[0]
 
     def represent(self, told: Summary, limit_tokens: int) -> str | None:
-        """Return a text to show for messages instead of `told`, of at most that cost as a bound; None for none."""
+        """Return a text to show for messages in place of `told`, within that cost as a bound; None for none."""
         for name, text in self._each("represent", text_of, summary=told, limit_tokens=limit_tokens):
             if self._fits(name, "represent", text, limit_tokens):
                 return text
@@ -295,7 +295,7 @@ class CallHooks:
 
 
 def sections_of(session: SessionHooks, before: Sequence[Section], limit_tokens: int) -> tuple[Section, ...]:
-    """Return the sections of extensions for the head of a request, beside the sections of memory."""
+    """Return extensions' sections for the head of a request, beside those of memory."""
     hooks, session_id, scope, meter = session
     if not hooks.has("contribute_sections"):
         return ()
@@ -320,9 +320,9 @@ def sections_of(session: SessionHooks, before: Sequence[Section], limit_tokens: 
 
 
 def learn_model(loaded: Loaded, hooks: Hooks, alias: str, check: Callable[[], object]) -> str:
-    """Add what an extension knows of a model to the settings, unless these name it; return its name, "" for none.
+    """Add an extension's keys of a model to the settings, unless these name it; return the extension, "" for none.
 
-    Extensions are asked once. `check` raises a SquidbotError if the model can't be used.
+    Each extension is called once. `check` raises a SquidbotError if the model can't be used.
     """
     if not alias or alias in loaded.settings.models or not hooks.has("resolve_model"):
         return ""
@@ -341,9 +341,9 @@ def learn_model(loaded: Loaded, hooks: Hooks, alias: str, check: Callable[[], ob
 
 
 def window_of(hooks: Hooks, alias: str, found: ResolvedWindow, bounds: tuple[int, int | None]) -> tuple[int, str]:
-    """Return the window that an extension wants for a model, and its name; `found` and "" if none does.
+    """Return an extension's window for a model, and the extension's name; `found` and "" if none has one.
 
-    The window is at least the first of `bounds`, and at most the second, None for the most that there is.
+    The window is between the two `bounds`; a second bound of None means no limit.
     """
     least, most = bounds
     given: dict[str, object] = {"alias": alias, "window_tokens": found.window_tokens, "source": found.source}
@@ -359,7 +359,7 @@ def window_of(hooks: Hooks, alias: str, found: ResolvedWindow, bounds: tuple[int
 
 
 def chosen(hooks: Hooks, session_id: str) -> Callable[[str, Sequence[Memory]], list[Memory]] | None:
-    """Return the function that picks and orders the memories a search has found; None if no extension does."""
+    """Return the function that selects and sorts found memories; None if no extension has one."""
     if not hooks.has("filter_memories"):
         return None
 
@@ -376,7 +376,7 @@ def chosen(hooks: Hooks, session_id: str) -> Callable[[str, Sequence[Memory]], l
 
 @dataclass(frozen=True)
 class HookedRedactor(Redactor):
-    """The built-in redaction, then that of extensions."""
+    """The built-in redaction, then the extensions' redaction."""
 
     hooks: Hooks | None = None
 
@@ -390,17 +390,17 @@ class HookedSummarizer:
     """A summarizer that extensions may replace."""
 
     def __init__(self, hooks: Hooks, otherwise: Summarizer) -> None:
-        """Take the summarizer for when no extension writes a summary."""
+        """Take the summarizer that writes if no extension does."""
         self._hooks, self._otherwise = hooks, otherwise
         self._writer = ""
 
     @property
     def name(self) -> str:
-        """Who wrote the newest summary."""
+        """The author of the newest summary."""
         return self._writer or self._otherwise.name
 
     def summarize(self, job: SummaryTask, source: str, limit_tokens: int) -> str | Completion:
-        """Return the summary of a job: an extension's, for which no model was paid, or the model's.
+        """Return the summary of a task: an extension's, without a call of the model, or the model's.
 
         Raises:
             SquidbotError: the model failed.
@@ -427,7 +427,7 @@ class Relay:
         self._on_event, self._on_assembled = tuple(on_event), tuple(assembled)
 
     def listen(self, name: str, listener: Callable[[Event], object]) -> None:
-        """Add a listener behind all others."""
+        """Add a listener after all others."""
         self._on_event = (*self._on_event, (name, listener))
 
     def notify(self, event: Event) -> None:
@@ -449,7 +449,7 @@ class Relay:
                 self._report(name, event, error)
 
     def degraded(self, failed: str, hook: str, session_id: str, error: Exception) -> None:
-        """Report to all others that an extension's hook has failed. Never raises an Exception."""
+        """Report to all other listeners that an extension's hook failed. Never raises an Exception."""
         self._report(failed, Event(hook, session_id, ""), error)
 
     def _report(self, failed: str, event: Event, error: Exception) -> None:
@@ -464,5 +464,5 @@ class Relay:
             if name != failed:
                 try:
                     listen(report)
-                except Exception as second:  # noqa: BLE001  # reporting it again could go on for ever
+                except Exception as second:  # noqa: BLE001  # reporting this, too, might never end
                     _LOG.warning("%s failed at %s", name, report.name, exc_info=second)

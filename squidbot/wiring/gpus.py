@@ -1,4 +1,4 @@
-"""Which GPUs there are: every probe by the name that settings use, and `auto`, which asks source after source."""
+"""Finds GPUs: all probes by their names in the settings, and `auto`, which asks one source after another."""
 
 from __future__ import annotations
 
@@ -24,38 +24,38 @@ _VISIBLE: Mapping[str, Callable[[Probed, Mapping[str, str]], Probed]] = MappingP
 
 
 class NamedProbe:
-    """A `GpuProbe` by its name: one source, "auto" for all of them, or "none"."""
+    """A `GpuProbe` by name: one source, "auto" for all of them, or "none"."""
 
     def __init__(self, name: str, machine: Machine | None) -> None:
-        """Take the machine to look at; `None`: this one, as it is at each look."""
+        """Take the machine to probe; `None`: this one, probed anew each time."""
         self.name = name
         self._machine = machine
 
     def probe(self) -> Probed:
-        """Return the devices as a runtime will see them, and every source's reason; never raises."""
+        """Return the devices as a runtime will see them, and each source's reason; never raises."""
         if self.name == "none":
-            return Probed((), (Tried(self.name, 0, "the settings say so"),))
+            return Probed((), (Tried(self.name, 0, "turned off by the settings"),))
         machine = self._machine or Machine()
         return probe_all(machine) if self.name == "auto" else _first([self.name], machine)
 
 
 def probe_all(machine: Machine | None = None) -> Probed:
-    """Return the devices that a model could be put on, NVIDIA's before AMD's, and every source's reason.
+    """Return the devices that a model could use, NVIDIA's before AMD's, and each source's reason.
 
-    For each vendor the first source counts that finds a device; ggml is asked only where no other finds any. Never
-    raises, starts no program on a machine without a sign of a GPU, and needs no package.
+    For each vendor, the first source that finds a device wins; ggml is asked only if no other finds any. Never raises,
+    starts no program on a machine without a sign of a GPU, and needs no package.
     """
     machine = machine or Machine()
     if machine.platform == "darwin":
         return _joined([_first(["apple"], machine)])
     found = [_first(_NVIDIA, machine), _first(_AMD, machine)]
-    # What a variable hides was found, too, and must not be used by another way.
+    # Devices hidden by a variable were found, too, and no other source may use them.
     if not any(tried.found for probed in found for tried in probed.tried):
         found.append(_first(["ggml"], machine))
     return _joined(found)
 
 
-# Every probe that settings can name, for a machine; `None`: this one.
+# All probes that settings can name, for a machine; `None`: this one.
 PROBES: Mapping[str, Callable[[Machine | None], NamedProbe]] = MappingProxyType(
     {name: partial(NamedProbe, name) for name in ("auto", "pynvml", *SOURCES, "none")}
 )
@@ -82,7 +82,7 @@ def _first(names: Iterable[str], machine: Machine) -> Probed:
 
 
 def _joined(found: Iterable[Probed]) -> Probed:
-    """Return the devices of several vendors, numbered anew; cards leave out those that share main memory."""
+    """Return the devices of several vendors, renumbered; with cards, devices that share main memory are left out."""
     devices: list[Device] = []
     tried: list[Tried] = []
     for probed in found:

@@ -1,7 +1,7 @@
-"""The journal as the settings want it kept: where its files are, what is kept of an entry, and who is told.
+"""The journal by the settings: the place of its files, the stored parts of an entry, and its listeners.
 
-Those whose durable facts are parted have journals of their own: nobody's is in the folder itself, all others are in
-folders below it.
+Scopes with separate durable facts have separate journals: the one without a scope is in the folder itself, all others
+are in folders below it.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ if TYPE_CHECKING:
 NOBODY = Scope()
 Key = TypeVar("Key")
 Value = TypeVar("Value")
-# Of journals, sessions and faults so many, the newest, are held in memory; others are looked up, or told, anew.
+# How many journals, sessions and faults stay in memory; older ones are read, or reported, again.
 MOST_HELD = 1_000
-# Of a name in the name of a folder.
+# The length of a name within a folder's name.
 NAME_CHARS = 40
 
 
 def folder_of(scope: Scope, isolation: Isolation) -> str:
-    """Return the folder of a scope's journal below that of all; "" for nobody's.
+    """Return the folder of a scope's journal below the journal folder; "" without a scope.
 
-    Scopes have the same where they see each other's durable facts.
+    Scopes that see each other's durable facts share it.
     """
     tenant, user, _, part = View(scope, isolation).key
     if not (tenant or user or part):
@@ -73,9 +73,9 @@ def journal_of(
 
 
 def timed_rules(loaded: Loaded, tell: Callable[[str], None]) -> JournalRules:
-    """Return what is kept of an entry, with a limit of time for patterns of the settings.
+    """Return the rules for entries, with a time limit for patterns of the settings.
 
-    `tell` is told of one that meets it.
+    `tell` is called with a pattern that exceeds it.
     """
 
     def slow(pattern: str) -> None:
@@ -88,9 +88,9 @@ def timed_rules(loaded: Loaded, tell: Callable[[str], None]) -> JournalRules:
 
 
 def indexed_of(loaded: Loaded, scope: Scope) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what of journals memory looks at for a scope: the files of its own, where it is kept; and what it passes.
+    """Return the journal files that memory indexes for a scope, and the beginnings of paths that it skips.
 
-    That are pages made of journals, and the journals of others, by how their paths begin.
+    It skips pages made from journals, and other scopes' journals.
     """
     every, own = (journal_of(loaded, None, one).folder for one in (NOBODY, scope))
     folders = [one for one in every.iterdir() if one.is_dir()] if every.is_dir() else []
@@ -102,7 +102,7 @@ def indexed_of(loaded: Loaded, scope: Scope) -> tuple[tuple[str, ...], tuple[str
 
 
 def hold(held: dict[Key, Value], key: Key, value: Value) -> None:
-    """Hold a value as the newest one; the oldest goes where there are too many. For one thread at a time."""
+    """Keep a value as the newest one; drop the oldest if there are too many. For one thread at a time."""
     held.pop(key, None)
     held[key] = value
     if len(held) > MOST_HELD:
@@ -110,30 +110,30 @@ def hold(held: dict[Key, Value], key: Key, value: Value) -> None:
 
 
 class Journals:
-    """The journals of one engine. Threads may share it; nothing is made until an entry is kept."""
+    """The journals of one engine. Threads may share it; it creates nothing before the first entry."""
 
     def __init__(self, loaded: Loaded, observer: Observer) -> None:
-        """Take what the settings say, and who is told."""
+        """Take the settings, and the listener."""
         self._loaded = loaded
         self._observer = observer
         self._opened: dict[Path, ReportingJournal] = {}
-        # The newest entry of each folder, and by what it is seen that it still is.
+        # The newest entry of each folder, and a stamp that shows that it still is.
         self._newest: dict[Path, tuple[State, JournalEntry | None]] = {}
         self._lock = threading.Lock()
 
     @property
     def enabled(self) -> bool:
-        """Whether entries are made, told and offered unasked: `journal.enabled`."""
+        """Whether squidbot writes and shows entries by itself: `journal.enabled`."""
         return self._loaded.settings.journal.enabled
 
     @property
     def tells(self) -> bool:
-        """Whether the newest entry is told where a session begins, or goes on after a pause."""
+        """Whether a request shows the newest entry when a session begins, or continues after a pause."""
         settings = self._loaded.settings.journal
         return settings.enabled and settings.inject_latest_on_start
 
     def newest(self, scope: Scope = NOBODY) -> JournalEntry | None:
-        """Return the newest entry of a scope's journal; its files are read where they have changed only.
+        """Return the newest entry of a scope's journal; its files are read only if they changed.
 
         Raises:
             ConfigError: one of `journal.redact_patterns` is none.
@@ -153,7 +153,7 @@ class Journals:
     def rewrite(
         self, scope: Scope, change: Callable[[JournalEntry], JournalEntry | None], tells: Callable[[str], bool]
     ) -> list[str]:
-        """Do what `Daybook.rewrite` does in a scope's journal, kept any more or not; return the files that changed.
+        """Call `Daybook.rewrite` for a scope's journal, in use or not; return the changed files.
 
         Raises:
             ConfigError: one of `journal.redact_patterns` is none.
@@ -163,20 +163,20 @@ class Journals:
         return [str(book.folder / f"{day}.jsonl") for day in book.rewrite(change, tells)]
 
     def place(self, scope: Scope = NOBODY) -> str:
-        """Return the folder of a scope's journal: what no other one has."""
+        """Return the folder of a scope's journal, which identifies it."""
         return str(journal_of(self._loaded, None, scope).folder)
 
     def redacted(self, text: str) -> str:
-        """Return a text without secrets, as entries are kept."""
+        """Return a text without secrets, by the rules for entries."""
         return self._rules.redactor.redacted(text)
 
     @cached_property
     def _rules(self) -> JournalRules:
-        """What is kept of an entry; a pattern of the settings that takes too long is told of."""
+        """The rules for entries; a pattern that takes too long is reported."""
         return timed_rules(self._loaded, lambda cause: self._observer.notify(Event(events.DEGRADED, "", cause)))
 
     def of(self, scope: Scope = NOBODY) -> ReportingJournal:
-        """Return the journal of a scope, the same each time, as long as it is one of those that are held.
+        """Return the journal of a scope, the same object while it is in memory.
 
         Raises:
             ConfigError: one of `journal.redact_patterns` is none.
@@ -189,21 +189,21 @@ class Journals:
 
 
 class ReportingJournal:
-    """A journal that tells what it keeps, what it refuses, and, once, what in its files is no entry."""
+    """A journal that reports stored and refused entries, and, once, lines in its files that are not entries."""
 
     def __init__(self, journal: Journal, observer: Observer) -> None:
-        """Take a journal, and who is told."""
+        """Take a journal, and the listener."""
         self._journal = journal
         self._observer = observer
         self._told: dict[str, None] = {}
 
     @takes(entry=instance(JournalEntry, called="an Entry"))
     def append(self, entry: JournalEntry) -> AppendedEntry:
-        """Keep an entry under the day of its own time, durable on return, and return it as it is kept.
+        """Store an entry under the day of its time, durable on return, and return it as stored.
 
         Raises:
-            JournalFullError: nothing was written: its day has as many as a day may have.
-            StoreError: nothing was written: it says nothing, or the disk failed.
+            JournalFullError: nothing was written: its day has the maximum of entries.
+            StoreError: nothing was written: the entry is empty, or the disk failed.
         """
         try:
             made = self._journal.append(entry)
@@ -217,7 +217,7 @@ class ReportingJournal:
 
     @takes(limit=number, tag=text, agent_id=text)
     def latest(self, limit: int = 1, *, tag: str = "", agent_id: str = "") -> JournalPage:
-        """Return the newest entries, newest first, whatever days they are of: at most `limit`.
+        """Return the newest entries of any days, newest first: at most `limit`.
 
         Raises:
             StoreError: the disk failed.
@@ -226,10 +226,10 @@ class ReportingJournal:
 
     @takes(day=text)
     def of_day(self, day: str) -> JournalPage:
-        """Return the entries of a day ("2026-01-27"), as they were appended; none where it has none.
+        """Return the entries of a day ("2026-01-27"), oldest first.
 
         Raises:
-            NotFoundError: it is no day.
+            NotFoundError: it is not a day.
             StoreError: the disk failed.
         """
         return self._read(self._journal.of_day(day))

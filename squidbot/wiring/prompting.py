@@ -1,4 +1,4 @@
-"""What a session says in front of the host's system text in its mode, and how much room the answers get."""
+"""The system text of a session's mode, behind the host's own, and the room for answers."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 
 
 SUFFIX: Final = ".md"
-# Files that are no modes: what stands in front of each.
+# Files that are not modes: texts that precede every mode.
 FRONT: Final = ("mandates", "sanity")
-# How a paragraph of a file begins that says what summaries keep.
+# The beginning of a file's paragraph that says what summaries keep.
 KEEP: Final = "keep:"
 Paragraphs = tuple[str, ...]
 KEPT_ANYHOW: Final = "decisions, results, and open points"
 
 
 class PromptLibrary:
-    """The system texts that an engine knows, ours and the user's, and how its settings allot room for answers."""
+    """An engine's system texts, ours and the user's, and its settings for the room of answers."""
 
     def __init__(self, loaded: Loaded, hooks: Hooks) -> None:
-        """Read the user's own texts; `hooks` are what extensions say of scores and room.
+        """Read the user's own texts; extensions give scores and room by `hooks`.
 
         Raises:
             ConfigError: the folder or a text can't be read, or `prompt.mode` names no mode.
@@ -53,10 +53,10 @@ class PromptLibrary:
         self.languages = tuple({"english": ENGLISH, **lists}.values())
 
     def template(self, mode: str, place: str = "") -> PromptTemplate | None:
-        """Return what is said in a mode; None for "off".
+        """Return the template of a mode; None for "off".
 
         Raises:
-            ConfigError: there is no such mode; the text lists those there are, and names `place`.
+            ConfigError: there is no such mode; the text lists the modes, and names `place`.
         """
         if mode != OFF and mode not in self.templates:
             raise ConfigError(f"unknown mode {mode!r:.60}, known: {', '.join((OFF, *self.templates))}{place}")
@@ -74,17 +74,17 @@ class PromptLibrary:
 
     @property
     def keeps(self) -> dict[str, str]:
-        """What summaries keep, by mode."""
+        """The things that summaries keep, by mode."""
         return {mode: template.keeps for mode, template in self.templates.items()}
 
     def reserved_tokens(self, window_tokens: int, most_tokens: int | None) -> int | None:
-        """Return the reserve that a window is opened with; None for the default.
+        """Return the reserve of a new window; None for the default.
 
-        Where answers get room by their questions it is the most that any gets; the model's answers have `most_tokens`.
-        Where the parts of a request have shares by tier, and nothing is set, it is what .85 of the window leave.
+        If room depends on the question, this is the largest room; the model's answers have at most `most_tokens`. If
+        the parts of a request have shares by tier, and nothing is set, it is .15 of the window.
 
         Raises:
-            ConfigError: the window is too small to be shared out.
+            ConfigError: the window is too small for shares.
         """
         settings = self.loaded.settings
         if not settings.allocation.adaptive:
@@ -96,13 +96,13 @@ class PromptLibrary:
         return most_reserved_tokens(window_tokens, settings.allocation.verbosity, self.most_tokens(most_tokens))
 
     def most_tokens(self, model_tokens: int | None) -> int | None:
-        """Return the most that an answer may have: what the model and `budget.reserved_output_tokens` say."""
+        """Return the limit of an answer, by the model and `budget.reserved_output_tokens`."""
         said = [one for one in (model_tokens, self.loaded.settings.budget.reserved_output_tokens) if one is not None]
         return min(said, default=None)
 
 
 def score_complexity(prompts: PromptLibrary, session_id: str, text: str, *, tools_mode: bool) -> float:
-    """Return how much the words that open a turn ask for, 0 to 1: what an extension says, else our own score."""
+    """Return the complexity of the words that open a turn, 0 to 1: an extension's score, else our own."""
     given = {"session_id": session_id, "text": text, "tools_mode": tools_mode}
     for _, score in prompts.hooks.each("score_complexity", _share, **given):
         return score
@@ -114,9 +114,9 @@ def score_complexity(prompts: PromptLibrary, session_id: str, text: str, *, tool
 def allocate(
     prompts: PromptLibrary, session_id: str, score: float, window: ContextWindow, *, tools_mode: bool
 ) -> Reserve:
-    """Return the room for the answers of a turn that opens: what an extension says, else our own share of the window.
+    """Return the room for the answers of a new turn: an extension's choice, else our own share of the window.
 
-    It is never more than the window was opened with.
+    It never exceeds the window's reserve.
     """
     from squidbot.core.budget import reserve_for  # noqa: PLC0415  # as above
 
@@ -147,7 +147,7 @@ def _room(value: object) -> int:
 
 
 class SessionPrompt:
-    """The same for one session."""
+    """The system text and the room for answers of one session."""
 
     def __init__(
         self,
@@ -157,7 +157,7 @@ class SessionPrompt:
         codecs: Mapping[str, Codec],
         mode: str | None,
     ) -> None:
-        """Take what a session has; `mode` is the one that is chosen for it, None for none.
+        """Take the session's parts; `mode` is its chosen mode, None for none.
 
         Raises:
             ConfigError: there is no such mode, or not in a window of that size.
@@ -167,10 +167,10 @@ class SessionPrompt:
         self._window = window
         self._counter = counter
         self._codecs = codecs
-        # None: nobody chose one. Whether a choice that was made before is still to be looked for.
+        # None: no mode was chosen. The flag says whether to search for an earlier choice.
         self._chosen = mode
         self._looks = mode is None
-        # What the newest request has in front; None for nothing.
+        # The system text of the newest request; None for none.
         self.newest: SystemPrompt | None = None
         self._made: dict[str, SystemPrompt | None] = {}
         self._prompt(self.mode)
@@ -182,22 +182,22 @@ class SessionPrompt:
 
     @property
     def chosen(self) -> str | None:
-        """The mode that somebody chose for the session, as far as it was looked for; None for none."""
+        """The mode chosen for the session, as far as known; None for none."""
         return self._chosen
 
     @property
     def looks(self) -> bool:
-        """Whether a mode that was chosen for the session before is still to be looked for."""
+        """Whether to search for a mode chosen earlier."""
         return self._looks
 
     def look(self, newest: LastRequest) -> None:
-        """Go on in the mode that was chosen for the session before, by whatever process, if it can be had here."""
+        """Continue in the mode that any process chose for the session earlier, if it is possible here."""
         if self._looks and newest.mode_chosen and self._has(newest.mode or OFF):
             self._chosen = newest.mode or OFF
         self._looks = False
 
     def choose(self, mode: str) -> None:
-        """Have the turns from the next one on in that mode.
+        """Use that mode from the next turn on.
 
         Raises:
             ConfigError: there is no such mode, or not in a window of that size.
@@ -209,10 +209,10 @@ class SessionPrompt:
     def inputs(
         self, given: Inputs, tools: Iterable[Mapping[str, object]], incoming: Sequence[Message], core: CoreSession
     ) -> Inputs:
-        """Return what a call is given, with the text of its mode behind the host's own, and the room for its answer.
+        """Return a call's inputs, with the text of its mode behind the host's own, and the room for its answer.
 
-        Both change only where a turn opens: inside of one they are as in its first request. With `prompt.clock` date
-        and time are said behind the user's newest message, if the host says nothing there.
+        Both change only between turns: all requests of a turn have those of the first. With `prompt.clock`, the user's
+        newest message is followed by date and time, unless the host has a notice there.
 
         Raises:
             StoreError: the store failed.
@@ -235,12 +235,12 @@ class SessionPrompt:
         )
 
     def _adds_something(self) -> bool:
-        """Return whether a call has to be looked at: else it is given what the host gave."""
+        """Return whether a call's inputs may change: else it gets the host's own."""
         is_on = self._looks or self._chosen is not None or self.newest is not None or self.mode != OFF
         return is_on or self._prompts.loaded.settings.allocation.adaptive
 
     def _mode_of(self, newest: LastRequest, *, opens: bool) -> str:
-        """Return the mode of a call: inside of a turn that of its first request, if it can still be had."""
+        """Return the mode of a call: within a turn that of its first request, if it is still possible."""
         held = newest.mode or OFF
         return self.mode if opens or not newest.known or not self._has(held) else held
 
@@ -252,11 +252,11 @@ class SessionPrompt:
 
     @staticmethod
     def joined(system: str, prompt: SystemPrompt | None) -> str:
-        """Return a host's system text with ours behind it: what changes least stands in front."""
+        """Return a host's system text with ours behind it: the text that changes least comes first."""
         return PARAGRAPH.join(filter(None, (system, prompt.text if prompt else "")))
 
     def system_of(self, transcripts: TranscriptStore, session_id: str, number: int | None, system: str) -> str:
-        """Return the system text that a recorded request had, by its number (None: the newest), with the host's own.
+        """Return the system text of a recorded request, by its number (None: the newest), with the host's own.
 
         Raises:
             StoreError: the store failed.
@@ -270,7 +270,7 @@ class SessionPrompt:
         return self.joined(system, self._prompt(mode)) if mode and self._has(mode) else system
 
     def _has(self, mode: str) -> bool:
-        """Return whether a mode can be had here: not in another window, or without its text."""
+        """Return whether a mode is possible here: it needs its text and a large enough window."""
         try:
             self._prompt(mode)
         except (ConfigError, BudgetError):
@@ -283,18 +283,18 @@ class SessionPrompt:
         return self._made[mode]
 
     def _reserve(self, session_id: str, room: Room, question: str | None, *, tools_mode: bool) -> Reserve | None:
-        """Return the room for the answers of a turn; `question` opens it, None: it goes on with what it was given."""
+        """Return the room for the answers of a turn; `question` opens it, None continues with its room."""
         prompts, window = self._prompts, self._window
         if not prompts.loaded.settings.allocation.adaptive:
             return None
         if question is None:
-            # Of a turn that this window did not open nothing is known: it gets all.
+            # A turn that began in another window is unknown here: it gets all the room.
             return room.newest.reserve_under(window) or Reserve(window.reserved_output_tokens, 1.0)
         score = score_complexity(prompts, session_id, question, tools_mode=tools_mode)
         return allocate(prompts, session_id, score, window, tools_mode=tools_mode)
 
     def _question(self, room: Room, incoming: Sequence[Message]) -> str:
-        """Return what opens the turn: the user's words at the end."""
+        """Return the text that opens the turn: the user's messages at the end."""
         said: list[str] = []
         for message in reversed(incoming):
             if not speaks(message):
@@ -308,15 +308,15 @@ class SessionPrompt:
 
 
 def has_host_tools(tools: Iterable[Mapping[str, object]]) -> bool:
-    """Return whether any tool is the host's: with ours alone a conversation is chat."""
+    """Return whether the host has tools: with only ours, a conversation is chat."""
     return not all(map(own_tool, tool_names(tools)))
 
 
 def templates_of(loaded: Loaded) -> Mapping[str, PromptTemplate]:
-    """Return what is said in each mode: ours, and the user's own texts.
+    """Return the templates of all modes, ours and the user's own.
 
     Raises:
-        ConfigError: the folder or a text can't be read, says nothing, or has a name that is taken.
+        ConfigError: the folder or a text can't be read, a text is empty, or its name is reserved.
     """
     folder = loaded.settings.prompt.folder
     if not folder:
@@ -325,10 +325,10 @@ def templates_of(loaded: Loaded) -> Mapping[str, PromptTemplate]:
 
 
 def _templates(folder: Path, place: str) -> dict[str, PromptTemplate]:
-    """Return our modes and the user's, each with what the user puts in place of our words.
+    """Return our modes and the user's, with the user's replacements of our texts.
 
     Raises:
-        ConfigError: the folder or a text can't be read, says nothing, or has a name that is taken.
+        ConfigError: the folder or a text can't be read, a text is empty, or its name is reserved.
     """
     read = _read(folder, place)
     if OFF in read:

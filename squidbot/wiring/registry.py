@@ -1,4 +1,4 @@
-"""Adapters by the names of squidbot.toml, each imported at its first use; and the token counter of each model."""
+"""Adapters by their names in squidbot.toml, each imported on first use; and the token counter of each model."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _probe(name: str) -> GpuProbe:
     return PROBES[name](None)
 
 
-# What `models.<alias>.adapter` can name.
+# Adapters for `models.<alias>.adapter`.
 RUNTIMES: Mapping[str, Callable[[Definition, TokenCounter], LoadedModel]] = {
     # A trial in a child process, about a second: a crash of llama.cpp becomes an error.
     "llama_cpp": lambda definition, _: _load("llama_cpp.model:open_model")(definition, trial=not definition.checked),
@@ -112,9 +112,9 @@ OPEN_FILES = frozenset({"llama_cpp", "xllamacpp"})
 PROVIDERS: Mapping[str, Callable[[tuple[str, str, str]], TokenCounter]] = {
     "anthropic": lambda given: _load("anthropic:AnthropicCounter")(given[0], given[1], key_name=given[2])
 }
-# What `summary.scheduler` can name beside "thread" and "none".
+# Adapters for `summary.scheduler` beside "thread" and "none".
 TIMERS: Mapping[str, Callable[[str], Timer]] = {"apscheduler": _adapter("apscheduler:ApschedulerTimer", _nothing)}
-# By kind and name: the adapter, and how its arguments are made from those of the factory.
+# By kind and name: the adapter, and how to make its arguments from those of the factory.
 ADAPTERS: dict[tuple[str, str], Callable[..., Any]] = {
     ("store", "stdlib"): _adapter("stdlib:InMemoryStore", _nothing),
     ("store", "sqlite3"): _adapter("sqlite3:SqliteStore", _required("the store sqlite3 needs a file; set store.path")),
@@ -149,11 +149,11 @@ CODECS = (OpenAIChat, AnthropicMessages, OpenAIResponses, Hermes, LangChain, LLM
 
 
 class BuiltIn:
-    """squidbot's own adapters, offered by the hook that extensions use."""
+    """squidbot's own adapters, registered by the hook that extensions use."""
 
     @hookimpl
     def register_adapters(self, register: Register) -> None:
-        """Offer the adapters and codecs that squidbot brings."""
+        """Register squidbot's adapters and codecs."""
         for (kind, name), factory in ADAPTERS.items():
             getattr(register, kind)(name, factory)
         for codec in CODECS:
@@ -187,7 +187,7 @@ def write_yaml(value: Plain, place: str) -> str:
     return str(_yaml(place).write(value))
 
 
-# What squidbot.toml can name: the registry of adapters, and how one is made.
+# The registry of adapters that squidbot.toml can name.
 
 Offer = TypeVar("Offer")
 Given = TypeVar("Given")
@@ -198,25 +198,25 @@ class Timer(Protocol):
     """A timer."""
 
     def start(self, work: Callable[[], object], interval_seconds: float) -> None:
-        """Call `work` every `interval_seconds` in another thread until `stop`."""
+        """Call `work` every `interval_seconds` in another thread, until `stop`."""
 
     def stop(self) -> None:
-        """End it; does nothing if it was not started."""
+        """Stop the timer; without `start`, this does nothing."""
 
 
 @runtime_checkable
 class KeepsCounts(Protocol):
-    """An optional part of a token counter that asks an API: it keeps counts and has connections."""
+    """An optional part of a token counter over an API: it stores counts and has connections."""
 
     def keep(self, path: str) -> None:
-        """Keep all counts in a file, which other processes may share and which need not exist yet."""
+        """Store all counts in a file, which other processes may share and which need not exist yet."""
 
     def close(self) -> None:
         """Close its connections; a second call does nothing."""
 
 
 class Registry:
-    """Adapters by kind and by the names of squidbot.toml."""
+    """Adapters by kind and by their names in squidbot.toml."""
 
     def __init__(self) -> None:
         self.stores: dict[str, Callable[[str], Store]] = {}
@@ -278,7 +278,7 @@ def check_offered(kind: str, offers: Collection[str], name: str, source: str) ->
         ConfigError: it is unknown; the text lists the known names and suggests the nearest.
     """
     if name not in offers:
-        # A name that begins with "_" is squidbot's own, and no user's.
+        # Names that begin with "_" are squidbot's own, not for users.
         every = sorted(each for each in offers if not each.startswith("_"))
         known = ", ".join(every) or "none"
         raise ConfigError(
@@ -309,11 +309,11 @@ def _add(kind: str, offers: dict[str, Offer], name: str, offer: Offer) -> None:
     offers[name] = offer
 
 
-# Extensions: entry points that the settings name, and what they offer.
+# Extensions: entry points that the settings name, and their adapters.
 
 # The tokenizer of a model whose own API counts.
 PROVIDER = "provider"
-# The counter: a model's own vocabulary if it is at hand, otherwise the default.
+# The counter: a model's own vocabulary if it is on this machine, otherwise the default.
 AUTO, DEFAULT = "auto", "classes"
 
 
@@ -321,11 +321,11 @@ class _Plugins(pluggy.PluginManager):
     """A plugin manager that skips attributes that can't be hooks: pluggy parses all, which was half of a load."""
 
     def parse_hookimpl_opts(self, plugin: object, name: str) -> pluggy.HookimplOpts | None:
-        """Return how a hook is marked."""
+        """Return the options of a hook."""
         return None if name.startswith("__") else super().parse_hookimpl_opts(plugin, name)
 
     def parse_hookspec_opts(self, module_or_class: ModuleType | type, name: str) -> pluggy.HookspecOpts | None:
-        """Return how a specification is marked: they are functions of a module of ours."""
+        """Return the options of a specification: these are functions of one of our modules."""
         marked: pluggy.HookspecOpts | None = getattr(getattr(module_or_class, name), f"{PROJECT}_spec", None)
         return marked
 
@@ -337,8 +337,8 @@ def collected(loaded: Loaded, extensions: Iterable[object] = ()) -> tuple[pluggy
     `extensions` are further modules or objects with hooks.
 
     Raises:
-        ConfigError: an extension is unknown, can't be imported, has a misspelt hook, fails while it offers its
-            adapters, or offers the same name as another.
+        ConfigError: an extension is unknown, can't be imported, has a misspelt hook, fails while it registers its
+            adapters, or registers a name that another one has.
     """
     plugins = _Plugins(PROJECT)
     plugins.add_hookspecs(hookspecs)
@@ -391,7 +391,7 @@ def _load_named(plugins: pluggy.PluginManager, loaded: Loaded) -> None:
 
 
 def counter_specs(loaded: Loaded) -> list[str]:
-    """Return the token counters that the settings name, the common one first, without the APIs of models."""
+    """Return the token counters that the settings name, the common one first, without models' APIs."""
     tokenizers = [model.tokenizer for model in loaded.settings.models.values()]
     common = loaded.settings.budget.counter
     return [DEFAULT if common == AUTO else common, *(one for one in tokenizers if one and one not in {PROVIDER, AUTO})]
@@ -411,7 +411,7 @@ def split_spec(spec: str) -> tuple[str, str]:
 
 
 def relay_of(plugins: pluggy.PluginManager, registry: Registry, loaded: Loaded) -> Relay:
-    """Return the relay of events to the observers of the settings, then to extensions, each of which fails alone.
+    """Return the relay of events to the observers of the settings, then to extensions; one failure stops no other.
 
     Raises:
         ConfigError: an observer is unknown, or its package is not installed.
@@ -430,11 +430,11 @@ def relay_of(plugins: pluggy.PluginManager, registry: Registry, loaded: Loaded) 
     return Relay([*observers, *listeners("on_event", "event")], listeners("assembled", "assembly"))
 
 
-# Token counters: which one counts for a model, and why.
+# Token counters: chooses one for each model, and says why.
 
 # Token counters that read a file.
 FILE_COUNTERS = ("tiktoken", "llama_cpp")
-# The counts of providers are kept beside the sessions' file, under its name with this suffix.
+# Providers' counts are stored beside the sessions' file, with this suffix after its name.
 COUNTS_SUFFIX = ".counts"
 # The vocabularies that OpenAI publishes, by the names of its models, as in tiktoken's own table. Some hosts put the
 # provider in front of the name; a date or a kind may follow it.
@@ -444,7 +444,7 @@ VOCABULARIES = {
 }
 NEWEST = "o200k_base"
 _SERVED_BY = re.compile(r"(?:openai|azure)[/:]")
-# Adapters whose model's name is OpenAI's own; `None`: the host calls it. With a file or a URL it may be any model.
+# Adapters whose model names are OpenAI's; `None`: the host calls the model. With a file or a URL, it may be any model.
 _OPENAIS = {None, "openai"}
 
 
@@ -501,7 +501,7 @@ class Counters:
         return self._made[PROVIDER, alias]
 
     def why(self, alias: str) -> str:
-        """Return a line on how a model is counted and what would count it exactly; "" if the settings name the counter.
+        """Return a line on how a model is counted, and how to count exactly; "" if the settings name the counter.
 
         Raises:
             ConfigError: as `of`.
@@ -530,17 +530,17 @@ class Counters:
         return settings.model(alias).tokenizer or settings.budget.counter
 
     def _own(self, alias: str) -> TokenCounter:
-        """Return the counter of a model's own vocabulary, or the default one if that is not at hand."""
+        """Return the counter of a model's own vocabulary, or the default one if that is not on this machine."""
         encoding = self._vocabulary(alias)
         if encoding and (AUTO, encoding) not in self._made:
             try:
                 self._made[AUTO, encoding] = self.named(f"tiktoken:{encoding}")
-            except ConfigError:  # neither here: `why` says what brings it
+            except ConfigError:  # neither is here: `why` says how to get it
                 self._made[AUTO, encoding] = self.named(DEFAULT)
         return self._made[AUTO, encoding] if encoding else self.named(DEFAULT)
 
     def _vocabulary(self, alias: str) -> str:
-        """Return the published vocabulary of a model; "" where none is known."""
+        """Return the published vocabulary of a model; "" if none is known."""
         model = self._loaded.settings.model(alias)
         is_called_so = model.adapter in _OPENAIS and not (model.path or model.repo_id or model.url)
         return vocabulary_of(model.model or alias) if is_called_so else ""
@@ -552,7 +552,7 @@ class Counters:
                 counter.close()
 
     def _kept(self, made: TokenCounter) -> TokenCounter:
-        """Let a counter that asks an API keep its counts beside the sessions."""
+        """Let a counter over an API store its counts beside the sessions."""
         path = self._loaded.settings.store.path
         if path and isinstance(made, KeepsCounts):
             made.keep(f"{self._loaded.absolute(path)}{COUNTS_SUFFIX}")

@@ -1,7 +1,7 @@
-"""Keeps the pieces of a streamed answer in a file beside the store: a killed process loses nothing.
+"""Stores the pieces of a streamed answer in a file beside the store: a killed process loses nothing.
 
 The file exists from the first piece until the answer is recorded. Its first line names the message before the answer.
-If another message stands there later, or that one was forgotten, the pieces are dropped.
+If that message is later another one, or was forgotten, the pieces are dropped.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from squidbot.core.ports import TranscriptStore
 
 
-# A process that dies loses nothing that was written; a machine that dies loses what was not synced.
+# If a process dies, all written pieces survive; if the machine dies, unsynced pieces are lost.
 SYNC_SECONDS: Final = 1.0
 
 
 class PartialAnswer:
-    """The file of one session's unfinished answer. Without a store file there is none, and nothing is kept."""
+    """The file of one session's unfinished answer. Without a store file, nothing is stored."""
 
     def __init__(self, place: str, store: TranscriptStore, session_id: str) -> None:
         """Take the store's file ("" for none), the store and the session. Nothing is opened yet."""
@@ -58,26 +58,26 @@ class PartialAnswer:
         file, self._file = self._file, None
         if file is None or self._path is None:
             return
-        with file, suppress(OSError):  # a file that stays is passed over: another message stands before it by then
+        with file, suppress(OSError):  # a file that remains is ignored: by then, another message precedes it
             file.truncate(0)
         with suppress(OSError):  # as above
             self._path.unlink()
 
     def left(self) -> str:
-        """Return the pieces that a killed process has left; "" for none, or while that process runs.
+        """Return the pieces that a killed process left; "" for none, or while that process runs.
 
-        The file is ours from then on: `end` removes it.
+        From then on the file is ours: `end` removes it.
 
         Raises:
             StoreError: the store can't be read.
         """
         if self._file is not None:
-            self._file.close()  # the answer before this one was not recorded: the store had failed
+            self._file.close()  # the previous answer was not recorded: the store had failed
             self._file = None
         try:
             file = self._own(os.O_RDWR)
         except OSError:
-            return ""  # there is none, most often
+            return ""  # usually there is none
         if file is None:
             return ""
         self._file = file
@@ -114,14 +114,14 @@ class PartialAnswer:
 
 
 def drop(place: str, session_id: str) -> None:
-    """Remove the pieces that a killed process has left of a session: messages are forgotten that they may repeat.
+    """Remove a session's pieces from a killed process: they may repeat forgotten messages.
 
-    `place` is the store's file, "" for none. A running process removes its own.
+    `place` is the store's file, "" for none. A running process removes its own file.
     """
     path = _beside(place, session_id)
     if path is None:
         return
-    with suppress(OSError), path.open("r+b") as file:  # there is none, most often
+    with suppress(OSError), path.open("r+b") as file:  # usually there is none
         if lock_at_once(file):
             file.truncate(0)
             path.unlink()
@@ -135,9 +135,9 @@ def _beside(place: str, session_id: str) -> Path | None:
 
 
 def wait(most_seconds: float) -> float:
-    """Sleep for a random part of some seconds, and return the time in seconds, by a clock that is never set back.
+    """Sleep for a random part of some seconds, and return the monotonic time in seconds.
 
-    Random, so that several waiters do not return at the same time.
+    Random, so that several waiters do not wake at the same time.
     """
     if most_seconds > 0:
         time.sleep(random.uniform(0, most_seconds))  # noqa: S311  # no secret

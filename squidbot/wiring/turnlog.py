@@ -1,4 +1,4 @@
-"""The log of turns: the requests of each, the tools that were called, what was answered, and what it cost."""
+"""The turn log: each turn's requests, tool calls, response and cost."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from squidbot.core.view.assembly import CoreAssembly
 
 
-# The part of a request's budget that each kind counts in; all others are history.
+# The budget part of each kind; all others are history.
 PLACES = {
     Kind.SYSTEM: "system",
     Kind.MEMORY: "head",
@@ -39,13 +39,13 @@ class RequestEntry(NamedTuple):
     """One request.
 
     Attributes:
-        messages: how many it has; same: how many of them, from the first, are those of the request before.
+        messages: the number of messages; same: how many, from the first, equal those of the request before.
         lines: the others, each with its place, its role and its text.
-        bound_tokens, limit_tokens: what it costs at most, and might cost.
-        certificate: how far that can be trusted.
-        plan_id: the plan in force, -1 for none; cause: why the plan was changed with it, "" where it was not.
+        bound_tokens, limit_tokens: its cost as a bound, and its limit.
+        certificate: how reliable the bound is.
+        plan_id: the plan in force, -1 for none; cause: why it changed the plan, "" if it did not.
         budget: its parts with their names, in tokens as bounds, in the order of the window.
-        usage: what the provider reported; `None` for nothing.
+        usage: the usage reported by the provider; `None` for none.
     """
 
     messages: int
@@ -100,8 +100,8 @@ class TurnEntry:
 
     Attributes:
         first_seq: its first message; -1 before one is recorded. time: of that message, in seconds since 1970.
-        iterations: how often the model has answered.
-        answer: its last words, `None` before there are any; ended: whether it calls no more tools.
+        iterations: the number of the model's answers.
+        answer: its last text, `None` before the first; ended: whether it calls no more tools.
     """
 
     first_seq: int = -1
@@ -113,7 +113,7 @@ class TurnEntry:
     ended: bool = False
 
     def take(self, rows: Sequence[StoredMessage], codecs: Mapping[str, Codec]) -> None:
-        """Take messages that were recorded in it."""
+        """Add recorded messages of the turn."""
         for row in rows:
             if self.first_seq < 0:
                 self.first_seq, self.time = row.seq, row.time
@@ -148,7 +148,7 @@ class TurnEntry:
 
 
 def logged_request(assembly: CoreAssembly, before: Sequence[str]) -> RequestEntry:
-    """Return a request as it is logged; `before` are the payloads of the request before."""
+    """Return the log entry of a request; `before` are the payloads of the previous request."""
     payloads, codec, used = assembly.payloads, assembly.codecs[assembly.form], assembly.report.usage
     pairs = zip(payloads, before, strict=False)
     same = next((place for place, (new, old) in enumerate(pairs) if new != old), min(len(payloads), len(before)))
@@ -166,7 +166,7 @@ def logged_request(assembly: CoreAssembly, before: Sequence[str]) -> RequestEntr
 
 
 def parameters_of(arguments: str) -> object:
-    """Return what a tool was given: a JSON value, or the text where it is none."""
+    """Return a tool's arguments: a JSON value, or the text if it is not JSON."""
     try:
         return json.loads(arguments)
     except (ValueError, RecursionError):
@@ -174,13 +174,13 @@ def parameters_of(arguments: str) -> object:
 
 
 def action_of(parameters: object) -> str | None:
-    """Return the parameter `action`, which tools with several acts have; None for none."""
+    """Return the parameter `action` of tools with several acts; None for none."""
     action = parameters.get("action") if isinstance(parameters, dict) else None
     return action if isinstance(action, str) else None
 
 
 def _budget(assembly: CoreAssembly) -> Iterator[tuple[str, int]]:
-    """Yield the parts of a request with what each costs at most, between the window and what is left."""
+    """Yield the window, the parts of a request with their costs as bounds, and the tokens left."""
     costs = dict.fromkeys(("system", "head", "notes", "history"), 0)
     for part in assembly.parts:
         costs[PLACES.get(part.kind, "history")] += part.cost.bound
@@ -217,7 +217,7 @@ def _results(row: StoredMessage, codecs: Mapping[str, Codec]) -> Iterator[tuple[
 
 
 RULE = "=" * 100
-# Where a turn begins in a log: what is said in it never stands so, since its own rules are moved off the margin.
+# The beginning of a turn in a log: texts never match it, because their own rules are indented.
 _BEGINS = re.compile(rf"^{RULE}$", re.MULTILINE)
 _JSON = "\nJSON\n"
 ABOUT = {
@@ -231,14 +231,14 @@ ABOUT = {
     "request": "all of it",
     "free": "of what a request might cost",
 }
-# Whatever stands behind such a name is a secret; long enough that a redactor takes it for one.
+# A value after a secret's name, long enough for a redactor to match.
 ANYTHING = "x1y2z3w4v5"
 
 
 def text_of(turn: TurnEntry, session_id: str, model: str, redactor: Redactor) -> str:
-    """Return a turn as it is written: its requests, its tool calls, the response, its budget, all of it as JSON.
+    """Return the text of a turn: its requests, tool calls, response and budget, and everything again as JSON.
 
-    A mark stands in the place of each secret.
+    A mark replaces each secret.
     """
     when = f", {stamp(turn.time)} UTC" if turn.time is not None and stamp(turn.time) else ""
     iterations = len({call.iteration for call in turn.calls})
@@ -256,15 +256,15 @@ def text_of(turn: TurnEntry, session_id: str, model: str, redactor: Redactor) ->
         lines += _call(number, call, redactor)
     lines += ["", "RESPONSE", "(none)" if turn.answer is None else turn.answer, "", "JSON"]
     whole = json.dumps(_cleaned(turn.to_json(session_id, model), redactor), ensure_ascii=False, indent=1)
-    # What a terminal might obey becomes a question mark.
+    # Terminal control characters become question marks.
     text = "".join(char if char.isprintable() or char in "\n\t" else "?" for char in "\n".join(lines))
     return f"{RULE}\n{_BEGINS.sub(f' {RULE}', redactor.redacted(text))}\n{whole}\n\n"
 
 
 def turns_of(log: str) -> list[tuple[str, int, str]]:
-    """Return the session, the first message and the text of each turn of a log; joined, their texts are the log.
+    """Return the session, the first message and the text of each turn of a log; the joined texts are the log.
 
-    A turn that was cut is of the session "" and the message -1.
+    A turn that was cut off has the session "" and the message -1.
     """
     places = [match.start() for match in _BEGINS.finditer(log)]
     starts = [0, *places] if places[:1] != [0] else places
@@ -306,7 +306,7 @@ def _call(number: int, call: CallEntry, redactor: Redactor) -> Iterator[str]:
 
 
 def _cleaned(value: object, redactor: Redactor, name: str = "") -> object:
-    """Return a JSON value without secrets: those that texts hold, and those that stand behind the name of one."""
+    """Return a JSON value without secrets: those in texts, and values under a secret's name."""
     if isinstance(value, dict):
         return {key: _cleaned(inner, redactor, str(key)) for key, inner in value.items()}
     if isinstance(value, list):
@@ -322,13 +322,13 @@ def _count(number: int, what: str) -> str:
 
 
 class TurnLog:
-    """A file that turns are appended to. Whoever may read it reads what was said: nobody but its owner may."""
+    """A file of turns. It has whole conversations, so only its owner may read it."""
 
     def __init__(self, path: str, redactor: Redactor, observer: Observer | None = None, place: str = "--debug") -> None:
-        """Take a file, and who named it; it is made when a turn has ended.
+        """Take a file, and the setting that names it; the first finished turn creates it.
 
         Raises:
-            ConfigError: it is a folder, or it has none that it could stand in.
+            ConfigError: it is a folder, or its folder does not exist.
         """
         self.path = Path(path)
         if self.path.is_dir():
@@ -340,28 +340,28 @@ class TurnLog:
         self._failed = False
 
     def session(self, session_id: str, model: str, codecs: Mapping[str, Codec]) -> SessionLog:
-        """Return what follows a session and writes its turns here."""
+        """Return the log of a session, which writes its turns here."""
         return SessionLog(self, session_id, model, codecs)
 
     def append(self, session_id: str, text: str) -> None:
-        """Write behind what stands there; that it can't be is told once, and fails no turn."""
+        """Append a turn; a failure is reported once, and fails no turn."""
         try:
             append(self.path, text.encode("utf-8", "backslashreplace"))
         except OSError as error:
             if self._observer is not None and not self._failed:
-                cause = f"cannot write the log of turns: {error}"
+                cause = f"cannot write the turn log: {error}"
                 self._observer.notify(Event(events.DEGRADED, session_id, cause))
             self._failed = True
         else:
             self._failed = False
 
     def forget(self, goes: Callable[[str, int, str], bool]) -> int:
-        """Take turns out for good, and return how many; `goes` says of a session, a turn and its text whether it does.
+        """Remove turns for good, and return how many; `goes` chooses them by session, turn and text.
 
-        A turn that was cut, when its process died, is of the session "" and the turn -1.
+        A turn cut off by the death of its process has the session "" and the turn -1.
 
         Raises:
-            StoreError: the log is as it was: the disk failed.
+            StoreError: the disk failed; the log is unchanged.
         """
         gone = 0
 
@@ -382,20 +382,20 @@ class TurnLog:
 
 
 class SessionLog:
-    """Follows one session: what it asks, and what is recorded in it; turns that have ended are written."""
+    """Follows the requests and records of one session, and writes finished turns."""
 
     def __init__(self, log: TurnLog, session_id: str, model: str, codecs: Mapping[str, Codec]) -> None:
-        """Take a session's name, its model's, and what reads its messages."""
+        """Take the names of a session and its model, and its codecs."""
         self._log = log
         self._session_id = session_id
         self._model = model
         self._codecs = codecs
         self._turn = TurnEntry()
-        # The newest request, byte for byte: what follows is set beside it.
+        # The newest request, byte for byte, to compare with the next one.
         self._before: tuple[str, ...] = ()
 
     def asked(self, assembly: CoreAssembly) -> None:
-        """Take a request; where it opens a turn, one that has not ended is written as far as it went."""
+        """Add a request; if it opens a turn, first write an unfinished one as far as it went."""
         incoming = assembly.incoming
         if incoming and incoming[0].turn == incoming[0].seq and self._turn.iterations:
             self._write()
@@ -403,7 +403,7 @@ class SessionLog:
         self._before = assembly.payloads
 
     def recorded(self, rows: Sequence[StoredMessage], usage: Usage | None) -> None:
-        """Take what was recorded, with what was reported for the newest request."""
+        """Add recorded messages, with the reported usage of the newest request."""
         if self._turn.iterations and any(row.turn == row.seq for row in rows):
             self._write()
         requests = self._turn.requests

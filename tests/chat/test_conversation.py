@@ -134,7 +134,7 @@ def test_calls_of_one_step_are_all_answered(held: Held) -> None:
     assert [name for name, _, _ in held.seen.calls] == turn.calls
     (_, found, _), (_, _, _), (_, refused, is_error) = held.seen.calls
     assert "the squid eats herring" in found
-    assert refused == "<squidbot refused: there is no tool 'weather'; there are history, memory>"
+    assert refused == "<squidbot refused: there is no tool 'weather'; known: history, memory>"
     assert is_error
     assert [role for role, _ in held.rows()[2:]] == ["user", "assistant", "tool", "tool", "tool", "assistant"]
     assert turn.text.startswith("The tools said 3 things")

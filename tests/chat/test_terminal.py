@@ -51,7 +51,7 @@ def test_session_is_there_again_after_a_restart(terminal: Callable[..., Terminal
     talk.type("slowly word")
     talk.wait("word-7")
     talk.spawned.sendintr()
-    talk.wait("! stopped; what you said is kept, and what came of the answer")
+    talk.wait("! stopped; your message is kept, and the partial answer")
     asked, (role, answer) = said(folder)[-2:]
     assert asked == ("user", "slowly word")
     assert role == "assistant"
@@ -66,7 +66,7 @@ def test_session_is_there_again_after_a_restart(terminal: Callable[..., Terminal
     assert "The first thing you said was: my cat is called Ophelia" in again.say("first")
     assert "You said: and now?" in again.say("and now?")
     again.type("break")
-    again.spawned.expect_exact("what you said is kept, and what came of the answer")
+    again.spawned.expect_exact("your message is kept, and the partial answer")
     assert not re.search(r"\x1b\[(?:3[0-7]|9[0-7]|38)", again.spawned.before)
     assert "! unreachable: the server closed the connection" in ESCAPES.sub("", again.spawned.before)
     assert said(folder)[-1] == ("assistant", "The answer begins ")

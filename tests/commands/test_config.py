@@ -69,7 +69,7 @@ def test_config_shows_what_is_set_by_whom_it_is_for() -> None:
 def test_config_explains_a_key_and_a_table() -> None:
     """What it does, its value and where that is from, default, unit, other names."""
     printed = shown("window.default")
-    assert printed.startswith("window.default Window of a model that names none")
+    assert printed.startswith("window.default Window of models that set none")
     assert "value 9000 (squidbot.toml:5) default 32768 unit tokens" in printed
     assert "names window.targetSize, LLAMA_CPP_N_CTX" in printed
     assert "choices coherence, balanced, speed" in shown("pressure.strategy")

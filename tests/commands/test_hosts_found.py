@@ -103,7 +103,7 @@ def test_llm_is_active_when_it_is_switched_on(here: Path) -> None:
     folder = here / "home" / "llm"
     folder.mkdir()
     assert not (one := found()["llm"])["active"]
-    assert "not switched on: llm squidbot on" in one["reason"]
+    assert "squidbot is off. Turn it on with: llm squidbot on" in one["reason"]
     switch = {"store": str(folder / "squidbot.db"), "budget": None, "settings": ""}
     (folder / "squidbot.json").write_text(json.dumps(switch))
     assert (one := found()["llm"])["active"]

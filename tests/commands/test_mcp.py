@@ -57,7 +57,7 @@ def test_settings_say_which_store(served: list[tuple[str, str, int]], tmp_path: 
         ([], "no store: pass --store FILE.db"),
         (["--store", "mem.db", "--http", "8000"], "'8000' is not an address"),
         (["--store", "mem.db", "--http", "here:99999"], "'here:99999' is not an address"),
-        (["--store", "mem.db", "--config", "squidbot.toml"], "leave one out"),
+        (["--store", "mem.db", "--config", "squidbot.toml"], "not both"),
     ],
 )
 def test_what_is_wrong_is_one_line(served: list[tuple[str, str, int]], arguments: list[str], says: str) -> None:

@@ -83,7 +83,7 @@ def test_status_shows_every_source_that_was_asked_for_devices() -> None:
     """None by the settings: one source, with its reason; main memory beside it."""
     found = answer()
     assert found["devices"] == []
-    assert found["probes"] == [{"source": "none", "found": 0, "reason": "the settings say so"}]
+    assert found["probes"] == [{"source": "none", "found": 0, "reason": "turned off by the settings"}]
     assert 0 < found["main_memory"]["available_bytes"] <= found["main_memory"]["total_bytes"]
     assert "no GPU found" in shown().stdout
 

@@ -277,7 +277,7 @@ def test_writer_that_is_never_let_in_gives_up() -> None:
 
     store = Hurried()
     book(store).change("set", "Ship it")
-    with pytest.raises(BusyError, match="; nothing was taken out, try"):
+    with pytest.raises(BusyError, match="; nothing was removed, try"):
         remove_goals(shelf(store), ["Ship it"])
     store.busy = False
     with pytest.raises(StoreError, match="1 records are not replaced"):

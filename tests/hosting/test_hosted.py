@@ -67,8 +67,8 @@ def test_the_smaller_one_of_budget_and_window_counts(
     assert found == [8_000, 9_000, 4_000, 200_000, 200_000]
     told = [record.getMessage() for record in caplog.records]
     assert [text[:55] for text in told] == [
-        "budget=200000 is more than the window of the model 'm' ",
-        "budget=200000 is more than the window of the model 'sma",
+        "budget=200000 is larger than the window of the model 'm",
+        "budget=200000 is larger than the window of the model 's",
     ]
     one.close()
 
@@ -82,7 +82,9 @@ def test_a_share_is_of_the_window_that_is_known(tmp_path: Path, caplog: pytest.L
     assert one.conversation("b").session.window.window_tokens == 8_192
     assert one.conversation("c").session.window.window_tokens == 8_192
     (told,) = [record.getMessage() for record in caplog.records]
-    assert told.startswith("budget=0.25: the window of the model '' is not known, so this is a share of 32,768 tokens;")
+    assert told.startswith(
+        "budget=0.25: the window of the model '' is unknown, so this is a fraction of 32,768 tokens;"
+    )
     one.close()
 
 
@@ -159,13 +161,13 @@ def test_failures_that_differ_in_a_number_are_one_kind(tmp_path: Path, caplog: p
 @pytest.mark.parametrize("path", ["", " ", "mem\0.db"])
 def test_a_path_that_is_none_is_refused(path: str) -> None:
     """Nothing is kept in memory alone that was to be kept."""
-    with pytest.raises(ConfigError, match=r"^path = .*: name the file that keeps everything"):
+    with pytest.raises(ConfigError, match=r"^path = .*: pass the path of the store"):
         HostRuntime(path, host="a test", form="openai.chat")
 
 
 def test_a_file_of_settings_and_a_store_are_refused(tmp_path: Path) -> None:
     """Which of the two would say where?"""
-    with pytest.raises(ConfigError, match="leave one out"):
+    with pytest.raises(ConfigError, match="not both"):
         HostRuntime(tmp_path / "a.db", host="a test", form="openai.chat", settings=str(tmp_path / "squidbot.toml"))
 
 
@@ -290,7 +292,7 @@ def test_a_failure_stays_inside_and_is_told_once(tmp_path: Path, caplog: pytest.
     with caplog.at_level(logging.WARNING, "squidbot"):
         assert [one.safely(REQUEST, "a", fails, "as it was") for _ in range(3)] == ["as it was"] * 3
     assert [event.name for event in told] == [events.DEGRADED] * 3
-    assert told[0].cause == "squidbot could not prepare this request in a test; it is sent unchanged: the disk is full"
+    assert told[0].cause == "squidbot could not prepare this request in a test; sending it unchanged: the disk is full"
     assert len(caplog.records) == 1
     with pytest.raises(KeyboardInterrupt):
         one.safely(REQUEST, "a", ends, "")
@@ -311,7 +313,7 @@ def test_a_user_who_would_rather_stop_gets_the_error(tmp_path: Path, caplog: pyt
         with pytest.raises(StoreError, match="the disk is full"):
             stopping.safely(what, "a", fails, "")
     assert "continue without it" in stopping.answer("no such tool", "a", {})
-    with pytest.raises(ConfigError, match=r"on_error = 'rise': say 'pass' .* or 'raise' to stop"):
+    with pytest.raises(ConfigError, match=r"on_error = 'rise': use 'pass' .* or 'raise' to stop"):
         HostRuntime(tmp_path / "c.db", host="a test", form="openai.chat", on_error="rise")
     going.close()
     stopping.close()
@@ -320,8 +322,8 @@ def test_a_user_who_would_rather_stop_gets_the_error(tmp_path: Path, caplog: pyt
 @pytest.mark.parametrize(
     ("budget", "settings", "words"),
     [
-        (2_000, None, r"make it smaller or raise budget=2000, which holds the answer, too$"),
-        (None, None, r"raise budget=, or take a model with a larger window$"),
+        (2_000, None, r"make it smaller or raise budget=2000, which includes the answer$"),
+        (None, None, r"raise budget=, or use a model with a larger window$"),
         (None, {"window": {"default": 2_000}}, r"raise window\.default or models"),
     ],
 )

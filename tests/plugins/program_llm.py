@@ -291,7 +291,7 @@ HOST = HostDriver(
     package="llm",
     extra="llm",
     search="Squidbot_memory_search",
-    inactive={"record single prompts": without_talk, "squidbot is not active in llm": wrongly_on},
+    inactive={"record single prompts": without_talk, "squidbot cannot work in llm": wrongly_on},
     signed=SignedReply(EVENTS, to_json([ReasoningPart("Hm.", provider_metadata=SIGNED).to_dict()]).decode()),
     otherwise={"C11 server-held state": Exemption(NO_SWITCH), "C16 rivals": Exemption(NO_RIVAL)},
 )

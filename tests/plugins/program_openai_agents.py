@@ -355,7 +355,7 @@ HOST = HostDriver(
         "auto_previous_response_id": held_by(auto_previous_response_id=True),
         "extra_args['previous_response_id']": held_by_settings(extra_args={"previous_response_id": "x"}),
         "extra_body['conversation']": held_by_settings(extra_body={"conversation": "x"}),
-        "previous_response_id has the provider": held_beside,
+        "previous_response_id makes the provider": held_beside,
     },
     rivals={
         "session_settings.limit": with_config(session_settings=SessionSettings(limit=5)),

@@ -139,7 +139,7 @@ def test_a_new_user_goes_on_with_another_provider(server: Providers, terminal: C
     assert '-> history action="search", query="Ophelia"' in seen
     assert "Answer to 5." in seen
     server.faults = [Fault(cut_after=8)]
-    one.say("count", "what you said is kept, and what came of the answer")
+    one.say("count", "your message is kept, and the partial answer")
     one.say("/compact", "/undo takes it back")
     one.say("/undo", "everything is sent verbatim")
     one.end()

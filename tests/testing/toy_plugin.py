@@ -45,7 +45,7 @@ class ToyTool:
             self.name,
             where,
             lambda: call_tool(self.hosted.conversation(where).session, self.name, arguments),
-            f"<{self.name} is out of order; go on without it>",
+            f"<{self.name} failed; continue without it>",
         )
 
 
@@ -66,7 +66,7 @@ class ToySquid:
     def started(self, conversation_id: str, **switches: object) -> None:
         """Refuse what nobody could bound."""
         if switches.get("thread"):
-            raise ConfigError("thread has the provider keep the conversation, which squidbot then can't bound")
+            raise ConfigError("thread makes the provider keep the conversation, so squidbot can't limit requests")
         if not conversation_id:
             self.warn("squidbot has no conversation_id to keep a conversation by")
 

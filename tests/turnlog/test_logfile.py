@@ -120,7 +120,7 @@ def test_turn_goes_on_when_its_log_cannot_be_written(tmp_path: Path) -> None:
         session.record(session.assemble("Hello").incoming, "Hi.")
     causes = [event.cause for event in told if event.name == events.DEGRADED]
     assert len(causes) == 1
-    assert causes[0].startswith("cannot write the log of turns: ")
+    assert causes[0].startswith("cannot write the turn log: ")
 
 
 def test_place_that_cannot_hold_a_log_is_a_wrong_setting(tmp_path: Path) -> None:

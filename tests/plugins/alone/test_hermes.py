@@ -219,7 +219,7 @@ def test_requests_of_responses_are_left_alone(tmp_path: Path) -> None:
     [
         ({"stor": "x"}, "unknown key squidbot.stor"),
         ({"budget": -1}, "budget must be"),
-        ({"store": "x.db", "settings": "squidbot.toml"}, "a store and a file of settings"),
+        ({"store": "x.db", "settings": "squidbot.toml"}, "pass a store or a settings file"),
     ],
 )
 def test_what_config_yaml_says_wrongly_is_named(told: dict[str, object], why: str) -> None:
