@@ -279,8 +279,8 @@ def wrongly_on(setting: Setting) -> object:
 
 SIGNED = {"anthropic": {"signature": "c2lnbmVk"}}
 EVENTS = [StreamEvent("reasoning", "Hm.", provider_metadata=SIGNED), StreamEvent("text", "Yes.")]
-NO_SWITCH = "No model of llm's has its provider hold the conversation: there is no switch to refuse."
-NO_RIVAL = "llm shortens nothing by itself, and has no hook for others to: there is no rival to tell of."
+NO_SWITCH = "No model of llm makes its provider keep the conversation, so squidbot refuses no options."
+NO_RIVAL = "llm never shortens messages, and other plugins cannot, so there are no rivals to warn of."
 
 HOST = HostDriver(
     name="llm",

@@ -259,9 +259,9 @@ HOST = HostDriver(
         "context_engine to enabled_toolsets": twice(toolsets=["shelf"]),
     },
     otherwise={
-        "C6 stream": Exemption("hermes goes on by itself behind a stream that fails", streamed),
+        "C6 stream": Exemption("After a failed stream, hermes continues with a message of its own", streamed),
         "C14 reasoning": Exemption("to most models hermes sends no reasoning back"),
-        "C11 server-held state": Exemption("hermes has no switch that leaves the conversation with the provider"),
+        "C11 server-held state": Exemption("hermes has no option that makes the provider keep the conversation"),
     },
 )
 # Of what is sealed hermes keeps nothing where it is streamed.
