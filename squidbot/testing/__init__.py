@@ -1,9 +1,9 @@
 """Public checks, one per port: an adapter is whatever passes its check. No pytest needed.
 
-A check raises AssertionError with what was promised and what came instead. A factory returns a fresh, empty store
-each time it is called; a store with a `close` method is closed after use. Run them without `python -O`.
+A failing check raises AssertionError with the promise and the result. A factory returns a fresh, empty store for each
+call; the check closes a store that has a `close` method. Run them without `python -O`.
 
-Importing it imports nothing else: a process that makes one message waits for no check of plugins.
+This module imports each check on first use, so that importing it is fast.
 """
 
 from importlib import import_module

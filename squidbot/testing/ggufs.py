@@ -1,4 +1,4 @@
-"""Model files to test with: GGUF of any content, its tensors a hole where they hold nothing, and a tiny chat model.
+"""Model files for tests: GGUF files of any content, with empty tensors as holes, and a tiny chat model.
 
 The layout is llama.cpp's (`ggml/src/gguf.cpp` of 0c1e57098): magic, version, counts, metadata, table of tensors, data.
 """
@@ -41,18 +41,18 @@ _ARRAY: Final = 9
 
 
 class Typed(NamedTuple):
-    """A value, or the items of an array, whose type is said: "u8" to "f64", "bool" or "string"."""
+    """A value, or the items of an array, with an explicit type: "u8" to "f64", "bool" or "string"."""
 
     kind: str
     value: Item | Sequence[Item]
 
 
-# What is not Typed: bool and str as such, float as f32; int as u32, or the first of i32, u64, i64 that holds it.
+# Values that are not Typed: bool and str as such, float as f32; int as the first of u32, i32, u64, i64 that holds it.
 Metadata = Mapping[str, Item | Sequence[Item] | Typed]
 Data = Callable[[Tensor], bytes]
 
 
-def write_gguf(  # noqa: PLR0913  # a file has that many sides, and each has its default
+def write_gguf(  # noqa: PLR0913  # a file has many properties, each with a default
     path: str | PathLike[str],
     metadata: Metadata,
     tensors: Sequence[Tensor],
@@ -191,12 +191,12 @@ _SHAPES: Final = {
 def offline_chat_model(path: str | PathLike[str], *, more_tokens: Sequence[str] = ()) -> Path:
     """Write a chat model of 93 kB that real runtimes load and chat with, and return its path.
 
-    Architecture llama, one layer, 360 tokens, trained for 2,048; the same bytes each time. A character of ASCII is a
-    token, as is any other byte, and four words are one each. Text begins with `<s>`; chats are ChatML and end in
-    `<|im_end|>`. Its weights are random: it answers anything, so it tests everything but quality. `more_tokens` are
-    added behind the others, one for each text: "<tool_call>" makes it a model that can be made to call a tool.
+    Architecture llama, one layer, 360 tokens, trained for 2,048; the same bytes each time. Each ASCII character, each
+    other byte and four words are tokens. Text begins with `<s>`; chats are ChatML and end in `<|im_end|>`. Its weights
+    are random: it answers anything, so it tests everything but quality. `more_tokens` adds a token for each text: with
+    "<tool_call>", a test can make the model call a tool.
     """
-    draw = Random(7)  # noqa: S311  # the same weights each time is what is wanted
+    draw = Random(7)  # noqa: S311  # the weights must be the same each time
 
     def weights(tensor: Tensor) -> bytes:
         count = prod(tensor.shape)
@@ -240,7 +240,7 @@ def _offline_metadata(more_tokens: Sequence[str]) -> Metadata:
 
 
 def _vocabulary() -> Iterator[tuple[str, int]]:
-    """Yield texts and types of tokens, as llama.cpp numbers them: 1 normal, 2 unknown, 3 control, 4 added, 6 byte."""
+    """Yield texts and types of tokens, with llama.cpp's numbers: 1 normal, 2 unknown, 3 control, 4 added, 6 byte."""
     yield from (("<unk>", 2), ("<s>", 3), ("</s>", 3))
     yield from ((f"<0x{byte:02X}>", 6) for byte in range(256))
     yield from ((text, 1) for text in ("\u2581", *map(chr, range(33, 127)), *_WORDS))

@@ -1,4 +1,4 @@
-"""What a MemoryStore promises, as a check."""
+"""The check of a MemoryStore."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from squidbot.core.ports import MemoryStore
 
 
-# What a MemoryStore promises about exchanges and pieces of files; a part of `check_memory_store`.
+# The promises about exchanges and pieces of files; a part of `check_memory_store`.
 
 ANN = Scope(user="ann", bot="squid")
 OUTDATED = "its file changed"
@@ -67,7 +67,7 @@ def _checks_exchange(store: MemoryStore) -> None:
 
 
 def _checks_rows(store: MemoryStore) -> None:
-    """Check that a piece of a file is found by what stands beside it, wherever that stands in the store."""
+    """Check that a piece of a file is found by its neighbours, wherever these are in the store."""
     said = ["Which colour has the boat?", "It is teal.", "The cat sleeps.", "No, she is awake."]
     row = [_made(text, place) for place, text in enumerate(said)]
     others = [_made(f"number{number} boat colour") for number in range(3)]
@@ -84,13 +84,13 @@ def _checks_rows(store: MemoryStore) -> None:
 EXCHANGE_CHECKS = (_checks_exchange, _checks_rows)
 
 
-# Memories to test with: one made in a line, and whose they are.
+# Memories for tests, and their scopes.
 
 NOW = 2e9
 SEEN = View(ANN)
 
 
-def made_memory(  # noqa: PLR0913  # a memory has that many sides, and a test names those it is about
+def made_memory(  # noqa: PLR0913  # a memory has many fields, and a test names those it needs
     text: str,
     scope: Scope = ANN,
     *,
@@ -100,7 +100,7 @@ def made_memory(  # noqa: PLR0913  # a memory has that many sides, and a test na
     memory_id: str = "",
     sources: tuple[Source, ...] = (),
 ) -> Memory:
-    """Return a memory with the id that follows from scope, text and sources unless another is given, for tests.
+    """Return a memory for tests; its default id follows from scope, text and sources.
 
     `time`: in seconds since 1970.
     """
@@ -275,7 +275,7 @@ def _checks_one_reads(store: MemoryStore) -> None:
 
 
 def checks_places_reopened(store: MemoryStore, reopened: Callable[[MemoryStore], MemoryStore]) -> None:
-    """Check that marks and places are as they were once a store is opened again."""
+    """Check that marks and replacements survive when a store is opened again."""
     mark = Mark("s", "rules", 3, "1", "stamp")
     store.add([made_memory(name, memory_id=name) for name in ("one", "two", "three")], mark)
     store.supersede({"one": "three", "two": "three"})
@@ -314,15 +314,15 @@ def check_memory_store(
 ) -> None:
     """Check the promises of `ports.MemoryStore`.
 
-    Promised: a memory comes back equal in every field, whatever its texts hold; storing it again does nothing, and a
-    different one under its id is refused with all that came with it; what is superseded is history, what is forgotten
-    is nowhere; pages of a listing are the whole, each memory once, newest first; a search finds the words of a memory
-    from the moment that it is stored, scores are 0 to 1 and fall, ties are newest first; tenants and users never see
-    each other's memories, nor do what an isolation policy or a shelf parts; of an exchange all is done or nothing; a
-    piece of a file is found beside others; threads lose nothing; of two that have read the same messages one stores
-    what it found; what took another's place can be taken back.
+    Promised: a memory comes back equal in every field, with any text; storing it again does nothing, and another one
+    under its id is refused with the whole call; replaced memories are history, forgotten ones are nowhere; pages of a
+    listing have each memory once, newest first; a search finds a memory's words as soon as it is stored, scores are 0
+    to 1 and fall, ties are newest first; tenants and users never see each other's memories, nor do scopes separated by
+    an isolation policy or a collection; an exchange is done completely or not at all; a piece of a file is found by
+    its neighbours; threads lose nothing; of two readers of the same messages, one stores its facts; a replacement can
+    be undone.
 
-    `reopened` closes a store and returns it as it is opened again from the same files; None for one that has none.
+    `reopened` closes a store and opens it again from the same files; None for a store without files.
 
     Raises:
         AssertionError: a promise is broken; the text says which.
@@ -609,7 +609,7 @@ def _checks_reopened(store: MemoryStore, reopened: Callable[[MemoryStore], Memor
         assert [text for text in _texts(again) if text.startswith("Ann")] == [new.text], "the listing says the same"
 
 
-# What takes longest comes last: a store that breaks another promise is told so before.
+# The slowest check comes last, so that other broken promises show first.
 CHECKS = (
     _checks_add, _checks_refusals, _checks_findable, _checks_scores, _checks_supersession, _checks_forget,
     *EXCHANGE_CHECKS, *PLACE_CHECKS, _checks_pages, _checks_texts, _checks_hostile, _checks_scopes, _checks_at_once,

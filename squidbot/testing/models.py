@@ -1,4 +1,4 @@
-"""A language model for tests, that keeps a provider's rules and answers as it is told."""
+"""A scripted language model with a provider's rules, and the checks of models, counters and embedders."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# How it counts: English text has about four characters a token, and its rules need no better count.
+# Its counter: English text has about four characters a token, which is good enough for its rules.
 CHARS_A_TOKEN = 4
 
 
 class ScriptedLLM:
-    """An LLM whose answers are given: a text, a function from (system, prompt) to one, or a failure to raise.
+    """An LLM with scripted answers: a text, a function from (system, prompt) to one, or an error to raise.
 
-    It enforces what providers do: a prompt that does not fit beside its answer is a ContextOverflowError, of an answer
-    that is longer than was allowed only the allowed part comes, an answer of no text is a failure, and after
-    `most_calls` it says that it is asked too often. `prompts` are those it got. Threads may share it.
+    It has providers' rules: a prompt that does not fit beside its answer is a ContextOverflowError, an answer that is
+    too long is cut, an empty answer is an error, and after `most_calls` it reports a rate limit. `prompts` has all
+    prompts so far. Threads may share it.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class ScriptedLLM:
         window_tokens: int = 32_768,
         most_calls: int | None = None,
     ) -> None:
-        """Take what to answer, always the same or by prompt, and the rules to keep; sizes in tokens of 4 characters."""
+        """Take the answer, constant or by prompt, and the limits, in tokens of 4 characters."""
         self._answer = answer
         self._name = name
         self._window_tokens = window_tokens
@@ -53,15 +53,15 @@ class ScriptedLLM:
 
     @property
     def name(self) -> str:
-        """The name that it was given."""
+        """The name passed to it."""
         return self._name
 
     def complete(self, system: str, prompt: str, max_output_tokens: int) -> Completion:
-        """Return the answer that was given for the prompt, cut at `max_output_tokens`.
+        """Return the scripted answer for the prompt, cut at `max_output_tokens`.
 
         Raises:
-            ContextOverflowError: prompt and room for the answer are more than the window.
-            LLMError: the failure that was given, or one of a provider's rules.
+            ContextOverflowError: prompt and room for the answer exceed the window.
+            LLMError: the scripted error, or a broken rule.
         """
         with self._lock:
             self.prompts.append(prompt)
@@ -82,7 +82,7 @@ class ScriptedLLM:
 
 Json = dict[str, object]
 
-# All forms that squidbot has a codec for take these as they are.
+# Valid in all forms that squidbot has a codec for.
 ASKED: Final[tuple[Json, ...]] = (
     {"role": "system", "content": "You are brief."},
     {"role": "user", "content": "What is deep?"},
@@ -94,11 +94,11 @@ FINISHES: Final = {"stop", "length", "tool_calls"}
 
 
 class _StoppedError(Exception):
-    """What a listener raises to end an answer."""
+    """Raised by a listener to stop an answer."""
 
 
 def _in_threads(count: int, ask: Callable[[], T], what: str) -> list[T]:
-    """Return what several threads get that ask at once; each has to get something."""
+    """Return the results of several threads that call at once; each must get one."""
     answers: list[T] = []
     threads = [threading.Thread(target=lambda: answers.append(ask())) for _ in range(count)]
     for thread in threads:
@@ -110,7 +110,7 @@ def _in_threads(count: int, ask: Callable[[], T], what: str) -> list[T]:
 
 
 def _raises(ask: Callable[[], object], kinds: tuple[type[Exception], ...], what: str) -> None:
-    """Check that asking raises one of some errors."""
+    """Check that a call raises one of some errors."""
     try:
         answer = ask()
     except kinds:
@@ -130,15 +130,15 @@ def check_chat(
     window_tokens: int | None = None,
     failing: Iterable[Callable[[], Chat]] = (),
 ) -> None:
-    """Check the promises of `ports.Chat` beside those of `ports.LLM`; asks the model about twenty times.
+    """Check the promises of `ports.Chat` beyond those of `ports.LLM`; calls the model about twenty times.
 
-    `factory` and `failing` are as `check_llm` takes them. With tools, two parallel calls and their results the three
-    forms of messages are tried that squidbot has codecs for; of any other only words.
+    `factory` and `failing` are those of `check_llm`. The three forms of messages with codecs in squidbot are tried
+    with tools, two parallel calls and their results; any other form only with text.
 
-    Promised: a form that does not change; replies of at most the tokens that were asked for, in the model's own form,
-    which it takes back; what was given is left as it was; pieces that make up the text; what a listener raises goes to
-    the caller, and the model answers on; odd characters get an answer or an error of ours; threads may share it; what
-    does not fit, and what fails, is raised and never answered.
+    Promised: the form does not change; replies have at most the requested tokens, in the model's own form, and the
+    model accepts them back; arguments stay unchanged; pieces add up to the text; a listener's error reaches the
+    caller, and the model still works; odd characters get an answer or an error of ours; threads may share it; a prompt
+    that does not fit, and any failure, raises and is never an answer.
 
     Raises:
         AssertionError: a promise is broken; the text says which.
@@ -161,7 +161,7 @@ def check_chat(
 
 
 def rounds(form: str) -> list[tuple[Sequence[Json], Sequence[Json]]]:
-    """Return conversations with the tools to give beside them, in a form; only words where the form is not known."""
+    """Return conversations and their tools, in a form; only text if the form is unknown."""
     if form == "anthropic.messages":
         tool, calls, results = _as_anthropic()
     elif form == "openai.responses":
@@ -205,7 +205,7 @@ def _as_responses() -> tuple[Json, list[Json], list[Json]]:
 
 
 def _text_and_calls(form: str, message: Mapping[str, object]) -> tuple[str, int]:
-    """Return the text of an assistant's message, and how many calls it makes."""
+    """Return the text of an assistant's message, and its number of calls."""
     if form == "openai.responses":
         items = _dicts(message.get("output"))
         parts = [part for item in items if item.get("type") == "message" for part in _dicts(item.get("content"))]
@@ -244,7 +244,7 @@ def _checks_reply(chat: Chat, messages: Sequence[Json], tools: Sequence[Json], m
 
 
 def _checks_back(chat: Chat, most: int) -> None:
-    """Check that what it said is taken back, as it was said."""
+    """Check that the model accepts its own reply back, unchanged."""
     message = _checks_reply(chat, ASKED, (), most).message
     if not _text_and_calls(chat.form, message)[0]:
         return  # nothing was said; whether that comes back is the codec's affair
@@ -288,14 +288,14 @@ def check_llm(
     failing: Iterable[Callable[[], LLM]] = (),
     answer_tokens: int = 64,
 ) -> None:
-    """Check the promises of `ports.LLM`; asks the model about fifteen times.
+    """Check the promises of `ports.LLM`; calls the model about fifteen times.
 
-    `factory` returns the adapter over a server, or over something that stands for one; each of `failing` returns it
-    over a server that fails in one way: not reached, an error's status, an answer that was cut off or is empty, a
-    refusal. With `window_tokens` a prompt of far more than these is tried, too.
+    `factory` returns the adapter over a real or a fake server; each of `failing` returns it over a server that fails in
+    one way: unreachable, an error status, a cut or empty answer, a refusal. With `window_tokens`, a far longer prompt
+    is tried, too.
 
-    Promised: a name that does not change; a `Completion` with a text, and counts of 0 or more; whatever characters a
-    prompt has, an answer or an error of ours; a failure is raised and never answered; threads may share it.
+    Promised: the name does not change; a `Completion` has a text, and counts of 0 or more; prompts with any characters
+    get an answer or an error of ours; a failure raises and is never an answer; threads may share it.
 
     Raises:
         AssertionError: a promise is broken; the text says which.
@@ -347,9 +347,9 @@ def _checks_llm_texts(llm: LLM, answer_tokens: int) -> None:
 
 
 def check_token_counter(counter: TokenCounter) -> None:
-    """Check the promises of `ports.TokenCounter` that need no model: answers are repeatable, never raise, and fit.
+    """Check the promises of `ports.TokenCounter` without a model: counts are repeatable, consistent, and never raise.
 
-    Whether `upper_bound` is never under a model's own count only that model's tokenizer can tell.
+    Only a model's own tokenizer can tell whether `upper_bound` is always at least its count.
 
     Raises:
         AssertionError: a promise is broken; the text says which.
@@ -376,19 +376,19 @@ def check_token_counter(counter: TokenCounter) -> None:
         assert counter.count("squid") == counter.upper_bound("squid"), "an exact counter's bound is its count"
 
 
-# What batches and threads of a runtime may round differently, in one number of a vector of length 1.
+# How much batches and threads of a runtime may change one number of a vector of length 1.
 ROUNDING = 1e-6
 TEXTS = ("The sea is deep.", "squid", "int main(void) { return 0; }")
 
 
 class HashedWords:
-    """An embedder for tests that needs no model: near are texts that share words, and nothing else.
+    """An embedder for tests that needs no model: texts are near if they share words.
 
-    Each word has a direction by chance, always the same; a text's vector is their sum.
+    Each word has a random but constant direction; a text's vector is their sum.
     """
 
     def __init__(self, dimensions: int = 64, name: str = "hashed-words") -> None:
-        """Take how many numbers a vector has, and under which name it is kept."""
+        """Take the number of dimensions, and the name."""
         self.name = name
         self.dimensions = dimensions
 
@@ -397,7 +397,7 @@ class HashedWords:
         return [self._vector(text) for text in texts]
 
     def _vector(self, text: str) -> tuple[float, ...]:
-        # What has no word is its own only word.
+        # A text without a word counts as one word.
         words = [*terms_of(text)] or [f"no word: {text}"]
         # So that no sum of signs is zero in every number.
         return unit(
@@ -417,9 +417,9 @@ def check_embedder(factory: Callable[[], Embedder], *, too_long: str | None = No
 
     `factory` returns the adapter, a new one or the same; `too_long` is a text that does not fit it.
 
-    Promised: a name that does not change; vectors of `dimensions` numbers and of length 1, in the order of the texts,
-    and the same ones again whatever stands beside a text; whatever characters a text has, a vector or an error of ours;
-    threads may share it.
+    Promised: the name does not change; vectors have `dimensions` numbers and length 1, come in the order of the texts,
+    and do not depend on the other texts; texts with any characters get a vector or an error of ours; threads may share
+    it.
 
     Raises:
         AssertionError: a promise is broken; the text says which.
@@ -473,11 +473,11 @@ def _checks_odd(embedder: Embedder) -> None:
 def check_loaded_model(factory: Callable[[], LoadedModel], *, answer_tokens: int = 16, embeds: bool = True) -> None:
     """Check the promises of `ports.LoadedModel` whose messages have the form "openai.chat".
 
-    `factory` opens the model anew, with a window of at most some thousands of tokens, and with `embeds` one that makes
-    vectors. What it answers may be anything; its own text only has to be what was told piece by piece.
+    `factory` opens the model anew, with a window of at most a few thousand tokens; with `embeds`, one that makes
+    vectors. Its answers may be anything, but the text must equal the streamed pieces.
 
-    Promised: what `check_chat` checks; what does not fit the window is refused, at the very token; the counter's and
-    the embedder's own promises; after `close`, which may come twice, an LLMError.
+    Promised: those of `check_chat`; a prompt that exceeds the window by one token is refused; the counter's and the
+    embedder's own promises; after `close`, which may be called twice, an LLMError.
 
     Raises:
         AssertionError: a promise is broken; the text says which.

@@ -1,4 +1,4 @@
-"""What a GpuProbe promises, as a check."""
+"""The check of a GpuProbe."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["check_gpu_probe"]
 
 
 def check_gpu_probe(factory: Callable[[], GpuProbe]) -> None:
-    """Check the promises of `ports.GpuProbe` on this machine, whatever it has; a factory returns a new probe.
+    """Check the promises of `ports.GpuProbe` on this machine, with or without a GPU; a factory returns a new probe.
 
-    A probe that finds nothing has to say why. What is free changes from one moment to the next, what there is doesn't.
+    A probe that finds nothing must say why. Free memory may change between two calls, the devices may not.
 
     Raises:
         AssertionError: a promise is broken; the text says which.
@@ -32,7 +32,7 @@ def check_gpu_probe(factory: Callable[[], GpuProbe]) -> None:
 
 
 def _looked(probe: GpuProbe) -> Probed:
-    """Look once and check what came."""
+    """Probe once and check the result."""
     try:
         probed = probe.probe()
     except Exception as error:
@@ -53,7 +53,7 @@ def _looked(probe: GpuProbe) -> Probed:
 
 
 def _check_device(device: Device, sources: list[str]) -> None:
-    """Check one device's figures and words."""
+    """Check one device's figures and texts."""
     assert device.source in sources, f"a device's source is one of those that were asked, {sources}: {device}"
     assert isinstance(device.total_bytes, int), f"bytes are whole: {device}"
     assert 0 < device.total_bytes <= MOST_BYTES, f"a device has memory, at most 1 PiB: {device}"

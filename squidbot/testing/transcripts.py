@@ -1,4 +1,4 @@
-"""What a TranscriptStore promises, as a check."""
+"""The checks of stores of transcripts and summaries, and of their optional parts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LONG = "walrus " * 3000  # longer than any page of a file
 
 
 def made_tombstone(message: StoredMessage, text: str = "(forgotten)") -> StoredMessage:
-    """Return what takes the place of a message that is forgotten, for tests."""
+    """Return the placeholder of a forgotten message, for tests."""
     left = made_message(message.seq, text, role=message.role, turn=message.turn)
     calls, results = message.call_ids, message.result_ids
     return replace(left, category=Category.FORGOTTEN, call_ids=calls, result_ids=results, time=message.time)
@@ -278,12 +278,12 @@ SEARCH_CHECKS = (
 def check_transcript_store(factory: Callable[[], TranscriptStore]) -> None:
     """Check the promises of `ports.TranscriptStore`.
 
-    Promised: messages come back in order and equal in every field, whatever stands in their texts; an append is all
-    or nothing, its records included, and refused unless it is the next one; reads take any range; `newest` stops
-    with the first message that passes the budget; records are numbered by kind; an unknown session is empty; every
-    id of 1 to 1,024 characters is a session of its own, and any other is refused; search finds what was appended, at
-    once, by its words in any script, ranked, in pages that are the whole, in its own session alone, and no query means
-    anything but words; what is forgotten is all replaced or not at all, and found by no word.
+    Promised: messages come back in order and equal in every field, with any text; an append is all or nothing, its
+    records included, and refused unless it is the next one; reads take any range; `newest` stops with the first message
+    that exceeds the budget; records are numbered by kind; an unknown session is empty; every id of 1 to 1,024
+    characters is a separate session, and others are refused; search finds messages as soon as they are appended, by
+    words in any script, ranked, in complete pages, only in their own session, and queries have no syntax; forgotten
+    messages are replaced all or not at all, and no word finds them.
 
     Raises:
         AssertionError: a promise is broken; the text says which.
@@ -479,17 +479,17 @@ def _checks_refused_ids(store: TranscriptStore) -> None:
         refuses(promise, store.opening, wrong, ["plan"])
 
 
-# What a store promises that finds sessions by their records, as a check.
+# The check of a store that finds sessions by their records.
 
 
 class _Store(TranscriptStore, SupportsRecordSearch, Protocol):
-    """A store of transcripts that can."""
+    """A store of transcripts that finds sessions by records."""
 
 
 def check_finds(factory: Callable[[], _Store]) -> None:
     """Check the promises of `SupportsRecordSearch`.
 
-    Promised: a session is found by any of its records of the kind, by any of the words, once, and by nothing else.
+    Promised: any record of the kind, and any of its words, finds its session, once; nothing else does.
 
     Raises:
         AssertionError: a promise is broken; the text says which.
@@ -511,7 +511,7 @@ def check_finds(factory: Callable[[], _Store]) -> None:
         assert store.sessions_with("told", [*many, '"own1"']) == [ODD_IDS[1]], "many words are as good as one"
 
 
-# What a store with claims promises, as a check.
+# The check of a store with claims.
 
 # Seconds since 1970; the checks count from there.
 NOW = 1_800_000_000.0
@@ -520,8 +520,8 @@ NOW = 1_800_000_000.0
 def check_claims(factory: Callable[[], SupportsClaims]) -> None:
     """Check the promises of `ports.SupportsClaims`.
 
-    Promised: one holder at a time has a claim; it ends by its time, or when it is released by its holder, and lasts
-    longer when it is renewed; sessions and kinds have their own; of many who ask at once one gets it.
+    Promised: a claim has one holder at a time; it ends when it expires or when its holder releases it, and renewing
+    extends it; sessions and kinds have separate claims; of many callers at once, one gets it.
 
     Raises:
         AssertionError: a promise is broken; the text says which.
@@ -581,15 +581,15 @@ def _checks_many_at_once(store: SupportsClaims) -> None:
     assert len(got) == 1, f"of many who ask at once one gets it: got {got}"
 
 
-# What a SummaryStore promises, as a check.
+# The check of a SummaryStore.
 
 
 def check_summary_store(factory: Callable[[], SummaryStore]) -> None:
     """Check the promises of `ports.SummaryStore`.
 
-    Promised: a summary comes back equal in every field; storing it again does nothing, and a different one under its
-    id is refused; `by_id` answers in the order asked for, `for_range` with what lies wholly inside, by first seq and
-    then id; sessions don't see each other's; what is removed is gone.
+    Promised: a summary comes back equal in every field; storing it again does nothing, and another one under its id is
+    refused; `by_id` keeps the requested order, `for_range` returns summaries entirely inside it, by first seq and then
+    id; sessions don't see each other's; removed summaries are gone.
 
     Raises:
         AssertionError: a promise is broken; the text says which.

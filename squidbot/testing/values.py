@@ -1,4 +1,4 @@
-"""Values to check with: messages and summaries made in one line, and texts and ids that careless code confuses."""
+"""Values for checks: messages and summaries made in one line, and texts and ids that careless code confuses."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ ODD_TEXTS = (
 )
 
 
-def made_message(  # noqa: PLR0913  # a message has that many sides, and a test names those it is about
+def made_message(  # noqa: PLR0913  # a message has many fields, and a test names those it needs
     seq: int,
     text: str = "hello",
     *,
@@ -80,7 +80,7 @@ def made_summary(summary_id: str, first_seq: int, last_seq: int, *, session_id: 
 
 @contextmanager
 def closed_after(store: Store) -> Iterator[Store]:
-    """Give a store to a `with` block and close it behind, if it can be closed."""
+    """Yield a store to a `with` block, and close it afterwards if it can be closed."""
     try:
         yield store
     finally:
@@ -93,7 +93,7 @@ def refuses(promise: str, act: Callable[P, object], *args: P.args, **kwargs: P.k
     """Check that a call raises StoreError.
 
     Raises:
-        AssertionError: it did not; the text is `promise`.
+        AssertionError: it does not; the text is `promise`.
     """
     try:
         act(*args, **kwargs)

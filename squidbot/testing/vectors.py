@@ -1,4 +1,4 @@
-"""What a VectorIndex promises, as a check."""
+"""The check of a VectorIndex."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ __all__ = ["check_vector_index", "made_entry"]
 MODEL = "check"
 DIMENSIONS = 24
 ANN, BOB, NOBODY = 11, 22, 33
-# How far an index that is not exact may be off: a byte for each number of a vector of length 1.
+# The error of an inexact index: one byte for each number of a vector of length 1.
 COSINE_ERROR = 0.03
-# How many of the nearest ten it has to find.
+# How many of the nearest ten it must find.
 RECALL = 0.95
 
 
 def made_entry(
     place: int, vector: Sequence[float], views: tuple[int, ...] = (ANN,), memory_id: str = ""
 ) -> VectorEntry:
-    """Return an entry with the mark that follows from place and id, for tests."""
+    """Return an entry for tests, with the mark that follows from place and id."""
     memory_id = memory_id or f"f-{place}"
     return VectorEntry(place, mark_of(place, memory_id, b"text"), memory_id, views, packed(vector))
 
@@ -41,13 +41,13 @@ def check_vector_index(
 ) -> None:
     """Check the promises of `vectors.values.VectorIndex`.
 
-    `factory` returns an empty index of a model, by its name and dimensions. `reopened` closes an index and returns it
-    as it is opened again from the same file; None for one that has none.
+    `factory` returns an empty index of a model, by its name and dimensions. `reopened` closes an index and opens it
+    again from the same file; None for an index without a file.
 
-    Promised: of the ten nearest at least .95 are found, best first, cosines right to .03; a view sees its own, and as
-    many as are wanted however small it is; what is added counts once, and what is taken out no more, from the moment
-    that the call returned; the stamp is that of what is in, whatever the order; a wrong vector is refused with all
-    that came with it; threads lose nothing; opened again, it is what was saved.
+    Promised: it finds at least .95 of the ten nearest, best first, with cosines right to .03; a view sees only its own
+    entries, and even a small one gets the requested number; an added entry counts once, and a removed one no more, as
+    soon as the call returns; the stamp depends on the entries, not on their order; a wrong vector is refused with the
+    whole call; threads lose nothing; opened again, the index is what was saved.
 
     Raises:
         AssertionError: a promise is broken; the text says which.
@@ -63,7 +63,7 @@ def check_vector_index(
 
 @cache
 def _vectors(count: int, seed: int = 0) -> tuple[tuple[float, ...], ...]:
-    """Return vectors around some centres, as those of texts are, the same each time."""
+    """Return vectors around some centres, like those of texts, the same each time."""
     chance = random.Random(seed)  # noqa: S311  # no secret
     centres = [[chance.gauss(0, 1) for _ in range(DIMENSIONS)] for _ in range(12)]
     return tuple(unit([value + chance.gauss(0, 0.7) for value in chance.choice(centres)]) for _ in range(count))
@@ -71,7 +71,7 @@ def _vectors(count: int, seed: int = 0) -> tuple[tuple[float, ...], ...]:
 
 @cache
 def _nearest(entries: tuple[VectorEntry, ...], asked: tuple[float, ...], limit: int) -> list[IndexHit]:
-    """Return what an exact index finds among these."""
+    """Return the result of an exact index."""
     scored = sorted((-dot(asked, unpacked(each.vector)), -each.place) for each in entries)
     return [IndexHit(-place, -cosine) for cosine, place in scored[:limit]]
 
@@ -256,7 +256,7 @@ def _checks_reopened(index: VectorIndex, reopened: Callable[[VectorIndex], Vecto
         assert again.search(vectors[1150], 1, BOB)[0].place == 1151, "with what came since"
 
 
-# What takes longest comes last: an index that breaks another promise is told so before.
+# The slowest check comes last, so that other broken promises show first.
 CHECKS = (
     _checks_empty, _checks_refused, _checks_removed, _checks_views, _checks_nearest, _checks_threads,
 )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The kit for the check of host plugins: a program of the host, its fake model, and what is known of the host.
+"""The kit for checking host plugins: a program of the host, its fake model, and a description of the host.
 
 The checks are in `points`; `squidbot.testing.check_host_plugin` runs them.
 """
@@ -41,19 +41,19 @@ if TYPE_CHECKING:
     from squidbot.hookspecs import Register
 
 
-# What a host's fake model is sent and says, in words that fit every host.
+# Requests to a host's fake model, and its replies, in a form for every host.
 
-# About as many characters of English as a token has: by this the fake model counts.
+# The fake model's counter: the usual number of characters in an English token.
 TOKEN_BYTES = 4
 
 
-class ToolFailed(Exception):  # noqa: N818  # it is the tool's outcome, told to the model
-    """The tool `look` has failed: the driver has the host tell it to the model as its hosts do, as a result."""
+class ToolFailed(Exception):  # noqa: N818  # it is the tool's result for the model
+    """The tool `look` has failed: the driver lets the host report it to the model, as a result."""
 
 
 @dataclass(frozen=True)
 class ScriptedCall:
-    """A call of a tool that the fake model makes. `name` is "look", or that of a tool of squidbot's."""
+    """A tool call of the fake model. `name` is "look", or one of squidbot's tools."""
 
     name: str
     arguments: Mapping[str, object]
@@ -67,17 +67,17 @@ def look(at: int, call_id: str = "") -> ScriptedCall:
 
 @dataclass(frozen=True)
 class ScriptedStep:
-    """What the fake model does when it is asked.
+    """One reply of the fake model.
 
     Attributes:
-        text: what it says; where it is streamed, in pieces of 40 characters.
-        calls: tools that it calls, all at once.
-        error: what the driver raises in its place, as the host's models do: "failed" for a server that fails,
-            "too_long" for the provider's refusal of a request that does not fit.
-        pieces: how many pieces of a streamed text come before `error`, or before the model is held.
-        is_held: it comes to no end: the driver calls `Model.hold`, or awaits `Model.ahold`, behind `pieces`.
-        usage: what the provider reports; `Model.hear` fills in what the fake model counts where a script says nothing.
-        native: the host's own reply, sent as it is, in place of all that; it is that of `HostDriver.signed`.
+        text: its text; a stream has pieces of 40 characters.
+        calls: its tool calls, all at once.
+        error: the error that the driver raises instead, as the host's models do: "failed" for a failing server,
+            "too_long" for a provider's refusal of a request that does not fit.
+        pieces: how many pieces of a streamed text come before `error`, or before the model hangs.
+        is_held: it never ends: the driver calls `Model.hold`, or awaits `Model.ahold`, after `pieces`.
+        usage: the reported usage; without one in the script, `Model.hear` adds the fake model's counts.
+        native: the host's own reply, sent unchanged in place of all that: `HostDriver.signed`.
     """
 
     text: str = ""
@@ -89,7 +89,7 @@ class ScriptedStep:
     native: object = None
 
     def chunks(self) -> list[str]:
-        """Return the text as it is streamed; only what comes of it."""
+        """Return the pieces of the text that a stream sends."""
         made = [self.text[at : at + 40] for at in range(0, len(self.text), 40)]
         return made[: self.pieces] if self.error or self.is_held else made
 
@@ -99,11 +99,11 @@ class RequestMessage:
     """One message of a request, or one item where a host sends items.
 
     Attributes:
-        role: whose it is; "tool" for results, whatever the host calls them.
-        text: the words, of results, too.
-        call_ids, result_ids: which calls it makes, and of which calls it brings results.
-        wire: all that a provider gets of it, the same bytes for the same words: what is compared and counted.
-        opaque: what of it only its provider can read (signatures, encrypted content, unknown parts), as text.
+        role: its role; "tool" for results, even if the host uses another name.
+        text: its text, or that of its results.
+        call_ids, result_ids: the ids of its calls, and of the calls that its results answer.
+        wire: its bytes for the provider, equal for equal content: these are compared and counted.
+        opaque: the parts that only its provider can read (signatures, encrypted content, unknown parts), as text.
     """
 
     role: Role
@@ -119,13 +119,13 @@ class Request:
     """One request to the fake model.
 
     Attributes:
-        messages: all that is sent as messages, system messages where they stand.
-        system: system text that is sent beside them.
-        tools: names, descriptions and schemas, as they are sent.
-        faults: rules of the host's own form that it breaks, as its driver found.
+        messages: all messages in order, system messages included.
+        system: system text outside the messages.
+        tools: names, descriptions and schemas, as sent.
+        faults: broken rules of the host's own form, found by its driver.
         is_streamed: the host asked for a stream.
-        has_items: calls are items of their own, so that several of them stand side by side.
-        number: which request of the program this is, from 1; `Model.hear` counts.
+        has_items: calls are separate items, so several of them may follow each other.
+        number: the number of the request in the program, from 1; `Model.hear` counts.
     """
 
     messages: tuple[RequestMessage, ...]
@@ -150,12 +150,12 @@ class Request:
 
     @property
     def wires(self) -> list[bytes]:
-        """What is compared: system text and tools first, since they stand at the front of what a cache holds."""
+        """The bytes to compare: system text and tools first, since a cached prefix begins with them."""
         return [self.system.encode(), self.tools, *(each.wire for each in self.messages)]
 
     @property
     def tokens(self) -> int:
-        """What the fake model counts: four bytes a token, all of it."""
+        """The fake model's count of the whole request: four bytes a token."""
         return sum(map(len, self.wires)) // TOKEN_BYTES
 
 
@@ -164,9 +164,9 @@ class SignedReply:
     """A reply of the host's own form with parts that only its provider can read.
 
     Attributes:
-        native: the reply, or what the driver makes it from.
-        opaque: what `RequestMessage.opaque` is wherever the reply is sent as it was.
-        left: what it is where the reply's reasoning is left out: parts that are unknown are not.
+        native: the reply, or the driver's source for it.
+        opaque: `RequestMessage.opaque` if the reply is sent unchanged.
+        left: the same without the reply's reasoning; unknown parts stay.
     """
 
     native: object
@@ -175,7 +175,7 @@ class SignedReply:
 
 
 def to_json(value: object) -> bytes:
-    """Return a value as JSON that is the same for the same value: for `RequestMessage.wire`, for schemas of tools."""
+    """Return a value as canonical JSON: for `RequestMessage.wire`, for schemas of tools."""
     return json.dumps(value, ensure_ascii=False, default=_plain).encode()
 
 
@@ -183,11 +183,11 @@ def _plain(value: object) -> object:
     return dict(vars(value)) if hasattr(value, "__dict__") else repr(value)
 
 
-# The rules that every request of a host keeps, whatever the host.
+# The rules for requests of every host.
 
 
 def faults_of(request: Request, budget: int | None) -> list[str]:
-    """Return which rules a request breaks, as phrases; none where it is valid and within its budget in tokens."""
+    """Return the broken rules of a request, as phrases; none if it is valid and within its budget in tokens."""
     said = [each for each in request.messages if each.role != "system"]
     found = [*request.faults, *_of_ends(said), *_of_pairs(said, has_items=request.has_items)]
     if budget is not None and request.tokens > budget:
@@ -209,7 +209,7 @@ def _of_ends(said: Sequence[RequestMessage]) -> Iterator[str]:
 
 
 def _of_pairs(said: Sequence[RequestMessage], *, has_items: bool) -> Iterator[str]:
-    """Tell of calls without results right behind them, and of results without calls."""
+    """Yield faults: calls without results right after them, and results without calls."""
     open_calls: set[str] = set()
     is_answering = False
     for each in said:
@@ -218,7 +218,7 @@ def _of_pairs(said: Sequence[RequestMessage], *, has_items: bool) -> Iterator[st
             yield f"results of no call before them: {sorted(results - open_calls)}"
         open_calls -= results
         is_answering |= bool(results)
-        # Calls that are items of their own stand side by side, until the first result comes.
+        # Calls as separate items follow each other, until the first result.
         is_beside = has_items and each.role == "assistant" and not is_answering
         if open_calls and not results and not is_beside:
             yield f"calls without results behind them: {sorted(open_calls)}"
@@ -230,7 +230,7 @@ def _of_pairs(said: Sequence[RequestMessage], *, has_items: bool) -> Iterator[st
 
 
 def broken_prefixes(requests: Sequence[Request], planned: Sequence[int]) -> list[str]:
-    """Return which requests do not extend the one before byte for byte, though no view plan was recorded between."""
+    """Return the requests that do not extend the previous one byte for byte, although no new plan was recorded."""
     broken = []
     pairs = pairwise(zip(requests, planned, strict=True))
     for number, ((old, before), (new, after)) in enumerate(pairs, 2):
@@ -244,7 +244,7 @@ def broken_prefixes(requests: Sequence[Request], planned: Sequence[int]) -> list
     return broken
 
 
-# What a host's fake model asks: it hears every request, holds it to the rules, and says what a script
+# The logic of a host's fake model: it checks every request, and replies as a script
 # says.
 
 if TYPE_CHECKING:
@@ -252,7 +252,7 @@ if TYPE_CHECKING:
 
 
 def once(step: ScriptedStep) -> Script:
-    """Return a script that does a step at the first request, and the usual at the others."""
+    """Return a script with a step for the first request, and usual replies to the others."""
     return lambda request: step if request.number == 1 else None
 
 
@@ -261,27 +261,27 @@ FILLER: Final = ("Tell me about sorting. " + "It need not be short. " * 12).stri
 # Some of these fill a window.
 LONG: Final = " ".join([FILLER] * 6)
 SAID: Final = ("Sorting puts things in order. " * 12).strip()
-# How long something that is held waits to be broken off.
+# How long a hanging model or tool waits for its interruption.
 HELD_SECONDS: Final = 60.0
-# How often it is looked whether it is held by now.
+# How often to check whether it hangs already.
 LOOK_SECONDS: Final = 0.002
 
 
 class Model:
-    """The mind of a host's fake model: the driver makes a `Request` of what was sent, and `hear` says what to reply.
+    """The logic of a host's fake model: the driver makes a `Request` of the sent data, and `hear` returns the reply.
 
-    Threads may share it. Broken rules are kept in `faults`, since a host may swallow what its model raises.
+    Threads may share it. It keeps broken rules in `faults`, since a host may swallow its model's errors.
 
     Attributes:
-        budget: what a request may cost in tokens; None where nothing is bounded, as without squidbot.
-        search: what the tool `memory_search` is called in this host.
-        script: what it says; None from it, or no script, is what `usual` says.
-        looks: what the tool `look` returns; it may raise `ToolFailed`.
-        plans: counts the view plans on record when a request comes; `planned` has the counts, one a request.
+        budget: the limit of a request in tokens; None for no limit, as without squidbot.
+        search: the name of the tool `memory_search` in this host.
+        script: returns replies; for None, or without a script, `usual` replies.
+        looks: returns the result of the tool `look`; it may raise `ToolFailed`.
+        plans: counts the recorded plans at each request; `planned` has the counts.
     """
 
     def __init__(self, budget: int | None, search: str = "memory_search") -> None:
-        """There was no request yet."""
+        """Begin without requests."""
         self.budget, self.search = budget, search
         self.script: Script = lambda _request: None
         self.looks: Callable[[int], str] = lambda at: f"result {at} of a look at the shelf"
@@ -293,7 +293,7 @@ class Model:
         self._lock = threading.Lock()
 
     def hear(self, request: Request) -> ScriptedStep:
-        """Return what to reply to a request."""
+        """Return the reply to a request."""
         with self._lock:
             request = replace(request, number=len(self.requests) + 1)
             self.requests.append(request)
@@ -303,7 +303,7 @@ class Model:
         return step if step.usage else replace(step, usage=Usage(request.tokens, len(step.text) // TOKEN_BYTES))
 
     def usual(self, request: Request) -> ScriptedStep:
-        """Return what is replied where no script says more: a search for what stands behind RECALL, or of sorting."""
+        """Return the default reply: a search for the words after RECALL, or a text on sorting."""
         if request.results:
             return ScriptedStep("It says: " + " ".join(request.results))
         if "RECALL" in request.text:
@@ -312,7 +312,7 @@ class Model:
         return ScriptedStep(SAID)
 
     def look(self, at: int) -> str:
-        """Be the tool `look`, where the host calls tools as functions; at -1 it is held.
+        """The tool `look`, for hosts that call tools as functions; at -1 it hangs.
 
         Raises:
             ToolFailed: a script says so.
@@ -322,7 +322,7 @@ class Model:
         return self.looks(at)
 
     async def alook(self, at: int) -> str:
-        """Be the tool `look`, where the host awaits it.
+        """The tool `look`, for hosts that await it.
 
         Raises:
             ToolFailed: a script says so.
@@ -332,7 +332,7 @@ class Model:
         return self.looks(at)
 
     def hold(self) -> None:
-        """Come to no end, in a thread: break off as a person does.
+        """Hang in a thread, then interrupt as a user does.
 
         Raises:
             KeyboardInterrupt: always.
@@ -341,13 +341,13 @@ class Model:
         raise KeyboardInterrupt
 
     async def ahold(self) -> None:
-        """Come to no end until the task is cancelled."""
+        """Hang until the task is cancelled."""
         self.waiting.set()
         await asyncio.sleep(HELD_SECONDS)
 
 
 async def broken_off(run: Coroutine[object, object, object], model: Model) -> None:
-    """Run a turn and cancel it as soon as the model, or its tool, is held; for `HostProgram.cancel`."""
+    """Run a turn and cancel it as soon as the model, or its tool, hangs; for `HostProgram.cancel`."""
     model.waiting.clear()
     task = asyncio.ensure_future(run)
     while not model.waiting.is_set() and not task.done():  # noqa: ASYNC110  # set by threads, too
@@ -358,15 +358,15 @@ async def broken_off(run: Coroutine[object, object, object], model: Model) -> No
         task.exception()
 
 
-# What the test of a host gives to the check: a program of it, and what is known of the host.
+# The check's input from the test of a host: a program, and a description of the host.
 
 
 class Setting(NamedTuple):
-    """What a program is made with.
+    """The arguments of a program.
 
     Attributes:
-        path: the file that keeps everything. Its folder is the program's own, and may hold what the host writes.
-        model: what the program's fake model asks.
+        path: the store. Its folder is the program's own; the host may write there, too.
+        model: the logic of the program's fake model.
         budget: the plugin's budget in tokens.
         has_squidbot: False for the same program without squidbot.
         settings: more of squidbot's settings, in the form of squidbot.toml.
@@ -382,26 +382,25 @@ class Setting(NamedTuple):
 class HostProgram(Protocol):
     """An agent program: the real host, its own agent loop, a fake model, and one tool, `look(at: int) -> str`.
 
-    The fake model makes a `Request` of what it is sent, has `Model.hear` say a `ScriptedStep`, and replies with that
-    in the
-    host's form. The tool is `Model.look`, or `Model.alook` where the host awaits it; a `ToolFailed` of theirs is told
-    to the model as the host tells it of a tool that failed. Nothing bounds the steps of a turn.
+    The fake model makes a `Request` of the data it gets, calls `Model.hear`, and sends the `ScriptedStep` in the host's
+    form. The tool is `Model.look`, or `Model.alook` if the host awaits it; the host reports a `ToolFailed` to the model
+    like any failed tool. A turn may have any number of steps.
     """
 
     def run(self, text: str, conversation_id: str, history: object = None) -> str:
-        """Run a turn and return the answer; `history` is what another program gave, for a caller that hands it over.
+        """Run a turn and return the answer; `history` is another program's, for callers that pass it on.
 
-        Whatever the host raises passes.
+        Errors of the host are raised.
         """
 
     async def arun(self, text: str, conversation_id: str) -> str:
-        """Run a turn where the host awaits; in a thread for a host that can't. Several run at once."""
+        """Run a turn async; in a thread for a host that can't. Several run at once."""
 
     def stream(self, text: str, conversation_id: str, pieces: int | None = None) -> str:
-        """Run a turn as a stream and return what came; left, as a consumer leaves it, behind so many pieces."""
+        """Run a turn as a stream and return its text; stop reading, as a consumer does, after this many pieces."""
 
     def cancel(self, text: str, conversation_id: str, *, streams: bool = False) -> None:
-        """Run a turn that is held, and break it off there as the host's users do; it is over on return.
+        """Run a hanging turn, and interrupt it as the host's users do; it is over on return.
 
         `broken_off` does so for a coroutine.
         """
@@ -413,7 +412,7 @@ class HostProgram(Protocol):
         """Return the same as neutral messages."""
 
     def close(self) -> None:
-        """Let go of all that the program holds; the next one begins like a new process."""
+        """Release everything; the next program begins like a new process."""
 
 
 class Exemption(NamedTuple):
@@ -421,7 +420,7 @@ class Exemption(NamedTuple):
 
     Attributes:
         reason: why, in a sentence of the host's documentation.
-        check: asserts what is so instead; None where the point is about something that the host does not have.
+        check: asserts the host's own behaviour; None if the point does not apply to the host.
     """
 
     reason: str
@@ -430,20 +429,21 @@ class Exemption(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class HostDriver:
-    """What is known of a host.
+    """The description of a host.
 
     Attributes:
-        name: what it is called.
+        name: its name.
         make: makes a program.
-        origin: "module:NAME" of this value: processes that are to be killed import it from there.
-        root: the folder from which that module is imported; None where it is installed.
-        plugin, package, extra: the module of the plugin; the host's package that it imports; what installs both.
-        search: what the tool `memory_search` is called.
-        server_held: switches that have the provider hold the conversation, by the name that the refusal says; each
-            runs a turn with it in a program.
-        rivals: what else in the host shortens requests, by a word of the warning; each makes a program with it.
-        inactive: ways in which squidbot does nothing, by a word of the warning; each does that twice.
-        signed: a reply with reasoning; None: the host has none.
+        origin: "module:NAME" of this value: processes to be killed import it from there.
+        root: the folder from which that module is imported; None if it is installed.
+        plugin, package, extra: the module of the plugin; the host's package that it imports; the extra that installs
+            both.
+        search: the name of the tool `memory_search`.
+        server_held: options that make the provider keep the conversation, by their names in the refusal; each runs a
+            turn with its option.
+        rivals: other parts of the host that shorten requests, by a word of the warning; each makes a program with one.
+        inactive: ways in which squidbot stays inactive, by a word of the warning; each does that twice.
+        signed: a reply with reasoning; None if the host has none.
         otherwise: points that the host can't meet.
     """
 
@@ -462,7 +462,7 @@ class HostDriver:
     otherwise: Mapping[str, Exemption] = field(default_factory=dict)
 
 
-# What a program has recorded, read from its file by a reader of our own.
+# Reads a program's records from its file.
 
 PLAN = "plan"
 MOST = 1_000_000
@@ -470,13 +470,13 @@ MOST = 1_000_000
 
 @contextmanager
 def reading(path: Path) -> Iterator[Engine]:
-    """Open a program's file beside it."""
+    """Open a program's file while it runs."""
     with load({"store": {"path": str(path)}}) as engine:
         yield engine
 
 
 def rows(path: Path, conversation_id: str) -> list[tuple[StoredMessage, str]]:
-    """Return all that is recorded of a conversation, with the words of each."""
+    """Return all records of a conversation, each with its text."""
     if not path.exists():
         return []
     with reading(path) as engine:
@@ -486,9 +486,9 @@ def rows(path: Path, conversation_id: str) -> list[tuple[StoredMessage, str]]:
 
 
 def said(path: Path, conversation_id: str) -> list[tuple[str, str]]:
-    """Return what is recorded as one line for each word, call and result, the same for every host.
+    """Return a line for each recorded text, call and result, in the same form for every host.
 
-    Lines are ("user", words), ("assistant", words), ("call", its id), ("result", the id of its call).
+    Lines are ("user", text), ("assistant", text), ("call", its id), ("result", the id of its call).
     """
     lines: list[tuple[str, str]] = []
     for row, text in rows(path, conversation_id):
@@ -500,12 +500,12 @@ def said(path: Path, conversation_id: str) -> list[tuple[str, str]]:
 
 
 def text_of(path: Path, conversation_id: str) -> str:
-    """Return all words that are recorded of a conversation."""
+    """Return all recorded text of a conversation."""
     return "\n".join(text for _, text in rows(path, conversation_id))
 
 
 def plan_count(store: TranscriptStore, conversation_id: str) -> int:
-    """Return how many view plans are on record."""
+    """Return the number of recorded plans."""
     last = store.last_record(conversation_id, PLAN)
     return 0 if last is None else last.number + 1
 
@@ -514,15 +514,15 @@ BUDGET: Final = 4_000
 CHAT: Final = "chat-1"
 # More turns than fit the budget several times.
 MOST_TURNS: Final = 30
-# What two runs can't have alike in what a search finds: when something was said, and digests of that.
+# Parts of search results that differ between runs: times, and digests of them.
 _CLOCK: Final = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|sha256 [0-9a-f]{8}")
 
 
 class OpenProgram:
-    """A program that is open."""
+    """An open program."""
 
     def __init__(self, host: HostDriver, setting: Setting) -> None:
-        """Make it."""
+        """Make the program."""
         self.host, self.path, self.model = host, setting.path, setting.model
         self.program = host.make(setting)
 
@@ -531,7 +531,7 @@ class OpenProgram:
         return self.program.run(text, conversation_id)
 
     def fails(self, text: str, conversation_id: str = CHAT) -> str:
-        """Run a turn that the host may end by an error, and return what it was; "" where it raised none."""
+        """Run a turn that may fail, and return the error; "" for none."""
         try:
             self.program.run(text, conversation_id)
         except Exception as error:  # noqa: BLE001  # each host has its own
@@ -539,7 +539,7 @@ class OpenProgram:
         return ""
 
     def talk(self) -> int:
-        """Tell the fact, and then of other things until it is out of view; return how many turns that took."""
+        """Tell the fact, then talk of other things until it is out of view; return the number of turns."""
         self.say(FACT)
         for number in range(1, MOST_TURNS):
             self.say(f"{number}: {LONG}")
@@ -548,24 +548,24 @@ class OpenProgram:
         raise AssertionError(f"what was said first falls out of view in time: it was sent for {MOST_TURNS} turns")
 
     def scripted(self, script: Script) -> None:
-        """Have the model say what a script says from now on, which counts its requests from 1."""
+        """Let the model follow a script from now on, which counts its requests from 1."""
         before = len(self.model.requests)
         self.model.script = lambda request: script(replace(request, number=request.number - before))
 
     def unscripted(self) -> None:
-        """Have the model say the usual from now on."""
+        """Let the model give its usual replies from now on."""
         self.model.script = lambda _request: None
 
     def said(self, conversation_id: str = CHAT) -> list[tuple[str, str]]:
-        """Return what is recorded; see `stores.said`."""
+        """Return the recorded lines; see `said`."""
         return said(self.path, conversation_id)
 
     def text(self, conversation_id: str = CHAT) -> str:
-        """Return all words that are recorded."""
+        """Return all recorded text."""
         return text_of(self.path, conversation_id)
 
     def wires(self, number: int = -1) -> list[bytes]:
-        """Return one request as it was compared, without times."""
+        """Return one request's bytes for comparison, without times."""
         return [timeless(each) for each in self.model.requests[number].wires]
 
     def whole(self, number: int = -1) -> bytes:
@@ -574,14 +574,14 @@ class OpenProgram:
 
 
 def home(folder: Path, name: str) -> Path:
-    """Return the file of a program in a folder of its own: hosts may keep files beside it."""
+    """Return a program's file in a folder of its own: hosts may write files beside it."""
     made = folder / name
     made.mkdir(parents=True, exist_ok=True)
     return made / "mem.db"
 
 
 def timeless(wire: bytes) -> bytes:
-    """Return bytes without the times in what a search finds."""
+    """Return bytes without the times of search results."""
     return _CLOCK.sub(b"then", wire)
 
 
@@ -594,7 +594,7 @@ def opened(
     has_squidbot: bool = True,
     settings: Mapping[str, object] | None = None,
 ) -> Iterator[OpenProgram]:
-    """Open a program, close it behind, and check that every request was valid and within budget; None: bounded by none.
+    """Open a program, close it afterwards, and check that every request was valid and within budget; None: no limit.
 
     Raises:
         AssertionError: one was not.
@@ -610,7 +610,7 @@ def opened(
 
 @contextmanager
 def watched(run: OpenProgram, conversation_id: str = CHAT) -> Iterator[None]:
-    """Count view plans of a conversation as requests come."""
+    """Count the plans of a conversation at each request."""
     with reading(run.path) as engine:
         store = engine.wired.store
         run.model.plans = lambda: plan_count(store, conversation_id)
@@ -620,9 +620,9 @@ def watched(run: OpenProgram, conversation_id: str = CHAT) -> Iterator[None]:
             run.model.plans = lambda: 0
 
 
-# Processes that are killed in the midst of a turn.
+# Processes that are killed during a turn.
 
-# By what a child ends that is killed where it should be: no clean-up of Python's runs.
+# The exit code of a child killed at the right place, without Python's clean-up.
 KILLED: Final = 9
 MOST_SECONDS: Final = 300
 # `points` adds a scene of its own to SCENES.
@@ -630,7 +630,7 @@ _CODE: Final = "import sys; from squidbot.testing.hosts import main, points; mai
 
 
 def killed(host: HostDriver, scenes: Mapping[str, Path], budget: int = BUDGET) -> dict[str, int]:
-    """Play scenes at once, each in a process of its own on a file of its own, and return how they ended."""
+    """Play scenes at once, each in its own process with its own file, and return their exit codes."""
     roots = [str(host.root)] if host.root is not None else []
     told = {**os.environ, "PYTHONPATH": os.pathsep.join([*roots, *filter(None, sys.path)])}
     started = {}
@@ -642,19 +642,19 @@ def killed(host: HostDriver, scenes: Mapping[str, Path], budget: int = BUDGET) -
 
 
 def main(origin: str, path: str, scene: str, budget: str) -> None:
-    """Be the process: make the host's program and play a scene in it."""
+    """The child process: make the host's program and play a scene in it."""
     module, _, name = origin.partition(":")
     host: HostDriver = getattr(import_module(module), name)
     SCENES[scene](OpenProgram(host, Setting(Path(path), Model(int(budget), host.search), int(budget))))
 
 
 def die(code: int = KILLED) -> str:
-    """End this process as a killed one ends."""
+    """End this process as if it were killed."""
     os._exit(code)
 
 
 def _in_a_tool(run: OpenProgram) -> None:
-    """Be killed between a call and its result."""
+    """Die between a call and its result."""
     run.say(FACT)
     run.model.looks = lambda _at: die()
     run.scripted(_one_look)
@@ -662,7 +662,7 @@ def _in_a_tool(run: OpenProgram) -> None:
 
 
 def _before_an_answer(run: OpenProgram) -> None:
-    """Be killed between a result and the answer."""
+    """Die between a result and the answer."""
     run.say(FACT)
     run.scripted(lambda request: _one_look(request) or ScriptedStep(die()))
     run.say("Look!")
@@ -677,7 +677,7 @@ SCENES: Final[dict[str, Callable[[OpenProgram], None]]] = {
 }
 
 
-# What squidbot logs and tells while a program is checked.
+# squidbot's log and events during a check.
 
 _LOG: Final = logging.getLogger("squidbot")
 
@@ -686,7 +686,7 @@ class WarningRecorder(logging.Handler):
     """Keeps warnings of the log, and the causes of the events `degraded`."""
 
     def __init__(self) -> None:
-        """Nothing was said yet."""
+        """Begin empty."""
         super().__init__(logging.WARNING)
         self.lines: list[str] = []
         self.causes: list[str] = []
@@ -703,7 +703,7 @@ class WarningRecorder(logging.Handler):
 
 @contextmanager
 def listening() -> Iterator[WarningRecorder]:
-    """Listen to all of squidbot in this process; nobody else hears it, since what is said then is as it should be."""
+    """Record all of squidbot's warnings in this process, and hide them: they are expected."""
     told = WarningRecorder()
     _LOG.addHandler(told)
     try:
@@ -713,20 +713,20 @@ def listening() -> Iterator[WarningRecorder]:
         _LOG.removeHandler(told)
 
 
-# A language model that should write summaries, and raises or hangs.
+# A language model for summaries that raises or hangs.
 
 NAME: Final = "useless"
-# The longest that it hangs, if nobody lets it go.
+# How long it hangs at most.
 HANGS_SECONDS: Final = 60.0
 
 
 class FailingSummarizer:
-    """Writes no summary: it raises, or hangs until it is let go."""
+    """Writes no summary: it raises, or hangs until it is released."""
 
     name = NAME
 
     def __init__(self, *, hangs: bool) -> None:
-        """It was not asked yet."""
+        """Begin without calls."""
         self._hangs = hangs
         self.asked, self.let_go = threading.Event(), threading.Event()
 
@@ -744,13 +744,13 @@ class FailingSummarizer:
 
     @hookimpl
     def register_adapters(self, register: Register) -> None:
-        """Offer it."""
+        """Register the model."""
         register.llm(NAME, lambda _rest: self)
 
 
 @contextmanager
 def summarized_by(model: FailingSummarizer) -> Iterator[None]:
-    """Have every engine that is opened meanwhile ask it for summaries."""
+    """Let every engine that is opened meanwhile use it for summaries."""
 
     def changed(loaded: Loaded, extensions: Iterable[object] = ()) -> Wired:
         other = loaded.changed(summary={"llm": NAME, "min_messages": 2, "min_input_tokens": 100})

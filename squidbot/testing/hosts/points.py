@@ -64,7 +64,7 @@ TURNS = 8
 
 
 def isolated(host: HostDriver, folder: Path) -> None:
-    """Eight conversations at once: no word of another is in a request or found, and each has all of its own."""
+    """Eight conversations at once: requests and searches have no text of another one, and each has all its own."""
     with opened(host, home(folder, "mem")) as run:
         answers = asyncio.run(_interleaved(run))
         for number, answer in enumerate(answers):
@@ -91,7 +91,7 @@ async def _interleaved(run: OpenProgram) -> list[str]:
 
 
 def untouched(host: HostDriver, folder: Path) -> None:
-    """The host's own list is that of a run without squidbot; history that a caller hands over comes in once."""
+    """The host's own list equals that of a run without squidbot; history from a caller is recorded once."""
     ours, users, _ = _led(host, home(folder, "with"), has_squidbot=True)
     theirs, _, history = _led(host, home(folder, "without"), has_squidbot=False)
     assert theirs, "the host has a list of its own"
@@ -112,7 +112,7 @@ def untouched(host: HostDriver, folder: Path) -> None:
 
 
 def _led(host: HostDriver, path: Path, *, has_squidbot: bool) -> tuple[list[RequestMessage], list[str], object]:
-    """Lead a conversation and return the host's list, what is recorded of the user's words, and the host's history."""
+    """Run a conversation and return the host's list, the user's recorded messages, and the host's history."""
     with opened(host, path, has_squidbot=has_squidbot) as run:
         run.model.script = lambda request: (
             ScriptedStep(calls=(look(1, f"c{request.number}"),)) if "Look!" in request.text else None
@@ -130,23 +130,23 @@ def _users(run: OpenProgram, conversation_id: str) -> list[str]:
 # loses nothing.
 
 if TYPE_CHECKING:
-    # The answers of a program without squidbot, its requests, and how it fails at a request that is too long.
+    # The answers of a program without squidbot, its requests, and its error for a request that is too long.
     Bare = tuple[list[str], list[list[bytes]], str]
 
 FAILING_CHAT: Final = "chat-2"
-# How long a thread behind the turns may take until it asks for a summary.
+# How long a background thread may take until it asks for a summary.
 ASKED_SECONDS: Final = 10.0
 FAILING_TURNS: Final = (FACT, FILLER, "And now?")
-# What of `Hosted` a run never meets: what keeps failures inside, and the start and the end of the program.
+# Methods of `HostRuntime` that a run never meets: those that catch failures, and those that open and close.
 _INNER: Final = frozenset({"answer", "close", "open", "safely", "tools", "warn_once"})
-# With one of these broken no request is squidbot's: the host's own list goes out.
+# If one of these is broken, squidbot makes no request: the host sends its own list.
 _REQUESTS: Final = frozenset({"before", "conversation", "engine", "append"})
-# With one of these broken something is missing in what is sent or recorded, so the log has to say it.
+# If one of these is broken, a request or a record is incomplete, so the log must say it.
 _LOUD: Final = _REQUESTS | {"after", "call_tool"}
 
 
 class InjectedFault(NamedTuple):
-    """Something of squidbot that is broken: where it is, by which name, what it raises; and how often it was met."""
+    """A broken part of squidbot: its place, its name, its error, and how often it was met."""
 
     owner: object
     name: str
@@ -162,7 +162,7 @@ class InjectedFault(NamedTuple):
 def entries(plugin: str) -> list[InjectedFault]:
     """Return every public entry of `squidbot.plugins.host` that a plugin calls in a run, broken by a bug of ours.
 
-    These are the methods of what it is made of, and the functions that its module, or one inside, has imported.
+    These are the methods of its classes, and the functions that the plugin's module, or one inside, has imported.
     """
     found: list[tuple[object, str]] = [(host, "call_tool")]
     found += [(owner, name) for owner in (HostConversation, HostRuntime) for name in _methods(owner)]
@@ -181,7 +181,7 @@ _ENTRIES: Final = ("squidbot.plugins.host", "squidbot.plugins.store_tools")
 
 
 def _functions(module: ModuleType) -> list[tuple[object, str]]:
-    """Return the functions of squidbot.plugins.host in a module; none of those that write what a user switches on."""
+    """Return the functions of squidbot.plugins.host in a module, without those that write a user's switch."""
     return [
         (module, name)
         for name, value in vars(module).items()
@@ -190,7 +190,7 @@ def _functions(module: ModuleType) -> list[tuple[object, str]]:
 
 
 def _store_faults(path: Path) -> list[InjectedFault]:
-    """Return every promise of the store, broken as by a disk that is full or a file that is locked."""
+    """Return every method of the store, broken as by a full disk or a locked file."""
     with reading(path) as engine:
         kind = type(engine.wired.store)
     names = [name for name in vars(TranscriptStore) if not name.startswith("_") and name != "forget"]
@@ -207,7 +207,7 @@ def _broken(fault: InjectedFault) -> Iterator[WarningRecorder]:
 
 
 def fails_open(host: HostDriver, folder: Path) -> None:
-    """A bug in every entry of squidbot's, and a store that fails: output and list are those without squidbot."""
+    """With a bug in any entry of squidbot, or a failing store, output and list are those without squidbot."""
     bare = _as_without(host, home(folder, "bare"))
     met = 0
     for number, fault in enumerate(entries(host.plugin)):
@@ -223,7 +223,7 @@ def fails_open(host: HostDriver, folder: Path) -> None:
 
 
 def _as_without(host: HostDriver, path: Path) -> Bare:
-    """Return what a program without squidbot answers, what it sends, and how it fails at a request too long."""
+    """Return the answers and requests of a program without squidbot, and its error for a request that is too long."""
     with opened(host, path, has_squidbot=False) as run:
         answers = [run.say(text, FAILING_CHAT) for text in FAILING_TURNS]
         sent = [[each.wire for each in request.messages] for request in run.model.requests]
@@ -269,7 +269,7 @@ def _checks_same(run: OpenProgram, bare: Bare, where: str, *, is_whole: bool) ->
 
 
 def _checks_no_store(host: HostDriver, path: Path, bare: Bare) -> None:
-    """Have a plugin refuse a file that is no store when it is made, or say so and go on."""
+    """Check that a plugin refuses a file that is not a store, or warns and continues."""
     path.write_text("this is no database, and never was" * 99)
     with listening() as told:
         try:
@@ -284,7 +284,7 @@ def _checks_no_store(host: HostDriver, path: Path, bare: Bare) -> None:
 
 
 def _checks_summarizer(host: HostDriver, path: Path, model: FailingSummarizer) -> None:
-    """Have all go on, within budget, beside a summarizer that raises or hangs."""
+    """Check that everything continues, within budget, with a summarizer that raises or hangs."""
     with summarized_by(model), opened(host, path, budget=8_192) as run:
         run.talk()
         assert model.asked.wait(ASKED_SECONDS), "the settings' summarizer is asked behind a long talk"
@@ -294,7 +294,7 @@ def _checks_summarizer(host: HostDriver, path: Path, model: FailingSummarizer) -
 
 
 def broken_off(host: HostDriver, folder: Path) -> None:
-    """A provider that fails, on the first call or behind a tool, and a run that is cancelled, lose nothing."""
+    """A failing provider, on the first call or after a tool, and a cancelled run lose nothing."""
     call = (look(1),)
     known = [("user", "Look!"), ("call", "c1"), ("result", "c1")]
 
@@ -334,15 +334,15 @@ def _checks_next(run: OpenProgram, way: str, at: int) -> None:
 
 LASTING_BUDGET: Final = 8_192
 LASTING_TURNS, STEPS = 15, 20
-# In which turn, and at which of its steps, the process is killed: in a tool.
+# The turn and the step where the process is killed, in a tool.
 KILLED_AT: Final = (7, 11)
-# What a result is made of; every so many of them is longer.
+# The text of a result; every few results, one is longer.
 LINE: Final = "entry {at}: shelf {at}, three jars of squid ink, checked at noon; "
 SCENE: Final = "killed half-way"
 
 
 def lasting(host: HostDriver, folder: Path) -> None:
-    """300 steps at an 8K window: no request over budget or invalid, append-only between plans, all is recorded."""
+    """300 steps in an 8K window: requests are valid, within budget, append-only between plans, and all is recorded."""
     path = home(folder, "mem")
     ended = killed(host, {SCENE: path}, LASTING_BUDGET)[SCENE]
     assert ended == KILLED, f"the first half goes well, up to where its process is killed: it ended with {ended}"
@@ -394,14 +394,14 @@ def _checks_recorded(run: OpenProgram) -> None:
 
 
 def _steps() -> list[int]:
-    """Return the steps whose tools came to an end."""
+    """Return the steps whose tools finished."""
     every = [turn * STEPS + number for turn in range(LASTING_TURNS) for number in range(1, STEPS + 1)]
     turn, last = KILLED_AT
     return [at for at in every if not turn * STEPS + last <= at <= (turn + 1) * STEPS]
 
 
 def _first_half(run: OpenProgram) -> None:
-    """Be killed half-way; 3 where a rule was broken until then, which is printed."""
+    """Die half-way; exit with 3 if a rule was broken before, and print it."""
     with watched(run):
         run.say(FACT)
         for turn in range(KILLED_AT[0]):
@@ -428,18 +428,17 @@ def _end(run: OpenProgram) -> str:
 SCENES[SCENE] = _first_half
 
 
-# What else shortens requests, and why nothing is done, is said once; nobody
-# imports a host.
+# Rivals, and an inactive squidbot, are reported once; nothing imports a host.
 
 
 def rivalled(host: HostDriver, folder: Path) -> None:
-    """Beside each manager of the host's own that shortens what is said, one warning names it."""
+    """For each of the host's own managers that shorten messages, one warning names it."""
     assert host.rivals, "HostDriver.rivals has the host's own managers, or HostDriver.otherwise says why there is none"
     _checks_warnings(host, folder, host.rivals)
 
 
 def inactive(host: HostDriver, folder: Path) -> None:
-    """Where squidbot does nothing, one warning says why, however often that happens."""
+    """If squidbot is inactive, one warning says why, only once."""
     assert host.inactive, "HostDriver.inactive has the ways to do nothing, or HostDriver.otherwise says why not"
     _checks_warnings(host, folder, host.inactive)
 
@@ -454,7 +453,7 @@ def _checks_warnings(host: HostDriver, folder: Path, acts: Mapping[str, Callable
 
 
 def hygienic(host: HostDriver, folder: Path) -> None:
-    """Squidbot imports no host, and the plugin without its host names what installs both."""
+    """Squidbot imports no host, and the plugin without its host names the extra that installs both."""
     del folder
     inside = f"[each for each in sys.modules if (each + '.').startswith({host.package + '.'!r})]"
     code = f"import sys, squidbot\nprint({inside})"
@@ -466,7 +465,7 @@ def hygienic(host: HostDriver, folder: Path) -> None:
 
 
 def _run(host: HostDriver, code: str) -> str:
-    """Return what a new Python prints, what it raises included."""
+    """Return the output of a new Python, errors included."""
     roots = [str(host.root)] if host.root is not None else []
     told = {**os.environ, "PYTHONPATH": os.pathsep.join([*roots, *filter(None, sys.path)])}
     words = [sys.executable, "-c", code]
@@ -474,11 +473,11 @@ def _run(host: HostDriver, code: str) -> str:
     return ended.stdout + ended.stderr
 
 
-# What is between squidbot and the provider of the host's model.
+# Between squidbot and the provider of the host's model.
 
 
 def server_held(host: HostDriver, folder: Path) -> None:
-    """Each switch that has the provider hold the conversation is refused by its name, and nothing is sent."""
+    """Each option that makes the provider keep the conversation is refused by its name, and nothing is sent."""
     assert host.server_held, "HostDriver.server_held names the switches, or HostDriver.otherwise says why there is none"
     for number, (name, act) in enumerate(host.server_held.items()):
         with opened(host, home(folder, f"{number}")) as run:
@@ -494,7 +493,7 @@ def server_held(host: HostDriver, folder: Path) -> None:
 
 
 def overflowed(host: HostDriver, folder: Path) -> None:
-    """A request that the provider refuses as too long is sent once more, smaller, and recorded once."""
+    """After a refusal as too long, a smaller request is sent once, and recorded once."""
     for way in ("run", "stream"):
         with opened(host, home(folder, way)) as run:
             run.say(FACT)
@@ -514,7 +513,7 @@ def overflowed(host: HostDriver, folder: Path) -> None:
 
 
 def reasoned(host: HostDriver, folder: Path) -> None:
-    """What only its provider can read is sent again byte for byte, restarted, too, and whole or not at all."""
+    """Parts that only the provider can read are sent again byte for byte, even after a restart, all or none."""
     assert host.signed is not None, "HostDriver.signed is a reply with reasoning, or HostDriver.otherwise says why not"
     due = host.signed.opaque
     assert due, "HostDriver.signed says what only its provider can read"
@@ -546,11 +545,11 @@ def _checks_opaque(run: OpenProgram, due: str) -> None:
 
 
 def calibrated(host: HostDriver, folder: Path) -> None:
-    """What the provider reports, cached tokens included, moves what is believed to fit."""
+    """The reported usage, cached tokens included, changes how much squidbot sends."""
     known = {}
     for share in (1, 2):
         with opened(host, home(folder, f"{share}")) as run:
-            # This provider counts twice what the first one does, half of it read from its cache.
+            # This provider counts twice as many tokens as the first one, half of them cached.
             run.model.budget = BUDGET // share
 
             def step(request: Request, share: int = share) -> ScriptedStep:
@@ -566,15 +565,15 @@ def calibrated(host: HostDriver, folder: Path) -> None:
     )
 
 
-# What is said comes back, within the budget, valid, append-only, and is found again.
+# Messages come back, within the budget, valid, append-only, and a search finds them.
 
-# A turn of so many steps, and in which of them a result is larger than the budget.
+# The steps of a turn, and those whose results exceed the budget.
 TALK_STEPS = 10
 LARGE_AT = 4
 
 
 def restarted(host: HostDriver, folder: Path) -> None:
-    """Another program, and one behind a killed process, has every item in order, and sends the same prefix."""
+    """A second program, even after a killed process, has every item in order, and sends the same prefix."""
     with opened(host, home(folder, "closed")) as first:
         first.say(FACT)
         first.say("And the seal?")
@@ -593,7 +592,7 @@ def restarted(host: HostDriver, folder: Path) -> None:
     for name in ("tool", "answer"):
         with opened(host, home(folder, name)) as run:
             left = run.said()
-            # What was called last may be without a result: it gets one before the next request.
+            # The last call may have no result: it gets one before the next request.
             assert left in (known, known[:-1]), f"a killed process leaves {known}: recorded {left}"
             assert name == "tool" or left == known, "a result is on record before the model is asked again"
             answer = run.say("What now?")
@@ -605,7 +604,7 @@ def restarted(host: HostDriver, folder: Path) -> None:
 
 
 def bounded(host: HostDriver, folder: Path) -> None:
-    """Within budget in every call, inside of a turn of tools, too, with a result of three times the budget."""
+    """Every call is within budget, also inside a turn of tools, with a result of three times the budget."""
     with opened(host, home(folder, "mem")) as run:
         run.talk()
         run.model.looks = lambda at: (
@@ -630,7 +629,7 @@ def _looks(request: Request, count: int) -> ScriptedStep:
 
 
 def pairs(host: HostDriver, folder: Path) -> None:
-    """Calls at once, one of which fails; and calls left open by a run that was broken off."""
+    """Parallel calls, one of which fails; and open calls of an interrupted run."""
 
     def looks(at: int) -> str:
         if at == 2:
@@ -659,7 +658,7 @@ def pairs(host: HostDriver, folder: Path) -> None:
 
 
 def append_only(host: HostDriver, folder: Path) -> None:
-    """Each request begins with the one before, byte for byte, but where a view plan was recorded between."""
+    """Each request begins with the previous one, byte for byte, unless a new plan was recorded."""
     with opened(host, home(folder, "mem")) as run, watched(run):
         run.talk()
         run.scripted(lambda request: _looks(request, 1) if request.number <= 5 else None)
@@ -673,7 +672,7 @@ def append_only(host: HostDriver, folder: Path) -> None:
 
 
 def recalled(host: HostDriver, folder: Path) -> None:
-    """The model searches for what is no longer in view, gets the original words, and answers with them."""
+    """The model searches for a message no longer in view, gets the original words, and answers with them."""
     with opened(host, home(folder, "mem")) as run:
         turns = run.talk() + 1
         answer = run.say("RECALL what the walrus is called.")
@@ -683,21 +682,21 @@ def recalled(host: HostDriver, folder: Path) -> None:
         assert len([line for line in run.said() if line[0] == "user"]) == turns, "every turn is recorded"
 
 
-# Runs, awaited runs and streams leave the same; a stream that ends early leaves
+# Runs, async runs and streams record the same; a stream that ends early leaves
 # what came.
 
 WAYS_TURNS: Final = (FACT, FILLER, "Look!", "RECALL what the walrus is called.", "And now?")
-# What an answer that is no whole one says of itself, whatever the host's form.
+# The mark of an incomplete answer, in every host's form.
 INCOMPLETE: Final = "incomplete"
 
 
 def alike(host: HostDriver, folder: Path) -> None:
-    """The host's own entry that waits and the one that is awaited leave the same, in store and requests."""
+    """The host's sync and async entries record and send the same."""
     _compares(host, folder, "awaited", lambda run, text: asyncio.run(run.program.arun(text, CHAT)))
 
 
 def streamed(host: HostDriver, folder: Path) -> None:
-    """A stream leaves what a run leaves; abandoned, failed and cancelled ones leave the prompt and what came."""
+    """A stream records the same as a run; abandoned, failed and cancelled ones keep the prompt and the partial text."""
     _compares(host, folder, "streamed", lambda run, text: run.program.stream(text, CHAT))
     for way, ends in (("abandoned", _abandon), ("failed", _fail), ("cancelled", _cancel)):
         with opened(host, home(folder, way)) as run:
@@ -784,12 +783,12 @@ HOST_CHECKS: Final[dict[str, Callable[[HostDriver, Path], None]]] = {
 
 
 def check_host_plugin(host: HostDriver, folder: Path, point: str = "") -> None:
-    """Check a plugin for a host, at one point of `HOST_CHECKS` or at all; `folder` is empty, and is written to.
+    """Check a plugin for a host, at one point of `HOST_CHECKS` or at all; `folder` is empty, and gets files.
 
-    Where a host can't meet a point, `HostDriver.otherwise` says why, and what is checked instead.
+    If a host can't meet a point, `HostDriver.otherwise` says why, and has another check.
 
     Raises:
-        AssertionError: a promise is broken; the text says which point, what was expected and what was seen.
+        AssertionError: a promise is broken; the text has the point, the expectation and the result.
     """
     unknown = {*host.otherwise, *filter(None, [point])} - set(HOST_CHECKS)
     assert not unknown, f"no such points: {sorted(unknown)}; there are {', '.join(HOST_CHECKS)}"
