@@ -244,14 +244,14 @@ def _blocks(content: object) -> list[Block]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     if not isinstance(content, list):
-        raise PayloadError(f"content is {kind(content)}; it is a string or a list of blocks")
+        raise PayloadError(f"content is {kind(content)}; expected a string or a list of blocks")
     return [as_dict(block, "a block of content") for block in content]
 
 
 def _string(block: Block, key: str) -> str:
     value = block.get(key, "")
     if not isinstance(value, str):
-        raise PayloadError(f"{key} of a {block['type']} block is {kind(value)}; it is a string")
+        raise PayloadError(f"{key} of a {block['type']} block is {kind(value)}; expected a string")
     return value
 
 

@@ -70,7 +70,7 @@ def as_dict(value: object, what: str) -> dict[str, object]:
         PayloadError: it is not; the text calls it `what`.
     """
     if not isinstance(value, dict):
-        raise PayloadError(f"{what} is {'missing' if value is None else kind(value)}; it is an object")
+        raise PayloadError(f"{what} is {'missing' if value is None else kind(value)}; expected an object")
     return value
 
 
@@ -89,7 +89,7 @@ def as_list(value: object, what: str) -> list[object]:
     if value is None:
         return []
     if not isinstance(value, list):
-        raise PayloadError(f"{what} is {kind(value)}; it is a list")
+        raise PayloadError(f"{what} is {kind(value)}; expected a list")
     return value
 
 
@@ -103,7 +103,7 @@ def as_name(obj: dict[str, object], key: str, what: str) -> str:
     if isinstance(value, str) and value:
         return value
     wrong = "missing" if value is None else "empty" if value == "" else kind(value)
-    raise PayloadError(f"{key} of {what} is {wrong}; it is a string that is not empty")
+    raise PayloadError(f"{key} of {what} is {wrong}; expected a non-empty string")
 
 
 def fenced(notice: str) -> str:

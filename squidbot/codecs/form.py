@@ -178,10 +178,10 @@ class MessageForm(Pictures, ABC):
             PayloadError: it is nobody's.
         """
         if key not in obj:
-            raise PayloadError(f"{key} is missing; it is one of {', '.join(self.roles)}")
+            raise PayloadError(f"{key} is missing; expected one of {', '.join(self.roles)}")
         role = obj[key]
         if not isinstance(role, str) or role not in self.roles:
-            raise PayloadError(f"unknown {key} {role!r:.60}; it is one of {', '.join(self.roles)}")
+            raise PayloadError(f"unknown {key} {role!r:.60}; expected one of {', '.join(self.roles)}")
         return self.roles[role]
 
     def _stamp(self, obj: Block) -> object:

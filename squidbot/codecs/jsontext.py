@@ -197,7 +197,7 @@ def seconds(stamp: object) -> float | None:
     if isinstance(stamp, str):
         return _iso_seconds(stamp)
     if isinstance(stamp, bool) or not isinstance(stamp, int | float) or not -_LAST_TIME <= stamp <= _LAST_TIME:
-        raise ValueError(f"timestamp {stamp!r:.40} is no time; write ISO 8601 or seconds since 1970")
+        raise ValueError(f"timestamp {stamp!r:.40} is not a time; write ISO 8601 or seconds since 1970")
     number = float(stamp)
     return number / 1000 if abs(number) > _MILLISECONDS_FROM else number
 

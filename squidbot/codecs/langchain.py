@@ -72,7 +72,7 @@ class LangChain(MessageForm):
 
     def _made(self, role: str, text: str) -> Block:
         if role not in _TYPES:
-            raise PayloadError(f"unknown role {role!r:.60}; it is one of {', '.join(_TYPES)}")
+            raise PayloadError(f"unknown role {role!r:.60}; expected one of {', '.join(_TYPES)}")
         # A result by itself answers nothing: what squidbot says beside tools it says to the model as the user.
         what = "human" if role == "tool" else _TYPES[role]
         return {"type": what, "data": {"content": text, "type": what}}
@@ -137,7 +137,7 @@ def _blocks(content: object) -> list[Block]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     if not isinstance(content, list):
-        raise PayloadError(f"content is {kind(content)}; it is a string or a list of blocks")
+        raise PayloadError(f"content is {kind(content)}; expected a string or a list of blocks")
     return [{"type": "text", "text": each} if isinstance(each, str) else as_dict(each, "a block") for each in content]
 
 

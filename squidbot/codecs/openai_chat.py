@@ -171,7 +171,7 @@ def _content_views(content: object) -> list[PartView]:
         return [PartView(content, (Words(content),))]
     if content is None or isinstance(content, list):
         return [_view(part) for part in content or ()]
-    raise PayloadError(f"content is {kind(content)}; it is a string, null or a list of parts")
+    raise PayloadError(f"content is {kind(content)}; expected a string, null or a list of parts")
 
 
 def _view(part: object) -> PartView:
@@ -181,7 +181,7 @@ def _view(part: object) -> PartView:
     given = as_dict(part, "a part of content")
     text = given.get("text", "")
     if not isinstance(text, str):
-        raise PayloadError(f"text of a part of content is {kind(text)}; it is a string")
+        raise PayloadError(f"text of a part of content is {kind(text)}; expected a string")
     what = given.get("type")
     if what in _IMAGES:
         image = given.get("image_url")

@@ -92,7 +92,7 @@ def _said(content: object, what: str) -> str:
     if content is None or isinstance(content, str):
         return content or ""
     if not isinstance(content, list):
-        raise PayloadError(f"{what} is {kind(content)}; it is a string or a list of parts")
+        raise PayloadError(f"{what} is {kind(content)}; expected a string or a list of parts")
     return "".join(_part_text(as_dict(part, f"a part of {what}")) for part in content)
 
 
@@ -104,7 +104,7 @@ def _part_text(part: Item) -> str:
         return jsontext.write(part)
     text = part.get(name, "")
     if not isinstance(text, str):
-        raise PayloadError(f"{name} of a {part['type']} is {kind(text)}; it is a string")
+        raise PayloadError(f"{name} of a {part['type']} is {kind(text)}; expected a string")
     return text
 
 

@@ -73,7 +73,7 @@ class PydanticAI(PartwiseForm):
         if (what := obj.get("kind")) == "response":
             return "assistant"
         if what != "request":
-            raise PayloadError(f"kind is {what!r:.60}; it is request or response")
+            raise PayloadError(f"kind is {what!r:.60}; expected request or response")
         parts = self._parts(obj)
         if any(map(self._is_result, parts)):
             return "tool"
@@ -81,7 +81,7 @@ class PydanticAI(PartwiseForm):
 
     def _made(self, role: str, text: str) -> Block:
         if role not in _KINDS:
-            raise PayloadError(f"unknown role {role!r:.60}; it is one of {', '.join(_KINDS)}")
+            raise PayloadError(f"unknown role {role!r:.60}; expected one of {', '.join(_KINDS)}")
         kind = "response" if role == "assistant" else "request"
         return {"parts": [_said(_KINDS[role], text)], "timestamp": _ALWAYS, "kind": kind}
 

@@ -148,7 +148,7 @@ def _conversations(file: pathlib.Path, name: str) -> Iterator[tuple[str, int, li
 def _line_object(file: pathlib.Path, entry: JsonEntry) -> dict[str, object]:
     if isinstance(entry.value, dict):
         return entry.value
-    wrong = f"the line is {kind(entry.value)}; it is an object: a message or a conversation"
+    wrong = f"the line is {kind(entry.value)}; expected an object: a message or a conversation"
     raise TranscriptError(str(file), entry.line, wrong)
 
 
@@ -166,7 +166,7 @@ def _named(file: pathlib.Path, name: str, line: int, value: object) -> tuple[str
     """Return the id, the line and the messages of a conversation that is one object."""
     given = value.get("messages", value.get("input")) if isinstance(value, dict) else None
     if not isinstance(value, dict) or not isinstance(given, list):
-        raise TranscriptError(str(file), line, 'a conversation is {"id": ..., "messages": [...]}; messages is no list')
+        raise TranscriptError(str(file), line, 'messages must be a list: {"id": ..., "messages": [...]}')
     raw = _numbered(line, given)
     if text := value.get("system") or value.get("instructions"):
         raw = [RawMessage({"role": "system", "content": text}, None, line, -1, "system: "), *raw]
@@ -250,7 +250,7 @@ def _message(file: pathlib.Path, codec: _Codec, raw: RawMessage) -> Message:
         if raw.text is not None:
             return codec.decode(raw.text)
         if not isinstance(raw.value, dict):
-            raise TranscriptError(str(file), raw.line, f"{raw.place}is {kind(raw.value)}; a message is an object")
+            raise TranscriptError(str(file), raw.line, f"{raw.place}is {kind(raw.value)}; expected an object")
         return codec.to_message(raw.value)
     except ValueError as error:
         raise TranscriptError(str(file), raw.line, f"{raw.place}{error}") from error

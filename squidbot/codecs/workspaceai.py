@@ -230,17 +230,17 @@ def _known(
 
 def _list(value: object, place: str) -> list[object]:
     if not isinstance(value, list):
-        raise PayloadError(f"{place} is {kind(value)}; it is a list")
+        raise PayloadError(f"{place} is {kind(value)}; expected a list")
     return value
 
 
-def _object(value: object, place: str, expected: str = "it is an object") -> Mapping[str, object]:
+def _object(value: object, place: str, expected: str = "expected an object") -> Mapping[str, object]:
     if not isinstance(value, dict):
         raise PayloadError(f"{place} is {kind(value)}; {expected}")
     return value
 
 
-def _text(value: object, place: str, expected: str = "it is a string") -> str:
+def _text(value: object, place: str, expected: str = "expected a string") -> str:
     if not isinstance(value, str):
         raise PayloadError(f"{place} is {kind(value)}; {expected}")
     return value
@@ -316,7 +316,7 @@ def to_version_3(value: object) -> dict[str, Value]:
         ValueError: it is none.
     """
     if not isinstance(value, dict) or not isinstance(value.get("current_conversation"), list):
-        raise PayloadError("current_conversation is missing, or no list; a file of version 2.0 has it")
+        raise PayloadError("current_conversation is missing or not a list; a file of version 2.0 has it")
     by_model: dict[str, list[object]] = {}
     for exchange in value["current_conversation"]:
         by_model.setdefault(_model_of(exchange), []).append(exchange)
@@ -349,7 +349,7 @@ def _older_exchange(value: object, place: str, left: Omissions) -> Value:
     for side in ("user", "assistant"):
         part = whole.get(side, "")
         content = part.get("content", "") if isinstance(part, dict) else part
-        text = _text(content, f"{place}.{side}", "it is a string, or an object with one as content")
+        text = _text(content, f"{place}.{side}", "expected a string, or an object with one as content")
         sides[side] = {"content": text, "tokens": tokens_of(text)}
         total += tokens_of(text)
     head = dict(_object(whole.get("metadata", {}), f"{place}.metadata", expected))

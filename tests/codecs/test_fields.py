@@ -23,9 +23,9 @@ def test_kind_names_a_value_when_it_is_json(value: object, expected: str) -> Non
 def test_as_dict_says_missing_when_there_is_nothing() -> None:
     """Nothing and something wrong are two mistakes."""
     assert fields.as_dict({"a": 1}, "function") == {"a": 1}
-    with pytest.raises(PayloadError, match=r"^function is missing; it is an object$"):
+    with pytest.raises(PayloadError, match=r"^function is missing; expected an object$"):
         fields.as_dict(None, "function")
-    with pytest.raises(PayloadError, match=r"^function is a list; it is an object$"):
+    with pytest.raises(PayloadError, match=r"^function is a list; expected an object$"):
         fields.as_dict([], "function")
 
 
@@ -33,7 +33,7 @@ def test_as_list_is_empty_when_there_is_nothing() -> None:
     """An explicit null is an empty list; anything else is a mistake."""
     assert fields.as_list([1], "tool_calls") == [1]
     assert fields.as_list(None, "tool_calls") == []
-    with pytest.raises(PayloadError, match=r"^tool_calls is a string; it is a list$"):
+    with pytest.raises(PayloadError, match=r"^tool_calls is a string; expected a list$"):
         fields.as_list("c1", "tool_calls")
 
 
@@ -41,7 +41,7 @@ def test_as_list_is_empty_when_there_is_nothing() -> None:
 def test_as_name_says_what_is_wrong_when_it_is_no_name(obj: dict[str, object], wrong: str) -> None:
     """An id that is empty pairs with nothing."""
     assert fields.as_name({"id": "c1"}, "id", "a call") == "c1"
-    with pytest.raises(PayloadError, match=rf"^id of a call is {wrong}; it is a string that is not empty$"):
+    with pytest.raises(PayloadError, match=rf"^id of a call is {wrong}; expected a non-empty string$"):
         fields.as_name(obj, "id", "a call")
 
 

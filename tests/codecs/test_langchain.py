@@ -110,10 +110,10 @@ def test_what_was_said_is_searched_and_nothing_else() -> None:
     ("wrong", "why"),
     [
         ("[]", "a message is a JSON object"),
-        ('{"type": "human"}', "data is missing; it is an object"),
-        ('{"type": "poet", "data": {}}', "unknown type 'poet'; it is one of system, human, ai, tool"),
+        ('{"type": "human"}', "data is missing; expected an object"),
+        ('{"type": "poet", "data": {}}', "unknown type 'poet'; expected one of system, human, ai, tool"),
         ('{"type": "tool", "data": {"content": "x"}}', "tool_call_id of a tool message is missing"),
-        ('{"type": "ai", "data": {"content": 3}}', "content is a number; it is a string or a list of blocks"),
+        ('{"type": "ai", "data": {"content": 3}}', "content is a number; expected a string or a list of blocks"),
     ],
 )
 def test_what_is_no_message_is_refused(wrong: str, why: str) -> None:

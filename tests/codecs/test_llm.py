@@ -133,9 +133,9 @@ def test_what_was_said_is_searched_and_nothing_else() -> None:
     ("wrong", "why"),
     [
         ("[]", "a message is a JSON object"),
-        ('{"role": "poet", "parts": []}', "unknown role 'poet'; it is one of system, user, assistant, tool"),
-        ('{"role": "user", "parts": 3}', "parts is a number; it is a list"),
-        ('{"role": "user", "parts": ["x"]}', "a part is a string; it is an object"),
+        ('{"role": "poet", "parts": []}', "unknown role 'poet'; expected one of system, user, assistant, tool"),
+        ('{"role": "user", "parts": 3}', "parts is a number; expected a list"),
+        ('{"role": "user", "parts": ["x"]}', "a part is a string; expected an object"),
         ('{"role": "tool", "parts": [{"type": "tool_result", "output": "x"}]}', "name of a result is missing"),
     ],
 )

@@ -154,8 +154,8 @@ def test_what_squidbot_says_itself_is_the_same_each_time() -> None:
     ("wrong", "why"),
     [
         ("[]", "a message is a JSON object"),
-        ('{"parts": []}', "kind is None; it is request or response"),
-        ('{"kind": "request", "parts": {}}', "parts is an object; it is a list"),
+        ('{"parts": []}', "kind is None; expected request or response"),
+        ('{"kind": "request", "parts": {}}', "parts is an object; expected a list"),
         (
             '{"kind": "response", "parts": [{"part_kind": "tool-call", "tool_name": "x"}]}',
             "tool_call_id of a tool-call",

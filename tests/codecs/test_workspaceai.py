@@ -100,17 +100,17 @@ def test_time_is_spelled_in_utc() -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"metadata": None}, "metadata is null; it is an object"),
+        ({"metadata": None}, "metadata is null; expected an object"),
         ({"metadata": {"version": "2.0"}}, "metadata.version is '2.0', not '3.0'; read it with squidbot store migrate"),
-        ({"metadata": {"version": "3.0", "model": 7}}, "metadata.model is a number; it is a string"),
-        ({"current_conversation": {}}, "current_conversation is an object; it is a list"),
-        ({"current_conversation": ["x"]}, "current_conversation.0 is a string; it is an object"),
+        ({"metadata": {"version": "3.0", "model": 7}}, "metadata.model is a number; expected a string"),
+        ({"current_conversation": {}}, "current_conversation is an object; expected a list"),
+        ({"current_conversation": ["x"]}, "current_conversation.0 is a string; expected an object"),
         ({"current_conversation": [{"user": {"content": "x"}}]}, "current_conversation.0.assistant is null"),
         (
             {"current_conversation": [{"user": {"content": 1}, "assistant": {"content": ""}}]},
-            "current_conversation.0.user.content is a number; it is a string",
+            "current_conversation.0.user.content is a number; expected a string",
         ),
-        ({"recent_conversations": [{}]}, "recent_conversations.0.summary is null; it is a string"),
+        ({"recent_conversations": [{}]}, "recent_conversations.0.summary is null; expected a string"),
     ],
 )
 def test_what_is_no_such_file_is_named_with_its_place(change: dict[str, object], says: str) -> None:

@@ -83,8 +83,8 @@ def test_version_that_is_forced_goes_before_what_a_file_says() -> None:
         ({}, "current_conversation is missing; a file of version 1.0 has a list"),
         ({"current_conversation": [7]}, "current_conversation.0 is a number; an exchange is an object, or a string"),
         ({"current_conversation": [{"user": 7}]}, "current_conversation.0.user is a number"),
-        ({"current_conversation": [], "recent_conversations": 1}, "recent_conversations is a number; it is a list"),
-        ({"metadata": {"version": "2.0"}}, "current_conversation is missing, or no list; a file of version 2.0"),
+        ({"current_conversation": [], "recent_conversations": 1}, "recent_conversations is a number; expected a list"),
+        ({"metadata": {"version": "2.0"}}, "current_conversation is missing or not a list; a file of version 2.0"),
     ],
 )
 def test_what_is_no_file_is_named_with_its_place(value: object, says: str) -> None:
