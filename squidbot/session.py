@@ -705,7 +705,7 @@ class Session:
     def tools(self) -> tuple[Any, ...]:
         """Our tools for this session's model, as `assemble` takes them and the host sends them; `call` executes one.
 
-        `history`, `memory`, `goal` and `context`, as they are switched on; extensions may withhold any. They stay
+        `history`, `memory`, `goal` and `context`, if they are on; extensions may withhold any. They stay
         the same for as long as the session is open: another set would break the provider's cache.
 
         Raises:

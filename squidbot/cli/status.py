@@ -388,7 +388,7 @@ def _llm(_: HostPlugin) -> tuple[bool, str]:
     except SquidbotError as error:
         return False, str(error)
     kept = f"it keeps conversations in {switch.store}" if switch.store else f"by {switch.settings}"
-    return True, f"switched on; {kept}"
+    return True, f"turned on; {kept}"
 
 
 def _hermes(host: HostPlugin) -> tuple[bool, str]:
@@ -396,7 +396,7 @@ def _hermes(host: HostPlugin) -> tuple[bool, str]:
     from squidbot.plugins import hermes  # noqa: PLC0415  # two seconds
 
     why = hermes.inactive()
-    return (False, f"{why}: {host.line}") if why else (True, "switched on in its config.yaml")
+    return (False, f"{why}: {host.line}") if why else (True, "turned on in its config.yaml")
 
 
 def _mcp(_: HostPlugin) -> tuple[bool, str]:

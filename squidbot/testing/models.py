@@ -153,11 +153,11 @@ def check_chat(
     _in_threads(3, lambda: chat.reply(ASKED, answer_tokens), "threads that ask at once get their answers")
     if window_tokens is not None:
         long = [{"role": "user", "content": "word " * (window_tokens * 4)}]
-        what = "messages that are more than the window are a ContextOverflowError"
+        what = "messages that exceed the window are a ContextOverflowError"
         _raises(lambda: chat.reply(long, answer_tokens), _OVERFLOW, what)
     for number, broken in enumerate(failing):
         ask = partial(broken().reply, ASKED, answer_tokens)
-        _raises(ask, _FAILURE, f"failure {number} is raised as an LLMError, an error's text is no answer")
+        _raises(ask, _FAILURE, f"failure {number} raises an LLMError, and is never returned as an answer")
 
 
 def rounds(form: str) -> list[tuple[Sequence[Json], Sequence[Json]]]:
@@ -227,7 +227,7 @@ def _checks_reply(chat: Chat, messages: Sequence[Json], tools: Sequence[Json], m
     pieces: list[str] = []
     before = copy.deepcopy((messages, tools))
     reply = chat.reply(messages, most, tools, pieces.append)
-    assert (messages, tools) == before, "messages and tools are left as they were given"
+    assert (messages, tools) == before, "messages and tools stay unchanged"
     assert isinstance(reply, Reply), f"reply returns a Reply: got {reply!r:.80}"
     if chat.form != "openai.responses":
         assert reply.message.get("role") == "assistant", f"it is the assistant's message: got {reply.message!r:.200}"
@@ -239,7 +239,7 @@ def _checks_reply(chat: Chat, messages: Sequence[Json], tools: Sequence[Json], m
     assert 0 <= reply.cached_tokens <= reply.input_tokens, "cached tokens are tokens of the input"
     assert calls or reply.finish != "tool_calls", "finish says that there are calls when there are any"
     assert not calls or reply.finish != "stop", "finish says that there are calls when there are any"
-    assert not calls or tools, "without tools nothing is called"
+    assert not calls or tools, "without tools there are no calls"
     return reply
 
 
@@ -262,7 +262,7 @@ def _checks_listener(chat: Chat, most: int) -> None:
         pass
     else:
         text, _ = _text_and_calls(chat.form, reply.message)
-        assert not text, "what a listener raises ends the answer and goes to the caller"
+        assert not text, "a listener's error ends the answer and reaches the caller"
     _checks_reply(chat, ASKED, (), most)
 
 
@@ -312,7 +312,7 @@ def check_llm(
         _raises(lambda: llm.complete(SYSTEM, prompt, answer_tokens), _OVERFLOW, what)
     for number, broken in enumerate(failing):
         ask = partial(broken().complete, SYSTEM, PROMPT, answer_tokens)
-        _raises(ask, _FAILURE, f"failure {number} is raised as an LLMError, an error's text is no answer")
+        _raises(ask, _FAILURE, f"failure {number} raises an LLMError, and is never returned as an answer")
 
 
 def _checks_name(factory: Callable[[], LLM]) -> None:
@@ -329,7 +329,7 @@ def _checks_answer(llm: LLM, answer_tokens: int) -> None:
     completion = llm.complete(SYSTEM, PROMPT, answer_tokens)
     assert isinstance(completion, Completion), f"complete returns a Completion: got {completion!r:.80}"
     assert isinstance(completion.text, str), f"its text is a str: got {completion.text!r:.80}"
-    assert completion.text.strip(), "an answer of nothing is an LLMError, and never returned"
+    assert completion.text.strip(), "an empty answer is an LLMError, and never returned"
     for name, tokens in (("input_tokens", completion.input_tokens), ("output_tokens", completion.output_tokens)):
         assert isinstance(tokens, int), f"{name} is an int: got {tokens!r}"
         assert tokens >= 0, f"{name} is 0 or more: got {tokens!r}"
@@ -427,7 +427,7 @@ def check_embedder(factory: Callable[[], Embedder], *, too_long: str | None = No
     embedder = factory()
     assert embedder.name, "an embedder's name is not empty: vectors are kept under it"
     assert embedder.name == factory().name, "a name does not change"
-    assert embedder.embed([]) == [], "no texts have no vectors"
+    assert embedder.embed([]) == [], "no texts give no vectors"
     together = embedder.embed(TEXTS)
     assert len(together) == len(TEXTS), f"each text has its vector: got {len(together)} for {len(TEXTS)}"
     for text, vector in zip(TEXTS, together, strict=True):
@@ -440,7 +440,7 @@ def check_embedder(factory: Callable[[], Embedder], *, too_long: str | None = No
     for (vector,) in _in_threads(4, lambda: embedder.embed(TEXTS[:1]), threads):
         _checks_same(vector, together[0], "asked by several threads at once")
     if too_long is not None:
-        what = "a text that does not fit is a ContextOverflowError, and never cut in silence"
+        what = "a text that does not fit is a ContextOverflowError, and is never cut silently"
         _raises(lambda: embedder.embed([too_long]), _OVERFLOW, what)
 
 
@@ -499,7 +499,7 @@ def check_loaded_model(factory: Callable[[], LoadedModel], *, answer_tokens: int
 
 def _checks_window(model: LoadedModel, most: int) -> None:
     window = model.window_tokens
-    assert model.served.window_tokens == window, "the window is what the runtime said it set up"
+    assert model.served.window_tokens == window, "the window is the one that the runtime reported"
     if window is None:
         return
     input_tokens = model.reply(ASKED, most).input_tokens
@@ -507,6 +507,6 @@ def _checks_window(model: LoadedModel, most: int) -> None:
         f"this check needs a window of more than {input_tokens + most}: it is {window}"
     )
     long: tuple[Json, ...] = ({"role": "user", "content": "word " * (window * 4)},)
-    what = "messages and an answer that are more than the window are a ContextOverflowError"
+    what = "messages and an answer that exceed the window are a ContextOverflowError"
     for messages, tokens in ((ASKED, window - input_tokens + 1), (long, most)):
         _raises(partial(model.reply, messages, tokens), _OVERFLOW, what)
