@@ -6,6 +6,7 @@ import dataclasses
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -63,7 +64,7 @@ class Loaded:
     folder: Path
     named: dict[Place, str] = dataclasses.field(default_factory=dict)
 
-    @property
+    @cached_property
     def policy(self) -> bool:
         """Whether the caps on history and total apply: as `budget.policy` says, else if any cap is set."""
         if self.settings.budget.policy is not None:

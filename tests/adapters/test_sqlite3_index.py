@@ -68,7 +68,7 @@ def all_found(store: SqliteStore, messages: int) -> bool:
     return whole and all(seqs(store, f"own{seq}") == [seq] for seq in range(0, messages, 17))
 
 
-def goes_on(store: SqliteStore) -> None:
+def check_goes_on(store: SqliteStore) -> None:
     """Check that a store of 200 messages takes a batch and one more, and finds all of them."""
     store.append("s", 200, [made_message(seq, f"tea own{seq}") for seq in range(200, 199 + BATCH)])
     store.append("s", 199 + BATCH, [made_message(199 + BATCH, f"tea own{199 + BATCH}")])
@@ -151,7 +151,7 @@ def test_damaged_index_is_made_anew_when_it_is_noticed(tmp_path: Path, damage: l
     path = filled(tmp_path / "s.db", 200)
     change(path, *damage)
     with SqliteStore(path) as store:
-        goes_on(store)
+        check_goes_on(store)
         assert len(store.read("s", 0, 999)) == 200 + BATCH
     with SqliteStore(path) as store:
         assert all_found(store, 200 + BATCH)
@@ -173,7 +173,7 @@ def noisy(path: Path, seed: int, above: int) -> Path:
 def test_index_of_noise_is_made_anew_when_it_is_noticed(tmp_path: Path, above: int, seed: int) -> None:
     """Appends go on, and what is found is right."""
     with SqliteStore(noisy(filled(tmp_path / "s.db", 200), seed, above)) as store:
-        goes_on(store)
+        check_goes_on(store)
 
 
 def pages_of(path: Path, *names: str) -> list[int]:

@@ -333,7 +333,7 @@ def test_a_damaged_record_of_a_key_is_named(store: InMemoryStore) -> None:
 # -- which session goes on from which, from records in both (P-03) ----------------------------------------------------
 
 
-def goes_on(store: InMemoryStore, parent_id: str, child_id: str) -> None:
+def check_goes_on(store: InMemoryStore, parent_id: str, child_id: str) -> None:
     """Write that one session goes on from another."""
     descent = Lineage(parent_id, CONTINUED, 7, at=1.0)
     for session_id, one in ((child_id, descent), (parent_id, descent._replace(other=child_id, side=CHILD))):
@@ -342,9 +342,9 @@ def goes_on(store: InMemoryStore, parent_id: str, child_id: str) -> None:
 
 def test_sessions_are_found_from_each_other(store: InMemoryStore) -> None:
     """All that came before, the nearest first; all that came of one."""
-    goes_on(store, "a", "b")
-    goes_on(store, "b", "c")
-    goes_on(store, "a", "d")
+    check_goes_on(store, "a", "b")
+    check_goes_on(store, "b", "c")
+    check_goes_on(store, "a", "d")
     assert list(ancestors(store, "c")) == ["b", "a"]
     assert [one.other for one in children_of(store, "a")] == ["b", "d"]
     assert parent_of(store, "a") is None
@@ -355,8 +355,8 @@ def test_sessions_are_found_from_each_other(store: InMemoryStore) -> None:
 
 def test_circle_of_sessions_ends(store: InMemoryStore) -> None:
     """Nobody makes one; a store may have been written to by hand."""
-    goes_on(store, "a", "b")
-    goes_on(store, "b", "a")
+    check_goes_on(store, "a", "b")
+    check_goes_on(store, "b", "a")
     assert list(ancestors(store, "a")) == ["b"]
 
 
