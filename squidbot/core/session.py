@@ -438,7 +438,7 @@ class SessionState:
         self._unbilled: LastRequest | None = None
         self._observer = observer
         self._notes: Notebook | None = None
-        self._standing: CurrentView | None = None
+        self._view: CurrentView | None = None
         # How many records the store held when the notes were read: a different number means that they are stale.
         self._notes_at = 0
         # The newest records of the kinds that a session is opened with; whether they say all that `_due` has to.
@@ -470,7 +470,7 @@ class SessionState:
 
     def current(self) -> CurrentView:
         """Return the view of what is stored, read anew where another process or a new plan has changed it."""
-        context, held = self.context, self._standing
+        context, held = self.context, self._view
         if held is not None and self._is_whole(held):
             head = context.transcripts.head(context.session_id)
             if (held.messages, held.records) == head:
@@ -479,7 +479,7 @@ class SessionState:
         if opening.records != self._notes_at:
             self.reopen_notes()
         self._notes_at = opening.records
-        self._standing = load(
+        self._view = load(
             context, self.window.window_tokens, self.window.window_id, opening, reads_all=self._reads_all
         )
         self._newest, self._says_due = dict(opening.newest), False
@@ -488,7 +488,7 @@ class SessionState:
             self.last_request = LastRequest.of(last)
             if self.last_request.bills.source != self._source:  # of another model or counter they say nothing
                 self.last_request = self.last_request._replace(bills=UsageCalibration())
-        return self._standing
+        return self._view
 
     def _is_whole(self, held: CurrentView) -> bool:
         """Return whether a new process would hold as much: before the first compaction it reads only so far back."""
@@ -506,7 +506,7 @@ class SessionState:
             StoreError: the store failed.
             SquidbotError: `act` raised it; the notes are read again the next time.
         """
-        held = None if looks else self._standing
+        held = None if looks else self._view
         stored = held if held is not None and self._is_whole(held) else None
 
         def look() -> tuple[int, int]:
@@ -521,7 +521,7 @@ class SessionState:
             except SquidbotError as error:
                 self.reopen_notes()
                 if isinstance(error, StoreError):
-                    self._standing = stored = None
+                    self._view = stored = None
                 raise
 
         context = self.context
@@ -537,7 +537,7 @@ class SessionState:
         due = self._due(stored, speaks=bool(rows)) if rows or records else []
         before = newest.get(WINDOW.name)
         self.context.transcripts.append(self.context.session_id, stored.messages, rows, (*due, *records))
-        self._standing = None
+        self._view = None
         self._notes_at = stored.records + len(due) + len(records)
         newest.update({record.kind: record for record in (*due, *records)})
         self._says_due = self._says_due or bool(rows)
@@ -582,7 +582,7 @@ class SessionState:
 
     def hold(self, grown: CurrentView) -> None:
         """Hold the view after the last append, so that it is not read anew."""
-        self._standing = grown._replace(records=self._notes_at)
+        self._view = grown._replace(records=self._notes_at)
 
     def write(
         self,
@@ -643,7 +643,7 @@ class SessionState:
         context.transcripts.forget(context.session_id, erasure)
         if due:
             self._notify_window(before)
-        self._standing, self.waiting = None, None
+        self._view, self.waiting = None, None
         self.reopen_notes()
         # Summaries in a store of their own go last: no plan shows them any more by then.
         context.summaries.remove(context.session_id, erasure.summaries)
@@ -660,7 +660,7 @@ class SessionState:
         """
         gone = remove_facts(self.context, facts)
         if gone is not None:
-            self._standing = None
+            self._view = None
             self.notify(events.FORGOTTEN, facts.reason)
         return gone
 

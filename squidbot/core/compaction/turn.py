@@ -2,16 +2,16 @@
 
 `decide` makes one attempt after another until a request fits and says what it must:
 
-==============================================  ==============================================================
-problem                                         next attempt
-==============================================  ==============================================================
-the request does not fit                        without what memory and extensions add to the user's message
-it still does not fit                           by the token counter alone, not by reported usage
-it still does not fit                           without the calibration, where that leaves no room
-the head changed, and a new plan is due         the new plan's head says so, not the message
-the new plan has another head                   with the facts that this head lacks
-by reported usage, it is larger than the window with a smaller limit, a few times; then by the counter alone
-==============================================  ==============================================================
+============================================  ==============================================================
+problem                                       next attempt
+============================================  ==============================================================
+the request does not fit                      without what memory and extensions add to the user's message
+it still does not fit                         by the token counter alone, not by reported usage
+it still does not fit                         without the calibration, where that leaves no room
+the head changed, and a new plan is due       the new plan's head says so, not the message
+the new plan has another head                 with the facts that this head lacks
+reported usage says it exceeds the window     with a smaller limit, a few times; then by the counter alone
+============================================  ==============================================================
 """
 
 from __future__ import annotations
