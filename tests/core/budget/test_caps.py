@@ -178,7 +178,15 @@ def items_of(draw: st.DrawFn) -> list[HistoryItem]:
 
 
 histories = st.composite(items_of)()
-capses = st.builds(HistoryCaps, st.integers(1, 200), st.integers(1, 400), st.just(0), st.integers(1, 4), st.booleans())
+capses = st.builds(
+    HistoryCaps,
+    st.integers(1, 200),
+    st.integers(1, 400),
+    st.just(0),
+    st.integers(1, 4),
+    st.booleans(),
+    st.integers(0, 30),  # a pointer costs something, or nothing
+)
 
 
 @given(histories, capses)
