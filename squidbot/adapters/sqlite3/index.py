@@ -234,8 +234,8 @@ def due_terms(connection: sqlite3.Connection, session: SessionRow) -> Iterator[t
 def keep_up(connection: sqlite3.Connection, before: int, session: SessionRow, chars: int) -> None:
     """Index the backlog, within the transaction of an append, if it is due.
 
-    `before`: number of messages before it; `chars`: characters of new payloads. An append indexes its own messages
-    and one batch more: a long session without an index is left to search.
+    `before`: number of messages before it; `chars`: characters of new payloads. An append indexes its own messages and
+    one batch more: a long session without an index is left to search.
 
     Raises:
         DamagedIndexError: undo the transaction, and repeat it without this.
