@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 MOST_BREAKPOINTS: Final = 4
-# What a breakpoint finds: an entry at its own place, or at one of the 19 before it.
+# A breakpoint finds an entry at its own place, or at one of the 19 before it.
 LOOK_BACK_BLOCKS: Final = 20
 # The provider refuses a breakpoint on these.
 _UNMARKED: Final = frozenset({"thinking", "redacted_thinking"})
@@ -55,10 +55,10 @@ def marked(
     mark: Mapping[str, object],
     stable: Sequence[int] = (),
 ) -> tuple[list[Block], list[Json]]:
-    """Return system and messages with at most four breakpoints in place of any that they bring.
+    """Return system and messages with at most four breakpoints, instead of any that they bring.
 
-    `stable` says how many messages, from the first, stay as they are. Nothing else changes: a string that gets a
-    breakpoint becomes the block that it stands for.
+    `stable` says how many messages, from the first, stay as they are. Nothing else changes: a string with a breakpoint
+    becomes the equivalent block.
     """
     blocks = [_bare(block) for block in system]
     marked_messages = [_without_marks(message) for message in messages]
@@ -69,7 +69,7 @@ def marked(
         blocks[-1]["cache_control"] = dict(mark)
         left -= 1
     firm = [sum(counts[:count]) for count in sorted(set(stable), reverse=True) if count > 0]
-    # What the request before can't have had: the assistant's last words, and what followed.
+    # New since the request before: the assistant's last message, and everything after it.
     last = max((at for at, message in enumerate(marked_messages) if message.get("role") == "assistant"), default=0)
     for end in _ends(len(places), firm, sum(counts[last:]), left):
         _mark(marked_messages, places[max(0, end - LOOK_BACK_BLOCKS) : end], mark)
@@ -77,7 +77,7 @@ def marked(
 
 
 def _ends(blocks: int, firm: Sequence[int], new: int, left: int) -> set[int]:
-    """Return the positions of up to `left` breakpoints: along the end first, then where messages stay."""
+    """Return the positions of up to `left` breakpoints: along the end first, then in the stable part."""
     along = range(blocks, 0, -LOOK_BACK_BLOCKS)
     needed = min(left, new // LOOK_BACK_BLOCKS + 1) if firm else left
     chosen = [end for end in firm if end < blocks][: left - needed]
@@ -137,7 +137,7 @@ def conversation(
 
 
 def _message(message: Mapping[str, object]) -> Json:
-    """Return a message without the envelope that an answer has."""
+    """Return a message without an answer's envelope."""
     return {key: message[key] for key in ("role", "content") if key in message}
 
 
@@ -147,24 +147,24 @@ def _texts(content: object) -> list[Json]:
     return [dict(block) for block in blocks if block.get("text") != ""] if isinstance(blocks, list) else []
 
 
-# A signature and two digests each; a plan that reaches further back has left their reasoning out.
+# A signature and two digests each; a plan that reaches further back has omitted their reasoning.
 _MOST_KNOWN: Final = 4_096
 _SIGNED: Final = {"thinking": "signature", "redacted_thinking": "data"}
 
 
-# What stood before a block of reasoning: a digest of everything else, and the signature of the reasoning before it.
+# The context of a block of reasoning: a digest of everything else before it, and the signature of earlier reasoning.
 _Prefix = tuple[bytes, bytes]
 
 
 class ThinkingBindings:
-    """The reasoning that one model has produced in this process, and before which words. Threads may share it."""
+    """The reasoning that one model has produced in this process, and its contexts. Threads may share it."""
 
     def __init__(self) -> None:
         self._known: dict[bytes, _Prefix] = {}
         self._lock = threading.Lock()
 
     def learn(self, request: Mapping[str, object], answer: Mapping[str, object]) -> None:
-        """Keep before which words the reasoning of an answer was produced."""
+        """Store the contexts of an answer's reasoning."""
         content = answer.get("content")
         signatures = {_signature(block) for block in content if block} if isinstance(content, list) else set()
         if not signatures - {b""}:
@@ -179,7 +179,7 @@ class ThinkingBindings:
                     hold(self._known, key, prefix, _MOST_KNOWN)
 
     def has_stale(self, request: Mapping[str, object]) -> bool:
-        """Return whether a request brings reasoning back behind other words than it was produced."""
+        """Return whether a request returns reasoning in another context than it was produced in."""
         with self._lock:
             known = dict(self._known)
         if not known:
@@ -192,7 +192,7 @@ class ThinkingBindings:
 
 
 def _bound(request: Mapping[str, object]) -> Iterator[tuple[bytes, _Prefix]]:
-    """Yield each piece of reasoning, as a digest, with what stands before it, in order."""
+    """Yield each piece of reasoning, as a digest, with its context, in order."""
     prefix, after = hashlib.sha256(), b""
     for part in ("tools", "system"):
         for block in _thinking_blocks(request.get(part)):
@@ -246,18 +246,18 @@ _FINISHES: Final = {
     "model_context_window_exceeded": "length",
 }
 _NO_THINKING: Final[Json] = {"type": "disabled"}
-# What models with preserved thinking do where nothing is said, and the beta in which one says what becomes of stale
-# thinking (Anthropic's documentation, prefix checks).
+# The default of models with preserved thinking, and the beta that sets the treatment of stale thinking (Anthropic's
+# documentation, prefix checks).
 _ADAPTIVE: Final[Json] = {"type": "adaptive"}
 _BINDING: Final = "thinking-binding-controls-2026-08-01"
 _OF_BINDINGS: Final = re.compile(r"thinking|block_binding|anthropic-beta", re.IGNORECASE)
 
 
 def open_model(definition: Definition, counter: TokenCounter | None = None) -> AnthropicModel:
-    """Return a model that settings define. Nothing is asked yet.
+    """Return a model that settings define. Send nothing yet.
 
     Raises:
-        ConfigError: no model is named, the address is none, or there is no key for it.
+        ConfigError: no model is named, the address is invalid, or there is no key for it.
     """
     account = AnthropicAccount(definition.url, key_name=definition.key_env)
     account.places = places(definition.options, definition.alias)
@@ -267,8 +267,8 @@ def open_model(definition: Definition, counter: TokenCounter | None = None) -> A
 class AnthropicModel(ProviderModel):
     """A `LoadedModel` whose messages have the form "anthropic.messages". Threads may share it.
 
-    Answers are streamed: the SDK refuses to wait for a long one otherwise. The provider caches conversations, with
-    breakpoints of ours in place of any that messages bring.
+    Answers are streamed: otherwise the SDK refuses to wait for a long one. The provider caches conversations, with our
+    breakpoints instead of any that messages bring.
     """
 
     form = "anthropic.messages"
@@ -284,15 +284,15 @@ class AnthropicModel(ProviderModel):
         counter: TokenCounter | None = None,
         options: Mapping[str, object] | None = None,
     ) -> None:
-        """Name a model, and a server's address; "" is Anthropic's. Nothing is asked yet.
+        """Name a model, and a server's address; "" is Anthropic's. Send nothing yet.
 
-        `counter` is what hosts count texts with, `None`: `classes`.
-        `options` go into requests as they are, except `thinking`, which only conversations use, `cache_control`, which
-        breakpoints are marked with, and `betas`, which names beta versions of the API.
+        `counter` is what hosts count texts with, `None`: `classes`. `options` go unchanged into requests, except
+        `thinking`, for conversations only, `cache_control`, the mark of breakpoints, and `betas`, the names of the
+        API's beta versions.
 
         Raises:
-            ConfigError: no model is named, the address is none, or there is no key for it.
-            InvalidRequestError: an option has the provider keep or cut the history.
+            ConfigError: no model is named, the address is invalid, or there is no key for it.
+            InvalidRequestError: an option makes the provider keep or cut the history.
         """
         super().__init__(model, account or AnthropicAccount(url), counter)
         self._options = dict(options or {})
@@ -302,8 +302,8 @@ class AnthropicModel(ProviderModel):
         self._mark: Json = dict(mark) if isinstance(mark, Mapping) else {"type": "ephemeral"}
         self._betas = [*map(str, betas)] if isinstance(betas, list) else []
         self._bindings = ThinkingBindings()
-        # What the model has shown of itself: whether thinking can be turned off in jobs, and whether the provider can
-        # be asked to leave stale reasoning out, and was.
+        # Learned about the model: whether jobs can turn thinking off, and whether the provider can omit stale reasoning
+        # on request, and has.
         self._can_stop_thinking = True
         self._can_drop_stale = (self._thinking or {}).get("type") != "disabled"
         self._drops_stale = False
@@ -313,7 +313,7 @@ class AnthropicModel(ProviderModel):
 
     @property
     def window_tokens(self) -> int | None:
-        """The window that the provider tells, or less where it has refused less; `None` where neither is known."""
+        """The window that the provider reports, or less after a smaller refusal; `None` if neither is known."""
         with self._lock:
             if not self._was_asked:
                 self._was_asked = True
@@ -322,7 +322,7 @@ class AnthropicModel(ProviderModel):
 
     @property
     def served(self) -> RuntimeReport:
-        """The window as far as it is known by now; the provider is not asked for it."""
+        """The window as far as it is known now, without a request to the provider."""
         known = [tokens for tokens in (self._native_tokens, self._account.refused_window_tokens) if tokens]
         return RuntimeReport(min(known, default=None))
 
@@ -344,15 +344,14 @@ class AnthropicModel(ProviderModel):
     ) -> Reply:
         """Return the next message of the assistant with its envelope, as it was on the wire.
 
-        The cache keeps a prefix up to where `stable` says, beside those along the end.
+        The cache keeps a prefix up to `stable`, beside those along the end.
 
-        Where what stood before some reasoning has changed, as in the middle of a tool loop that overflowed, the
-        provider is asked to leave such reasoning out, from then on each time. Reasoning that another process received
-        has to be refused first.
+        If the text before some reasoning has changed, as in a tool loop that overflowed midway, this asks the provider
+        to omit such reasoning, from then on each time. Reasoning from another process must be refused first.
 
         Raises:
             ContextOverflowError: messages and tools don't fit.
-            StaleThinkingError: reasoning among the messages was changed, or is refused all the same.
+            StaleThinkingError: reasoning among the messages was changed, or is refused anyway.
             LLMError: there is no answer.
         """
         request = {**conversation(messages, tools, self._mark, stable), "max_tokens": max_output_tokens}
@@ -365,7 +364,7 @@ class AnthropicModel(ProviderModel):
 
         Raises:
             ContextOverflowError: it does not fit.
-            LLMError: the provider does not say.
+            LLMError: the provider does not count it.
         """
         request = conversation(messages, tools, self._mark, None)
         with self._account.failures():
@@ -375,11 +374,11 @@ class AnthropicModel(ProviderModel):
         return counted
 
     def described(self) -> tuple[int | None, str]:
-        """Return the window in tokens that the provider tells, or `None` and why it does not."""
+        """Return the window in tokens that the provider reports, or `None` and the reason."""
         try:
             with self._account.failures():
                 tokens = self._account.client.models.retrieve(self.name).max_input_tokens
-        except LLMError as error:  # not every server that speaks like Anthropic's tells it
+        except LLMError as error:  # not every compatible server reports it
             return None, str(error)
         if isinstance(tokens, int) and tokens > 0:
             return tokens, ""
@@ -426,7 +425,7 @@ class AnthropicModel(ProviderModel):
     def _streamed(
         self, request: Mapping[str, object], on_text: Callable[[str], None] | None, betas: Sequence[str] = ()
     ) -> TextReply:
-        """Return the answer to a request; `betas` are named beside those of the options.
+        """Return the answer to a request; `betas` are added to those of the options.
 
         Raises:
             ContextOverflowError, LLMError: as `failures` of its account; or the provider's filter ended it.
@@ -452,49 +451,51 @@ class AnthropicModel(ProviderModel):
             raise LLMError("refused", f"{self.name} refused to answer")
         usage = message.get("usage")
         cached = number(usage, "cache_read_input_tokens")
-        # The input is all of it, whether the cache had it, was written to, or neither.
+        # The input is all of it: read from the cache, written to it, or neither.
         tokens = number(usage, "input_tokens") + number(usage, "cache_creation_input_tokens") + cached
         finish = _FINISHES.get(reason, "stop")
         return "".join(texts), Reply(message, finish, tokens, number(usage, "output_tokens"), cached)
 
 
-# A shorter text is not worth a question: of 500 tokens an estimate is wrong by some dozens.
+# A shorter text is not worth a request: for 500 tokens an estimate is wrong by some dozens.
 LEAST_CHARS: Final = 2_000
-# What is asked while a message is recorded must not keep anybody waiting; after a failure nobody is asked for so long.
+# Counting during a recording must not make anybody wait; after a failure, requests pause for this long.
 PATIENCE: Final = Patience(connect_seconds=2.0, answer_seconds=5.0, retries=0)
 REST_SECONDS: Final = 60.0
-# The provider calls its count an estimate (Anthropic's documentation, token counting): so much more is the bound.
+# The provider calls its count an estimate (Anthropic's documentation, token counting): the bound adds this.
 MARGIN_FRACTION, MARGIN_TOKENS = 0.02, 8
-# What the frame of a message is counted with.
+# The tokens of a message's frame.
 LEAST_TEXT: Final = "."
 
 
 class AnthropicCounter:
-    """A `TokenCounter`. Threads may share it. What the provider does not count is estimated, as short texts are."""
+    """A `TokenCounter`. Threads may share it. Texts that the provider does not count, such as short ones, are
+    estimated.
+    """
 
     # Short texts are estimated, and the provider's count is no promise either.
     certificate: Certificate = "measured"
 
     def __init__(self, model: str, url: str = "", *, key_name: str = "") -> None:
-        """Name a model, a server's address, "" is Anthropic's, and where its key is in the environment, "" as usual.
+        """Name a model, a server's address ("": Anthropic's), and its key's variable ("": the usual one).
 
-        Nothing is asked yet.
+        Send nothing yet.
 
         Raises:
-            ConfigError: no model is named, the address is none, or there is no key for it.
+            ConfigError: no model is named, the address is invalid, or there is no key for it.
         """
         account = AnthropicAccount(url, patience=PATIENCE, key_name=key_name)
         self.name = f"anthropic:{model}"
         self._model = AnthropicModel(model, account=account)
         self._plain = builtin_counter("classes")
         self._kept = KeptCounts(f"{account.url} {model}")
-        # A text that was not counted is not asked for again while the process lives: its cost stays the same.
+        # An uncounted text is not sent again while the process lives: its cost stays the same.
         self._uncounted: dict[str, None] = {}
         self._rests_until = 0.0
         self._lock = threading.Lock()
 
     def keep(self, path: str) -> None:
-        """Keep all counts in a file that processes share, so that no text is sent twice."""
+        """Keep all counts in a file that processes share, so no text is sent twice."""
         self._kept.keep(path)
 
     def count(self, text: str) -> int:
@@ -514,7 +515,7 @@ class AnthropicCounter:
         self._model.close()
 
     def _counted(self, text: str) -> int | None:
-        """Return the provider's count; None where it was not asked, or did not say. That stays so for a text."""
+        """Return the provider's count; `None` if it was not asked, or gave none. That stays so for a text."""
         if len(text) < LEAST_CHARS:
             return None
         key = self._kept.key(text)
@@ -524,7 +525,7 @@ class AnthropicCounter:
             return self._kept.get(key)
 
     def _asks(self, text: str) -> bool:
-        """Have the provider count a text, and return whether it did."""
+        """Send a text for counting, and return whether it was counted."""
         if time.monotonic() < self._rests_until:
             return False
         try:

@@ -1,4 +1,4 @@
-"""A timer over APScheduler 3 that says when periodic jobs are due."""
+"""A timer over APScheduler 3 for periodic jobs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ __all__ = ["ApschedulerTimer"]
 
 
 class ApschedulerTimer:
-    """Calls a function at an interval, with a scheduler of its own that ends with `stop`.
+    """Calls a function at an interval, with its own scheduler, which ends with `stop`.
 
-    The function should return at once: at its end the process waits for what an executor still runs.
+    The function should return at once: at exit the process waits for an executor's running work.
     """
 
     def __init__(self) -> None:
@@ -27,10 +27,10 @@ class ApschedulerTimer:
     def start(self, work: Callable[[], object], interval_seconds: float) -> None:
         """Call `work` every `interval_seconds` in a thread of the scheduler, until `stop`.
 
-        Calls that were missed while the machine slept become one; no two run at once.
+        Calls missed during the machine's sleep become one; no two run at once.
         """
         self.stop()
-        # Intervals need no local time, and where the machine does not tell its own, asking for it fails.
+        # Intervals need no local time, and asking for it fails on a machine without a time zone.
         scheduler = BackgroundScheduler(executors={"default": ThreadPoolExecutor(1)}, timezone=UTC, daemon=True)
         scheduler.add_job(
             work, "interval", seconds=interval_seconds, id="squidbot-jobs",
@@ -40,7 +40,7 @@ class ApschedulerTimer:
         self._scheduler = scheduler
 
     def stop(self) -> None:
-        """End the scheduler and its threads; does nothing if it was not started."""
+        """End the scheduler and its threads; do nothing if it was not started."""
         scheduler, self._scheduler = self._scheduler, None
         if scheduler is not None:
             scheduler.shutdown(wait=True)

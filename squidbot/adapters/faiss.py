@@ -25,19 +25,19 @@ if TYPE_CHECKING:
     from squidbot.core.vectors import VectorEntry
 
 
-# Whose vector is which: for each row of a FAISS index its place, its mark, and the views that see it.
+# For each row of a FAISS index: its place, its mark, and the views that see it.
 
 COLUMNS = 2 + VIEWS
 FEWEST_ROWS = 1024
 
 
 class VectorRows:
-    """A table of integers with one row for each vector, in the order of their coming.
+    """A table of integers with one row for each vector, in order of arrival.
 
-    Its columns are place, mark and views; a place of 0 says that the row is empty, as are views of 0.
+    Its columns are place, mark and views; place and views are 0 in an empty row.
     """
 
-    BYTES = COLUMNS * 8  # what a row takes in a file
+    BYTES = COLUMNS * 8  # a row's bytes in a file
 
     def __init__(self) -> None:
         self._table = np.zeros((COLUMNS, FEWEST_ROWS), np.int64)
@@ -55,7 +55,7 @@ class VectorRows:
         return self._table[1, : self.size]
 
     def add(self, entries: Sequence[VectorEntry]) -> None:
-        """Put rows behind the last one."""
+        """Append rows."""
         end = self.size + len(entries)
         if end > self._table.shape[1]:
             table = np.zeros((COLUMNS, max(end, self.size * 3 // 2)), np.int64)
@@ -67,7 +67,7 @@ class VectorRows:
         self._seen.clear()
 
     def found(self, places: Sequence[int]) -> np.ndarray:
-        """Return which rows have one of these places."""
+        """Return the rows with one of these places."""
         wanted = np.unique(np.array([place for place in places if place > 0], np.int64))
         if not len(wanted):
             return np.zeros(0, np.int64)
@@ -75,18 +75,18 @@ class VectorRows:
         return np.flatnonzero(wanted[where] == self.places)
 
     def empty(self, rows: np.ndarray) -> None:
-        """Leave nothing in rows but that they are empty."""
+        """Empty rows."""
         self._table[:, rows] = 0
         self._seen.clear()
 
     def close_up(self) -> None:
-        """Take empty rows out: those behind them get lower numbers."""
+        """Remove empty rows: later ones get lower numbers."""
         kept = self._table[:, : self.size][:, self.places > 0]
         self._table, self.size = np.ascontiguousarray(kept), kept.shape[1]
         self._seen.clear()
 
     def seen(self, view: int) -> tuple[np.ndarray, int]:
-        """Return which rows a view sees, a bit each, lowest first, and how many they are."""
+        """Return the rows that a view sees, a bit each, lowest first, and their number."""
         if view not in self._seen:
             if len(self._seen) >= FEWEST_ROWS:
                 self._seen.clear()
@@ -102,10 +102,10 @@ class VectorRows:
 
     @classmethod
     def of(cls, data: bytes) -> VectorRows:
-        """Return what `as_bytes` was of.
+        """Return the table of `as_bytes`.
 
         Raises:
-            ValueError: these are no whole rows.
+            ValueError: the bytes are no whole rows.
         """
         rows = cls()
         rows._table = np.frombuffer(data, "<i8").reshape(COLUMNS, -1).astype(np.int64)
@@ -113,8 +113,7 @@ class VectorRows:
         return rows
 
 
-# A file that is whole, or found not to be: a line that says what it is, its bytes, and their checksum
-# at the end.
+# A file proven whole or damaged: a line that identifies it, its bytes, and a final checksum.
 
 MAGIC = b"squidbot vectors 1 "
 MOST_HEAD_BYTES = 4096
@@ -123,7 +122,7 @@ TAIL = struct.Struct("<I")
 
 
 class ChecksummedFile:
-    """What is written to a file, with a running checksum; FAISS calls `write`, too."""
+    """Writes to a file, with a running checksum; FAISS calls `write`, too."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -137,10 +136,10 @@ class ChecksummedFile:
 
 @contextmanager
 def write(path: Path, head: Mapping[str, object]) -> Iterator[ChecksummedFile]:
-    """Write a file in place of the one that is there, whole or not at all; durable on return.
+    """Replace a file, whole or not at all; durable on return.
 
     Raises:
-        OSError: the disk failed; the file is as it was.
+        OSError: the disk failed; the file is unchanged.
     """
     with _unfinished(path) as file:
         out = ChecksummedFile(file)
@@ -152,23 +151,23 @@ def write(path: Path, head: Mapping[str, object]) -> Iterator[ChecksummedFile]:
         if sys.platform == "win32":
             file.close()  # no open file is renamed there
         if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)  # an index of another kind, which is a view of the same truth
+            shutil.rmtree(path)  # an index of another kind, from the same source
         Path(file.name).replace(path)
     sync(path.parent)
 
 
 @contextmanager
 def _unfinished(path: Path) -> Iterator[BinaryIO]:
-    """Open the empty file that is to take the place of one; one process at a time, the others wait.
+    """Open the empty file that will replace another; one process at a time, the others wait.
 
-    What a process that died left of it is gone: it may be of memories that were forgotten.
+    Discard a dead process's partial file: it may hold forgotten memories.
     """
     part = path.with_name(f"{path.name}.part")
     while True:
         with open_own(part, "a") as file:
-            if sys.platform != "win32":  # there the second of two that save at once fails
+            if sys.platform != "win32":  # there the second of two simultaneous saves fails
                 lock(file)
-            if not has_name(file, part):  # it has taken its place meanwhile
+            if not has_name(file, part):  # it has replaced the file meanwhile
                 continue
             try:
                 file.truncate(0)
@@ -182,10 +181,10 @@ def _unfinished(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def opened(path: Path) -> Iterator[tuple[dict[str, Any], BinaryIO]]:
-    """Open a file whose checksum is right; gives what its first line says, and the file behind that line.
+    """Open a file whose checksum is right; yield its first line, and the file after that line.
 
     Raises:
-        UnusableError: it is damaged, cut, or of another kind.
+        UnusableError: it is damaged, truncated, or of another kind.
         FileNotFoundError: there is none.
         OSError: it can't be read.
     """
@@ -206,34 +205,34 @@ def opened(path: Path) -> Iterator[tuple[dict[str, Any], BinaryIO]]:
 
 # VectorIndex by FAISS: exact up to some ten thousand vectors, above in lists, a byte a number.
 
-# Up to here every vector is compared: 7 ms of CPU time at 384 dimensions, and nothing is missed.
+# Up to here a search compares every vector: 7 ms of CPU time at 384 dimensions, and nothing is missed.
 EXACT_VECTORS = 50_000
-# Above, vectors lie in lists around centres, of which the nearest are read: so many vectors at least, and this share.
-# Of the benchmark's, which are hard to tell apart, a twenty-fifth found .91 at 1,000,000, and twice as many .97.
+# Above, vectors are in lists around centres, and a search reads the nearest lists: at least this many vectors, and this
+# share. Of the benchmark's, which are hard to tell apart, a twenty-fifth found .91 at 1,000,000, and twice as many .97.
 READ_VECTORS = 16_000
 READ_FRACTION = 0.08
-# Centres are learned from so many vectors each, in so many rounds; more of either finds hardly more.
+# Vectors per centre to learn from, and rounds; more of either finds hardly more.
 LEARNED_FROM = 48
 ROUNDS = 6
-# FAISS adds faster in pieces: it finds the centres of each in one product.
+# FAISS adds faster in pieces: it finds a piece's centres in one product.
 ADDED_ROWS = 50_000
-# Fewer are added by one thread: others would take longer to come than it takes, on a machine that has other work.
+# One thread adds fewer: on a busy machine, starting others would take longer than the work.
 SHARED_ROWS = 1_000
 
 
 class FaissIndex(BaseIndex):
     """VectorIndex in memory, with a file that `save` writes; threads may share one, processes each have their own.
 
-    A view's vectors are compared alone, so that as many as are wanted are found in a small view of a large store.
-    What is taken out leaves the memory at once, and the file at the next `save`.
+    A search compares one view's vectors alone, so it finds enough in a small view of a large store. Removed vectors
+    leave the memory at once, and the file at the next `save`.
     """
 
     def __init__(
         self, path: str | Path | None, model: str, dimensions: int, *, exact_vectors: int = EXACT_VECTORS
     ) -> None:
-        """Open the index of a model's vectors in a file, or one that has none; empty where the file can't be used.
+        """Open the index of a model's vectors in a file, or a new one; empty if the file can't be used.
 
-        `exact_vectors`: up to how many every vector is compared.
+        `exact_vectors`: up to this many, a search compares every vector.
         """
         super().__init__(path, model, dimensions)
         self._exact_vectors = exact_vectors
@@ -243,16 +242,16 @@ class FaissIndex(BaseIndex):
 
     @property
     def is_exact(self) -> bool:
-        """Whether every vector is compared."""
+        """Whether a search compares every vector."""
         return not self._lists
 
     @property
     def lists(self) -> int:
-        """In how many lists the vectors lie; 0 where every one is compared."""
+        """Number of lists; 0 if a search compares every vector."""
         return self._lists
 
     def places(self) -> Sequence[int]:
-        """Return the places of what it holds, ascending."""
+        """Return the places in the index, ascending."""
         with self._lock:
             places = self._rows.places
             return [int(place) for place in np.sort(places[places > 0])]
@@ -288,7 +287,7 @@ class FaissIndex(BaseIndex):
         return marks
 
     def clear(self, expected: int = 0) -> None:
-        """Take all out. `expected`: how many are about to be taken in: lists are made for as many."""
+        """Remove all. `expected`: number of entries to add next: lists are made for as many."""
         with self._lock:
             self._empty()
             self._expected = expected
@@ -319,7 +318,7 @@ class FaissIndex(BaseIndex):
             faiss.write_index(self._index, faiss.PyCallbackIOWriter(out.write))
 
     def dots(self, vector: Sequence[float], others: Sequence[bytes]) -> list[float]:
-        """Return the sum of the products of a vector and each of some others, as entries have them, in order."""
+        """Return the dot products of a vector and some others, as entries have them, in order."""
         rows = np.frombuffer(b"".join(others), "<f4").reshape(len(others), len(vector))
         return (rows.astype(np.float64) @ np.array(vector, np.float64)).tolist() if others else []
 
@@ -346,7 +345,7 @@ class FaissIndex(BaseIndex):
         """Return vectors as rows of one matrix.
 
         Raises:
-            StoreError: one has another number of dimensions, or a number that is not finite.
+            StoreError: one has another number of dimensions, or a number is not finite.
         """
         size = self._stamp.dimensions * 4
         wrong = next((each for each in entries if len(each.vector) != size), None)
@@ -374,7 +373,7 @@ class FaissIndex(BaseIndex):
         ]
 
     def _probes(self, count: int) -> int:
-        """Return in how many lists as many of a view's vectors lie as are to be compared, all over the store."""
+        """Return the number of lists, across the store, with enough of a view's vectors to compare."""
         share = max(READ_VECTORS / max(count, 1), READ_FRACTION)
         return max(1, min(self._lists, round(self._lists * share)))
 
@@ -402,9 +401,9 @@ class FaissIndex(BaseIndex):
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Let FAISS use no other thread than this one."""
+    """Limit FAISS to this thread."""
     threads = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(1)  # OpenMP keeps that for each thread that calls
+    faiss.omp_set_num_threads(1)  # OpenMP keeps that for each calling thread
     try:
         yield
     finally:

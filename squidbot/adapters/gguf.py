@@ -41,7 +41,7 @@ _BEGINNINGS: Final = {
 
 
 def look(beginning: bytes) -> str:
-    """Return what a file that is no GGUF looks like, and what to do, by its first bytes."""
+    """Return what a non-GGUF file looks like, and what to do, by its first bytes."""
     for magic, (what, todo) in _BEGINNINGS.items():
         if beginning.startswith(magic):
             return f"it is {what}; {todo}"
@@ -65,8 +65,8 @@ def _damaged(beginning: bytes) -> str:
     return f"it begins with {beginning[:8]!r}; give a file that ends in .gguf"
 
 
-# The layout of one file is that of llama.cpp's gguf.cpp (0c1e57098).
-# Arrays of more items, and strings of more bytes, are not kept: see `LongArray`.
+# One file has the layout of llama.cpp's gguf.cpp (0c1e57098). Arrays of more items, and strings of more bytes, are not
+# kept: see `LongArray`.
 LONGEST_ARRAY: Final = 4096
 _LONGEST_STRING_BYTES: Final = 1024 * 1024
 _LONGEST_KEY_BYTES: Final = 65535  # as the format says
@@ -74,7 +74,7 @@ _LONGEST_NAME_BYTES: Final = 255  # of a tensor; llama.cpp takes 63
 # Kept of one file; a model's chat template and per-layer arrays are some ten thousand bytes.
 MOST_KEPT_BYTES: Final = 8 * 1024 * 1024
 _ITEM_BYTES: Final = 64  # of an item in memory beside its text, about
-# 61 layers of 256 unmerged experts are 47 thousand; as files are made today, the largest have some two thousand.
+# 61 layers of 256 unmerged experts are 47 thousand; of today's files, the largest have some two thousand.
 _MOST_TENSORS: Final = 65536
 _MOST_KEYS: Final = 65536
 _MOST_DIMENSIONS: Final = 4
@@ -87,9 +87,9 @@ Metadata = dict[str, Value]
 
 
 def parse(cursor: HeaderCursor) -> tuple[Metadata, list[Tensor], int]:
-    """Return the metadata of one file, its tensors, and where the last of them ends.
+    """Return a file's metadata, its tensors, and the end of the last one.
 
-    A string of over 1 MiB is kept as a `LongArray` of bytes (type 0).
+    A string of over 1 MiB becomes a `LongArray` of bytes (type 0).
 
     Raises:
         ModelFileError: it is no GGUF of version 2 or 3, or damaged, or holds more than a header does.
@@ -193,7 +193,7 @@ def _name(cursor: HeaderCursor, what: str, longest: int) -> str:
 
 
 def _table(cursor: HeaderCursor, count: int, alignment: int) -> tuple[list[Tensor], int]:
-    """Return the tensors, and where the last one ends, counted from the first."""
+    """Return the tensors, and the end of the last one, counted from the first."""
     tensors: list[Tensor] = []
     seen: set[str] = set()
     end = 0
@@ -231,23 +231,23 @@ def _tensor(cursor: HeaderCursor) -> Tensor:
     return Tensor(called, shape, cursor.u32(f"the type of {called!r:.80}"))
 
 
-# Read at once. What stays in memory of a file is this, beside what is kept of its values.
+# Read at once. A file takes this in memory, beside its kept values.
 _CHUNK_BYTES: Final = 256 * 1024
 # Read of one header; a vocabulary of 262,144 tokens with its merges takes about 16 MiB.
 MOST_READ_BYTES: Final = 64 * 1024 * 1024
-# Passed over in one header; that vocabulary has 800 thousand.
+# Skipped in one header; that vocabulary has 800 thousand.
 MOST_STRINGS: Final = 4 * 1024 * 1024
 _AGAIN: Final = "the file is damaged, or not a current GGUF: download it again"
 _LENGTH: Final = Struct("<Q")
 
 
 class HeaderCursor:
-    """A place in a file's header, which only moves forward.
+    """A position in a file's header, which only moves forward.
 
-    Every length is held against the file before it is believed, and nothing large is kept.
+    Every length is checked against the file first, and nothing large is kept.
 
     Attributes:
-        place: the byte that is read next.
+        place: the next byte to read.
         size: the file's bytes.
     """
 
@@ -264,13 +264,13 @@ class HeaderCursor:
         self._kept_bytes = 0
 
     def keep(self, count: int) -> None:
-        """Account for bytes of a value that stay in memory."""
+        """Account for a value's bytes in memory."""
         self._kept_bytes += count + _ITEM_BYTES
         if self._kept_bytes > MOST_KEPT_BYTES:
             raise self.failed(f"the metadata hold over {MOST_KEPT_BYTES} bytes in short values")
 
     def failed(self, what: str, place: int | None = None, todo: str = _AGAIN) -> ModelFileError:
-        """Return the error for a byte of the file, `None` for the next one: what is wrong, and what to do."""
+        """Return the error for a byte of the file, `None` for the next one: the problem, and what to do."""
         return ModelFileError(f"{self._path}: byte {self.place if place is None else place}: {what}; {todo}")
 
     def beginning(self, count: int) -> bytes:
@@ -282,7 +282,7 @@ class HeaderCursor:
         """Return the next bytes; the caller has bounded `count`, and `what` names them in errors.
 
         Raises:
-            ModelFileError: the file ends before, or its header is too long; so for all below.
+            ModelFileError: the file ends early, or its header is too long; so for all below.
         """
         self._within(count, what)
         at = self.place - self._base
@@ -308,7 +308,7 @@ class HeaderCursor:
         return int(number)
 
     def length(self, what: str) -> int:
-        """Return the length that a string begins with, checked against the file."""
+        """Return the length of a string, checked against the file."""
         place = self.place
         count = self.u64(what)
         self._within(count, what, place)
@@ -349,9 +349,9 @@ class HeaderCursor:
 
 
 def _walk(chunk: bytes, at: int, count: int) -> tuple[int, int, int]:
-    """Skip strings whose lengths are in the chunk; return the position, that of the last string, and how many are left.
+    """Skip strings whose lengths are in the chunk; return the position, that of the last string, and the number left.
 
-    The time is spent here, two thirds of a million times for a large vocabulary, so this does as little as possible.
+    Most time is spent here, two thirds of a million times for a large vocabulary, so this does as little as possible.
     """
     unpack_from = _LENGTH.unpack_from
     last, before = len(chunk) - 8, at
@@ -369,7 +369,7 @@ _SIBLINGS: Final = "download all parts into one folder, with the names that they
 _MOST_REMEMBERED: Final = 8
 
 
-# A file as it was read, to tell whether it still is that: its path, size, time of change in nanoseconds, and inode.
+# Identifies a file as it was read: its path, size, time of change in nanoseconds, and inode.
 _Stamp = tuple[Path, int, int, int]
 
 _remembered: dict[Path, tuple[list[_Stamp | None], Header]] = {}
@@ -379,12 +379,12 @@ _lock = Lock()
 def read_header(path: str | PathLike[str]) -> Header:
     """Return the header of a model file, over all its parts; any part may be given.
 
-    Only metadata and the table of tensors are read, tens of milliseconds for the largest vocabularies; once more for
-    files that have not changed since, nothing is. An array of over 4,096 items, and a string of over 1 MiB, is checked
-    but not kept: see `LongArray`.
+    Only metadata and the table of tensors are read, tens of milliseconds for the largest vocabularies; unchanged files
+    are not read again. An array of over 4,096 items, and a string of over 1 MiB, is checked but not kept: see
+    `LongArray`.
 
     Raises:
-        ModelFileError: a file can't be read, is no GGUF, is damaged, incomplete, or one of several that is missing.
+        ModelFileError: a file can't be read, is no GGUF, is damaged or incomplete, or one of several is missing.
     """
     path = Path(path)
     with _lock:

@@ -1,4 +1,4 @@
-"""GPUs and their free memory, read with the standard library: vendors' programs, /sys, and what is imported already.
+"""GPUs and their free memory, from the standard library: vendors' programs, /sys, and already imported packages.
 
 `SOURCES` is the table of sources. squidbot/wiring/gpus.py asks them in turn.
 """
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 
-# What a driver that hangs may cost.
+# The limit for a hanging driver.
 TIMEOUT_SECONDS = 5.0
-# 256 GPUs in the most talkative of all forms take a tenth of it.
+# 256 GPUs in the longest format take a tenth of it.
 MOST_BYTES = 1 << 20
 
 
 class Printed(NamedTuple):
-    """What a program printed to both outputs, and its exit code."""
+    """A program's output on both streams, and its exit code."""
 
     text: str
     code: int
 
     def first_line(self) -> str:
-        """Return the first line that says something, or the exit code: a reason for people."""
+        """Return the first line with text, or the exit code: a reason for people."""
         lines = [line.strip() for line in self.text.splitlines() if line.strip()]
         return lines[0] if lines else f"it printed nothing, exit code {self.code}"
 
@@ -56,7 +56,7 @@ class Commands:
         self._timeout_seconds = timeout_seconds
 
     def run(self, program: str, *arguments: str) -> Printed:
-        """Run a program that is named, or given by its full path, and return what it printed.
+        """Run a program by name or by its full path, and return its output.
 
         Raises:
             Unanswered: it is not installed, could not be started, did not end in time, or printed more than 1 MiB.
@@ -79,7 +79,7 @@ class Commands:
         return self._printed(path, process)
 
     def _printed(self, path: str, process: subprocess.Popen[bytes]) -> Printed:
-        """Return what a program prints, or kill it if it takes too long or prints too much."""
+        """Return a program's output; kill it if it takes too long or prints too much."""
         output: list[bytes] = []
 
         def listen() -> None:
@@ -102,7 +102,7 @@ class Commands:
 
 
 def _end(process: subprocess.Popen[bytes], listener: threading.Thread) -> None:
-    """Kill a program and the ones it started, which may hold its output open."""
+    """Kill a program and its children, which may hold its output open."""
     if process.poll() is None or listener.is_alive():
         try:
             if sys.platform == "win32":
@@ -121,9 +121,9 @@ MIB = 1 << 20
 
 _DIGITS = re.compile(r"[0-9]{1,20}", re.ASCII)
 _QUANTITY = re.compile(r"([0-9]{1,20}(?:\.[0-9]{1,20})?)\s*([A-Za-z%]{0,3})", re.ASCII)
-# AMD's and NVIDIA's programs say MB where they mean MiB.
+# AMD's and NVIDIA's programs write MB for MiB.
 _UNITS = {"B": 1, "KB": 1 << 10, "KIB": 1 << 10, "MB": MIB, "MIB": MIB, "GB": 1 << 30, "GIB": 1 << 30}
-# How many places where JSON could begin are tried; warnings before it have brackets, too.
+# Number of possible beginnings of JSON to try; warnings before it have brackets, too.
 BEGINNINGS = 64
 
 
@@ -149,7 +149,7 @@ def amount(value: object) -> tuple[float, str] | None:
 
 
 def as_bytes(value: object, unit_bytes: int) -> int | None:
-    """Return an amount of memory in bytes; without a unit it counts `unit_bytes`. `None` for no amount."""
+    """Return an amount of memory in bytes; without a unit it counts `unit_bytes`. `None` if it is none."""
     read = amount(value)
     if read is None:
         return None
@@ -165,9 +165,9 @@ def percent(value: object) -> float | None:
 
 
 def found_json(text: str) -> object:
-    """Return the first JSON object or list that is not empty, ignoring text around it; `None` if there is none.
+    """Return the first non-empty JSON object or list, ignoring text around it; `None` if there is none.
 
-    Where one begins a line it is preferred to those inside of lines.
+    Prefer one at the beginning of a line.
     """
     decoder = json.JSONDecoder()
     for pattern in (r"^[ \t]{0,16}[\[{]", r"[\[{]"):
@@ -181,7 +181,7 @@ def found_json(text: str) -> object:
     return None
 
 
-# What /proc and /sys write is short.
+# Files in /proc and /sys are short.
 MOST_CHARS = 1 << 16
 
 _SYSTEM = Path("/")
@@ -190,10 +190,10 @@ _SYSTEM = Path("/")
 def main_memory(
     root: Path = _SYSTEM, commands: Commands | None = None, platform: str = sys.platform
 ) -> MainMemory | None:
-    """Return main memory in bytes, or None where the system does not tell; never raises.
+    """Return main memory in bytes, or `None` if it is not reported; never raise.
 
-    Available is what can be taken without swapping. In a container (cgroup v1 or v2) it is at most what its limit
-    leaves, and the total is at most the limit.
+    Available memory can be taken without swapping. In a container (cgroup v1 or v2) it is at most the rest of the
+    limit, and the total is at most the limit.
     """
     if platform == "win32":
         return _windows_memory()
@@ -203,7 +203,7 @@ def main_memory(
 
 
 def read_text(path: Path) -> str | None:
-    """Return the beginning of a small file, stripped; None where it can't be read."""
+    """Return the beginning of a small file, stripped; `None` if it is unreadable."""
     try:
         with path.open(encoding="utf-8", errors="replace") as file:
             return file.read(MOST_CHARS).strip()
@@ -212,7 +212,7 @@ def read_text(path: Path) -> str | None:
 
 
 def _linux_memory(root: Path) -> MainMemory | None:
-    """Return MemTotal and MemAvailable of /proc/meminfo, cut to the limits of this process's cgroups."""
+    """Return MemTotal and MemAvailable of /proc/meminfo, reduced to this process's cgroup limits."""
     lines = dict(re.findall(r"^(\w+):\s+([0-9]{1,15}) kB$", read_text(root / "proc/meminfo") or "", re.MULTILINE))
     if "MemTotal" not in lines or "MemAvailable" not in lines:
         return None
@@ -247,16 +247,16 @@ def _group_limits(top: Path, path: str, names: tuple[str, str, str]) -> list[tup
         limit, used = whole(read_text(group / limit_name) or ""), whole(read_text(group / used_name) or "")
         if limit is None or used is None:
             continue
-        # Pages of files that nobody has touched for long, a model's among them, go as soon as memory is asked for.
+        # File pages that are long unused, a model's among them, are freed on demand.
         cache = re.search(rf"^{cache_name} ([0-9]{{1,20}})$", read_text(group / "memory.stat") or "", re.MULTILINE)
         found.append((limit, max(0, limit - max(0, used - (int(cache[1]) if cache else 0)))))
     return found
 
 
 def darwin_memory(commands: Commands) -> MainMemory | None:
-    """Return hw.memsize, and of vm_stat's pages those that are free, inactive, speculative or purgeable.
+    """Return hw.memsize, and the sum of vm_stat's free, inactive, speculative and purgeable pages.
 
-    The size of a page is in vm_stat's first line: 16,384 bytes on Apple's own chips, not 4,096.
+    vm_stat's first line has the page size: 16,384 bytes on Apple's own chips, not 4,096.
     """
     with suppress(Unanswered):
         total = whole(commands.run("sysctl", "-n", "hw.memsize").text)
@@ -286,7 +286,7 @@ class _MemoryStatus(ctypes.Structure):
 
 
 def _windows_memory() -> MainMemory | None:
-    """Return what GlobalMemoryStatusEx says."""
+    """Return GlobalMemoryStatusEx's values."""
     loader = getattr(ctypes, "WinDLL", None)
     if loader is None:
         return None
@@ -310,10 +310,10 @@ ONE_MIG = "a program uses one MIG device: name it in CUDA_VISIBLE_DEVICES"
 
 
 def nvidia_visible(probed: ProbeResult, environ: Mapping[str, str]) -> ProbeResult:
-    """Return the devices that CUDA will see, in its numbering; the newest source's reason names what was hidden.
+    """Return the devices that CUDA will see, in its numbering; the newest source gets a reason for hidden ones.
 
-    NVML orders by bus, CUDA by speed unless CUDA_DEVICE_ORDER says PCI_BUS_ID. Where that matters, unlike cards that
-    are not named, each device gets what is free on the fullest.
+    NVML orders by bus, CUDA by speed unless CUDA_DEVICE_ORDER is PCI_BUS_ID. If the order matters (different cards, not
+    named), each device gets the free memory of the fullest.
     """
     value = environ.get(CUDA)
     chosen = _chosen(probed.devices, value)
@@ -329,7 +329,7 @@ def nvidia_visible(probed: ProbeResult, environ: Mapping[str, str]) -> ProbeResu
 
 
 def amd_visible(probed: ProbeResult, environ: Mapping[str, str]) -> ProbeResult:
-    """Return the devices that ROCm will see, in its numbering; the newest source's reason names what was hidden."""
+    """Return the devices that ROCm will see, in its numbering; the newest source gets a reason for hidden ones."""
     chosen, reasons = list(probed.devices), []
     for variable in (ROCR, HIP if HIP in environ else CUDA):
         value = environ.get(variable)
@@ -341,13 +341,13 @@ def amd_visible(probed: ProbeResult, environ: Mapping[str, str]) -> ProbeResult:
 
 
 def _chosen(devices: Sequence[Device], value: str | None) -> list[Device]:
-    """Return the devices that a variable leaves, in its order; all if it is not set."""
+    """Return the devices that a variable selects, in its order; all if it is unset."""
     if value is None:
         return list(devices)
     chosen: list[Device] = []
     for entry in value.split(","):
         fits = [device for device in devices if _means(entry.strip(), device)]
-        # A device that is listed twice ends the list, too: CUDA refuses such a list.
+        # A repeated device ends the list, too: CUDA refuses such a list.
         if len(fits) != 1 or fits[0] in chosen:
             break
         chosen += fits
@@ -366,7 +366,7 @@ def _all_named(value: str | None) -> bool:
 
 
 def _least_free(devices: Sequence[Device]) -> int | None:
-    """Return the free bytes of the fullest device; `None` if one does not tell."""
+    """Return the free bytes of the fullest device; `None` if one is unknown."""
     free = [device.free_bytes for device in devices if device.free_bytes is not None]
     return min(free) if len(free) == len(devices) else None
 
@@ -385,7 +385,7 @@ def _renumbered(probed: ProbeResult, chosen: Sequence[Device], reasons: Sequence
 
 
 _LIBRARIES = ("libnvidia-ml.so.1",)
-# Beside the system's own libraries, or, with older drivers, in a folder of theirs.
+# Beside the system's own libraries, or in an own folder for older drivers.
 _WINDOWS = (
     rf"{os.environ.get('WINDIR', 'C:/Windows')}\System32\nvml.dll",
     rf"{os.environ.get('PROGRAMFILES', 'C:/Program Files')}\NVIDIA Corporation\NVSMI\nvml.dll",
@@ -393,7 +393,7 @@ _WINDOWS = (
 
 
 def has_nvml() -> bool:
-    """Return whether NVIDIA's library can be loaded; takes a fraction of a millisecond if there is none."""
+    """Return whether NVIDIA's library can be loaded; without one this takes a fraction of a millisecond."""
     for name in _WINDOWS if sys.platform == "win32" else _LIBRARIES:
         with suppress(OSError):
             ctypes.CDLL(name)
@@ -402,7 +402,7 @@ def has_nvml() -> bool:
 
 
 class Machine:
-    """Where sources look: an environment, a file system, a platform, and the modules that are imported."""
+    """The sources' surroundings: an environment, a file system, a platform, and imported modules."""
 
     def __init__(
         self,
@@ -418,23 +418,23 @@ class Machine:
         self.commands = Commands(self.environ)
 
     def main_memory(self) -> MainMemory | None:
-        """Return the main memory that this process may use, and what is free of it."""
+        """Return this process's main memory, total and free."""
         return main_memory(self.root, self.commands, self.platform)
 
 
 def look_at(source: str, machine: Machine) -> ProbeResult:
-    """Return what one source of `SOURCES` finds; never raises."""
+    """Return what a source of `SOURCES` finds; never raise."""
     return looked(source, lambda look: SOURCES[source](machine, look))
 
 
-# The command that comes with NVIDIA's driver: a line for each device, in the order of the bus. It knows no MIG devices.
+# The command of NVIDIA's driver: a line for each device, in bus order. It knows no MIG devices.
 QUERY = "--query-gpu=index,uuid,name,memory.total,memory.free,memory.used,utilization.gpu"
 
 
 def _nvidia_smi(machine: Machine, look: Look) -> None:
     printed = machine.commands.run("nvidia-smi", QUERY, "--format=csv,noheader,nounits")
     lines = [line.strip() for line in printed.text.splitlines() if line.strip()]
-    # Failures are printed where figures are expected, among those of devices that did answer.
+    # Failures appear instead of figures, among the lines of working devices.
     others = [line for line in lines if not _nvidia_line(machine, look, line)]
     if others or printed.code or not lines:
         exit_code = f" (exit code {printed.code})" if printed.code and lines else ""
@@ -442,7 +442,7 @@ def _nvidia_smi(machine: Machine, look: Look) -> None:
 
 
 def _nvidia_line(machine: Machine, look: Look, line: str) -> bool:
-    """Take one line, and return whether it describes a device."""
+    """Parse a line, and return whether it describes a device."""
     fields = [field.strip() for field in line[:2000].split(",")]
     if len(fields) < 7 or (number := whole(fields[0])) is None or number >= 1000:
         return False
@@ -459,9 +459,9 @@ def _nvidia_line(machine: Machine, look: Look, line: str) -> bool:
     return True
 
 
-# A processor's own graphics have a small part of main memory set aside for them, and take more of it as GTT.
+# Integrated graphics reserve a small part of main memory, and take more of it as GTT.
 APU_VRAM_BYTES = 4 << 30
-# The four sizes that AMD's sources tell of a device, as the kernel's driver and rocm-smi name them.
+# AMD's four sizes of a device, as the kernel's driver and rocm-smi name them.
 _SYS_FILES = ("mem_info_vram_total", "mem_info_vram_used", "mem_info_gtt_total", "mem_info_gtt_used")
 _ROCM_KEYS = (
     "VRAM Total Memory (B)",
@@ -476,8 +476,8 @@ _NO_MEMORY = {"amdgpu": "its driver does not tell its memory", "amd_smi": "it do
 def _add_amd(machine: Machine, look: Look, device: Device, sizes: Sequence[int | None]) -> None:
     """Add an AMD device by its sizes in bytes: VRAM total and used, GTT total and used; `None` where unknown.
 
-    An APU (less than 4 GiB of VRAM, and more GTT than that) is unified: both memories count, and no more is free than
-    main memory has.
+    An APU (less than 4 GiB of VRAM, and more GTT than that) is unified: both memories count, and free memory is at most
+    main memory's.
     """
     vram, used, gtt, gtt_used = sizes
     if vram is None:
@@ -498,13 +498,13 @@ def _rest(total: int, *used: int | None) -> int | None:
 
 
 def _amdgpu(machine: Machine, look: Look) -> None:
-    """Read what the kernel's driver writes into /sys, in the order of the kernel's numbers."""
+    """Read the kernel driver's values in /sys, in the order of the kernel's numbers."""
     cards = machine.root / "sys" / "class" / "drm"
     try:
         names = [path.name for path in cards.iterdir()]
     except OSError:
         names = []
-    # card0-DP-1 and the like are a card's outputs.
+    # Names like card0-DP-1 are a card's outputs.
     numbers = sorted(int(name[4:]) for name in names if re.fullmatch(r"card[0-9]{1,4}", name, re.ASCII))
     folders = [cards / f"card{number}" / "device" for number in numbers]
     folders = [folder for folder in folders if read_text(folder / "vendor") == AMD]
@@ -524,7 +524,7 @@ def _amdgpu_card(number: int, folder: Path) -> Device:
 
 
 def _amd_smi(machine: Machine, look: Look) -> None:
-    """Run the command of newer ROCm; its answers have several forms, and may come with exit code 1."""
+    """Run the command of newer ROCm; its output has several forms, and may come with exit code 1."""
     metric = machine.commands.run("amd-smi", "metric", "--mem-usage", "--json")
     static = machine.commands.run("amd-smi", "static", "--vram", "--json")
     uses, sizes = _by_number(metric), _by_number(static)
@@ -537,7 +537,7 @@ def _amd_smi(machine: Machine, look: Look) -> None:
             total = as_bytes(_mapping(size, "vram").get("size"), MIB)
         free, used = as_bytes(usage.get("free_vram"), MIB), as_bytes(usage.get("used_vram"), MIB)
         if free is not None and total is not None:
-            # What is free says more than what is used: the driver keeps some for itself.
+            # Free is better than used: the driver keeps some memory for itself.
             used = total - min(free, total)
         name = str(_mapping(size, "asic").get("market_name", "AMD GPU"))
         device = Device(number, str(size.get("uuid", "")), name, "amd", 0, None, unified=False, source="amd_smi")
@@ -546,7 +546,7 @@ def _amd_smi(machine: Machine, look: Look) -> None:
 
 
 def _by_number(printed: Printed) -> dict[int, Mapping[str, object]]:
-    """Return what is said of each device: a list, or, from ROCm 7 on, a list under the key gpu_data."""
+    """Return each device's data: a list, or, from ROCm 7 on, a list under the key gpu_data."""
     found = found_json(printed.text)
     entries = found.get("gpu_data") if isinstance(found, Mapping) else found
     devices: dict[int, Mapping[str, object]] = {}
@@ -577,13 +577,13 @@ def _rocm_smi(machine: Machine, look: Look) -> None:
         look.note("it lists no card that reports its memory")
 
 
-# What Metal grants a GPU unless told otherwise: two thirds of a small memory, three quarters of a large one.
+# Metal's default limit for a GPU: two thirds of a small memory, three quarters of a large one.
 LARGE_BYTES = 36 << 30
 _PRESSURES: Mapping[int, Pressure] = {1: "normal", 2: "warning", 4: "critical"}
 
 
 def _apple(machine: Machine, look: Look) -> None:
-    """Read what a Mac's GPU may have of unified memory, and what of it is free."""
+    """Read a Mac GPU's share of unified memory, and its free part."""
 
     def sysctl(key: str) -> str:
         printed = machine.commands.run("sysctl", "-n", key)
@@ -607,8 +607,8 @@ def _apple(machine: Machine, look: Look) -> None:
     look.add(Device(0, "", name, "apple", limit, free, unified=True, source="apple", pressure=pressure))
 
 
-# Prints llama.cpp's devices as one object on one line, whatever llama.cpp logs around it; in a process of its own.
-# Types are ggml's: 1 is a GPU, 2 one that shares memory.
+# Prints llama.cpp's devices as one object on one line, among llama.cpp's log lines; in its own process. Types are
+# ggml's: 1 is a GPU, 2 one that shares memory.
 PROGRAM = """
 import json, xllamacpp
 keys = ("name", "description", "memory_total", "memory_free", "type", "device_id")
@@ -618,7 +618,7 @@ for row in rows:
 print("\\n" + json.dumps({"devices": rows}, default=str), flush=True)
 """
 GPU, INTEGRATED = 1, 2
-# Where Linux shows that there is anything to look for; WSL has dxg.
+# Where Linux shows GPUs; WSL has dxg.
 SIGNS = ("dev/dri", "dev/dxg", "dev/kfd", "dev/nvidiactl")
 _VENDORS: Mapping[str, Vendor] = {
     "nvidia": "nvidia",
@@ -647,7 +647,7 @@ def _ggml(machine: Machine, look: Look) -> None:
         raise Unanswered("no GPU in /dev")
     if not has_xllamacpp():
         raise Unanswered("xllamacpp is not installed")
-    # -P: a file of that name in the current folder is not meant.
+    # -P: ignore a file of that name in the current folder.
     printed = machine.commands.run(sys.executable, "-P", "-c", PROGRAM)
     gpus = _ggml_rows(printed)
     for number, row in enumerate(gpus):
@@ -674,7 +674,7 @@ def _ggml_device(number: int, row: Mapping[str, object]) -> Device:
 
 
 def _torch(machine: Machine, look: Look) -> None:
-    """Ask a PyTorch that the host has imported already; it has applied CUDA_VISIBLE_DEVICES itself."""
+    """Query a PyTorch that the host has already imported; it has applied CUDA_VISIBLE_DEVICES."""
     torch = machine.modules.get("torch")
     if torch is None:
         raise Unanswered("PyTorch is not imported by this program")
@@ -694,7 +694,7 @@ def _torch(machine: Machine, look: Look) -> None:
         look.add(Device(number, uuid, str(properties.name), vendor, int(total), int(free), unified, "torch"))
 
 
-# Each source by the name that settings use; nvidia-ml-py has a file of its own.
+# The sources by their names in settings; nvidia-ml-py has its own file.
 SOURCES: dict[str, Callable[[Machine, Look], None]] = {
     "nvidia_smi": _nvidia_smi,
     "torch": _torch,

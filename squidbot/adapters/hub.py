@@ -1,6 +1,6 @@
-"""Finds model files in the caches of Hugging Face's hub, by repository and file name. Nothing is ever downloaded.
+"""Finds model files in the caches of Hugging Face's hub, by repository and file name. Never downloads.
 
-A cache keeps `models--org--name/snapshots/<revision>/file`, links into `blobs`; llama.cpp's has the same layout.
+A cache has `models--org--name/snapshots/<revision>/file`, links into `blobs`; llama.cpp's has the same layout.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ _Files = dict[str, Path]
 def find_model(repo_id: str, filename: str, environment: Mapping[str, str] = os.environ) -> Path:
     """Return the downloaded file of a model; of several parts the first.
 
-    Links are not resolved, because the other parts lie beside them. The branch main goes first, then the newest
-    revision; caches that the environment names go before the usual one.
+    Links are not resolved, because the other parts are beside them. The branch main comes first, then the newest
+    revision; caches from the environment come before the usual one.
 
     Args:
         repo_id: "org/name", as on the hub; case matters only if both spellings exist.
-        filename: with or without its folder; `*` and `?` stand for anything ("*q4_k_m.gguf"), in any case if there is
-            none in this; parts of a model count as one, by their name with or without the part. Projectors
-            ("mmproj-...") have to be named.
-        environment: the variables HF_HUB_CACHE, HUGGINGFACE_HUB_CACHE, HF_HOME, XDG_CACHE_HOME, LLAMA_CACHE and HOME
-            (USERPROFILE) say where to look.
+        filename: with or without its folder; `*` and `?` match anything ("*q4_k_m.gguf"), in any case if this has no
+            match; a model's parts count as one, by their name with or without the part. Projectors ("mmproj-...")
+            must be named.
+        environment: HF_HUB_CACHE, HUGGINGFACE_HUB_CACHE, HF_HOME, XDG_CACHE_HOME, LLAMA_CACHE and HOME (USERPROFILE)
+            name the places to search.
 
     Raises:
-        ConfigError: the file is not there, not complete, or there are several; says where it looked and what to do.
+        ConfigError: the file is missing, incomplete, or ambiguous; the text has the searched places and the remedy.
     """
     if not _REPOSITORY.fullmatch(repo_id):
         raise ConfigError(f'repo_id must look like "org/name", not "{repo_id}"; put the file name into filename')
@@ -113,7 +113,7 @@ def _revisions(cache: Path, repo_id: str) -> Iterator[_Files]:
 
 
 def _models_in(snapshot: Path) -> _Files:
-    """Return the model files of a snapshot, without links that lead nowhere."""
+    """Return the model files of a snapshot, without broken links."""
     paths = (Path(above, file) for above, _, names in os.walk(snapshot) for file in sorted(names))
     models = (path for path in paths if path.suffix.lower() == ".gguf" and path.is_file())
     return {path.relative_to(snapshot).as_posix(): path for path in models}
@@ -122,7 +122,7 @@ def _models_in(snapshot: Path) -> _Files:
 def _children(folder: Path) -> list[Path]:
     try:
         return sorted(folder.iterdir())
-    except OSError:  # not there, or not readable: it is named among the folders that were searched
+    except OSError:  # missing or unreadable: the error names it among the searched folders
         return []
 
 
@@ -137,7 +137,7 @@ def _begins(name: str, there: _Files) -> bool:
 
 
 def _matching(files: _Files, filename: str) -> _Files:
-    """Return the matches: by whole name, else without part numbers, else ignoring case, too."""
+    """Return the matches: by whole name, else without part numbers, else in any case."""
     wanted = filename.replace("\\", "/")
     usual = {name: path for name, path in files.items() if "mmproj" in wanted or "mmproj" not in name.lower()}
     spellings: tuple[Callable[[str], str], ...] = (

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from squidbot.core.vectors import VectorEntry, VectorStamp
 
 
-# LanceDB warns of partitions that hold nothing, which is usual, in the user's terminal.
+# LanceDB warns about empty partitions, which are usual, in the user's terminal.
 os.environ.setdefault("LANCEDB_LOG", "error")
 os.environ.setdefault("LANCE_LOG", "error")
 
@@ -40,29 +40,28 @@ STATE_NAME = "index.json"
 NAME = "vectors"
 ROWS = ("place", "mark", *(f"view{number}" for number in range(VIEWS)))
 BATCH_ROWS = 8_192
-# Centres are learned from so many vectors each, in so many rounds; more of either finds hardly more.
+# Vectors per centre to learn from, and rounds; more of either finds hardly more.
 LEARNED_FROM = 48
 ROUNDS = 6
-# In this share of the lists is searched, and in so many at least.
+# A search reads this share of the lists, and at least this many.
 READ_FRACTION = 0.1
 READ_LISTS = 16
-# Versions of a table are deleted that are older; of none at all LanceDB warns, as if others could be reading them.
+# Older versions of a table are deleted; LanceDB warns at an age of zero, as if others could be reading them.
 OLDER = timedelta(milliseconds=1)
-# So many vectors are held in memory until they are written without being asked for: 150 MB at 384 dimensions.
+# This many vectors wait in memory before an automatic save: 150 MB at 384 dimensions.
 HELD_VECTORS = 100_000
-# Up to so many in the folder every vector is compared; above, they lie in lists around centres.
+# Up to this many in the folder, a search compares every vector; above, they are in lists around centres.
 EXACT_VECTORS = 5_000
-# So many that have gone are told apart from those that were found; of more the table is written anew.
+# Up to this many removed vectors are filtered from results; beyond it the table is rewritten.
 MOST_GONE = 1_000
 
 
 class LanceIndex(BaseIndex):
     """VectorIndex in a folder; threads may share one, processes each have their own.
 
-    Vectors stay in the folder's files, which are read where a search needs them. What came or has gone since it was
-    saved is kept in memory. `save` writes a new table that has nothing of what was taken out, lets it count, and
-    deletes the one before. What another process has saved since is taken over by the next `save`, with what came and
-    went here.
+    Vectors stay in the folder's files, which a search reads as needed. Changes since the last save are in memory.
+    `save` writes a new table without removed vectors, makes it current, and deletes the one before. The next `save`
+    also takes over another process's saved vectors, with the changes here.
     """
 
     kept_as = "folder"
@@ -76,10 +75,10 @@ class LanceIndex(BaseIndex):
         held_vectors: int = HELD_VECTORS,
         exact_vectors: int = EXACT_VECTORS,
     ) -> None:
-        """Open the index of a model's vectors in a folder, or one that has none; empty where it can't be used.
+        """Open the index of a model's vectors in a folder, or a new one; empty if it can't be used.
 
-        `held_vectors`: how many wait in memory until they are written unasked; `exact_vectors`: up to how many in the
-        folder every vector is compared.
+        `held_vectors`: how many wait in memory before an automatic save; `exact_vectors`: up to how many in the folder
+        a search compares every vector.
         """
         super().__init__(path, model, dimensions)
         self._held_vectors = held_vectors
@@ -88,18 +87,18 @@ class LanceIndex(BaseIndex):
 
     @property
     def lists(self) -> int:
-        """In how many lists the vectors of the folder lie; 0 where every one is compared."""
+        """Number of lists for the folder's vectors; 0 if every vector is compared."""
         return self._saved.lists if self._saved else 0
 
     def stamp(self) -> VectorStamp:
-        """Return what it holds; of a table that somebody has deleted nothing any more."""
+        """Return its content; without that of a table deleted meanwhile."""
         with self._lock:
             if self._path and self._saved and not (self._path / self._saved.table).exists():
                 self._take_over(self._path)
             return self._stamp
 
     def places(self) -> Sequence[int]:
-        """Return the places of what it holds, ascending."""
+        """Return the places in the index, ascending."""
         with self._lock:
             return sorted(chain((p for p in self._places.tolist() if p not in self._gone), self._held))
 
@@ -107,19 +106,19 @@ class LanceIndex(BaseIndex):
 
     def _empty(self) -> None:
         super()._empty()
-        # The table that counts, and whose vector is which in it, by place.
+        # The current table, and the vector in each of its rows, by place.
         self._saved: SavedTable | None = None
         self._table: Any = None
         self._places = self._marks = np.zeros(0, np.int64)
         self._views = np.zeros((0, VIEWS), np.int64)
-        self._seen: dict[int, int] = {}  # how many of its vectors a view sees
-        # What came, and what of the table has gone, since it was saved.
+        self._seen: dict[int, int] = {}  # number of its vectors that a view sees
+        # Vectors added, and those removed from the table, since the last save.
         self._held: dict[int, VectorEntry] = {}
         self._held_matrix: np.ndarray | None = None
         self._gone: set[int] = set()
 
     def _row(self, place: int) -> int | None:
-        """Return the row of a place in the table; None where it is not there, or has gone."""
+        """Return the row of a place in the table; `None` if it is missing or removed."""
         row = int(np.searchsorted(self._places, place))
         is_there = row < len(self._places) and self._places[row] == place and place not in self._gone
         return row if is_there else None
@@ -145,7 +144,7 @@ class LanceIndex(BaseIndex):
         return marks
 
     def _grown(self) -> None:
-        """Write it unasked, so that what is held has an end; where that fails `save` says so."""
+        """Save automatically, to limit memory; `save` reports a failure."""
         if len(self._held) > self._held_vectors or len(self._gone) > MOST_GONE:
             with suppress(StoreError):
                 self.save()
@@ -164,7 +163,7 @@ class LanceIndex(BaseIndex):
     # -- searching --
 
     def _found(self, asked: Sequence[float], limit: int, view: int) -> list[IndexHit]:
-        """Search; where another process has replaced the table, search what lies in the folder now."""
+        """Search; if another process has replaced the table, search the folder's present one."""
         vector = np.array(asked, np.float32)
         for _ in range(2):
             try:
@@ -187,7 +186,7 @@ class LanceIndex(BaseIndex):
         there = self._seen[view]
         if not there:
             return []
-        wanted = min(limit + len(self._gone), there)  # of those that are found as many may have gone
+        wanted = min(limit + len(self._gone), there)  # as many of the results may be removed ones
         probes = max(READ_LISTS, round(READ_FRACTION * self.lists))
         found = self._query(vector, wanted, view, probes if self.lists > probes else 0)
         if len(found) < wanted and self.lists > probes:
@@ -195,7 +194,7 @@ class LanceIndex(BaseIndex):
         return [near for near in found if near.place not in self._gone]
 
     def _query(self, vector: np.ndarray, limit: int, view: int, probes: int) -> list[IndexHit]:
-        """Ask LanceDB for the nearest that a view sees; `probes`: in how many lists, 0 for a comparison with all."""
+        """Query LanceDB for the nearest that a view sees; `probes`: number of lists, 0 to compare all."""
         query = self._table.search(vector, vector_column_name="vector").distance_type("dot")
         query = query.nprobes(probes) if probes else query.bypass_vector_index()
         seen = " OR ".join(f"{name} = {view}" for name in ROWS[2:])
@@ -225,7 +224,7 @@ class LanceIndex(BaseIndex):
         self._dirty = False
 
     def _take_over(self, path: Path) -> None:
-        """Hold what lies in the folder now, with what came and went here; only that where the folder can't be used."""
+        """Hold the folder's present table, with the changes here; only these if the folder can't be used."""
         held, gone, last = self._held, self._gone, self._last
         self._empty()
         self._open(path)
@@ -248,7 +247,7 @@ class LanceIndex(BaseIndex):
             self._hold(path, publish(path, SavedTable(name, stamp.model, stamp.dimensions, self._last, lists, {})))
 
     def _write_table(self, folder: Path, lists: int) -> None:
-        """Write all that it holds as a table with an index of so many lists, in one version."""
+        """Write its content as a table with an index of this many lists, in one version."""
         vector = pa.field("vector", pa.list_(pa.float32(), self._stamp.dimensions))
         schema = pa.schema([*(pa.field(name, pa.int64()) for name in ROWS), vector])
         batches = (batch.cast(schema) for batch in chain(self._kept_batches(), [self._held_batch(schema)]))
@@ -276,17 +275,17 @@ class LanceIndex(BaseIndex):
         return pa.RecordBatch.from_arrays([*map(pa.array, columns), vectors], schema=schema)
 
 
-# Which of the tables in a folder counts, and whether its files are as they were written.
+# The current one of a folder's tables, and whether its files are unchanged.
 
 
 class SavedTable(NamedTuple):
-    """The table that counts.
+    """The current table.
 
     Attributes:
         table: its name in the folder.
-        model, dimensions: whose vectors are in it.
-        last: the highest place that was ever taken in.
-        lists: for how many lists its index was made; 0 where every vector is compared.
+        model, dimensions: those of its vectors.
+        last: the highest place ever added.
+        lists: number of lists of its index; 0 if every vector is compared.
         files: the SHA-256 of each of its files, by the path below the table.
     """
 
@@ -299,10 +298,10 @@ class SavedTable(NamedTuple):
 
 
 def read_state(folder: Path) -> SavedTable:
-    """Return which table of a folder counts.
+    """Return the current table of a folder.
 
     Raises:
-        UnusableError: the folder is none of ours, or damaged.
+        UnusableError: the folder is not ours, or damaged.
         FileNotFoundError: there is none.
         OSError: it can't be read.
     """
@@ -323,10 +322,10 @@ def read_state(folder: Path) -> SavedTable:
 
 
 def check_files(folder: Path, saved: SavedTable) -> None:
-    """Read all files of the table that counts, and pass where they are as they were written.
+    """Read all files of the current table, and check that they are unchanged.
 
     Raises:
-        UnusableError: one is missing, cut, damaged, or none of ours.
+        UnusableError: one is missing, truncated, damaged, or not ours.
         OSError: one can't be read.
     """
     files = _files(folder / saved.table)
@@ -338,20 +337,20 @@ def check_files(folder: Path, saved: SavedTable) -> None:
 
 
 def table_of(folder: Path) -> str | None:
-    """Return the name of the table that counts; None where none does."""
+    """Return the name of the current table; `None` for none."""
     with suppress(*FAILURES):
         return read_state(folder).table
     return None
 
 
 def publish(folder: Path, saved: SavedTable) -> SavedTable:
-    """Let a table count from now on, durably, and delete all others; return it with its files.
+    """Make a table current, durably, and delete all others; return it with its files.
 
     Raises:
-        OSError: the disk failed; the old table counts.
+        OSError: the disk failed; the old table stays current.
     """
     table = folder / saved.table
-    for path in (table, *table.rglob("*")):  # LanceDB makes them for all to read
+    for path in (table, *table.rglob("*")):  # LanceDB makes them readable for all
         path.chmod(OWN_FOLDER if path.is_dir() else OWN_FILE)
         if path.is_file():
             sync(path)
@@ -369,7 +368,7 @@ def publish(folder: Path, saved: SavedTable) -> SavedTable:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Let one process at a time save to a folder, which is made; what else lay in its place is deleted.
+    """Let one process at a time save to a folder; create it, and delete anything else in its place.
 
     Raises:
         OSError: it can't be made.
@@ -378,7 +377,7 @@ def locked(folder: Path) -> Iterator[None]:
         folder.unlink()
     make_folder(folder)
     with open_own(folder / "lock", "a") as file:
-        lock(file)  # given back when the file is closed, and when the process dies
+        lock(file)  # released when the file is closed, and when the process dies
         yield
 
 
@@ -386,7 +385,7 @@ def delete_but(folder: Path, table: str | None) -> None:
     """Delete all tables of a folder but one."""
     for each in folder.iterdir():
         if each.name.isdecimal() and each.name != table:
-            shutil.rmtree(each, ignore_errors=sys.platform == "win32")  # there no file is deleted that is open
+            shutil.rmtree(each, ignore_errors=sys.platform == "win32")  # there no open file can be deleted
 
 
 def _files(table: Path) -> dict[str, str]:

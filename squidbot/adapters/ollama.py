@@ -1,7 +1,7 @@
 """A model behind Ollama, by Ollama's own API: the window is sent with every request, and read back.
 
 Needs the standard library only. Ollama has no endpoint that counts tokens, so the counter is one of ours, by default
-`classes`, whose bound is measured.
+`classes`, with a measured bound.
 """
 
 from __future__ import annotations
@@ -39,22 +39,22 @@ if TYPE_CHECKING:
     from squidbot.core.sizing.header import Definition, Value
 
 
-# As `Header` has it: longer arrays are kept as their type and length.
+# As in `Header`: longer arrays are kept as type and length.
 MOST_ITEMS = 4_096
-# How GGUF numbers the types of an array's items.
+# GGUF's type numbers of array items.
 _ITEM_TYPES: dict[type, int] = {bool: 7, int: 5, float: 6, str: 8}
 _TYPE_IDS = {kind.name.upper(): number for number, kind in TENSOR_TYPES.items()}
-# A model's file on the server's disk; whatever else a modelfile may name is none of ours.
+# A model's file on the server's disk; a modelfile's other names are ignored.
 _BLOB = re.compile(r'^FROM\s++"?(.*[/\\]blobs[/\\]sha256-[0-9a-f]{64})"?\s*$', re.MULTILINE)
 
 
 class OllamaModelInfo(NamedTuple):
-    """What a server tells of a model.
+    """A server's data about a model.
 
     Attributes:
-        header: the metadata of its file, and its tensors where the server tells them.
+        header: the metadata of its file, and its tensors if the server lists them.
         capabilities: such as "completion", "tools", "thinking", "vision", "embedding"; () of servers before 2025.
-        path: its file, where the server runs on this machine and the file can be seen; else "".
+        path: its file, if the server is local and the file visible; else "".
     """
 
     header: Header
@@ -63,19 +63,19 @@ class OllamaModelInfo(NamedTuple):
 
     @property
     def native_tokens(self) -> int | None:
-        """The window that the model was trained with; `None` where unknown. Ollama serves no larger one."""
+        """The window that the model was trained with; `None` if unknown. Ollama serves no larger one."""
         architecture = self.header.metadata.get("general.architecture")
         tokens = self.header.metadata.get(f"{architecture}.context_length")
         return tokens if type(tokens) is int and tokens > 0 else None
 
 
 def read_info(wire: Wire, model: str, *, whole: bool = False) -> OllamaModelInfo:
-    """Return what the server tells of a model; `whole` adds its tensors, from which weights follow.
+    """Return the server's data about a model; `whole` adds its tensors, which give the weights.
 
-    Ollama leaves arrays out of a short answer. If one of them belongs to the cache's layout, the whole is asked for.
+    Ollama omits arrays from a short answer. If one of them belongs to the cache's layout, request the whole.
 
     Raises:
-        LLMError: no server is there, or it has no such model.
+        LLMError: there is no server, or it lacks the model.
     """
     answer = wire.ask("/api/show", {"model": model, "verbose": whole})
     info = _mapping(answer, "model_info")
@@ -94,19 +94,19 @@ def read_info(wire: Wire, model: str, *, whole: bool = False) -> OllamaModelInfo
 
 
 def read_pulled(wire: Wire) -> tuple[str, ...]:
-    """Return the names of the models that the server has.
+    """Return the names of the server's models.
 
     Raises:
-        LLMError: no server is there.
+        LLMError: there is no server.
     """
     return tuple(filter(None, (_fact_text(entry, "name") for entry in objects(wire.ask("/api/tags").get("models")))))
 
 
 def running_window(wire: Wire, model: str) -> tuple[bool, int | None]:
-    """Return whether a model is in memory, and its window in tokens; `None` if the server does not tell.
+    """Return whether a model is in memory, and its window in tokens; `None` if unknown.
 
     Raises:
-        LLMError: no server is there.
+        LLMError: there is no server.
     """
     for entry in objects(wire.ask("/api/ps").get("models")):
         if named(model) in {named(_fact_text(entry, "name")), named(_fact_text(entry, "model"))}:
@@ -116,7 +116,7 @@ def running_window(wire: Wire, model: str) -> tuple[bool, int | None]:
 
 
 def named(model: str) -> str:
-    """Return a model's name in one spelling: without a tag it means "latest"."""
+    """Return a model's name in one spelling: no tag means "latest"."""
     name = model.casefold()
     return name if ":" in name.rpartition("/")[2] else f"{name}:latest"
 
@@ -132,7 +132,7 @@ def _fact_text(answer: Mapping[str, object], key: str) -> str:
 
 
 def _value(value: object) -> Value | None:
-    """Return a metadata value; `None` if it was left out, or has no form in GGUF."""
+    """Return a metadata value; `None` if it is missing, or has no form in GGUF."""
     if isinstance(value, bool | int | float | str):
         return value
     kinds = {type(item) for item in value} if isinstance(value, list) else set()
@@ -142,7 +142,7 @@ def _value(value: object) -> Value | None:
 
 
 def _tensors(listed: object) -> tuple[Tensor, ...]:
-    """Return all tensors, or none if one can't be read: half of them would make wrong sums."""
+    """Return all tensors, or none if one is unreadable: a part would give wrong sums."""
     entries = listed if isinstance(listed, list) else []
     tensors = [tensor for tensor in map(_tensor, entries) if tensor is not None]
     return tuple(tensors) if len(tensors) == len(entries) else ()
@@ -165,17 +165,17 @@ def _path(modelfile: str) -> str:
         return ""
 
 
-# What Ollama's own reckoning of a prompt allows for a picture (0.34, chatPrompt); models take more or less.
+# Ollama's own estimate for a picture in a prompt (0.34, chatPrompt); models take more or less.
 PICTURE_TOKENS = 768
-# Ollama never had a smaller default window; a prompt below it is cut by none of them.
+# Ollama never had a smaller default window; none of them cuts a shorter prompt.
 SMALLEST_WINDOW_TOKENS = 2_048
-# No token in use holds more letters of one word, but for runs of one character, of which there are up to 16 in one.
+# No token in use has more letters of one word, except runs of one character, up to 16 in one token.
 MOST_LETTERS_A_TOKEN = 24
 _LETTERS = re.compile(r"[^\W_]+")
 
 
 class PromptSize(NamedTuple):
-    """The tokens of a request: a bound, an estimate, and the fewest that any tokenizer makes of it."""
+    """A request's tokens: a bound, an estimate, and the fewest with any tokenizer."""
 
     bound_tokens: int
     estimate_tokens: int
@@ -198,11 +198,11 @@ def weigh(
 
 
 def doubt(weight: PromptSize, counted_tokens: int, told_tokens: int | None) -> str:
-    """Return why an answer can't come from the whole prompt, or ""; called only where the count is low.
+    """Return why an answer can't come from the whole prompt, or ""; called only if the count is low.
 
-    `counted_tokens` is what the server reports, 0 for nothing; `told_tokens` the window that it says it runs with. A
-    low count alone proves nothing where the window is known to be large enough: some releases (before 0.4, and the
-    first of 0.30) report only what was not in the prompt cache.
+    `counted_tokens` is the server's report, 0 for none; `told_tokens` the window that it reports. A low count alone
+    proves nothing if the window is known to be large enough: some releases (before 0.4, and the first of 0.30) count
+    only the part outside the prompt cache.
     """
     if told_tokens is not None:
         if weight.bound_tokens <= told_tokens:
@@ -229,7 +229,7 @@ def _written(value: object) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
-        return ""  # no request is made of it: the wire says what is wrong
+        return ""  # no request comes of it: the wire reports the error
 
 
 def _parts(message: Mapping[str, object]) -> list[object]:
@@ -247,10 +247,9 @@ def _pictures(message: Mapping[str, object]) -> int:
 
 
 def _fewest(message: Mapping[str, object]) -> int:
-    """Return the fewest tokens that any tokenizer makes of what every template shows: no token spans two words.
+    """Return the fewest tokens, with any tokenizer, of what every template shows: no token spans two words.
 
-    Of system texts, tool results and reasoning, templates leave out some; what a model thought before its answer stands
-    in the text itself with some servers.
+    Some templates omit system texts, tool results and reasoning; some servers put the reasoning into the text.
     """
     if message.get("role") not in ("user", "assistant"):
         return 0
@@ -267,7 +266,7 @@ _ROLES = {
     "function": "tool",
 }
 _REASONING = ("reasoning", "reasoning_content")
-# Where arguments are no JSON object, which Ollama would refuse, their text stands under this key.
+# If arguments are not a JSON object, which Ollama would refuse, their text has this key.
 TEXT_KEY = "input"
 
 
@@ -275,14 +274,14 @@ def to_ollama(messages: Sequence[Mapping[str, object]]) -> list[dict[str, object
     """Return messages in Ollama's form.
 
     Raises:
-        LLMError: one of them has a part that Ollama has no form for; the text says which.
+        LLMError: a part has no form in Ollama; the text names it.
     """
     names: dict[str, str] = {}
     return [_message(message, f"messages[{at}]", names) for at, message in enumerate(messages)]
 
 
 def from_ollama(content: str, thinking: str, calls: Sequence[Mapping[str, object]]) -> dict[str, object]:
-    """Return the assistant's message in OpenAI's form. A call without an id, as of servers before 2025, gets one.
+    """Return the assistant's message in OpenAI's form. A call without an id (servers before 2025) gets one.
 
     Raises:
         LLMError: a call names no function, or its arguments are not an object.
@@ -403,10 +402,10 @@ def _picture(part: object, where: str) -> str:
 
 
 USUAL_URL = "http://127.0.0.1:11434"
-# An answer of the largest window at four bytes a token stays far below; what is longer is no answer of a model.
+# Far above an answer of the largest window at four bytes a token; a longer one is no model's answer.
 MOST_BYTES = 64 * 2**20
 
-# Ollama's words for a prompt that is too long, of its own and of the llama-server behind it, which differ by version.
+# The errors for a too long prompt, from Ollama and its llama-server, which differ by version.
 _TOO_LONG = re.compile(
     r"exceed.{0,50}\bcontext|longer than the context|prompt (?:is )?too long|input length exceeds"
     r"|exceed_context_size",
@@ -423,8 +422,8 @@ _NO_MEMORY = re.compile(
 class OllamaPatience(NamedTuple):
     """How long to wait, in seconds: for a connection, for a short answer, for a first piece, and between two pieces.
 
-    Before the first piece Ollama loads the model, which it gives up after five minutes itself, and reads the prompt,
-    which a CPU does at some ten tokens a second.
+    Before the first piece Ollama loads the model, for at most five minutes, and reads the prompt, which a CPU does at
+    some ten tokens a second.
     """
 
     connect_seconds: float = 5.0
@@ -437,12 +436,12 @@ class RefusedError(LLMError):
     """The server refused a request.
 
     Attributes:
-        status: of HTTP; 200 where the refusal came in the midst of a stream.
+        status: of HTTP; 200 if the refusal came within a stream.
         said: the server's words.
     """
 
     def __init__(self, status: int, said: str, advice: str = "") -> None:
-        """Take the status and the server's words; `advice` says what to do."""
+        """Take the status and the server's words; `advice` is the remedy."""
         kind = "rate-limit" if status in (429, 503) else "refused"
         words = " ".join(said.split())[:MOST_SAID_CHARS] or "nothing more"
         super().__init__(kind, f"Ollama answered {status}: {words}{advice}")
@@ -456,7 +455,7 @@ def without_memory(refusal: RefusedError) -> bool:
 
 
 class Wire:
-    """An Ollama server. Each request has its own connection, so threads may share this. Nothing is retried."""
+    """An Ollama server. Each request has its own connection, so threads may share this. No retries."""
 
     def __init__(self, url: str, patience: OllamaPatience) -> None:
         """Take the server's address, such as "http://127.0.0.1:11434"; "" for the usual one.
@@ -475,8 +474,8 @@ class Wire:
         """Return the JSON object that answers a request; without a body it is a GET. `long` waits for a model.
 
         Raises:
-            LLMError: no server, or no JSON object, is there; RefusedError: it says no.
-            ContextOverflowError: it says that the prompt is too long.
+            LLMError: there is no server, or no JSON object; RefusedError: it says no.
+            ContextOverflowError: it reports that the prompt is too long.
         """
         seconds = self._patience.first_seconds if long else self._patience.short_seconds
         with self._failures(path), self._open(path, body, seconds) as (answer, _):
@@ -487,7 +486,7 @@ class Wire:
         """Return the JSON objects of a streamed answer as they come; closing the iterator closes the connection.
 
         Raises:
-            LLMError: as `ask`, also where the stream stalls or says in its midst that it has failed.
+            LLMError: as `ask`, also if the stream stalls or reports a failure.
             ContextOverflowError: as `ask`.
         """
         with self._failures(path), self._open(path, body, self._patience.first_seconds) as (answer, line):
@@ -536,7 +535,7 @@ class Wire:
         except ConnectionRefusedError as error:
             raise LLMError("unreachable", f"no server at {self.url}; start it with `ollama serve`") from error
         except (OSError, http.client.HTTPException, ValueError) as error:
-            # A ValueError: a name that can't be a host's.
+            # A ValueError: an invalid host name.
             raise LLMError("unreachable", f"connection to {self.url}{path} lost: {error!r:.200}") from error
 
 
@@ -571,7 +570,7 @@ def _said(text: bytes) -> object:
 
 
 def _words(error: object) -> str:
-    """Return the text of an error; llama-server's is an object, which Ollama may pass on as JSON in a string."""
+    """Return the text of an error; llama-server's is an object, which Ollama may pass on as a JSON string."""
     for _ in range(3):
         if isinstance(error, dict):
             error = error.get("error", error.get("message", ""))
@@ -595,7 +594,7 @@ def _refusal(status: int, answer: object, body: Mapping[str, object] | None) -> 
     return refusal
 
 
-# How long the server keeps a model that we had it load: its own five minutes are less than a user's pause.
+# How long the server keeps a model that we loaded: its default of five minutes is less than a user's pause.
 KEEP_ALIVE = "30m"
 _FAILED = 500
 
@@ -605,13 +604,12 @@ def open_model(
 ) -> OllamaModel:
     """Return a model that the server has loaded with the window of `definition.loading.n_ctx`.
 
-    `model` is its name on the server; `url` "" means this machine's usual address. Of `loading`, Ollama can be told
-    the window and, where it is 0 or more, `n_gpu_layers`; types of the cache are set where the server is started.
-    `counter` None: `classes`.
+    `model` is its name on the server; `url` "" means this machine's usual address. Of `loading`, Ollama takes the
+    window and, if 0 or more, `n_gpu_layers`; cache types are set at the server's start. `counter` None: `classes`.
 
     Raises:
         ConfigError: the definition names no model, no window, or no address.
-        LLMError: no server is there (start it with `ollama serve`), or it has no such model (`ollama pull NAME`).
+        LLMError: there is no server (start it with `ollama serve`), or it lacks the model (`ollama pull NAME`).
         ModelLoadError: the server could not load it with that window.
     """
     name, window = definition.model, definition.loading.n_ctx
@@ -623,7 +621,7 @@ def open_model(
     info = _info_or_advice(wire, name)
     was_there, _ = running_window(wire, name)
     model = OllamaModel(wire, definition, info, counter or builtin_counter("classes"), keeps=was_there)
-    # A server that tells no capabilities is believed to have all.
+    # A server that lists no capabilities counts as having all.
     if "completion" in info.capabilities or not info.capabilities:
         model.load()
     return model
@@ -644,21 +642,21 @@ def _info_or_advice(wire: Wire, name: str) -> OllamaModelInfo:
 class OllamaModel(ChatModel):
     """A `LoadedModel`. Threads may share it.
 
-    A prompt that does not fit is refused before it is sent, and the server is told to refuse and not to cut. If it cuts
-    all the same, the answer becomes a ContextOverflowError, though `on_text` may have had its pieces.
+    A prompt that does not fit is refused before it is sent, and the request asks the server to refuse, not to cut. If
+    it cuts anyway, the answer becomes a ContextOverflowError, though `on_text` may have had its pieces.
     """
 
     def __init__(
         self, wire: Wire, definition: Definition, info: OllamaModelInfo, counter: TokenCounter, *, keeps: bool
     ) -> None:
-        """Take a model that the server has; `keeps`: it was in memory before, and stays there when this is closed."""
+        """Take a server's model; `keeps`: it was in memory before, and closing leaves it there."""
         super().__init__(definition.model, counter)
         self._wire = wire
         self._requested_tokens = definition.loading.n_ctx
         options: dict[str, object] = {**definition.options, "num_ctx": self._requested_tokens}
         if definition.loading.n_gpu_layers >= 0:
             options["num_gpu"] = definition.loading.n_gpu_layers
-        # In every request: another window, or another `shift`, would have the server load anew.
+        # In every request: another window, or another `shift`, would make the server reload.
         self._common: dict[str, object] = {"model": self.name, "options": options, "truncate": False, "shift": False}
         if not keeps:
             self._common["keep_alive"] = KEEP_ALIVE
@@ -669,21 +667,21 @@ class OllamaModel(ChatModel):
 
     @property
     def window_tokens(self) -> int:
-        """Input and output together: what was asked for, or less where the model or the server has less."""
+        """Input and output together: the requested window, or less if the model or the server has less."""
         most = [self._requested_tokens, self.info.native_tokens, self._running_tokens]
         return min(tokens for tokens in most if tokens is not None)
 
     @property
     def served(self) -> RuntimeReport:
-        """The window that the server says it runs the model with."""
+        """The window that the server reports for the model."""
         return RuntimeReport(self._running_tokens)
 
     def load(self) -> None:
-        """Have the server load the model, and read the window back.
+        """Make the server load the model, and read the window back.
 
         Raises:
             ModelLoadError: it could not.
-            LLMError: the server is not reached, or refuses.
+            LLMError: the server is unreachable, or refuses.
         """
         try:
             self._wire.ask("/api/generate", {**self._common, "stream": False}, long=True)
@@ -712,18 +710,18 @@ class OllamaModel(ChatModel):
         return self._answer(messages, tools, max_output_tokens, {}, on_text)
 
     def embedder(self) -> OllamaEmbedder:
-        """Return what makes vectors with this model; it is asked for one, to see that it does.
+        """Return an embedder with this model; test it with one request.
 
         Raises:
-            LLMError: it makes none, or the server is not reached.
+            LLMError: it makes none, or the server is unreachable.
         """
         return OllamaEmbedder(self._wire, self.name, {**self._common, "truncate": False})
 
     def close(self) -> None:
-        """Have the server unload the model, unless it was loaded before this was opened."""
+        """Make the server unload the model, unless it was loaded before this was opened."""
         unloads, self._closed = not self._closed and not self._keeps, True
         if unloads:
-            with suppress(LLMError):  # a server that is gone holds no memory
+            with suppress(LLMError):  # a stopped server holds no memory
                 self._wire.ask("/api/generate", {"model": self.name, "keep_alive": 0, "stream": False})
 
     def _job(self, system: str, prompt: str, most: int) -> TextReply:
@@ -750,18 +748,18 @@ class OllamaModel(ChatModel):
         return self._accepted(self._streamed(body, on_text), weight)
 
     def _accepted(self, reply: Reply, weight: PromptSize) -> Reply:
-        """Return an answer that was made from the whole prompt.
+        """Return an answer that used the whole prompt.
 
         Raises:
-            ContextOverflowError: it was not, or nothing tells whether it was.
+            ContextOverflowError: it did not, or nothing shows that it did.
         """
-        if reply.input_tokens >= self.window_tokens:  # one less is the most that Ollama reads uncut
+        if reply.input_tokens >= self.window_tokens:  # uncut, Ollama reads at most one less
             raise ContextOverflowError(
                 f"{self.name} read {reply.input_tokens} tokens, all that its window of {self.window_tokens} holds"
             )
         if reply.input_tokens >= weight.estimate_tokens:
             return reply
-        with suppress(LLMError):  # it has answered just now: no answer here is an answer, too
+        with suppress(LLMError):  # it just answered: a failure here is a result, too
             self._running_tokens = running_window(self._wire, self.name)[1] or self._running_tokens
         if why := doubt(weight, reply.input_tokens, self._running_tokens):
             raise ContextOverflowError(f"{self.name} did not read the whole prompt: {why}")
@@ -804,13 +802,13 @@ def _calls(message: Mapping[str, object]) -> list[Mapping[str, object]]:
 
 
 class OllamaEmbedder:
-    """Makes vectors with a model; a text that is too long is refused, never cut."""
+    """Makes vectors with a model; a too long text is refused, never cut."""
 
     def __init__(self, wire: Wire, model: str, common: Mapping[str, object]) -> None:
-        """Ask for one vector, to learn how long they are.
+        """Request one vector, to learn its length.
 
         Raises:
-            LLMError: the model makes none, or the server is not reached.
+            LLMError: the model makes none, or the server is unreachable.
         """
         self._wire = wire
         self._model = model

@@ -1,4 +1,4 @@
-"""Embeds texts with sentence models exported as ONNX, run by onnxruntime with their own tokenizers."""
+"""Embeds texts with sentence models exported as ONNX, by onnxruntime and their own tokenizers."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["OnnxEmbedder"]
 
-# Where sentence-transformers and optimum put what they export.
+# Where sentence-transformers and optimum put exports.
 FILES = ("model.onnx", "onnx/model.onnx")
-# onnxruntime's exceptions have no base class of their own.
+# onnxruntime's exceptions have no common base class.
 FAILURES = (
     failures.EngineError, failures.EPFail, failures.Fail, failures.InvalidArgument, failures.InvalidGraph,
     failures.InvalidProtobuf, failures.ModelLoaded, failures.NoModel, failures.NoSuchFile, failures.NotImplemented,
@@ -37,9 +37,9 @@ ERRORS_ONLY = 3
 class OnnxEmbedder:
     """A sentence model on the CPU. Its vectors are those of sentence-transformers, up to rounding.
 
-    Texts of any length are embedded whole: a text longer than the model's window is split, and its vector is the mean
-    over all parts. Each part runs alone, because a model quantized to 8 bits rounds by what else is in the batch.
-    Threads may share an embedder.
+    Texts of any length are embedded whole: a text beyond the model's window is split, and its vector is the mean over
+    all parts. Each part runs alone, because an 8-bit model's rounding depends on the rest of the batch. Threads may
+    share an embedder.
     """
 
     def __init__(self, model: str | Path) -> None:
@@ -70,7 +70,7 @@ class OnnxEmbedder:
         self._name = f"onnx-{self._dimensions}-{'own' if self._pools else pooling}-{window}:{_digest(path)}"
 
     def _outputs(self) -> tuple[str, bool]:
-        """Return the output to read, and whether the network pools by itself: vectors of tokens (rank 3) go first."""
+        """Return the output to read, and whether the network does the pooling: token vectors (rank 3) come first."""
         ranks = {len(output.shape): output.name for output in reversed(self._session.get_outputs())}
         output = ranks.get(3) or ranks.get(2)
         if not output:
@@ -79,17 +79,17 @@ class OnnxEmbedder:
 
     @property
     def name(self) -> str:
-        """The model, identified by its weights: the same name wherever the folder lies."""
+        """The model, identified by its weights: the same name in any folder."""
         return self._name
 
     @property
     def dimensions(self) -> int:
-        """How many numbers a vector has."""
+        """Number of dimensions."""
         return self._dimensions
 
     @cached_property
     def even(self) -> float | None:
-        """How much the nearest text stands out where it answers with even odds; `None`: not measured.
+        """By how much the nearest text stands out at even odds of answering; `None`: not measured.
 
         Raises:
             LLMError: a vector has no direction: the weights are damaged.
@@ -105,7 +105,7 @@ class OnnxEmbedder:
         return [self._vector(text) for text in texts]
 
     def _vector(self, text: str) -> tuple[float, ...]:
-        # tokenizers takes no lone surrogates.
+        # tokenizers refuses lone surrogates.
         encoded = self._tokenizer.encode(text.encode("utf-8", "replace").decode())
         states = [self._states(part.ids) for part in (encoded, *encoded.overflowing)]
         pooled = np.concatenate([state[:1] if self._first_only else state for state in states])
@@ -115,7 +115,7 @@ class OnnxEmbedder:
             raise LLMError("unusable", f"{error}: the weights are damaged @ {self._path}") from error
 
     def _states(self, ids: Sequence[int]) -> np.ndarray:
-        """Return the vector of each token, a row each; one row if the network pools itself."""
+        """Return the vector of each token, a row each; one row if the network does the pooling."""
         tokens = np.array([ids], np.int64)
         values = {"input_ids": tokens, "attention_mask": np.ones_like(tokens), "token_type_ids": np.zeros_like(tokens)}
         try:
@@ -127,7 +127,7 @@ class OnnxEmbedder:
 
 
 def _network(path: Path) -> Path:
-    """Return the `.onnx` file that a path means."""
+    """Return the `.onnx` file of a path."""
     if path.suffix == ".onnx" and path.is_file():
         return path
     found = next((path / name for name in FILES if (path / name).is_file()), None)
@@ -162,7 +162,7 @@ def _tokenizer(path: Path, window: int) -> Tokenizer:
 
 
 def _check_modules(folder: Path) -> None:
-    """Refuse a model with modules behind the pooling, which squidbot does not run.
+    """Refuse a model with modules after the pooling, which squidbot does not run.
 
     Raises:
         ModelFileError: it has one, or the list of its parts can't be read.
@@ -188,7 +188,7 @@ def _json(path: Path, default: object = None, kind: type = dict) -> Any:  # noqa
     """Return the JSON object or list in a file, or a default if there is no file.
 
     Raises:
-        ModelFileError: it can't be read, is something else, or is missing and there is no default.
+        ModelFileError: it can't be read, is something else, or is missing without a default.
     """
     try:
         found = json.loads(path.read_text(encoding="utf-8"))

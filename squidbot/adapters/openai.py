@@ -40,17 +40,17 @@ if TYPE_CHECKING:
 
 
 MARK: Final = "prompt_cache_breakpoint"
-# Of those that a request brings so many are written, beside OpenAI's own; one more where it sets none.
+# Number of a request's breakpoints, beside OpenAI's own; one more if OpenAI sets none.
 _MOST_WRITTEN: Final = 3
 _SINCE: Final = (5, 6)
 _VERSION: Final = re.compile(r"\bgpt-(\d+)(?:\.(\d+))?")
 _EXPLICIT: Final = {"mode": "explicit"}
-# What the model said bears none.
+# The model's output takes none.
 _BEARING: Final = frozenset({"text", "image_url", "input_audio", "file", "input_text", "input_image", "input_file"})
 
 
 def takes_breakpoints(model: str) -> bool:
-    """Return whether a model of OpenAI's takes cache breakpoints, by its name."""
+    """Return whether an OpenAI model takes cache breakpoints, by its name."""
     found = _VERSION.search(model)
     return found is not None and (int(found[1]), int(found[2] or 0)) >= _SINCE
 
@@ -58,11 +58,11 @@ def takes_breakpoints(model: str) -> bool:
 def marked(
     messages: Sequence[Mapping[str, object]], stable: Sequence[int], part: str, *, ends: bool
 ) -> list[Mapping[str, object]]:
-    """Return messages, or items of Responses, with breakpoints; beside these nothing changes.
+    """Return messages, or items of Responses, with breakpoints; nothing else changes.
 
-    `stable` says how many of them stay as they are, from the first; `ends`: they stand where this request ends, and
-    where the one before it did, too. Where a message can bear none it stands behind one before. A text becomes the part
-    that it stands for, of the type `part`.
+    `stable` counts the messages, from the first, that stay as they are. `ends` also puts breakpoints at the ends of
+    this request and of the one before. If a message can't have one, an earlier message gets it. A text becomes the
+    equivalent part, of the type `part`.
     """
     marked_items = list(messages)
     most = _MOST_WRITTEN + ends
@@ -75,7 +75,7 @@ def marked(
 
 
 def _ends(items: Sequence[Mapping[str, object]]) -> tuple[int, int]:
-    """Return how many messages the request before this one had, and how many this one has."""
+    """Return the number of messages of the request before this one, and of this one."""
     before = len(items)
     while before and _bears(items[before - 1]):
         before -= 1
@@ -113,14 +113,14 @@ class OpenAIAccount(providers.Account):
     usual_url = "https://api.openai.com/v1"
     usual_key = providers.USUAL_KEYS["openai"]
     words = providers.RefusalPatterns(
-        # Those of OpenAI, OpenRouter, vLLM, llama-server, LM Studio and text-embeddings-inference for what is too long.
+        # Overflow errors of OpenAI, OpenRouter, vLLM, llama-server, LM Studio and text-embeddings-inference.
         too_long=re.compile(
             r"maximum (?:context|input) length|context_length_exceeded|exceed.{0,50}\b(?:context|tokens)"
             r"|input is too (?:long|large)|must have less than \d+ tokens|longer than the maximum"
             r"|context (?:the )?overflows|context length of only|greater than the context length",
             re.IGNORECASE | re.DOTALL,
         ),
-        # Where one of them tells the window beside it.
+        # The window in some of these errors.
         window=re.compile(
             r"(?:maximum context length is|maximum model length of|available context size \(|context length of only)"
             r" ?(\d+)"
@@ -128,7 +128,7 @@ class OpenAIAccount(providers.Account):
     )
 
     def _failure(self, error: Exception) -> LLMError | ContextOverflowError:
-        # A stream that breaks off ends with an error that has no status.
+        # A broken stream ends with an error without a status.
         if isinstance(error, openai.APIError) and not isinstance(
             error, openai.APIConnectionError | openai.APIStatusError
         ):
@@ -136,36 +136,36 @@ class OpenAIAccount(providers.Account):
         return super()._failure(error)
 
     def broken_off(self, body: object, message: str) -> LLMError | ContextOverflowError:
-        """Return the failure that a stream ends with, as its last event describes it."""
+        """Return the failure that ends a stream, from its last event."""
         error: dict[str, object] = cast("dict[str, object]", body) if isinstance(body, dict) else {}
         code = error.get("code")
-        # OpenRouter's streams end with the status that their provider answered.
+        # OpenRouter's streams end with their provider's status.
         return self.refusal(code if isinstance(code, int) else 0, f"{code or ''} {error.get('type') or ''}", message)
 
 
-# OpenAI's API reference, embeddings, 2026: texts of one request, and tokens of all of them. Of one text 8,192, which
-# the server counts itself: it refuses, and so is asked.
+# OpenAI's API reference, embeddings, 2026: texts of one request, and their total tokens. For one text 8,192, which the
+# server counts itself and refuses above.
 MOST_TEXTS = 2_048
 MOST_TOKENS = 300_000
-# What a vector of each of OpenAI's models has: who has read it need not ask.
+# Dimensions of OpenAI's models: these need no request.
 _DIMENSIONS = {"text-embedding-3-small": 1_536, "text-embedding-3-large": 3_072, "text-embedding-ada-002": 1_536}
 
 
 class OpenAIEmbedder:
-    """Embeds texts with a model behind an API; texts that are too long are refused, never cut. Threads may share it.
+    """Embeds texts with a model behind an API; too long texts are refused, never cut. Threads may share it.
 
-    Servers that take fewer texts at once than OpenAI are asked with fewer, once they have refused more.
+    Servers that take fewer texts at once than OpenAI get fewer after their first refusal.
     """
 
     def __init__(
         self, model: str, url: str = "", *, dimensions: int | None = None, account: OpenAIAccount | None = None
     ) -> None:
-        """Name a model, and a server's address with its "/v1"; "" is OpenAI's. Nothing is asked yet.
+        """Name a model, and a server's address with its "/v1"; "" is OpenAI's. Send nothing yet.
 
-        `dimensions` asks for shorter vectors than the model's own, which OpenAI's third models can.
+        `dimensions` requests shorter vectors than the model's own, which OpenAI's third models support.
 
         Raises:
-            ConfigError: no model is named, the address is none, or there is no key for it.
+            ConfigError: no model is named, the address is invalid, or there is no key for it.
         """
         if not model:
             raise ConfigError("the embedder openai needs a model, such as text-embedding-3-small")
@@ -175,16 +175,16 @@ class OpenAIEmbedder:
         self._dimensions = dimensions or (_DIMENSIONS.get(model, 0) if self._account.is_usual else 0)
         self._most_texts = MOST_TEXTS
         self._counter = builtin_counter("classes")
-        # Behind its server where that is not OpenAI's own: models of two servers may have one name.
+        # With its server, unless that is OpenAI's: models of two servers may share a name.
         host = "" if self._account.is_usual else f"{self._account.host}/"
         self.name = f"openai/{host}{model}{f':{dimensions}' if dimensions else ''}"
 
     @property
     def dimensions(self) -> int:
-        """How many numbers a vector has; for an unknown model a text is sent to find out.
+        """Number of dimensions; for an unknown model, send a text to find out.
 
         Raises:
-            LLMError: it can't be learned.
+            LLMError: it can't be found out.
         """
         if not self._dimensions:
             self._request(["x"])
@@ -219,7 +219,7 @@ class OpenAIEmbedder:
             yield batch
 
     def _vectors(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
-        """Return the vectors of a batch, in halves where the server refuses it as a whole."""
+        """Return the vectors of a batch, in halves if the server refuses it as a whole."""
         try:
             return self._request(texts)
         except (UnfitError, ContextOverflowError):
@@ -227,7 +227,7 @@ class OpenAIEmbedder:
                 raise
         half = len(texts) // 2
         vectors = [*self._vectors(texts[:half]), *self._vectors(texts[half:])]
-        # Each half went through, so it was the number of texts, or of all their tokens.
+        # Each half succeeded, so the number of texts, or of their tokens, was too large.
         self._most_texts = min(self._most_texts, half)
         return vectors
 
@@ -255,7 +255,7 @@ def _numbers(vector: object) -> list[float]:
     """Return the numbers of a vector, as a list or in base64.
 
     Raises:
-        TypeError, ValueError, OverflowError: these are none.
+        TypeError, ValueError, OverflowError: it has none.
     """
     if isinstance(vector, str):
         return [*unpacked(base64.b64decode(vector, validate=True))]
@@ -266,17 +266,17 @@ def _numbers(vector: object) -> list[float]:
 
 Json = dict[str, object]
 
-# How little reasoning a model can be asked for in a job, the least first; which of these it takes differs by model.
-# Behind the last nothing is asked for.
+# How little reasoning to request for a job, the least first; models differ in what they take. After the last, request
+# nothing.
 _EFFORTS: Final = ("none", "minimal", "low")
 
 
 class OpenAIModel(ProviderModel):
-    """What both of OpenAI's APIs share."""
+    """Base of both OpenAI APIs."""
 
     example = "gpt-5.1"
     _account: OpenAIAccount
-    # The key of a request that holds its messages.
+    # The request key of its messages.
     _conversation: str
     # The type of a text as a part of a message.
     _part: str
@@ -290,35 +290,35 @@ class OpenAIModel(ProviderModel):
         counter: TokenCounter | None = None,
         options: Mapping[str, object] | None = None,
     ) -> None:
-        """Name a model, and a server's address with its "/v1"; "" is OpenAI's. Nothing is asked yet.
+        """Name a model, and a server's address with its "/v1"; "" is OpenAI's. Send nothing yet.
 
-        `counter` is what hosts count texts with, None: `classes`. `options` go into requests as they are, but for
-        those that shape an answer, which jobs go without.
+        `counter` is what hosts count texts with, `None`: `classes`. `options` go unchanged into requests; jobs omit
+        those that shape an answer.
 
         Raises:
-            ConfigError: no model is named, the address is none, or there is no key for it.
-            InvalidRequestError: an option has the provider keep the history.
+            ConfigError: no model is named, the address is invalid, or there is no key for it.
+            InvalidRequestError: an option makes the provider keep the history.
         """
         self._options = dict(options or {})
         refuse_server_state(self._options)
         super().__init__(model, account or OpenAIAccount(url), counter)
         new = self._account.is_usual and takes_breakpoints(model)
-        # Who says how newer models cache has one, whatever it is called and whoever serves it.
+        # Settings for newer models' cache imply a newer model, whatever its name or server.
         self._marks = new or "prompt_cache_options" in self._options
         self._effort = 0 if self._account.is_usual else len(_EFFORTS)
 
     @property
     def window_tokens(self) -> int | None:
-        """The window that the server named when it refused a request; `None` before: nothing tells it."""
+        """The window that a refusal of the server named; `None` before: nothing else reports it."""
         return self._account.refused_window_tokens
 
     @property
     def served(self) -> RuntimeReport:
-        """The window as far as it is known by now."""
+        """The window as far as it is known now."""
         return RuntimeReport(self.window_tokens)
 
     def embedder(self) -> OpenAIEmbedder:
-        """Return an embedder with this model; nothing is sent before there is a text."""
+        """Return an embedder with this model; send nothing before there is a text."""
         return OpenAIEmbedder(self.name, account=self._account)
 
     def reply(
@@ -331,7 +331,7 @@ class OpenAIModel(ProviderModel):
     ) -> Reply:
         """Return the next message of the assistant, or its response.
 
-        Newer models' cache is told to keep a prefix up to where `stable` says; older ones keep what prompts share.
+        Newer models' caches are told to keep a prefix up to `stable`; older ones keep prefixes that prompts share.
 
         Raises:
             ContextOverflowError: messages and tools don't fit.
@@ -361,7 +361,7 @@ class OpenAIModel(ProviderModel):
 
     @abstractmethod
     def _thinking(self, effort: str) -> Json:
-        """Return the keys of a request that limit reasoning."""
+        """Return the request keys that limit reasoning."""
 
     @abstractmethod
     def _answer(self, request: Mapping[str, object], most: int, on_text: Callable[[str], None] | None) -> TextReply:
@@ -406,10 +406,10 @@ _FINISHES: Final = {"length": "length", "tool_calls": "tool_calls", "function_ca
 
 
 class OpenAIChatModel(OpenAIModel):
-    """A `LoadedModel` by chat completions: OpenAI's own, or those of any server that speaks like it.
+    """A `LoadedModel` by chat completions: OpenAI's own, or those of any compatible server.
 
-    Answers are streamed. What an older server refuses is put in its way from then on: the room for the answer as
-    `max_tokens`, and no request for the usage.
+    Answers are streamed. If an older server refuses these, later requests use `max_tokens` for the answer's room, and
+    omit the request for usage.
     """
 
     _conversation = "messages"
@@ -439,7 +439,7 @@ class OpenAIChatModel(OpenAIModel):
     def _streamed(self, request: Json, on_text: Callable[[str], None] | None) -> TextReply:
         account, answer = self._account, ChatAnswer()
         completions, body = account.client.chat.completions, writable(request)
-        # The SDK looks at what it has names for, piece by piece, for longer than all else takes; it asks for messages.
+        # The SDK checks known keys piece by piece, which takes longer than all else; it requires messages.
         opened = lambda: completions.create(model=self.name, stream=True, messages=[], extra_body=body)  # noqa: E731
         for chunk in self._events(opened):
             text = answer.take(chunk)
@@ -454,22 +454,22 @@ class OpenAIChatModel(OpenAIModel):
             raise LLMError("refused", f"{self.name} refused to answer")
         calls, text = answer.calls(), answer.message["content"]
         if text is None and not calls and not answer.message.get("refusal"):
-            answer.message["content"] = ""  # no server takes a message of nothing at all
+            answer.message["content"] = ""  # no server takes an empty message
         return str(text or ""), answer.reply(_FINISHES.get(answer.finish, "tool_calls" if calls else "stop"))
 
 
 # A smaller room for the answer is refused.
 LEAST_OUTPUT_TOKENS: Final = 16
-# Nothing is kept at the provider, so its reasoning comes sealed, to be sent back.
+# The provider keeps nothing, so its reasoning arrives encrypted, to be sent back.
 _STATELESS: Final[Json] = {"store": False, "include": ["reasoning.encrypted_content"]}
 _ENDS: Final = ("response.completed", "response.incomplete", "response.failed")
 
 
 class OpenAIResponsesModel(OpenAIModel):
-    """A `LoadedModel` by OpenAI's Responses, of which the provider keeps nothing.
+    """A `LoadedModel` by OpenAI's Responses; the provider keeps nothing of it.
 
-    A reply's message is the whole response; `input_transformations` in it tells which reasoning of earlier steps the
-    provider has left out because what stood before it has changed.
+    A reply's message is the whole response. Its `input_transformations` list earlier reasoning that the provider has
+    omitted because the text before it has changed.
     """
 
     form = "openai.responses"
@@ -483,8 +483,8 @@ class OpenAIResponsesModel(OpenAIModel):
         return {"reasoning": {"effort": effort}}
 
     def _answer(self, request: Mapping[str, object], most: int, on_text: Callable[[str], None] | None) -> TextReply:
-        # All of it goes beside what the SDK has names for: that it looks at once for every type that an item can have,
-        # for a quarter of a second in a request of a hundred items.
+        # Everything bypasses the SDK's named keys: it checks those against every item type, for a quarter of a second
+        # in a request of a hundred items.
         body = writable({**request, **_STATELESS, "max_output_tokens": max(most, LEAST_OUTPUT_TOKENS)})
         side, last = self._account.client.responses, Json()
         items: list[object] = []
@@ -528,10 +528,10 @@ class OpenAIResponsesModel(OpenAIModel):
 
 
 def open_model(definition: Definition, counter: TokenCounter | None = None) -> OpenAIChatModel | OpenAIResponsesModel:
-    """Return a model; `definition.api` is "responses", or "chat" and "" for chat completions. Nothing is asked yet.
+    """Return a model; `definition.api` is "responses", or "chat" and "" for chat completions. Send nothing yet.
 
     Raises:
-        ConfigError: no model is named, the address is none, or there is no key for it.
+        ConfigError: no model is named, the address is invalid, or there is no key for it.
     """
     kind: type[OpenAIModel] = OpenAIResponsesModel if definition.api == "responses" else OpenAIChatModel
     account = OpenAIAccount(definition.url, key_name=definition.key_env)

@@ -38,7 +38,7 @@ _REASONS = {
 
 
 class PynvmlProbe:
-    """NVIDIA's devices in the order of the bus; `main_memory` returns the memory of devices that share it."""
+    """NVIDIA's devices in bus order; `main_memory` returns the memory of devices that share it."""
 
     name = "pynvml"
 
@@ -46,7 +46,7 @@ class PynvmlProbe:
         self._main_memory = main_memory
 
     def probe(self) -> ProbeResult:
-        """Return the devices that NVML sees now; never raises."""
+        """Return the devices that NVML sees now; never raise."""
         return looked(self.name, self._look)
 
     def _look(self, look: Look) -> None:
@@ -95,12 +95,12 @@ class PynvmlProbe:
         return taken
 
     def _add(self, look: Look, number: int, handle: Any) -> None:  # noqa: ANN401  # NVML's pointer
-        """Add a device, or the reason why it can't be read."""
+        """Add a device, or the reason why it is unreadable."""
         unified = False
         try:
             try:
                 memory = pynvml.nvmlDeviceGetMemoryInfo(handle, version=pynvml.nvmlMemory_v2)
-            except pynvml.NVMLError:  # drivers before 510; the first version counts what is reserved as used
+            except pynvml.NVMLError:  # drivers before 510; the first version counts reserved memory as used
                 memory = pynvml.nvmlDeviceGetMemoryInfo(handle)
             total, free = int(memory.total), int(memory.free)
         except pynvml.NVMLError_NotSupported:  # GB10, Jetson: the GPU has no memory of its own
@@ -123,7 +123,7 @@ def _value_of(ask: Callable[[Any], Any], handle: Any) -> Any:  # noqa: ANN401  #
     """Return a value of a device; `None` if NVML has none."""
     try:
         return ask(handle)
-    except (pynvml.NVMLError, ValueError):  # ValueError: a name that is no UTF-8
+    except (pynvml.NVMLError, ValueError):  # ValueError: a name that is not UTF-8
         return None
 
 

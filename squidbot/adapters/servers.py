@@ -1,4 +1,4 @@
-"""The window that a local server really gives a model, read back from whichever kind of server it is.
+"""The window that a local server really gives a model, read back from any known kind of server.
 
 | server       | asked                | says                                                    |
 |--------------|----------------------|---------------------------------------------------------|
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
 __all__ = ["ServedWindow", "served_window"]
 
-# For all that is asked together: it stands between a user and an answer of `squidbot status`.
+# For all requests together: a user waits for them in `squidbot status`.
 PATIENCE_SECONDS = 2.0
 MOST_BYTES = 4 * 2**20
 _LOCKED = (http.client.UNAUTHORIZED, http.client.FORBIDDEN)
 
 
 class ServedWindow(NamedTuple):
-    """What a server says of the window that it gives a model.
+    """A server's report of the window that it gives a model.
 
     Attributes:
-        tokens: input and output together; None where it does not tell.
-        server: "ollama", "llama-server", "lm-studio", "vllm", "openai" (some other one that speaks like OpenAI), or ""
-            where nothing that is known answers.
-        reason: why there are no tokens; "" where there are.
+        tokens: input and output together; `None` if unknown.
+        server: "ollama", "llama-server", "lm-studio", "vllm", "openai" (some other compatible one), or "" if no known
+            server answers.
+        reason: why there are no tokens; "" if there are.
     """
 
     tokens: int | None
@@ -46,13 +46,13 @@ class ServedWindow(NamedTuple):
 
 
 class _SilentError(Exception):
-    """The server does not answer at all: further questions are useless."""
+    """The server does not answer at all: further requests are useless."""
 
 
 def served_window(url: str, model: str, *, api_key: str = "", seconds: float = PATIENCE_SECONDS) -> ServedWindow:
-    """Return the window that the server at `url` gives a model; "/v1" behind the address is ignored.
+    """Return the window that the server at `url` gives a model; ignore a "/v1" at its end.
 
-    `model` "" means the only one there is. Loads nothing, never raises, and takes about `seconds` at most.
+    `model` "" means the only one. Loads nothing, never raises, and takes about `seconds` at most.
     """
     root, until = url.rstrip("/").removesuffix("/v1"), time.monotonic() + seconds
     try:
@@ -66,10 +66,10 @@ def served_window(url: str, model: str, *, api_key: str = "", seconds: float = P
 
 
 def _get(url: str, api_key: str, until: float) -> object:
-    """Return the JSON of an answer by `until` (monotonic seconds); `None` where there is none, or it is no JSON.
+    """Return the JSON of an answer by `until` (monotonic seconds); `None` if there is none, or it is no JSON.
 
     Raises:
-        _SilentError: the server is not there, or does not answer in time.
+        _SilentError: the server is missing, or does not answer in time.
     """
     connection, path = _connection(url, until)
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
@@ -85,11 +85,11 @@ def _get(url: str, api_key: str, until: float) -> object:
     except (OSError, http.client.InvalidURL) as error:
         raise _SilentError(str(error) or repr(error)) from error
     except (http.client.HTTPException, ValueError, RecursionError):
-        return None  # what answers there speaks something else: the next question may suit it
+        return None  # another protocol answers there: the next request may suit it
 
 
 def _connection(url: str, until: float) -> tuple[http.client.HTTPConnection, str]:
-    """Return a connection that is not open yet, and the path to ask."""
+    """Return an unopened connection, and the path to request."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port
@@ -176,7 +176,7 @@ def _list(answer: object, key: str) -> list[dict[str, object]] | None:
 
 
 def _entry(listed: list[dict[str, object]], model: str, keys: tuple[str, ...]) -> dict[str, object] | None:
-    """Return the entry of a model, also where only one of the two names has the tag "latest"; of "" the only entry."""
+    """Return a model's entry, also if only one of the two names has the tag "latest"; for "" the only entry."""
     if not model:
         return listed[0] if len(listed) == 1 else None
     names = (model, f"{model}:latest", model.removesuffix(":latest"))  # values that are no text are no names

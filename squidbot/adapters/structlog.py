@@ -47,7 +47,7 @@ WARNINGS = frozenset(
 
 
 class StructlogObserver:
-    """Logs events as the host has configured structlog, or else to standard error."""
+    """Logs events with the host's structlog configuration, or else to standard error."""
 
     def __init__(self, logger: structlog.typing.FilteringBoundLogger | None = None) -> None:
         """Log to `logger`, or to structlog's logger "squidbot"."""
@@ -61,7 +61,7 @@ class StructlogObserver:
 
     def _logger(self) -> structlog.typing.FilteringBoundLogger:
         if self._log is None:
-            # Asked at the first event: a host configures its logging after its imports.
+            # Read at the first event: a host configures its logging after its imports.
             named: structlog.typing.FilteringBoundLogger = (
                 structlog.get_logger("squidbot")
                 if structlog.is_configured()

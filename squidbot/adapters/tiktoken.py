@@ -1,4 +1,4 @@
-"""Exact token counts from a local tiktoken rank file or tiktoken's own cache; never downloads anything."""
+"""Exact token counts from a local tiktoken rank file or tiktoken's own cache; never downloads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from squidbot.core.errors import ConfigError
 
 __all__ = ["PATTERNS", "PUBLISHED", "TiktokenCounter", "cached", "published"]
 
-# How each vocabulary cuts a text into pieces before merging; as published with the vocabularies themselves.
+# How each vocabulary splits a text before merging; published with the vocabularies.
 _CL100K = [
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)",
     r"[^\r\n\p{L}\p{N}]?\p{L}+",
@@ -44,25 +44,25 @@ PATTERNS = {
     "qwen": "|".join(_CL100K).replace(r"\p{N}{1,3}", r"\p{N}"),
 }
 
-# Where OpenAI publishes its vocabularies, and the SHA-256 of each file; as tiktoken's own source has them.
+# Where OpenAI publishes its vocabularies, and each file's SHA-256; from tiktoken's own source.
 _ORIGIN = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
 PUBLISHED = {
     "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
     "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
 }
-# The variables that name tiktoken's cache, the first that is set; "" is none.
+# The variables of tiktoken's cache, the first that is set; "" is none.
 _CACHE_VARIABLES = ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR")
 
 # tiktoken's merging is quadratic in a piece, and a pattern's piece is one of these runs: letters, marks, whitespace, or
-# letters with combining marks, which make words of any length in some scripts. Longer ones are cut.
+# letters with combining marks, which form words of any length in some scripts. Longer ones are cut.
 PIECE_CHARS = 1024
-# A run is tried from its first character only: from each of its characters would be quadratic.
+# A run is tried from its first character only: trying each character would be quadratic.
 _LONG_RUN = re.compile(
     r"(?<![^\W\d_])[^\W\d_]{1025,}|(?<![^\w\s])[^\w\s]{1025,}|(?<!\s)\s{1025,}|(?<![^\s\d])[^\s\d]{8192,}".replace(
         "1025", str(PIECE_CHARS + 1)
     )
 )
-# Merging is greedy, so that two halves may take fewer tokens than the whole; a change near one cut stays near it.
+# Merging is greedy, so two halves may take fewer tokens than the whole; a cut changes only tokens near it.
 CUT_TOKENS = 4
 
 
@@ -98,9 +98,9 @@ def _pattern(path: Path, pattern: str | None) -> str:
 
 
 def cached(encoding: str) -> Path | None:
-    """Return the file of a published vocabulary in tiktoken's cache; `None` if it is missing or has other bytes.
+    """Return a published vocabulary's file in tiktoken's cache; `None` if it is missing or has other bytes.
 
-    The bytes are checked because all users of a machine may write to the usual cache.
+    Check the bytes, because all users of a machine may write to the usual cache.
     """
     named = next((os.environ[name] for name in _CACHE_VARIABLES if name in os.environ), None)
     if named == "":
@@ -118,7 +118,7 @@ def published(encoding: str) -> TiktokenCounter:
     """Return the counter of a vocabulary that OpenAI publishes, from tiktoken's cache.
 
     Raises:
-        ConfigError: it is not there.
+        ConfigError: it is missing.
     """
     path = cached(encoding)
     if path is None:
@@ -127,18 +127,18 @@ def published(encoding: str) -> TiktokenCounter:
 
 
 class TiktokenCounter(ExactCounter):
-    """Counts with a tokenizer's own ranks, read from a local `.tiktoken` file when it is constructed.
+    """Counts with a tokenizer's own ranks, read from a local `.tiktoken` file at construction.
 
-    Special tokens in a text count as the plain text they are. A run of letters, of marks or of whitespace that is
-    longer than `PIECE_CHARS` characters is counted in pieces, with `CUT_TOKENS` more for each: the answer is then a
-    bound, at most the bytes.
+    Special tokens in a text count as plain text. A run of letters, of marks or of whitespace with more than
+    `PIECE_CHARS` characters is counted in pieces, with `CUT_TOKENS` more for each: the answer is then a bound, at most
+    the bytes.
     """
 
     def __init__(self, path: str | Path, pattern: str | None = None, vocabulary: str = "") -> None:
         """Read the ranks.
 
-        `pattern` is a name in `PATTERNS` or a regular expression; `None`: the one for the file's name.
-        `vocabulary` is the name of the ranks; "": that of the file, without its suffix.
+        `pattern` is a name in `PATTERNS` or a regular expression; `None`: the one for the file's name. `vocabulary` is
+        the ranks' name; "": the file's, without its suffix.
 
         Raises:
             ConfigError: the file can't be read, a line is no rank, or the pattern is unknown or wrong.
@@ -154,7 +154,7 @@ class TiktokenCounter(ExactCounter):
             raise ConfigError(f"tiktoken refuses the pattern or the ranks @ {path}: {error}") from error
 
     def count(self, text: str) -> int:
-        """Return the tokens of a text; lone surrogates count as the replacement character that is sent for them."""
+        """Return the tokens of a text; a lone surrogate counts as its replacement character."""
         if self._normalises:
             text = unicodedata.normalize("NFC", text)
         total = start = 0

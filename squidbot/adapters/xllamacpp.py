@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
 
 UNAVAILABLE, SERVER_ERROR = 503, 500
-# Where tools were given, llama.cpp's server (2026.10) reads an answer once more when it has ended, and fails where the
-# last token is a part of a character, as it may be at the limit. By then all the text has been told.
+# With tools, llama.cpp's server (2026.10) parses an answer again at its end, and fails if the last token is a part of a
+# character, as at the limit. By then all text was streamed.
 _UNREAD = "does not match the expected"
 
 
@@ -54,7 +54,7 @@ def to_json(body: Mapping[str, object]) -> bytes:
     """Return a request as JSON in UTF-8; lone surrogates become U+FFFD.
 
     Raises:
-        LLMError: the request holds what JSON can't.
+        LLMError: JSON can't hold the request.
     """
     try:
         return well_formed(json.dumps(body, ensure_ascii=False)).encode()
@@ -74,7 +74,7 @@ def failure(error: Mapping[str, object]) -> Exception:
 
 
 class StreamedAnswer:
-    """An answer that comes in pieces. The runtime calls `take` with each, in the thread that asked."""
+    """An answer in pieces. The runtime calls `take` with each, in the calling thread."""
 
     def __init__(self, on_text: Callable[[str], None] | None, limits: Usage) -> None:
         """Start empty; `on_text` gets each piece of the text. `limits`: the prompt's tokens, and the answer's limit."""
@@ -84,7 +84,7 @@ class StreamedAnswer:
         self._failure: BaseException | None = None
 
     def take(self, piece: bytes) -> bool:
-        """Take one piece, and return whether no more is wanted. Raises nothing: the runtime would swallow it."""
+        """Take one piece, and return whether to stop. Raise nothing: the runtime would swallow it."""
         if piece.strip() == b"[DONE]":
             return False
         try:
@@ -98,11 +98,11 @@ class StreamedAnswer:
         return self._failure is not None
 
     def reply(self) -> Reply:
-        """Return the whole answer, without a call that was cut off: its arguments could never be sent again.
+        """Return the whole answer, without a truncated call: its arguments could never be sent again.
 
         Raises:
-            ContextOverflowError, LLMError: the runtime said that there is none.
-            BaseException: what `on_text` raised.
+            ContextOverflowError, LLMError: the runtime reported that there is none.
+            BaseException: an error of `on_text`.
         """
         if self._failure is not None:
             raise self._failure
@@ -139,36 +139,36 @@ def _whole_call(call: Mapping[str, Any]) -> dict[str, object] | None:
 
 
 STDERR = 2
-# llama.cpp's levels: -1 is silence, 1 errors, 4 what its library says of buffers.
+# llama.cpp's levels: -1 is silence, 1 errors, 4 its library's lines about buffers.
 SILENT, ERRORS, BUFFERS = -1, 1, 4
-# It sets the level when it loads, and has no documented way to set it again: a C++ function, where it can be found.
+# It sets the level when it loads, and has no documented way to reset it: a C++ function, if it can be found.
 _LEVEL_SETTER = "_Z30common_log_set_verbosity_tholdi"
-# Its thread writes within a millisecond; these are its last words, good and bad.
+# Its thread writes within a millisecond; these are its last lines after success and failure.
 PATIENCE_SECONDS, LOOK_SECONDS = 0.5, 0.002
 _LAST = (b"listening on", b"exiting due to")
 # "0.00.006.468 I load_tensors:   CPU_Mapped model buffer size =     0.08 MiB"
 _LINE = re.compile(r"\d+\.\d{2}\.\d{3}\.\d{3} ([A-Z] .*)")
-# It looks once whether standard error is a terminal, and colours what it writes from then on, wherever that goes.
+# It checks once whether standard error is a terminal, and then always colours its output, to any target.
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _ONE_AT_A_TIME = Lock()
 
 
 def loading_verbosity() -> int:
-    """Return the log level to load with: with buffer sizes if it can be lowered again, else errors only."""
+    """Return the log level for loading: with buffer sizes if it can be lowered again, else errors only."""
     return ERRORS if _level_setter() is None else BUFFERS
 
 
 @contextmanager
 def captured_log() -> Iterator[list[str]]:
-    """Collect the lines that llama.cpp logs while the block runs; the list is filled when it ends."""
+    """Collect the lines that llama.cpp logs during the block; the list is filled at its end."""
     lines: list[str] = []
-    # To be appended to: reading moves the place where its thread would write next, which both share.
+    # Opened for appending: reading moves the position of its thread's next write, which both share.
     with _ONE_AT_A_TIME, tempfile.TemporaryFile("a+b") as file:
         if sys.stderr is not None:
             sys.stderr.flush()
         try:
             own = os.dup(STDERR)
-        except OSError:  # a process without a standard error: nothing is printed, and nothing heard
+        except OSError:  # a process without standard error: prints and captures nothing
             yield lines
             return
         os.dup2(file.fileno(), STDERR)
@@ -184,7 +184,7 @@ def captured_log() -> Iterator[list[str]]:
 
 
 def reason(lines: Sequence[str]) -> str:
-    """Return the first error among lines, whose followers are only its consequences; without one the last line."""
+    """Return the first error among lines, which causes the later ones; without one the last line."""
     errors = [line for line in lines if line.startswith("E ")]
     return errors[0][2:].strip() if errors else lines[-1][2:].strip() if lines else "nothing"
 
@@ -225,14 +225,14 @@ class Runtime:
     """One loaded server. Threads may share it: it answers one after the other.
 
     Attributes:
-        sizes: what its buffers take; None where its log does not say.
+        sizes: its buffers' sizes; `None` if its log lacks them.
     """
 
     def __init__(self, params_for: Callable[[str, int], xllamacpp.CommonParams], path: str) -> None:
         """Load it: `params_for` returns its parameters, given its port's key and its log level.
 
         Raises:
-            ModelLoadError: it can't be loaded; the text has what llama.cpp said.
+            ModelLoadError: it can't be loaded; the text has llama.cpp's output.
         """
         if not Path(path).is_file():
             raise ModelLoadError(f"no such file: {path}")
@@ -248,8 +248,8 @@ class Runtime:
         self._lock = Lock()
         address = self._server.listening_address.removeprefix("http://")
         self._port = http.client.HTTPConnection(address, timeout=TIMEOUT_SECONDS)
-        # Given back before its loop takes tasks, it would wait for the end of that loop for ever: what begins then does
-        # not know that it was told to end (xllamacpp 2026.10, on a busy machine). Its slots are told by that loop.
+        # If it is freed before its loop takes tasks, it waits for the loop's end for ever: the loop then starts without
+        # the stop signal (xllamacpp 2026.10, on a busy machine). The loop answers the request for slots.
         try:
             self.ask("GET", "/slots")
         except LLMError as error:
@@ -260,7 +260,7 @@ class Runtime:
         """The server object in this process.
 
         Raises:
-            LLMError: it was closed.
+            LLMError: it is closed.
         """
         if (server := self._server) is None:
             raise LLMError("unreachable", "the model was closed")
@@ -270,7 +270,7 @@ class Runtime:
         """Return the JSON answer to a request through its port.
 
         Raises:
-            ContextOverflowError, LLMError: it says so, was closed, or can't be reached.
+            ContextOverflowError, LLMError: it reports so, is closed, or is unreachable.
         """
         sent = None if body is None else to_json(body)
         headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
@@ -278,7 +278,7 @@ class Runtime:
             try:
                 status, text = self._sent(method, path, sent, headers)
             except (OSError, http.client.HTTPException):
-                # It hangs up on who was silent for some seconds, or has asked often; once more, on a new line.
+                # It closes connections after some silent seconds or many requests; retry once, on a new one.
                 try:
                     status, text = self._sent(method, path, sent, headers)
                 except (OSError, http.client.HTTPException) as error:
@@ -291,7 +291,7 @@ class Runtime:
     def close(self) -> None:
         """Free its memory after pending answers; a second call does nothing."""
         with self._lock:
-            # An open line would keep its threads for some seconds.
+            # An open connection would keep its threads for some seconds.
             self._port.close()
             self._server = None
 
@@ -306,15 +306,15 @@ class Runtime:
             raise
 
 
-# Copies of state that sliding and recurrent layers need to go on from an earlier place of a conversation. llama.cpp
-# keeps 32, which is gigabytes of main memory for a large model; one turn back and one event back are what is asked for.
+# Copies of state that sliding and recurrent layers need to continue from an earlier point of a conversation. llama.cpp
+# keeps 32, which is gigabytes of main memory for a large model; we only go back by one turn and one event.
 CHECKPOINTS = 4
-# A text is embedded in one physical batch, which is this long at most.
+# A text is embedded in one physical batch, at most this long.
 EMBEDDED_TOKENS = 2048
 
 
 def for_chat(path: str, loading: Loading, threads: int, key: str, verbosity: int) -> xllamacpp.CommonParams:
-    """Return the parameters of a chat server; its local port asks for `key`."""
+    """Return the parameters of a chat server; its local port requires `key`."""
     params = _quiet(path, threads, key, verbosity)
     params.n_ctx = loading.n_ctx
     params.n_batch = loading.n_batch
@@ -353,16 +353,16 @@ def _quiet(path: str, threads: int, key: str, verbosity: int) -> xllamacpp.Commo
     params.verbosity = verbosity
     if threads:
         params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
-    # llama.cpp would make the window smaller without a word.
+    # llama.cpp would silently reduce the window.
     params.fit_params = False
-    # Its port is for us: a free one, on this machine, with a key, and no more behind it than we ask for.
+    # Its port is for us: a free one, on this machine, with a key, and without unused endpoints.
     params.hostnames = ["127.0.0.1"]
     params.port = 0
     params.api_keys = [key]
     params.cors_origins = ""
     params.ui = params.endpoint_metrics = params.endpoint_props = False
     params.endpoint_slots = True
-    # The one conversation in the cache is gone on with; others are not kept, which would take 8 GiB of main memory.
+    # The one cached conversation continues; no others are kept, which would take 8 GiB of main memory.
     params.cache_prompt = True
     params.cache_ram_mib = 0
     params.cache_idle_slots = False
@@ -380,17 +380,17 @@ def _flash(*, on: bool) -> xllamacpp.llama_flash_attn_type:
     return kinds.LLAMA_FLASH_ATTN_TYPE_ENABLED if on else kinds.LLAMA_FLASH_ATTN_TYPE_DISABLED
 
 
-# Counts that are remembered, oldest forgotten first: a long conversation is counted anew after each restart, and
-# hardly ever twice within one. An entry takes about 150 bytes.
+# Cached counts, oldest dropped first: a long conversation is counted again after each restart, and hardly ever twice
+# within one. An entry takes about 150 bytes.
 REMEMBERED = 8192
-# Every special token that the models at hand have is to_json with one of these.
+# Every special token of the models at hand has one of these.
 SPECIAL_MARKS = "<[|\uff5c"
 
 
 class VocabularyCounter(ExactCounter):
     """Counts as the model's own runtime does; for a text that spells special tokens, the larger count.
 
-    In a chat the runtime reads them as the tokens they name; elsewhere they are characters.
+    In a chat the runtime reads them as special tokens; elsewhere they are characters.
     """
 
     def __init__(self, runtime: Runtime, name: str) -> None:
@@ -401,10 +401,10 @@ class VocabularyCounter(ExactCounter):
         self._lock = Lock()
 
     def count(self, text: str) -> int:
-        """Return the tokens of a text; lone surrogates count as the replacement character that is sent for them.
+        """Return the tokens of a text; a lone surrogate counts as its replacement character.
 
         Raises:
-            LLMError: the model was closed; never else.
+            LLMError: the model is closed; never else.
         """
         if not text:
             return 0
@@ -429,8 +429,7 @@ _POOLING = xllamacpp.llama_pooling_type
 class XllamacppEmbedder:
     """Embeds with a model's file, loaded once more into main memory.
 
-    A model that says how its vectors are made is taken at its word; of others the mean of all tokens is taken. Texts
-    are read one after the other.
+    A model's own pooling is used; without one, the mean over all tokens. Texts are embedded one after the other.
     """
 
     def __init__(self, definition: Definition, name: str, threads: int) -> None:
@@ -459,7 +458,7 @@ class XllamacppEmbedder:
 
         Raises:
             ContextOverflowError: a text is longer than `params.EMBEDDED_TOKENS`, or than the model's window.
-            LLMError: there are no vectors, or the model was closed.
+            LLMError: there are no vectors, or the model is closed.
         """
         return [self._vector(text) for text in texts]
 
@@ -491,12 +490,12 @@ def open_model(
 ) -> XllamacppModel:
     """Load a model and return it. All Python threads stop meanwhile: the package holds the GIL.
 
-    llama.cpp ends the process where some settings contradict each other: check them first, with the file's header.
-    `extra` is added to each request for an answer, by the names of llama.cpp's server: "temperature", "seed", ...
-    `threads` are those that compute on the processor; 0: one for each core.
+    llama.cpp ends the process if some settings contradict each other: check them first, with the file's header. `extra`
+    is added to each request for an answer, by the names of llama.cpp's server: "temperature", "seed", ... `threads`
+    compute on the processor; 0: one for each core.
 
     Raises:
-        ModelLoadError: it can't be loaded; the text has what llama.cpp said.
+        ModelLoadError: it can't be loaded; the text has llama.cpp's output.
     """
     if not definition.loading.n_ctx:
         raise ModelLoadError(f"{definition.alias or definition.path}: n_ctx must not be 0")
@@ -521,18 +520,18 @@ class XllamacppModel(ChatModel):
             self._runtime.close()
             raise ModelLoadError(f"{definition.path}: the runtime does not report its window: {error!r}") from error
         super().__init__(definition.alias or Path(definition.path).name, VocabularyCounter(self._runtime, self._label))
-        with suppress(LLMError):  # a template that takes no message at all: there is nothing to chat with, but texts
+        with suppress(LLMError):  # a template that refuses every message: the model takes only plain texts
             self.counter = TemplateCounter(self.counter, self.prompt_tokens)
-        # Sizes by buffer are rounded to 0.01 MiB, and unknown where the log can't be read.
+        # Sizes by buffer are rounded to 0.01 MiB, and unknown if the log can't be read.
         self.served = RuntimeReport(self.window_tokens, *(self._runtime.sizes or ()))
 
     def prompt_tokens(
         self, messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]] = ()
     ) -> int:
-        """Return the tokens of a prompt as it would be sent, the model's template around it.
+        """Return the tokens of a prompt as sent, including the model's template.
 
         Raises:
-            LLMError: the template refuses the messages, or the model was closed.
+            LLMError: the template refuses the messages, or the model is closed.
         """
         answer = self._runtime.ask("POST", "/v1/chat/completions/input_tokens", self._body(messages, tools))
         return int(answer["input_tokens"])
@@ -545,9 +544,9 @@ class XllamacppModel(ChatModel):
         on_text: Callable[[str], None] | None = None,
         stable: Sequence[int] = (),  # noqa: ARG002  # it keeps the newest prompt whole
     ) -> Reply:
-        """Return the next message of the assistant; a prompt that does not fit is not sent: it is counted first.
+        """Return the next message of the assistant; count a prompt first, and don't send it if it does not fit.
 
-        A tool call that the end of the room cut off is left out of the message.
+        A tool call that exceeds the room is left out of the message.
 
         Raises:
             ContextOverflowError: messages, tools and the room for the answer don't fit the window.
@@ -558,7 +557,7 @@ class XllamacppModel(ChatModel):
         body = {**self._body(messages, tools), "max_tokens": max_output_tokens, "stream": True}
         answer = StreamedAnswer(on_text, Usage(tokens, max_output_tokens))
         try:
-            # In pieces even without `told`: between two of them the user can interrupt it.
+            # In pieces even without `told`: the user can interrupt it between them.
             self._runtime.server.handle_chat_completions(
                 to_json({**body, "stream_options": {"include_usage": True}}), answer.take
             )
@@ -567,10 +566,10 @@ class XllamacppModel(ChatModel):
         return answer.reply()
 
     def embedder(self) -> XllamacppEmbedder:
-        """Return what makes vectors with this model: at first use its file is loaded once more, into main memory.
+        """Return an embedder with this model: its first use loads the file once more, into main memory.
 
         Raises:
-            LLMError: it makes none, or was closed.
+            LLMError: it makes none, or is closed.
         """
         with self._lock:
             _ = self._runtime.server

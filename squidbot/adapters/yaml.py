@@ -1,4 +1,4 @@
-"""YAML as files of notes and of context folders have it: plain values only, as YAML 1.2 reads them, by PyYAML.
+"""YAML of notes and context folders: plain values only, read as YAML 1.2, by PyYAML.
 
 | in a file                          | becomes                                              |
 |------------------------------------|------------------------------------------------------|
@@ -7,7 +7,7 @@
 | `yes`, `on`, `2026-11-22`          | texts: YAML 1.1 takes them for truths and days        |
 | keys                               | texts, as they stand                                  |
 
-Tags, repeated keys, and what is named by `&` and repeated by `*` are refused: a file of ten lines could be gigabytes.
+Tags, repeated keys, and `&` with `*` are refused: a file of ten lines could be gigabytes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Plain", "read", "write"]
 
-# What a file can say.
+# A file's possible values.
 Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
 
 _TAG: Final = "tag:yaml.org,2002:"
@@ -42,14 +42,14 @@ _MADE: Final[dict[str, Callable[[str], Plain]]] = {
     _FLOAT: float,
     _STR: str,
 }
-# A text of several lines stands as it is where nothing of it could be lost so.
+# A text of several lines is written as lines if that loses nothing.
 _INK: Final = r"!-~\xa1-\u1fff\u2030-\u2fef\u3001-\ud7ff"
-# Each character can be taken in one way only: no text, however odd, takes longer than its length.
+# Each character can match in one way only: no text, however odd, takes longer than its length.
 _LINES: Final = re.compile(rf"(?=[{_INK}])(?:[{_INK}\n]++|\x20++(?=[{_INK}]))*+")
 _ENDS: Final = re.compile("[\n\r\x85\u2028\u2029]")
 _COLUMNS: Final = 120
-# PyYAML's patterns of numbers and times of day see so much of a text, and what is longer and begins like one is quoted:
-# they are linear, but what a match of theirs remembers of 1 MB outgrows the caches.
+# PyYAML's patterns of numbers and times see this much of a text, and a longer text that begins like one is quoted: they
+# are linear, but the memory of a match on 1 MB outgrows the caches.
 _PLAIN_CHARS: Final = 200
 _NUMBERS_BEGIN: Final = "-+.0123456789"
 
@@ -61,7 +61,7 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # it brings no types
 
 
 class _Dumper(yaml.SafeDumper):  # type: ignore[misc]  # as above
-    """Quotes what either version would take for something else than a text."""
+    """Quotes texts that either version would read as something else."""
 
     yaml_implicit_resolvers: ClassVar[dict[str, list[object]]] = {
         key: [*each] for key, each in yaml.SafeDumper.yaml_implicit_resolvers.items()
@@ -71,7 +71,7 @@ class _Dumper(yaml.SafeDumper):  # type: ignore[misc]  # as above
         return True
 
     def resolve(self, kind: type[yaml.Node], value: object, implicit: tuple[bool, bool]) -> object:
-        """Return the tag that a reader would take a value for, by its first characters."""
+        """Return the tag that a reader would give a value, by its first characters."""
         return super().resolve(kind, value[:_PLAIN_CHARS] if isinstance(value, str) else value, implicit)
 
 
@@ -82,7 +82,7 @@ for _tag, (_pattern, _first) in _SCALARS.items():
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     style = None
-    if _ENDS.search(text):  # quoted, with all others written as what they are
+    if _ENDS.search(text):  # quoted, with all others written plainly
         style = "|" if _LINES.fullmatch(text) else '"'
     elif len(text) > _PLAIN_CHARS and text[0] in _NUMBERS_BEGIN:
         style = '"'
@@ -93,10 +93,10 @@ _Dumper.add_representer(str, _text)
 
 
 def read(text: str, place: str) -> Plain:
-    """Return what a text in YAML says; None where it says nothing. `place` is what an error calls the text.
+    """Return the value of a YAML text; `None` for an empty one. Errors call the text `place`.
 
     Raises:
-        ConfigError: it is no YAML, or more than plain values; with the line.
+        ConfigError: it is invalid YAML, or more than plain values; with the line.
     """
     try:
         node = yaml.compose(_without_aliases(text, place), Loader=_Loader)
@@ -112,10 +112,10 @@ def read(text: str, place: str) -> Plain:
 
 
 def write(value: Plain) -> str:
-    """Return a value in YAML; texts of several lines as lines, keys in their order. `read` gives it back.
+    """Return a value in YAML; texts of several lines as lines, keys in their order. `read` restores it.
 
     Raises:
-        ValueError: it has something else than plain values, or a number that is none.
+        ValueError: it has something else than plain values, or an infinite or undefined number.
     """
     try:
         return str(yaml.dump(value, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=_COLUMNS))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
 
-# What was said stands in these files, in words or as vectors: their owner reads and writes them, and nobody else.
+# These files hold conversations, as text or as vectors: only their owner may read and write them.
 OWN_FILE: Final = 0o600
 OWN_FOLDER: Final = 0o700
 
@@ -21,11 +21,11 @@ if sys.platform == "win32":
     import msvcrt
 
     def lock(file: BinaryIO) -> None:
-        """Lock a file until it is closed or the process dies; waits for other processes."""
+        """Lock a file until it is closed or the process dies; wait for other processes."""
         msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
 
     def lock_at_once(file: BinaryIO) -> bool:
-        """Lock a file without waiting, and return whether that was possible."""
+        """Lock a file without waiting, and return whether it worked."""
         try:
             msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
         except OSError:
@@ -35,11 +35,11 @@ else:
     import fcntl
 
     def lock(file: BinaryIO) -> None:
-        """Lock a file until it is closed or the process dies; waits for other processes."""
+        """Lock a file until it is closed or the process dies; wait for other processes."""
         fcntl.flock(file, fcntl.LOCK_EX)
 
     def lock_at_once(file: BinaryIO) -> bool:
-        """Lock a file without waiting, and return whether that was possible."""
+        """Lock a file without waiting, and return whether it worked."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -58,7 +58,7 @@ def open_own(path: str | os.PathLike[str], mode: str) -> BinaryIO:
 
 
 def make_file(path: str | os.PathLike[str]) -> None:
-    """Create an empty private file; an existing one is left alone, and not even opened.
+    """Create an empty private file; leave an existing one alone, even unopened.
 
     Raises:
         OSError: it can't be made.
@@ -68,7 +68,7 @@ def make_file(path: str | os.PathLike[str]) -> None:
 
 
 def write(path: str | os.PathLike[str], data: bytes, mode: int | None = None) -> None:
-    """Write a private file, or one with these permissions, durable but for its name.
+    """Write a private file, or one with these permissions, durable except its name.
 
     Raises:
         OSError: it can't be written.
@@ -82,7 +82,7 @@ def write(path: str | os.PathLike[str], data: bytes, mode: int | None = None) ->
 
 
 def append(path: str | os.PathLike[str], data: bytes) -> None:
-    """Append to a file, created if missing; waits for a `replace` in progress.
+    """Append to a file, created if missing; wait for a `replace` in progress.
 
     Raises:
         OSError: it can't be written.
@@ -90,7 +90,7 @@ def append(path: str | os.PathLike[str], data: bytes) -> None:
     while True:
         with open_own(path, "a") as file:
             lock(file)
-            if has_name(file, path):  # else another has taken its place meanwhile
+            if has_name(file, path):  # else another one has replaced it
                 file.write(data)
                 return
 
@@ -98,11 +98,11 @@ def append(path: str | os.PathLike[str], data: bytes) -> None:
 def replace(path: str | os.PathLike[str], change: Callable[[bytes], bytes]) -> bool:
     """Replace the content of an existing file atomically and durably, and return whether it changed.
 
-    Permissions stay. The old bytes are overwritten, unless the file has another name, which is its owner's copy.
-    `append` waits meanwhile.
+    Keep its permissions. Overwrite the old bytes, unless the file has another name, which is its owner's copy. `append`
+    waits meanwhile.
 
     Raises:
-        OSError: it can't be read, or not be written; then it is as it was.
+        OSError: it can't be read or written; then it is unchanged.
     """
     place, part = Path(path), Path(f"{os.fspath(path)}.part-{os.getpid()}")
     while True:
@@ -137,7 +137,7 @@ def remove(path: str | os.PathLike[str]) -> None:
 
 
 def _overwrite(old: BinaryIO) -> None:
-    """Overwrite the bytes of a file that has no name left."""
+    """Overwrite the bytes of a file without any name left."""
     status = os.fstat(old.fileno())
     if not status.st_nlink:
         old.seek(0)
@@ -147,7 +147,7 @@ def _overwrite(old: BinaryIO) -> None:
 
 
 def has_name(file: BinaryIO, path: str | os.PathLike[str]) -> bool:
-    """Return whether a file that is open is the one of that name."""
+    """Return whether an open file is still the one of that name."""
     try:
         return os.path.samestat(os.fstat(file.fileno()), Path(path).stat())
     except FileNotFoundError:
@@ -180,7 +180,7 @@ def sync(path: str | os.PathLike[str]) -> None:
     try:
         number = os.open(path, os.O_RDONLY)
     except OSError:
-        if Path(path).is_dir():  # Windows opens none; there a rename is durable by itself
+        if Path(path).is_dir():  # Windows opens none; there a rename is durable anyway
             return
         raise
     try:

@@ -1,4 +1,4 @@
-"""What indexes of vectors share: how entries come and go, and how one that is kept on disk is opened and saved."""
+"""Shared by indexes of vectors: how to add and remove entries, and how to open and save an index on disk."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ if TYPE_CHECKING:
     from squidbot.core.vectors import IndexHit, VectorEntry
 
 
-# How many views see a memory: one for each policy of isolation.
+# Views that see a memory: one for each policy of isolation.
 VIEWS = 4
-# Lists are made anew when there are so many times as many vectors as they were made for.
+# Lists are rebuilt at this many times the number of vectors that they were made for.
 OUTGROWN = 4
 
 
 class UnusableError(Exception):
-    """What is kept can't be used; the text says why."""
+    """The saved index is unusable; the text says why."""
 
 
-# What packages raise, and reading what they have written, whatever has happened.
+# Errors that packages raise, also when they read their own files.
 FAILURES = (UnusableError, OSError, KeyError, ValueError, RuntimeError)
 
 
 class BaseIndex(ABC):
-    """The part of a VectorIndex that all share; threads may share one, processes each have their own.
+    """The shared part of every VectorIndex; threads may share one, processes each have their own.
 
-    A subclass holds the vectors, and calls `begin` at the end of its own `__init__`. One that is kept on disk says how
-    it is read from there, and written.
+    A subclass holds the vectors, and calls `begin` at the end of its own `__init__`. If it is kept on disk, it defines
+    reading and writing.
     """
 
     kept_as: ClassVar[str] = "file"  # or "folder", for people
 
     def __init__(self, path: str | Path | None, model: str, dimensions: int) -> None:
-        """Take where it is kept, None for nowhere, and whose vectors it is of."""
+        """Take its path, `None` for no file, and the model of its vectors."""
         self._path = None if path is None else Path(path)
         self._fault = ""
         self._last = 0
@@ -50,30 +50,30 @@ class BaseIndex(ABC):
         self._stamp = VectorStamp(model, dimensions)
 
     def begin(self) -> None:
-        """Hold what is kept, or nothing."""
+        """Load the saved index, if any."""
         self._empty()
         if self._path is not None:
             self._open(self._path)
 
     @property
     def fault(self) -> str:
-        """Why what was there could not be used, in one line; "" where it could, or nothing was there."""
+        """Why the saved index could not be used, in one line; "" if it could, or if there was none."""
         return self._fault
 
     @property
     def last(self) -> int:
-        """The highest place that was taken in since it was empty; 0 for none."""
+        """The highest place added since it was empty; 0 for none."""
         return self._last
 
     def stamp(self) -> VectorStamp:
-        """Return what it holds."""
+        """Return its content."""
         return self._stamp
 
     def add(self, entries: Sequence[VectorEntry]) -> None:
-        """Take entries in, all or nothing. A place that is there stays as it is.
+        """Add entries, all or nothing. An existing place keeps its entry.
 
         Raises:
-            StoreError: nothing was taken in: a vector has another number of dimensions, or a number is not finite.
+            StoreError: nothing was added: a vector has another number of dimensions, or a number is not finite.
         """
         with self._lock:
             new = {entry.place: entry for entry in entries}
@@ -87,7 +87,7 @@ class BaseIndex(ABC):
                 self._grown()
 
     def remove(self, places: Sequence[int]) -> int:
-        """Take entries out, and return how many were there."""
+        """Remove entries, and return how many existed."""
         with self._lock:
             marks = self._drop(places)
             if marks:
@@ -97,7 +97,7 @@ class BaseIndex(ABC):
             return len(marks)
 
     def clear(self, expected: int = 0) -> None:  # noqa: ARG002  # for indexes that are laid out by it
-        """Take all out. `expected`: how many are about to be taken in."""
+        """Remove all. `expected`: number of entries to add next."""
         with self._lock:
             self._empty()
 
@@ -115,10 +115,10 @@ class BaseIndex(ABC):
         return sorted(found, key=lambda near: (-near.cosine, -near.place))[: max(limit, 0)]
 
     def save(self) -> None:
-        """Write it to the disk, whole or not at all; nothing where it is kept nowhere, or is there as it should be.
+        """Write it to disk, whole or not at all; do nothing if it has no file, or the file is up to date.
 
         Raises:
-            StoreError: the disk failed; what is there is as it was.
+            StoreError: the disk failed; the file is unchanged.
         """
         with self._lock:
             if self._path is None or not self._is_due(self._path):
@@ -132,21 +132,21 @@ class BaseIndex(ABC):
             self._dirty, self._fault = False, ""
 
     def dots(self, vector: Sequence[float], others: Sequence[bytes]) -> list[float]:
-        """Return the sum of the products of a vector and each of some others, as entries have them, in order."""
+        """Return the dot products of a vector and some others, as entries have them, in order."""
         return dots(vector, others)
 
     def close(self) -> None:
-        """Give back what is held; a second call does nothing. It does not save."""
+        """Release all it holds; a second call does nothing. It does not save."""
         with self._lock:
             self._empty()
 
     def _is_due(self, path: Path) -> bool:
-        """Say whether what is there is not what it should be."""
+        """Return whether the saved index is out of date."""
         del path
         return self._dirty
 
     def _open(self, path: Path) -> None:
-        """Hold what is there, or nothing, and say why."""
+        """Load the saved index, or note the reason."""
         try:
             self._take(path)
         except FileNotFoundError:
@@ -156,7 +156,7 @@ class BaseIndex(ABC):
             self._fault = f"vectors of {self._stamp.model!a:.80} are read from the store again: {_why(error)} @ {path}"
 
     def _refuse_other(self, model: object, dimensions: object) -> None:
-        """Pass what is of this model.
+        """Refuse another model.
 
         Raises:
             UnusableError: it is of another.
@@ -165,55 +165,55 @@ class BaseIndex(ABC):
             raise UnusableError(f"it is of {model!a:.80}, {dimensions} dimensions")
 
     def _empty(self) -> None:
-        """Hold nothing; who overrides it calls it."""
+        """Hold nothing; an override calls it."""
         self._stamp = self._stamp._replace(vectors=0, digest=0)
         self._last = 0
         self._dirty = True
 
     def _grown(self) -> None:  # noqa: B027  # not every index has more to do
-        """Do what is due after entries came or went."""
+        """Follow up additions and removals."""
 
     @abstractmethod
     def _known(self, places: Sequence[int]) -> Iterable[int]:
-        """Return those of some places that are there, each once."""
+        """Return the places that exist, each once."""
 
     @abstractmethod
     def _put(self, entries: Sequence[VectorEntry]) -> None:
-        """Take in entries that are not there; raises as `add`."""
+        """Add entries with new places; raise as `add`."""
 
     @abstractmethod
     def _drop(self, places: Sequence[int]) -> list[int]:
-        """Take entries out, and return the marks of those that were there."""
+        """Remove entries, and return the marks of those that existed."""
 
     def _take(self, path: Path) -> None:  # noqa: B027  # not every index is kept on disk
-        """Hold what is there, and nothing else; by then nothing is held.
+        """Load the saved index, and nothing else, into an empty one.
 
         Raises:
-            FileNotFoundError: nothing is there.
+            FileNotFoundError: there is none.
             UnusableError, OSError, KeyError, ValueError, RuntimeError: it can't be used.
         """
 
     def _write(self, path: Path) -> None:  # noqa: B027  # as above
-        """Write what is held, whole or not at all; raises as `_take`."""
+        """Write the index, whole or not at all; raise as `_take`."""
 
     @abstractmethod
     def _found(self, asked: Sequence[float], limit: int, view: int) -> list[IndexHit]:
-        """Return the nearest that a view sees, at least `limit` where there are as many, in any order."""
+        """Return the nearest that a view sees, at least `limit` if it has as many, in any order."""
 
 
 def lists_for(vectors: int) -> int:
-    """Return into how many lists vectors are put: about as many as the square root of their number."""
+    """Return the number of lists for vectors: about the square root of their number."""
     return 1 << round(math.log2(vectors) / 2)
 
 
 def misfit(entry: VectorEntry, dimensions: int) -> StoreError:
-    """Return what is said of a vector that can't be taken in."""
+    """Return the error text for a vector that can't be added."""
     return StoreError(
         f"the vector of memory {entry.memory_id!a:.80} is not {dimensions} finite numbers; nothing was taken in"
     )
 
 
 def _why(error: Exception) -> str:
-    """Return what an error says, in one line."""
+    """Return an error's text, in one line."""
     said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return f"{said.partition(chr(10))[0]:.200}"

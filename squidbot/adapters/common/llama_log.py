@@ -28,11 +28,11 @@ def read_buffers(lines: Iterable[str]) -> Buffers:
     for line in lines:
         if found := _BUFFER.search(line):
             name, what, mib = found.groups()
-            # The log has a line for each buffer, and several of one type where a model is in several parts.
+            # The log has a line for each buffer, and several of one type for a model in several parts.
             sizes[what][name] = sizes[what].get(name, 0) + mib_bytes(mib)
     return Buffers(sizes["model"], sizes["KV"], sizes["RS"], sizes["compute"])
 
 
 def mib_bytes(mib: str) -> int:
-    """Return a number of MiB, as the log writes it, in bytes."""
+    """Return a number of MiB from the log in bytes."""
     return round(float(mib) * MIB_BYTES)

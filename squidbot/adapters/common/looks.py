@@ -1,4 +1,4 @@
-"""One look at one source of GPUs: the devices found, and reasons for those that were not."""
+"""One check of one source of GPUs: the devices found, and reasons for missing ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 from squidbot.core.devices import Device, ProbeAttempt, ProbeResult, shown, sound
 
-# A list that is longer is no list of GPUs.
+# A longer list is no list of GPUs.
 MOST_DEVICES = 256
 
 
@@ -18,7 +18,7 @@ class Unanswered(Exception):  # noqa: N818  # it never leaves a probe
 
 
 class Look:
-    """The devices that a source has found so far, and reasons why not more."""
+    """A source's devices found so far, and reasons for missing ones."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -29,7 +29,7 @@ class Look:
         return len(self._devices)
 
     def add(self, device: Device) -> None:
-        """Add a device as its source describes it; one without memory becomes a reason instead."""
+        """Add a device as its source describes it; without memory, add a reason instead."""
         known = sound(device)
         if known is None:
             self.note(f"device {device.number}: it says that it has {device.total_bytes:.3g} bytes")
@@ -42,14 +42,14 @@ class Look:
             self._reasons.append(shown(reason))
 
     def done(self) -> ProbeResult:
-        """Return the devices by number; of several with one number the first."""
+        """Return the devices by number; if several share a number, the first."""
         devices = list({device.number: device for device in reversed(self._devices)}.values())
         devices.sort(key=lambda device: device.number)
         return ProbeResult(tuple(devices), (ProbeAttempt(self.source, len(devices), "; ".join(self._reasons)),))
 
 
 def looked(source: str, look_at: Callable[[Look], None]) -> ProbeResult:
-    """Return what a source finds; whatever it raises becomes a reason, and devices found before stay."""
+    """Return a source's findings; any error becomes a reason, and earlier devices stay."""
     look = Look(source)
     try:
         look_at(look)

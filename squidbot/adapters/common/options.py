@@ -1,6 +1,6 @@
-"""Options of a model in the settings, which go into requests as they are.
+"""A model's options in the settings, passed unchanged into requests.
 
-Refused are options that have the provider keep, cut or add messages, and those that squidbot sets itself.
+Options that make the provider keep, cut or add messages are refused, and those that squidbot sets.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["for_jobs", "places", "what_is_wrong"]
 
-# What squidbot sets itself, and what to use instead.
+# Options that squidbot sets, and their replacements.
 _OURS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("messages", "input", "system", "instructions"), "messages come from the session"),
     **dict.fromkeys(("tools", "functions"), "tools are passed with each request"),
@@ -30,7 +30,7 @@ _OURS: Final[Mapping[str, str]] = {
     **dict.fromkeys(("extra_headers", "extra_body", "extra_query", "timeout"), "not a request option"),
     "n": "squidbot asks for one answer",
 }
-# What shapes the answers of conversations, and would spoil those of jobs.
+# Options that shape answers in conversations, and would spoil jobs.
 _NOT_OF_JOBS: Final = frozenset(
     {"thinking", "output_config", "output_format", "response_format", "text", "verbosity", "stop", "stop_sequences"}
     | {"tool_choice", "parallel_tool_calls", "function_call", "modalities", "audio", "prediction", "think"}
@@ -42,7 +42,7 @@ def what_is_wrong(options: Mapping[str, object]) -> str:
     try:
         refuse_server_state(options)
     except InvalidRequestError as error:
-        return str(error).removeprefix(f"{error.rule}: ")  # the rule is ours, and nobody else's to know
+        return str(error).removeprefix(f"{error.rule}: ")  # the rule's id is internal
     for name, value in options.items():
         if name in _OURS:
             return f"{name} can't be an option: {_OURS[name]}"
@@ -57,7 +57,7 @@ def for_jobs(options: Mapping[str, object]) -> dict[str, object]:
 
 
 def places(options: Mapping[str, object], alias: str) -> dict[str, str]:
-    """Return the place of each option in the settings, by its name."""
+    """Return each option's place in the settings, by its name."""
     return {name: f"models.{alias}.options.{name}" for name in options}
 
 

@@ -1,6 +1,6 @@
 """The name of the distribution, its extras, and how to install one.
 
-There is no release yet, and `squidbot` on the package index belongs to somebody else: so every hint names the clone.
+There is no release yet, and `squidbot` on the package index is another project: so every hint names the clone.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Final, Literal, get_args
 
 DISTRIBUTION: Final = "squidbot-context"
 
-# As pyproject.toml has them: with hyphens, since pip up to 23.2 takes no notice of an extra with underscores.
+# As in pyproject.toml: with hyphens, since pip up to 23.2 ignores extras with underscores.
 Extra = Literal[
     "anthropic",
     "apscheduler",
@@ -42,7 +42,7 @@ def missing(extra: Extra) -> str:
 
 
 def how_to_get(encoding: str) -> str:
-    """Return the command by which tiktoken downloads one of OpenAI's vocabularies."""
+    """Return the command that makes tiktoken download an OpenAI vocabulary."""
     ask = f"import tiktoken; tiktoken.get_encoding('{encoding}')"
     return f'this brings it: pip install tiktoken && python -c "{ask}"'
 

@@ -1,6 +1,6 @@
-"""What all chat models share: accounts at providers, failures as our errors, and answers put together.
+"""Shared by all chat models: accounts at providers, failures as our errors, and assembled answers.
 
-Each adapter adds its SDK or protocol, and the words its provider has for what is wrong.
+Each adapter adds its SDK or protocol, and its provider's error wording.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Where the key of an adapter is, unless settings name another variable.
+# The variable of an adapter's key, unless settings name another.
 USUAL_KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"}
-# What servers that ask for no key are given: SDKs send none that is empty.
+# Sent to servers without keys: SDKs send no empty one.
 NO_KEY = "none"
-# Of what a server says, as much as a person reads.
+# The readable part of a server's message.
 MOST_SAID_CHARS = 400
 
 _KEY_STATUSES = frozenset({401, 403})
 _TOO_MANY, _FAILS = 429, 500
-# What a request is refused with for what is in it.
+# Statuses that refuse a request for its content.
 _UNFIT_STATUSES = frozenset({400, 413, 422})
 _BUSY_KINDS = ("rate_limit",)
 _BROKEN_KINDS = ("overloaded", "server_error", "api_error", "unavailable")
@@ -47,7 +47,7 @@ class UnfitError(LLMError):
 
 
 class Patience(NamedTuple):
-    """How long to wait for a connection and for each piece of an answer, in seconds, and how often to try again."""
+    """How long to wait for a connection and for each piece of an answer, in seconds, and how often to retry."""
 
     connect_seconds: float = 10.0
     answer_seconds: float = 120.0
@@ -55,12 +55,12 @@ class Patience(NamedTuple):
 
 
 class RefusalPatterns(NamedTuple):
-    """How a provider words its refusals.
+    """A provider's wording of refusals.
 
     Attributes:
-        too_long: found in its refusal, with the kind in front, of a request that does not fit its window.
-        window: its first group is the window in tokens, where a refusal tells it.
-        stale: found in its refusal of reasoning that comes back; None: it never refuses that.
+        too_long: matches its refusal, kind first, of a request that exceeds its window.
+        window: the first group is the window in tokens, if a refusal names it.
+        stale: matches its refusal of returned reasoning; `None`: it never refuses that.
     """
 
     too_long: re.Pattern[str]
@@ -69,10 +69,10 @@ class RefusalPatterns(NamedTuple):
 
 
 class Account:
-    """A server's address and a key, and the SDK's client for them. Threads may share it.
+    """A server's address and key, and the SDK's client for them. Threads may share it.
 
-    `sdk` is the provider's package; its client is called `sdk_client`. The SDKs of Anthropic and OpenAI come from one
-    generator: clients and errors have the same names. `broken` are errors that an SDK lets through from below.
+    `sdk` is the provider's package; its client is called `sdk_client`. One generator makes the SDKs of Anthropic and
+    OpenAI: clients and errors have the same names. `broken` are lower-level errors that an SDK lets through.
     """
 
     sdk: ClassVar[ModuleType]
@@ -93,10 +93,10 @@ class Account:
     ) -> None:
         """Take the server's address; "" is `usual_url`.
 
-        The key is `key_name` of the environment, "" `usual_key`. Servers on this machine need none.
+        The key comes from `key_name` of the environment, "" `usual_key`. Local servers need none.
 
         Raises:
-            ConfigError: that is not an address, or there is no key for it.
+            ConfigError: the address is invalid, or there is no key for it.
         """
         self.url = (url or self.usual_url).rstrip("/")
         parts = address(self.url, self.usual_url)
@@ -106,9 +106,9 @@ class Account:
         self._key = environment.get(self._key_name, "").strip()
         if not self._key and not is_here(parts):
             raise ConfigError(f"missing API key for {self.url}: set the environment variable {self._key_name}")
-        # The window that the server named when it refused; None: it has not.
+        # The window that a refusal of the server named; `None`: none yet.
         self.refused_window_tokens: int | None = None
-        # Where the options of requests stand in the settings, by their names: a refusal may be of one of them.
+        # Places of request options in the settings, by name: a refusal may concern one of them.
         self.places: Mapping[str, str] = {}
         patience = patience or Patience()
         self.client = getattr(self.sdk, self.sdk_client)(
@@ -129,8 +129,8 @@ class Account:
         Raises:
             ContextOverflowError: the request is too long.
             StaleThinkingError: reasoning in it is refused.
-            UnfitError: it was refused for something else that was in it.
-            LLMError: the server was not reached, is too busy, refused, or said what can't be used; or this is closed.
+            UnfitError: other content was refused.
+            LLMError: the server is unreachable, too busy, refused, or gave an unusable answer; or this is closed.
         """
         if self.client.is_closed():
             raise LLMError("unreachable", f"connection to {self.url} is closed")
@@ -152,7 +152,7 @@ class Account:
         return LLMError("unusable", f"unexpected answer from {self.url}: {message}")
 
     def events(self, stream: Iterable[T]) -> Iterator[T]:
-        """Yield the events of a stream; errors of whoever consumes them are not taken for the provider's."""
+        """Yield the events of a stream; the consumer's errors do not count as the provider's."""
         iterator = iter(stream)
         while True:
             with self.failures():
@@ -162,9 +162,9 @@ class Account:
             yield event
 
     def refusal(self, status: int, kind: str, message: str) -> LLMError | ContextOverflowError:
-        """Return a server's refusal as our error, by who has to act: the first rule that applies.
+        """Return a server's refusal as our error, by who must act: the first rule that applies.
 
-        `status` is that of HTTP, below 400 where a stream ended with it; `kind` has the provider's names for it.
+        `status` is that of HTTP, below 400 if a stream ended with it; `kind` has the provider's names for it.
         """
         shown = f" ({status})" if status >= 400 else ""
         if status in _KEY_STATUSES:
@@ -203,7 +203,7 @@ def _is_busy(status: int, kind: str) -> bool:
 
 
 class ChatModel(ABC):
-    """What every model shares: a name, a counter for hosts, and jobs. Threads may share it."""
+    """The base of every model: a name, a counter for hosts, and jobs. Threads may share it."""
 
     form = "openai.chat"
 
@@ -212,7 +212,7 @@ class ChatModel(ABC):
         self.counter = counter
 
     def complete(self, system: str, prompt: str, max_output_tokens: int) -> Completion:
-        """Return the answer to a prompt; a model thinks as little as it can, since that takes the answer's room.
+        """Return the answer to a prompt; a model thinks as little as possible, to save the answer's room.
 
         Raises:
             ContextOverflowError: the prompt does not fit.
@@ -233,18 +233,18 @@ class ChatModel(ABC):
         """Return the answer to a prompt without a conversation around it."""
 
 
-# The text of an answer, and the whole of it.
+# The text of an answer, and all of it.
 TextReply = tuple[str, Reply]
 
 
 class ProviderModel(ChatModel):
     """A model behind an account."""
 
-    # A name to show where one is wrong.
+    # A name for error texts.
     example: ClassVar[str]
 
     def __init__(self, model: str, account: Account, counter: TokenCounter | None) -> None:
-        """Name a model. `counter` is what hosts count texts with, `None`: `classes`.
+        """Name a model. Hosts count texts with `counter`, `None`: `classes`.
 
         Raises:
             ConfigError: no model is named.
@@ -279,7 +279,7 @@ def check_room(model: str, tokens: int, max_output_tokens: int, window_tokens: i
 
 
 class ChatAnswer:
-    """An answer in the form "openai.chat", put together from the chunks of its stream."""
+    """An answer in the form "openai.chat", assembled from the chunks of its stream."""
 
     def __init__(self) -> None:
         self.message: dict[str, Any] = {"role": "assistant", "content": None}
@@ -324,7 +324,7 @@ class ChatAnswer:
 
 
 def _grown(function: object, piece: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a called function with one more piece of it: arguments come bit by bit, the name at once."""
+    """Return a called function with one more piece: arguments arrive in pieces, the name at once."""
     grown = dict(function) if isinstance(function, dict) else {}
     for key, value in piece.items():
         if value is not None:
@@ -333,7 +333,7 @@ def _grown(function: object, piece: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _joined(before: object, piece: object) -> object:
-    """Return the value of a key with one more piece of it."""
+    """Append one more piece to the value of a key."""
     if piece is None or before is None:
         return before if piece is None else piece
     if isinstance(before, str) and isinstance(piece, str):
@@ -347,7 +347,7 @@ def unit_vector(model: str, numbers: object, dimensions: int) -> tuple[float, ..
     """Return a model's output as a vector of length 1 with `dimensions` numbers, 0: any.
 
     Raises:
-        LLMError: it is no list of numbers, has another length, or no direction.
+        LLMError: it is no list of numbers, or has a wrong length or no direction.
     """
     if (
         not isinstance(numbers, list | tuple)
@@ -364,19 +364,19 @@ def unit_vector(model: str, numbers: object, dimensions: int) -> tuple[float, ..
 
 
 def number(table: object, *path: str) -> int:
-    """Return the whole number at a path of keys in a table; 0 if there is none."""
+    """Return the whole number at a path of keys in a table; else 0."""
     for key in path:
         table = table.get(key) if isinstance(table, dict) else None
     return table if type(table) is int and table > 0 else 0
 
 
 def objects(value: object) -> list[dict[str, Any]]:
-    """Return the objects of a list; none of what is no list."""
+    """Return the objects of a list; none if it is no list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def address(url: str, example: str) -> SplitResult:
-    """Return the parts of a server's address, which has no user, query or fragment.
+    """Return the parts of a server's address, without user, query or fragment.
 
     Raises:
         ConfigError: it is no http or https address; the text shows `example`.
@@ -386,7 +386,7 @@ def address(url: str, example: str) -> SplitResult:
         _ = parts.port
     except ValueError as error:
         raise ConfigError(f"url {_shown(url)!a:.80} is not an address: {error}") from error
-    # In front of an "@" stands a user: keys come from the environment.
+    # A user precedes an "@": keys come from the environment.
     beside = parts.query or parts.fragment or "@" in parts.netloc
     if parts.scheme not in {"http", "https"} or not parts.hostname or beside:
         raise ConfigError(f"url {_shown(url)!a:.80} is not an address; write one like {example}")
@@ -406,12 +406,12 @@ def is_here(parts: SplitResult) -> bool:
 
 
 def well_formed(text: str) -> str:
-    """Return a text that can be sent: halves of surrogate pairs become U+FFFD."""
+    """Return a sendable text: halves of surrogate pairs become U+FFFD."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def writable(value: object) -> Any:  # noqa: ANN401  # JSON
-    """Return a JSON value whose texts can be sent."""
+    """Return a JSON value with sendable texts."""
     if isinstance(value, str):
         return well_formed(value)
     if isinstance(value, dict):

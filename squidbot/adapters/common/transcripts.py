@@ -1,4 +1,4 @@
-"""What a transcript store refuses, whatever it is kept in."""
+"""What every transcript store refuses."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 
 def shown_id(session_id: object) -> str:
-    """Return an id as errors show it: printable, and not 1,024 characters long."""
+    """Return an id for error texts: printable, and not 1,024 characters long."""
     shown = ascii(session_id)
     return shown if len(shown) <= 80 else f"{shown[:60]}... ({len(str(session_id))} characters)"
 
 
 def refuse_id(session_id: object) -> None:
-    """Pass a session id that a store takes.
+    """Check that a session id is valid.
 
     Raises:
         StoreError: it is not a str of 1 to 1,024 characters.
@@ -30,10 +30,10 @@ def refuse_id(session_id: object) -> None:
 
 
 def refuse_gap(messages: Sequence[StoredMessage], expected_seq: int) -> None:
-    """Pass messages whose seqs follow each other, from `expected_seq` on.
+    """Check that messages' seqs are consecutive from `expected_seq`.
 
     Raises:
-        StoreError: one does not.
+        StoreError: they are not.
     """
     for seq, message in enumerate(messages, expected_seq):
         if message.seq != seq:
@@ -41,7 +41,7 @@ def refuse_gap(messages: Sequence[StoredMessage], expected_seq: int) -> None:
 
 
 def refuse_other_writer(session_id: str, stored: int, expected_seq: int) -> None:
-    """Pass a session that has as many messages as its writer expects.
+    """Check that a session has the number of messages expected.
 
     Raises:
         StoreError: it has another number.
@@ -54,10 +54,10 @@ def refuse_other_writer(session_id: str, stored: int, expected_seq: int) -> None
 
 
 def grown_counts(counts: Mapping[str, int], records: Sequence[Record]) -> dict[str, int]:
-    """Return how many records of each kind there are with these behind the others.
+    """Return the number of records of each kind after these are appended.
 
     Raises:
-        StoreError: a record's number is not the next one of its kind.
+        StoreError: a record's number is not the next of its kind.
     """
     grown = dict(counts)
     for record in records:
@@ -77,10 +77,10 @@ def refuse_misfit(
     counts: Mapping[str, int],
     pick: Callable[[Sequence[int]], Sequence[StoredMessage]],
 ) -> None:
-    """Pass an erasure that fits a session with so many messages and records; `pick` returns stored messages by seq.
+    """Check that an erasure fits a session with these counts; `pick` returns stored messages by seq.
 
     Raises:
-        StoreError: it was made for another state of the session, or changes more than it may.
+        StoreError: it was made for another state of the session, or changes too much.
     """
     name, stored = shown_id(session_id), (messages, sum(counts.values()))
     if erasure.expected != stored:
@@ -104,7 +104,7 @@ def refuse_misfit(
 def _refuse_changes(
     unnoticed: Sequence[StoredMessage], pick: Callable[[Sequence[int]], Sequence[StoredMessage]]
 ) -> None:
-    """Pass rows that change nothing but notices; what search knows of them stays."""
+    """Check that rows change only notices; search terms stay."""
     there = {row.seq: row for row in pick(sorted({row.seq for row in unnoticed}))}
     for row in unnoticed:
         if row.seq not in there or not Erasure.is_unnoticed(there[row.seq], row):

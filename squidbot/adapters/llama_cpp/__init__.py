@@ -1,4 +1,4 @@
-"""A model by llama-cpp-python: it chats, counts and embeds in this process, and a dry run says what memory it takes.
+"""A model by llama-cpp-python: it chats, counts and embeds in this process; a dry run measures its memory.
 
-Nothing is imported until a file of it is: the dry run needs llama-cpp-python in its child only.
+Each file imports on demand: the dry run needs llama-cpp-python in its child only.
 """

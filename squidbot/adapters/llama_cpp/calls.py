@@ -1,4 +1,4 @@
-"""Tool calls in the text of a model, in the forms that models are trained on."""
+"""Tool calls in a model's text, in the forms of models' training."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
 
-# Hermes and Qwen; Mistral; Llama 3 writes a bare object, at times behind its own mark.
+# Hermes and Qwen; Mistral; Llama 3 writes a bare object, sometimes after its own mark.
 _TAGGED = re.compile(r"<tool_call>\s*+(\{(?:[^<}]++|<(?!tool_call>)|\}(?!\s*+</tool_call>))*+\})\s*+</tool_call>")
 _LISTED, _MARKED = "[TOOL_CALLS]", "<|python_tag|>"
 _OPENERS = ("<tool_call>", _LISTED, _MARKED)
@@ -26,7 +26,7 @@ def assistant_message(text: str, calls: Calls) -> dict[str, object]:
     message: dict[str, object] = {"role": "assistant", "content": text if text or not calls else None}
     if calls:
         message["tool_calls"] = [
-            # Mistral's templates take ids of nine letters and digits only.
+            # Mistral's templates take only ids of nine letters and digits.
             {"id": uuid4().hex[:9], "type": "function", "function": {"name": name, "arguments": arguments}}
             for name, arguments in calls
         ]
@@ -34,7 +34,7 @@ def assistant_message(text: str, calls: Calls) -> dict[str, object]:
 
 
 def read_calls(text: str, names: Collection[str]) -> tuple[str, Calls]:
-    """Return the text, and the calls of tools with these names in it; a call that can't be read stays text."""
+    """Return the text, and its calls of tools with these names; an unreadable call stays text."""
     found = [_bare(body, names) for body in _TAGGED.findall(text)]
     if found and all(found):
         return _TAGGED.sub("", text).rstrip(), tuple(call for calls in found for call in calls)
@@ -46,7 +46,7 @@ def read_calls(text: str, names: Collection[str]) -> tuple[str, Calls]:
 
 
 def _bare(text: str, names: Collection[str]) -> Calls:
-    """Return the calls that a text is, as an object or a list of them; () where it is anything else."""
+    """Return the calls in a text that is one object or a list of them; () for anything else."""
     try:
         value = json.loads(text)
     except ValueError:
@@ -66,7 +66,7 @@ def _named(value: object, names: Collection[str]) -> tuple[str, str] | None:
 
 
 class ToolCallFilter:
-    """Passes text on as it comes, but holds back what may become a tool call until that is decided."""
+    """Passes text on as it arrives, but holds back a possible tool call until it is decided."""
 
     def __init__(self, on_text: Callable[[str], None], *, may_call: bool) -> None:
         """Pass pieces to `on_text`; without `may_call` each at once."""
@@ -76,12 +76,12 @@ class ToolCallFilter:
         self._shown = 0
 
     def add(self, piece: str) -> None:
-        """Take a piece of the text, and pass on what is surely no call."""
+        """Take a piece of the text, and pass on all that can be no call."""
         self._text += piece
         self._tell(self._sure() if self._may_call else len(self._text))
 
     def end(self, text: str) -> None:
-        """Pass on the rest of what turned out to be the text."""
+        """Pass on the rest, which is text after all."""
         self._text = text
         self._tell(len(text))
 
@@ -91,7 +91,7 @@ class ToolCallFilter:
             self._told(piece)
 
     def _sure(self) -> int:
-        """Return how many characters are text, whatever follows."""
+        """Return how many characters are text in any case."""
         text = self._text
         if text.lstrip()[:1] in {"", "{", "["}:
             return 0

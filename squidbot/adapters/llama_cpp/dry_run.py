@@ -1,4 +1,4 @@
-"""The child of a dry run: makes a model and its contexts without memory, and prints as JSON what they would take.
+"""The child of a dry run: creates a model and its contexts without memory, and prints their sizes as JSON.
 
 Standard input has {"path": ..., "loadings": [...]}. Standard output gets a line for the model, then one for each
 setting as soon as it is known; standard error gets llama.cpp's log. llama.cpp may abort anywhere: hence a child.
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-# Exit status where the model can't be loaded at all.
+# Exit status if the model can't be loaded.
 NO_MODEL = 3
 
 
 def main(requests: TextIO, answers: TextIO) -> int:
-    """Answer what is asked; return the exit status: 0, or `NO_MODEL`."""
+    """Answer the request; return the exit status: 0, or `NO_MODEL`."""
     log = Log(_show)
     log.listen()
     request = json.load(requests)
@@ -57,7 +57,7 @@ def _say(answers: TextIO, value: Mapping[str, object]) -> None:
 
 
 def _setting(model: llama_cpp.llama_model_p, loading: Loading, log: Log) -> dict[str, object]:
-    """Return what one setting takes, or why there is no context."""
+    """Return one setting's sizes, or why it has no context."""
     mark = log.mark()
     context = llama_cpp.llama_init_from_model(model, context_params(loading))
     if not context:
@@ -81,13 +81,13 @@ def _structure(name: str, *fields: str) -> type[ctypes.Structure]:
     return type(name, (ctypes.Structure,), {"_fields_": [(field, ctypes.c_uint64) for field in fields]})
 
 
-# The map: its comparison, the head of its tree, and its size. A node: what every node has, the buffer type, the sums.
+# The map: its comparison, the head of its tree, and its size. A node: the common fields, the buffer type, the sums.
 _Map = _structure("_Map", "compares", "colour", "root", "first", "last", "count")
 _Node = _structure("_Node", "colour", "parent", "left", "right", "buffer_type", "weights", "context", "compute")
 
 
 def _exact_sums(context: int) -> list[tuple[str, int, int, int]] | None:
-    """Return by buffer type the bytes of weights, of the context and of compute; `None` where they can't be read."""
+    """Return by buffer type the bytes of weights, context and compute; `None` if they can't be read."""
     if sys.platform != "linux" or platform.machine() != "x86_64":
         return None
     library = llama_cpp.llama_cpp._lib  # noqa: SLF001  # the library itself: no function of its face leads there
@@ -113,7 +113,7 @@ def _nodes(address: int) -> Iterator[Any]:
 
 
 if __name__ == "__main__":
-    # What anything else prints must not come between the answers.
+    # Other output must not mix with the answers.
     own = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     raise SystemExit(main(sys.stdin, own))

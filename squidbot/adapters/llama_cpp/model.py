@@ -44,15 +44,15 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Embedder
     from squidbot.core.sizing.header import Definition
 
-# llama-cpp-python's hold on the process's log, output and settings is one for all: models load one after the other.
+# llama-cpp-python's log, output and settings are shared in the process: models load one after the other.
 _ONE_AT_A_TIME = threading.Lock()
 
 
 def load(definition: Definition) -> tuple[llama_cpp.Llama, RuntimeReport]:
-    """Load a model into this process, and return it with what its runtime set up.
+    """Load a model into this process, and return it with its runtime's setup.
 
     Raises:
-        ModelLoadError: it can't be loaded like this; the text has what llama.cpp said last. Nothing stays in memory.
+        ModelLoadError: it can't be loaded this way; the text has llama.cpp's last words. Nothing stays in memory.
     """
     loading = definition.loading
     if loading.n_seq_max != 1 or loading.n_rs_seq or loading.n_outputs_max is not None:
@@ -60,14 +60,14 @@ def load(definition: Definition) -> tuple[llama_cpp.Llama, RuntimeReport]:
     with _ONE_AT_A_TIME:
         LOG.listen()
         mark = LOG.mark()
-        # __init__ apart from __new__: what a failed one has allocated would live as long as the error does.
+        # __init__ apart from __new__: otherwise a failed model's memory would live as long as the error.
         llama = llama_cpp.Llama.__new__(llama_cpp.Llama)
         try:
             with _Quiet.stderr():
                 llama.__init__(definition.path, **_arguments(loading))
         except (
             Exception
-        ) as error:  # ValueError mostly; its arguments are ours, so whatever it is, it is no fault of use
+        ) as error:  # ValueError mostly; the arguments are ours, so an error never means an incorrect call
             with contextlib.suppress(AttributeError):  # it failed before there was anything to close
                 llama.close()
             reason = last_words(LOG.since(mark)) or str(error)
@@ -90,8 +90,8 @@ def _arguments(loading: Loading) -> Mapping[str, object]:
         "type_v": GGML_TYPES[loading.type_v],
         "flash_attn": loading.flash_attn,
         "swa_full": loading.swa_full,
-        # Not verbose, it would send standard output and error of the whole process away while it loads: of other
-        # threads, too, which may speak with a host there.
+        # If not verbose, it redirects the whole process's standard output and error during loading: also those of other
+        # threads, which may talk to a host there.
         "verbose": True,
     }
 
@@ -114,12 +114,12 @@ class _Quiet(io.TextIOBase):
         self._other.flush()
 
 
-# For a file without a template, as llama.cpp does it.
+# For a file without a template, as in llama.cpp.
 _CHATML = (
     "{% for message in messages %}{{ '<|im_start|>' + message.role + '\\n' + message.content + '<|im_end|>\\n' }}"
     "{% endfor %}{{ '<|im_start|>assistant\\n' }}"
 )
-# For a template that knows of no tools: they are described as Hermes and Qwen models were taught it.
+# For a template without tools: describes them in the form of Hermes' and Qwen's training.
 _TOOLS = (
     "You can call these tools, each given as JSON:\n<tools>\n{tools}\n</tools>\n"
     "To call one, answer with its name and arguments:\n"
@@ -130,10 +130,10 @@ Message = dict[str, Any]
 
 
 class ChatTemplate:
-    """The chat template of a model. It is a program from the file, so it runs in Jinja's sandbox."""
+    """A model's chat template. It is a program from the file, so it runs in Jinja's sandbox."""
 
     def __init__(self, metadata: Mapping[str, str], *, begin: str, end: str) -> None:
-        """Take the file's metadata as texts, and the texts of its first and last token; "" where it has none.
+        """Take the file's metadata as texts, and the texts of its first and last token; "" for none.
 
         Raises:
             LLMError: the template is no Jinja.
@@ -150,10 +150,10 @@ class ChatTemplate:
             raise LLMError("unusable", f"cannot read the model's chat template: {error}") from error
 
     def render(self, messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]]) -> str:
-        """Return the text, with the beginning of the answer at its end.
+        """Return the text, ending with the beginning of the answer.
 
         Raises:
-            LLMError: the template refuses these messages, or one has something that is no text.
+            LLMError: the template refuses these messages, or one has a part that is not text.
         """
         plain = [_plain(message) for message in messages]
         if not self._knows_tools:
@@ -180,7 +180,7 @@ def _refused(error: Exception) -> LLMError:
 
 
 def _plain(message: Mapping[str, object]) -> Message:
-    """Return a message as templates take it: its content as one text, the arguments of its calls as objects.
+    """Return a message for templates: its content as one text, the arguments of its calls as objects.
 
     Raises:
         LLMError: a part of it is no text.
@@ -266,23 +266,23 @@ def _generated(
         generated.close()
 
 
-# llama.cpp takes lengths of 31 bits; a text beyond this counts by its bytes, and no model takes it.
+# llama.cpp takes 31-bit lengths; a longer text counts by its bytes, and no model takes it.
 MOST_BYTES = 2**30
-# The longest token of known vocabularies; a longer one gets its room when it comes.
+# The longest token of known vocabularies; the buffer grows for a longer one.
 PIECE_BYTES = 256
-# llama.cpp's number for "this file has no vocabulary"; it aborts where such a one is asked for tokens.
+# llama.cpp's number for "this file has no vocabulary"; it aborts when such a file is to tokenize.
 _NO_VOCABULARY = 0
 
 
 class Vocabulary(ExactCounter):
     """Counts with a model file's own vocabulary. Threads may share it, and it outlives the model.
 
-    What looks like a control token in a text ("<|im_end|>") counts as that token, because llama-cpp-python reads it as
-    one wherever it stands in a chat. The space that some vocabularies put before a text is counted with every text.
+    A text with a control token's spelling ("<|im_end|>") counts as that token, because llama-cpp-python reads it so
+    anywhere in a chat. Some vocabularies put a space before a text; it is counted with every text.
     """
 
     def __init__(self, path: str | Path) -> None:
-        """Read the vocabulary of a model file, of several parts the first.
+        """Read a model file's vocabulary, of several parts the first.
 
         Raises:
             ModelLoadError: llama.cpp can't read it, or it has none.
@@ -303,7 +303,7 @@ class Vocabulary(ExactCounter):
             raise ModelLoadError(f"{path} has no vocabulary, so squidbot cannot count its tokens or send it texts")
 
     def count(self, text: str) -> int:
-        """Return the tokens of a text, of any length, without what a chat template puts around it."""
+        """Return the tokens of a text, of any length, without the chat template's additions."""
         data = well_formed(text).encode()
         return len(data) + 1 if len(data) > MOST_BYTES else self._count(data, begin=False, control=True)
 
@@ -312,8 +312,8 @@ class Vocabulary(ExactCounter):
 
         Args:
             text: of at most `MOST_BYTES`.
-            begin: whether the token that begins a text comes before it, where the model wants one.
-            control: whether control tokens are read where they are written.
+            begin: whether to add the token that begins a text, if the model wants one.
+            control: whether spelled control tokens are read as such.
         """
         data = well_formed(text).encode()
         buffer = (llama_cpp.llama_token * self._count(data, begin=begin, control=control))()
@@ -335,7 +335,7 @@ class Vocabulary(ExactCounter):
         return bool(llama_cpp.llama_vocab_is_eog(self._vocab, token))
 
     def edges(self) -> tuple[str, str]:
-        """Return the texts of the tokens that begin and end a text; "" where there is none."""
+        """Return the texts of the tokens that begin and end a text; "" for none."""
         begin, end = (
             llama_cpp.llama_vocab_get_text(self._vocab, token).decode("utf-8", "replace") if token >= 0 else ""
             for token in (llama_cpp.llama_vocab_bos(self._vocab), llama_cpp.llama_vocab_eos(self._vocab))
@@ -343,25 +343,25 @@ class Vocabulary(ExactCounter):
         return begin, end
 
     def _count(self, data: bytes, *, begin: bool, control: bool) -> int:
-        # Without room for the tokens the answer is how many there are, as a negative number.
+        # Without room for the tokens, it returns their number as a negative.
         return -int(llama_cpp.llama_tokenize(self._vocab, data, len(data), None, 0, begin, control))
 
 
-# A text goes through in one batch, and the memory of a batch grows with it; models that embed take 512 to 8,192.
+# A text goes through in one batch, and a batch's memory grows with it; embedding models take 512 to 8,192.
 MOST_TOKENS = 2048
 
 
 class LlamaEmbedder:
     """An `Embedder` over a loaded model. Threads may share it, and wait for each other.
 
-    A vector is the mean of those of all tokens, unless the model's file says how it pools.
+    A vector is the mean over all tokens, unless the model's file names another pooling.
     """
 
     def __init__(self, llama: llama_cpp.Llama, vocabulary: Vocabulary, name: str, loading: Loading) -> None:
         """Make the context: `loading` is how the model was loaded.
 
         Raises:
-            LLMError: llama.cpp makes no such context; the text has what it said last.
+            LLMError: llama.cpp creates no such context; the text has its last words.
         """
         self.name = name
         self._lock = threading.Lock()
@@ -436,19 +436,19 @@ def _context(llama: llama_cpp.Llama, loading: Loading, pooling: int) -> llama_cp
     return llama_cpp.llama_init_from_model(llama.model, params)
 
 
-# What models that think aloud write before their answer.
+# The reasoning that models write before their answer.
 _THOUGHT = re.compile(r"^\s*<think>.*?</think>\s*", re.DOTALL)
 
 
 def open_model(definition: Definition, *, trial: bool = False) -> LlamaModel:
     """Load a model with the window of its definition.
 
-    llama.cpp ends the process where it should refuse. What `core.sizing.validity` finds must not come here; with
-    `trial` the same is planned in a child first, which takes a second, and finds what no header tells.
+    llama.cpp ends the process instead of refusing. Check with `core.sizing.validity` first; `trial` first plans the
+    same in a child, which takes a second, and finds problems that no header shows.
 
     Raises:
-        ModelLoadError: it can't be loaded like this, or has no vocabulary; what llama.cpp said last is in the text.
-        SizingError: the trial can't be made.
+        ModelLoadError: it can't be loaded this way, or has no vocabulary; the text has llama.cpp's last words.
+        SizingError: the trial can't run.
     """
     if trial:
         (tried,) = verify(definition.path, [definition.loading]).settings
@@ -459,9 +459,9 @@ def open_model(definition: Definition, *, trial: bool = False) -> LlamaModel:
 
 
 class LlamaModel(ChatModel):
-    """A `LoadedModel` over llama-cpp-python. Threads may share it: one answer is made after the other.
+    """A `LoadedModel` over llama-cpp-python. Threads may share it: it answers one at a time.
 
-    `on_text` runs inside of an answer: it must not ask this model. The counter waits for nothing.
+    `on_text` runs during an answer: it must not call this model. The counter waits for nothing.
     """
 
     def __init__(
@@ -472,20 +472,20 @@ class LlamaModel(ChatModel):
         self._loading = definition.loading
         self._vocabulary = vocabulary
         self._llama: llama_cpp.Llama | None = llama
-        # As llama.cpp's log has it, right to within 0.005 MiB for each line.
+        # From llama.cpp's log, right to within 0.005 MiB for each line.
         self.served = served
         self.window_tokens = served.window_tokens
         self._lock = threading.Lock()
         self._embedder: LlamaEmbedder | None = None
         begin, end = vocabulary.edges()
         self._template = ChatTemplate(llama.metadata, begin=begin, end=end)
-        with suppress(LLMError):  # a template that takes no message at all: there is nothing to chat with, but texts
+        with suppress(LLMError):  # a template that refuses every message: the model takes only plain texts
             self.counter = TemplateCounter(vocabulary, self.prompt_tokens)
 
     def prompt_tokens(
         self, messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]] = ()
     ) -> int:
-        """Return the tokens of messages, with everything that the template adds.
+        """Return the tokens of messages, including the template's additions.
 
         Raises:
             LLMError: the template refuses the messages.
@@ -500,10 +500,10 @@ class LlamaModel(ChatModel):
         on_text: Callable[[str], None] | None = None,
         stable: Sequence[int] = (),  # noqa: ARG002  # it keeps the newest prompt whole
     ) -> Reply:
-        """Return the next message; calls are read from what the model writes, in the forms that models were taught.
+        """Return the next message; tool calls are read from the model's text, in the trained forms.
 
         Raises:
-            ContextOverflowError: messages, tools and the room for the answer are more than the window.
+            ContextOverflowError: messages, tools and the room for the answer exceed the window.
             LLMError: the template refuses the messages, the model is closed, or llama.cpp failed.
         """
         shown = None if on_text is None else ToolCallFilter(on_text, may_call=bool(tools))
@@ -515,7 +515,7 @@ class LlamaModel(ChatModel):
         return Reply(assistant_message(text, calls), finish, *tokens)
 
     def embedder(self) -> Embedder:
-        """Return an embedder with this model; its context is created, and takes memory, at the first call.
+        """Return an embedder with this model; the first call creates its context, which takes memory.
 
         Raises:
             LLMError: the model is closed, or llama.cpp makes no such context.
@@ -541,7 +541,7 @@ class LlamaModel(ChatModel):
         return self._llama
 
     def _prompt(self, messages: Sequence[Mapping[str, object]], tools: Sequence[Mapping[str, object]]) -> list[int]:
-        """Return the rendered messages as tokens. The template writes the first token there, if the model wants one."""
+        """Return the rendered messages as tokens. The template writes the first token if the model wants one."""
         return self._vocabulary.tokens(self._template.render(messages, tools), begin=False, control=True)
 
     def _job(self, system: str, prompt: str, most: int) -> TextReply:
@@ -561,7 +561,7 @@ class LlamaModel(ChatModel):
     ) -> tuple[str, bool, tuple[int, int, int]]:
         """Return the text, whether the model ended it, and the tokens of the input, the output and the cached input.
 
-        A `temperature` of 0 always takes the likeliest token; 0.2 is llama-cpp-python's for chats.
+        A `temperature` of 0 always takes the likeliest token; 0.2 is llama-cpp-python's default.
         """
         prompt = self._prompt(messages, tools)
         check_room(self.name, len(prompt), max_output_tokens, self.window_tokens or 0)

@@ -1,4 +1,4 @@
-"""Loading parameters as llama.cpp's structures, without defaults for anything that affects memory; its log."""
+"""Loading parameters as llama.cpp's structures, without defaults for any that affects memory; its log."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from squidbot.core.sizing.header import Loading
 
 
-# By ggml's numbering of types.
+# In ggml's numbering of types.
 GGML_TYPES = {"f16": 1, "bf16": 30, "q8_0": 8, "q5_1": 7, "q5_0": 6, "q4_1": 3, "q4_0": 2, "iq4_nl": 20}
-# llama.cpp cuts it to the layers that there are.
+# llama.cpp reduces it to the existing layers.
 ALL_LAYERS = 2**31 - 1
 
 
 def model_params(loading: Loading, *, dry: bool) -> llama_cpp.llama_model_params:
-    """Return the parameters of a model; with `dry` no weights are loaded."""
+    """Return the parameters of a model; `dry` loads no weights."""
     params = llama_cpp.llama_model_default_params()
     params.n_gpu_layers = ALL_LAYERS if loading.n_gpu_layers < 0 else loading.n_gpu_layers
     if loading.tensor_split:
@@ -56,28 +56,27 @@ def context_params(loading: Loading) -> llama_cpp.llama_context_params:
 
 # llama.cpp's log, kept and not printed.
 
-# The lines of loading a model of a hundred layers with all that it says of each are fewer.
+# More than the log of loading a model of a hundred layers.
 MOST_LINES = 20_000
-# ggml's levels: 1 is debug, 5 goes on with the line before. llama-cpp-python's own table is older and says otherwise.
+# ggml's levels: 1 is debug, 5 continues the line before. llama-cpp-python's own table is older and differs.
 DEBUG, CONTINUED = 1, 5
 
 
 class Log:
     """llama.cpp's log in this process: the newest `MOST_LINES` lines.
 
-    Its log is one for the whole process: of models that load at the same time the lines are mixed. Debug lines are
-    left out.
+    The whole process has one log: lines of models that load at the same time mix. Debug lines are left out.
     """
 
     def __init__(self, on_line: Callable[[str], None] | None = None) -> None:
-        """Start empty; `on_line` gets each whole line, too."""
+        """Start empty; `on_line` gets whole lines, too."""
         self._lines: deque[str] = deque(maxlen=MOST_LINES)
         self._begun = ""
         self._level = 0
         self._total = 0
         self._told = on_line
         self._lock = threading.Lock()
-        # ctypes keeps no callback alive: the log does.
+        # ctypes drops callbacks: the log keeps it.
         self._callback = llama_cpp.llama_log_callback(self._heard)
 
     def listen(self) -> None:
@@ -85,12 +84,12 @@ class Log:
         llama_cpp.llama_log_set(self._callback, None)
 
     def mark(self) -> int:
-        """Return where the log is now, for `since`."""
+        """Return the log's position, for `since`."""
         with self._lock:
             return self._total
 
     def since(self, mark: int) -> list[str]:
-        """Return the lines behind a mark, oldest first, as far as they are kept."""
+        """Return the lines after a mark, oldest first, as far as they are kept."""
         with self._lock:
             new = min(self._total - mark, len(self._lines))
             return list(self._lines)[len(self._lines) - new :]

@@ -1,4 +1,4 @@
-"""llama.cpp's own dry run: what a model would take, asked in a child process, which llama.cpp may abort."""
+"""llama.cpp's own dry run: a model's memory, measured in a child process, which llama.cpp may abort."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from squidbot.core.sizing.header import Loading
 
 
-# The log's words are those of 0.3.36 (commit 0c1e57098).
-# "llama_kv_cache: size =    0.25 MiB (  1024 cells,   2 layers,  1/1 seqs), K (f16):    0.12 MiB, V (f16):    0.12 MiB"
+# The log's format is that of 0.3.36 (commit 0c1e57098). "llama_kv_cache: size =    0.25 MiB (  1024 cells,   2 layers,
+# 1/1 seqs), K (f16):    0.12 MiB, V (f16):    0.12 MiB"
 _CACHE = re.compile(r": size = *([\d.]+) MiB \( *(\d+) cells, *(\d+) layers,[^)]{0,99}\), ([KR]) ")
 
-# Where llama.cpp dies it says where; where it gives up, the lines behind the reason only say that it failed.
+# When llama.cpp dies it names the place; when it gives up, the lines after the reason only say so.
 _DEATH = re.compile(r"GGML_ASSERT|GGML_ABORT|what\(\):")
 _NO_REASON = re.compile(r"failed to (load model|decode)\b")
 
 
 class CacheLine(NamedTuple):
-    """One cache as it was made.
+    """One cache as created.
 
     Attributes:
         recurrent: whether it is state that does not grow with the window.
-        cells: tokens of one sequence that fit; of recurrent state its rows.
-        layers: how many layers keep something in it.
-        size_bytes: rounded, as the log says it: right to within 0.005 MiB.
+        cells: tokens of one sequence that fit; rows of recurrent state.
+        layers: number of layers that use it.
+        size_bytes: rounded as in the log: right to within 0.005 MiB.
     """
 
     recurrent: bool
@@ -56,7 +56,7 @@ def read_caches(lines: Iterable[str]) -> tuple[CacheLine, ...]:
 
 
 def last_words(lines: Sequence[str]) -> str:
-    """Return the line that explains a failure best: where llama.cpp died, else the last reason, else ""."""
+    """Return the line that best explains a failure: where llama.cpp died, else the last reason, else ""."""
     texts = [line.strip() for line in lines if line.strip()]
     deaths = [text for text in texts if _DEATH.search(text)]
     reasons = [text for text in texts if not _NO_REASON.search(text)]
@@ -71,16 +71,16 @@ _MODULE = "squidbot.adapters.llama_cpp.dry_run"
 
 
 class DryRunSetting(NamedTuple):
-    """What a model would take with one setting.
+    """A model's memory with one setting.
 
     Attributes:
         loading: the setting.
         window_tokens: of one sequence (`n_ctx_seq`).
         caches: each cache: its cells are right, its bytes rounded.
-        compute_bytes: by buffer type ("CUDA0"), exact where `exact`, else rounded.
-        context_bytes: keys, values and recurrent state together, by buffer type, exact; None where not `exact`.
-        weights_bytes: by buffer type, exact, padding included; None where not `exact`.
-        failure: why llama.cpp makes no such context, in its own last words; "" where it does. Then all else is empty.
+        compute_bytes: by buffer type ("CUDA0"), exact if `exact`, else rounded.
+        context_bytes: keys, values and recurrent state together, by buffer type, exact; `None` if not `exact`.
+        weights_bytes: by buffer type, exact, padding included; `None` if not `exact`.
+        failure: llama.cpp's last words if it creates no such context, and all else is empty; "" otherwise.
     """
 
     loading: Loading
@@ -98,12 +98,12 @@ class DryRunSetting(NamedTuple):
 
     @property
     def kv_bytes(self) -> int:
-        """Keys and values of all layers: exact if `exact` and there is no recurrent state beside them, else rounded."""
+        """Keys and values of all layers: exact if `exact` without recurrent state, else rounded."""
         return self._cache_bytes(recurrent=False)
 
     @property
     def recurrent_bytes(self) -> int:
-        """Recurrent state of all layers: exact if `exact` and there are no keys and values, else rounded."""
+        """Recurrent state of all layers: exact if `exact` without keys and values, else rounded."""
         return self._cache_bytes(recurrent=True)
 
     def _cache_bytes(self, *, recurrent: bool) -> int:
@@ -127,10 +127,10 @@ def verify(
     timeout_seconds: float = TIMEOUT_SECONDS,
     python: str = sys.executable,
 ) -> DryRun:
-    """Return what a model takes with each setting, by llama.cpp's own plan, without allocating anything.
+    """Return a model's memory with each setting, from llama.cpp's own plan, without allocating any.
 
-    The settings share `n_gpu_layers` and `tensor_split`, which decide on the weights. llama.cpp aborts where others
-    raise an error: that is the `failure` of its setting, and the others are asked in another child.
+    The settings share `n_gpu_layers` and `tensor_split`, which place the weights. llama.cpp aborts instead of raising
+    some errors: that is the `failure` of its setting, and another child tries the others.
 
     Args:
         path: a model file, the first one of several.
@@ -139,8 +139,8 @@ def verify(
         python: an interpreter that has llama-cpp-python and squidbot.
 
     Raises:
-        ModelLoadError: llama.cpp can't load the file, or dies of it; the text has what it said last.
-        SizingError: llama-cpp-python is not there, the settings place the weights differently, or it took too long.
+        ModelLoadError: llama.cpp can't load the file, or dies of it; the text has its last words.
+        SizingError: llama-cpp-python is missing, the settings place the weights differently, or it took too long.
     """
     if not loadings:
         raise SizingError("a dry run takes at least one setting")
@@ -155,7 +155,7 @@ def verify(
 
 
 def _child(path: str, loadings: Sequence[Loading], timeout_seconds: float, python: str) -> DryRun:
-    """Return the results of one child: at least one setting, the last one perhaps a failure."""
+    """Return one child's results: at least one setting, the last one perhaps a failure."""
     request = json.dumps({"path": path, "loadings": [asdict(loading) for loading in loadings]})
     try:
         done = subprocess.run(  # noqa: S603  # this Python, and a module of ours
@@ -205,5 +205,5 @@ def _setting(loading: Loading, answer: Mapping[str, Any]) -> DryRunSetting:
 
 
 def _agree(exact_bytes: int, caches: Sequence[CacheLine]) -> bool:
-    """Return whether exact sums agree with the log, but for rounding."""
+    """Return whether exact sums match the log, except for rounding."""
     return abs(exact_bytes - sum(cache.size_bytes for cache in caches)) <= ROUNDING_BYTES * max(1, len(caches))

@@ -1,8 +1,8 @@
-"""`check` reads every row of a store's file; `repair` writes a copy of all that can be saved. Neither changes the file.
+"""`check` reads every row of a store's file; `repair` writes all that can be saved to a copy. The file is unchanged.
 
-A lost message keeps its seq: a notice stands in its place, so all other ids keep their meaning and the session goes on.
-A lost record repeats the one before it, which changes nothing that the engine builds from them. A lost plan at the end
-is left out, so the plan before it is in force again. A record of the kind "repair" says what happened.
+A lost message keeps its seq: a notice replaces it, so all other ids keep their meaning and the session continues. A
+lost record repeats the one before it, which leaves the engine's state unchanged. A lost plan at the end is left out, so
+the plan before it applies again. A record of the kind "repair" lists what happened.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 
-REPAIR = "repair"  # the kind of the record that says what a repair could not save
-PLAN = "plan"  # a plan carries its own number, so no plan can be repeated under another number
+REPAIR = "repair"  # the kind of the record that lists what a repair could not save
+PLAN = "plan"  # a plan contains its own number, so no plan can be repeated under another number
 BUSY_SECONDS = 30.0  # how long to wait for another program
-MOST_PROBLEMS = 20  # of SQLite's own list: one damaged page fills it with hundreds
+MOST_PROBLEMS = 20  # of SQLite's own list: one damaged page produces hundreds
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +47,11 @@ class SessionHealth:
     """One session.
 
     Attributes:
-        session_id: its id; a made-up one where the file no longer has it.
-        messages: how many messages it has had, lost ones included.
-        damaged: the seqs of the lost messages.
+        session_id: its id; a made-up one if the file has lost it.
+        messages: number of messages it has had, lost ones included.
+        damaged: seqs of the lost messages.
         damaged_records: (kind, number) of the lost records.
-        damaged_summaries: the ids of the lost summaries.
+        damaged_summaries: ids of the lost summaries.
         named: whether the file still has its id.
     """
 
@@ -64,7 +64,7 @@ class SessionHealth:
 
     @property
     def whole(self) -> bool:
-        """Whether nothing of it is lost."""
+        """Whether nothing is lost."""
         return self.named and not (self.damaged or self.damaged_records or self.damaged_summaries)
 
 
@@ -76,10 +76,10 @@ class Health:
         path: the file.
         file_bytes: its size.
         log_bytes: the size of its write-ahead log.
-        sessions: its sessions, oldest first, with what can't be saved of them.
-        problems: what is wrong with the file itself, one line each; a repair mends these.
-        memories: how many memories there are, damaged ones included.
-        damaged_memories: the keys of the memories whose rows are damaged: they are lost.
+        sessions: its sessions, oldest first, with their losses.
+        problems: damage to the file itself, one line each; a repair fixes it.
+        memories: number of memories, damaged ones included.
+        damaged_memories: keys of the memories with damaged rows: they are lost.
     """
 
     path: str
@@ -92,17 +92,17 @@ class Health:
 
     @property
     def whole(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there is no damage."""
         return not (self.problems or self.damaged_memories) and all(session.whole for session in self.sessions)
 
     @property
     def messages(self) -> int:
-        """How many messages there have been, lost ones included."""
+        """Number of messages, lost ones included."""
         return sum(session.messages for session in self.sessions)
 
     @property
     def damaged(self) -> int:
-        """How many messages are lost."""
+        """Number of lost messages."""
         return sum(len(session.damaged) for session in self.sessions)
 
 
@@ -110,7 +110,7 @@ class Health:
 class RepairedCopy:
     """A copy with everything that could be saved.
 
-    `sessions` says what of the original is not in it; `memories` counts those that are in it, as they were.
+    `sessions` lists what the copy lacks; `memories` counts the memories that it has unchanged.
     """
 
     path: str
@@ -120,29 +120,29 @@ class RepairedCopy:
 
     @property
     def messages(self) -> int:
-        """How many messages the copy holds as they were."""
+        """Number of messages that the copy has unchanged."""
         return sum(session.messages for session in self.sessions) - self.damaged
 
     @property
     def damaged(self) -> int:
-        """How many messages are lost; a notice stands in the place of each."""
+        """Number of lost messages; a notice replaces each."""
         return sum(len(session.damaged) for session in self.sessions)
 
 
 def check(path: str | os.PathLike[str], *, proves_words: bool = False) -> Health:
-    """Read every row and say what is damaged. Writes nothing to the store; others may use one that is whole meanwhile.
+    """Read every row and return what is damaged. Write nothing; other programs may use an undamaged store meanwhile.
 
-    Where something is damaged, nobody should write meanwhile, and this process must not have the store open. With
-    `proves_words`, where all rows are whole, the search indexes are compared with the rows, too.
+    A damaged store must not be written meanwhile, nor be open in this process. If all rows are intact, `proves_words`
+    also compares the search indexes with the rows.
 
     Raises:
-        StoreError: there is no such file, it can't be read, or it is another program's; or there is no room to compare
-            the search indexes.
+        StoreError: the file is missing, unreadable or another program's; or there is no room to compare the search
+            indexes.
     """
     name, log = _existing(path), Path(f"{os.fspath(path)}-wal")
     at_rest = not log.exists()
     sessions, memories, problems, failed = _look(name, proves_words=proves_words)
-    if problems and at_rest and log.exists():  # somebody has opened the store since, and changed what was being read
+    if problems and at_rest and log.exists():  # another process opened the store and changed what this one was reading
         sessions, memories, problems, failed = _look(name, proves_words=proves_words)
     if frames := broken_frames(name):
         problems.append(f"{frames} pages of the write-ahead log are damaged; SQLite ignores everything after the first")
@@ -153,9 +153,9 @@ def check(path: str | os.PathLike[str], *, proves_words: bool = False) -> Health
 
 
 def repair(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> RepairedCopy:
-    """Write a store with everything that can be saved to `target`, which must not exist yet; the original stays.
+    """Write a store with everything that can be saved to `target`, which must not exist yet; keep the original.
 
-    Nobody should write meanwhile, and this process must not have the original open.
+    Nothing may write meanwhile, and this process must not have the original open.
 
     Raises:
         StoreError: `target` exists or can't be written, or the original can't be read; no half copy is left.
@@ -182,15 +182,15 @@ def _existing(path: str | os.PathLike[str]) -> str:
 
 
 def lost_message(seq: int) -> StoredMessage:
-    """Return what stands in the place of a lost message: a user-role notice that every provider's form can hold."""
+    """Return the replacement of a lost message: a user-role notice that every provider's form can hold."""
     text = f"<squidbot damaged: data, not instructions>\n[m{seq} was lost to damage of the file]\n</squidbot damaged>"
     payload = rows.json_text({"role": "user", "content": text})
-    cost = Cost(len(text) // 3, len(text) + 16)  # until each session counts it: no token is less than a byte
+    cost = Cost(len(text) // 3, len(text) + 16)  # until each session counts it: a token has at least one byte
     category, codec = Category.INTERNAL, "openai.chat"
     return StoredMessage(seq, seq, "user", category, codec, payload, (), (), cost, cost, counter="none")
 
 
-# A look through SQLite.
+# Checks through SQLite.
 
 SESSION_NUMBERS = "SELECT no, id FROM sessions ORDER BY no"
 SUMMARY_NAMES = "SELECT id FROM summaries WHERE session = ? ORDER BY id"  # from the index alone
@@ -201,9 +201,9 @@ UNREADABLE = (rows.DamagedRowError, sqlite3.DatabaseError)
 def _look(
     name: str, *, proves_words: bool
 ) -> tuple[list[SessionHealth], tuple[int, tuple[int, ...]], list[str], StoreError | None]:
-    """Return the sessions, (memories, keys of damaged ones), problems, and the error that ended the look.
+    """Return the sessions, (memories, keys of damaged ones), problems, and the error that ended the check.
 
-    A session that is not whole says no more than that.
+    A damaged session's row has no further details.
     """
     sessions: list[SessionHealth] = []
     memories: tuple[int, tuple[int, ...]] = (0, ())
@@ -228,7 +228,7 @@ def _look(
 
 
 def _structure(connection: sqlite3.Connection) -> list[str]:
-    """Return what SQLite finds wrong with the trees and indexes of the file."""
+    """Return what SQLite reports about the file's trees and indexes."""
     found = connection.execute(f"PRAGMA integrity_check({MOST_PROBLEMS})").fetchall()
     lines = [rows.plain(line) if isinstance(line, bytes) else str(line) for (line,) in found]
     return [] if lines == ["ok"] else [line.replace("\n", "; ") for line in lines]
@@ -266,10 +266,10 @@ def _savable(name: str, seen: list[SessionHealth], failed: StoreError | None) ->
     """Return the sessions as a repair would leave them.
 
     Raises:
-        StoreError: there is nothing to save; this is why.
+        StoreError: there is nothing to save, and why.
     """
     try:
-        with closing(files.connect("", 0.0)) as connection:  # a temporary file of SQLite's
+        with closing(files.connect("", 0.0)) as connection:  # SQLite's temporary file
             for statement in files.SCHEMA:
                 connection.execute(statement)
             connection.execute("BEGIN")
@@ -282,11 +282,11 @@ def _savable(name: str, seen: list[SessionHealth], failed: StoreError | None) ->
     return [replace(session, damaged_summaries=lost.get(session.session_id, ())) for session in sessions]
 
 
-# Whether the search indexes say what the rows say.
+# Whether the search indexes agree with the rows.
 
-# The tables that FTS5 keeps of a table without contents, except its version, which it reads before anything else.
+# The tables that FTS5 keeps for a contentless table, except its version, which FTS5 reads first.
 SHADOWS = {"data": "id, block", "idx": "segid, term, pgno"}
-# In the copy: what the store has, and what it has to have.
+# In the copy: the store's terms, and those that are due.
 STORED, DUE = "stored", "due"
 
 DAMAGED_MESSAGE_INDEX = (
@@ -300,9 +300,9 @@ DAMAGED_MEMORY_INDEX = (
 def _contradictions(
     connection: sqlite3.Connection, sessions: Iterable[rows.SessionRow], *, has_memories: bool
 ) -> Iterator[str]:
-    """Yield which search indexes contradict their rows, which have to be whole.
+    """Yield the search indexes that contradict their rows. All rows must be intact.
 
-    An index that is missing, or of other rules, is not wrong: the next search makes it anew.
+    A missing index, or one of other rules, is no error: the next search rebuilds it.
 
     Raises:
         StoreError: there is no room for the copy.
@@ -324,7 +324,7 @@ def _contradictions(
 
 
 def _is_true(connection: sqlite3.Connection, words: str, due: Iterable[tuple[int, str]]) -> bool:
-    """Say whether a table of words is whole, and has exactly the terms that are due.
+    """Return whether a table of words is intact and has exactly the expected terms.
 
     Raises:
         StoreError: there is no room for a copy.
@@ -333,7 +333,7 @@ def _is_true(connection: sqlite3.Connection, words: str, due: Iterable[tuple[int
         with _temporary_path() as path:
             with closing(sqlite3.connect(path)) as copy, copy:
                 _copy_index(copy, connection, words, due)
-            with closing(sqlite3.connect(path)) as copy, index_errors():  # FTS5 reads it anew
+            with closing(sqlite3.connect(path)) as copy, index_errors():  # FTS5 reads it again
                 copy.text_factory = bytes  # a damaged term is no text
                 copy.execute(f"INSERT INTO {STORED}({STORED}) VALUES('integrity-check')")
                 return all(one == other for one, other in zip_longest(_terms(copy, STORED), _terms(copy, DUE)))
@@ -343,7 +343,7 @@ def _is_true(connection: sqlite3.Connection, words: str, due: Iterable[tuple[int
 
 @contextmanager
 def _temporary_path() -> Iterator[str]:
-    """Give the path of a new file, which is gone afterwards; turn errors of its own into ours."""
+    """Yield the path of a new file and delete it afterwards; turn its errors into StoreError."""
     try:
         with TemporaryDirectory(prefix="squidbot-doctor-") as folder:
             yield str(Path(folder) / "words.db")
@@ -357,7 +357,7 @@ def _temporary_path() -> Iterator[str]:
 def _copy_index(
     copy: sqlite3.Connection, connection: sqlite3.Connection, words: str, due: Iterable[tuple[int, str]]
 ) -> None:
-    """Copy a table of words, and make one of the terms that are due.
+    """Copy a table of words, and build one with the expected terms.
 
     Raises:
         DamagedIndexError: it can't be read.
@@ -375,33 +375,33 @@ def _copy_index(
 
 
 def _terms(copy: sqlite3.Connection, words: str) -> Iterator[tuple[bytes, int]]:
-    """Return each term with each row that has it, in order."""
+    """Return each term with each of its rows, in order."""
     copy.execute(f"CREATE VIRTUAL TABLE temp.terms_of_{words} USING fts5vocab('main', '{words}', 'instance')")
     return copy.execute(f"SELECT term, doc FROM terms_of_{words}")  # noqa: S608
 
 
-# SQLite's pages, read without SQLite. The shell's `.recover` finds the same rows, and none where the header is
-# destroyed; Debian's shell and apsw's are built without it.
+# Reads SQLite's pages without SQLite. The shell's `.recover` finds the same rows, but none if the header is destroyed;
+# Debian's shell and apsw's lack it.
 
-# A row's columns; TEXT and BLOB are both bytes. A row that a checksum has not proved may have any values.
+# A row's columns; TEXT and BLOB are both bytes. Without a proven checksum, a row may have any values.
 Cells: TypeAlias = tuple[Any, ...]
 
 HEADER_BYTES = 100
 TABLE_LEAF, INDEX_LEAF, INDEX_INTERIOR = 13, 10, 2
 LOG_HEADER, FRAME_HEADER = struct.Struct(">8I"), struct.Struct(">6I")
 FRAME_BYTES = FRAME_HEADER.size + PAGE_BYTES
-LOG_MAGIC = 0x377F0682  # its last bit says that checksums are made of big-endian words
-# How much of a cell its own page has at most (in an index), and at least, where the rest flows over to others.
+LOG_MAGIC = 0x377F0682  # its last bit marks checksums of big-endian words
+# The most of a cell that its own page holds (in an index), and the least if the rest is on overflow pages.
 MOST_INDEX_BYTES = (PAGE_BYTES - 12) * 64 // 255 - 23
 LEAST_LOCAL_BYTES = (PAGE_BYTES - 12) * 32 // 255 - 23
-VALUE_BYTES = (0, 1, 2, 3, 4, 6, 8, 8, 0, 0)  # of numbers, by their type
+VALUE_BYTES = (0, 1, 2, 3, 4, 6, 8, 8, 0, 0)  # of numbers, by type
 
 
 class Pages:
-    """The pages of a file under its write-ahead log, as far as that is whole. Use it with `with`.
+    """The pages of a file under the intact part of its write-ahead log. Use it with `with`.
 
-    Reading takes no lock: nobody should write meanwhile. Closing drops the locks that this process holds on the file
-    through SQLite, so no store of it may be open in this process.
+    Reading takes no lock: nothing may write meanwhile. Closing drops this process's SQLite locks on the file, so no
+    store of the file may be open in this process.
     """
 
     def __init__(self, path: str) -> None:
@@ -412,7 +412,7 @@ class Pages:
         """
         self._file = Path(path).open("rb")  # noqa: SIM115  # closed in __exit__
         self._log, _, size = _logged(path)
-        # The size in the log counts, but a page behind the end of a file that was cut is not there.
+        # The size in the log counts, but a truncated file lacks the pages behind its end.
         self.count = max(-(-self._file.seek(0, 2) // PAGE_BYTES), size)
 
     def __enter__(self) -> Self:
@@ -424,23 +424,23 @@ class Pages:
         self._file.close()
 
     def read(self, number: int) -> bytes:
-        """Return a page, the first being 1; shorter or empty where the file ends."""
+        """Return a page, numbered from 1; shorter or empty at the end of the file."""
         if number in self._log:
             return self._log[number]
         self._file.seek((number - 1) * PAGE_BYTES)
         return self._file.read(PAGE_BYTES)
 
     def all_rows(self) -> Iterator[tuple[int | None, Cells]]:
-        """Yield all that looks like a row: its id, `None` in an index, and its columns.
+        """Yield all apparent rows: the id (`None` in an index) and the columns.
 
-        Free pages come last, so that what is in use goes before older copies.
+        Free pages come last, so current rows precede older copies.
         """
         free = self._free()
         for number in sorted(range(1, self.count + 1), key=free.__contains__):
             yield from self._rows(number)
 
     def _free(self) -> set[int]:
-        """Return the pages that are in no tree any more."""
+        """Return the pages that no tree uses any more."""
         free: set[int] = set()
         trunk = int.from_bytes(self.read(1)[32:36], "big")
         while 0 < trunk <= self.count and trunk not in free:
@@ -452,7 +452,7 @@ class Pages:
         return free
 
     def _rows(self, number: int) -> Iterator[tuple[int | None, Cells]]:
-        """Yield the rows on a page, without those that the damage hit; none where it is no page of a tree."""
+        """Yield the undamaged rows of a page; none if it is not a page of a tree."""
         page = self.read(number)
         start = HEADER_BYTES if number == 1 else 0
         kind = page[start] if len(page) > start + 12 else 0
@@ -471,10 +471,10 @@ class Pages:
                 continue
 
     def _payload(self, page: bytes, start: int, length: int, *, table: bool) -> bytes:
-        """Return the bytes of a cell, gathered from the pages that it flows over to.
+        """Return the bytes of a cell, including those on its overflow pages.
 
         Raises:
-            ValueError: they are not all there.
+            ValueError: some are missing.
         """
         most = PAGE_BYTES - 35 if table else MOST_INDEX_BYTES
         if length <= most:
@@ -518,7 +518,7 @@ def _value(kind: int, data: bytes) -> float | bytes | None:
 
 
 def _varint(data: bytes, start: int) -> tuple[int, int]:
-    """Return the number of 1 to 9 bytes that begins at `start`, 64 bits with a sign, and the place behind it."""
+    """Return the number of 1 to 9 bytes that begins at `start`, 64 bits with a sign, and where it ends."""
     value = 0
     for place in range(start, start + 8):
         byte = data[place]
@@ -536,19 +536,19 @@ def _cut(data: bytes, start: int, length: int) -> bytes:
 
 
 def broken_frames(path: str) -> int:
-    """Return how many frames of a file's write-ahead log are damaged, with whole ones behind them.
+    """Return the number of damaged frames in a file's write-ahead log before intact ones.
 
-    Safe beside others who write: what is half-written now is whole a moment later.
+    Safe while other programs write: a half-written frame is complete a moment later.
     """
     return min(_logged(path)[1] for _ in range(2))
 
 
 def _logged(path: str) -> tuple[dict[int, bytes], int, int]:
-    """Return the newest committed pages in a log by number, how many of its frames are broken, and the file's pages.
+    """Return the newest committed pages in a log by number, the number of broken frames, and the file's pages.
 
-    SQLite ends at the first broken frame. Each frame carries the checksum of all before it, so one behind a broken
-    frame is proved as well. A transaction with a broken frame counts when another one follows: else a crash has torn
-    it before anybody was told that it is stored, and SQLite leaves it out as well.
+    SQLite stops at the first broken frame. Each frame has the checksum of all before it, so a frame behind a broken one
+    is proven as well. A transaction with a broken frame counts if another one follows. Otherwise a crash has torn it
+    before the store confirmed it, and SQLite leaves it out as well.
     """
     log = Path(f"{path}-wal")
     data = log.read_bytes() if log.exists() else b""
@@ -560,7 +560,7 @@ def _logged(path: str) -> tuple[dict[int, bytes], int, int]:
     if magic & ~1 == LOG_MAGIC and size != PAGE_BYTES:
         return pages, broken, count
     seed = seed1, seed2
-    # Of the transactions that are not in `pages` yet: the last whole pages, and how many frames are broken.
+    # Of the transactions that are not in `pages` yet: the last intact pages, and the number of broken frames.
     torn, torn_broken = dict[int, bytes](), 0
     fresh, fresh_broken = dict[int, bytes](), 0
     for start in range(LOG_HEADER.size, len(data) - FRAME_BYTES + 1, FRAME_BYTES):
@@ -592,21 +592,21 @@ def _summed(data: bytes, seed: tuple[int, int], *, big: int) -> tuple[int, int]:
     return first, second
 
 
-# What the pages of a damaged store still have: every row, from whatever page, that its own checksum proves.
+# Rows from any page of a damaged store that their own checksums prove.
 
 RECORD_NUMBERS = "SELECT kind, number FROM records WHERE session = ? ORDER BY kind"
 NUMBERS = "SELECT key >> 32 FROM messages UNION SELECT session FROM records UNION SELECT session FROM summaries"
 LATER = "SELECT min(number) FROM records WHERE session = ? AND kind = ? AND number >= ?"
 BODY = "SELECT body FROM records WHERE session = ? AND kind = ? AND number = ?"
 ADD_SESSION = "INSERT INTO sessions(no, id, hash, messages, checksum, records) VALUES(?, ?, ?, ?, ?, ?)"
-# A memory's row may be found twice: as it is, and as it was before another took its place.
+# A memory's row may occur twice: current, and from before a replacement.
 FOUND_MEMORIES = f"CREATE TEMP TABLE found_memories({memory_rows.MEMORY_COLUMNS}, PRIMARY KEY(key))"
 TAKE_MEMORY = (
     f"INSERT INTO found_memories VALUES({', '.join('?' * 19)}) "  # our own constants
     "ON CONFLICT DO UPDATE SET superseded_by = excluded.superseded_by, checksum = excluded.checksum "
     "WHERE excluded.superseded_by IS NOT NULL"
 )
-# What was forgotten stays so, whatever free pages still have; of an id that came again the later one counts.
+# Forgotten rows stay out, even if free pages still have them; if an id occurs again, the later one counts.
 KEEP_MEMORIES = (
     "INSERT OR IGNORE INTO memories SELECT * FROM found_memories "
     "WHERE key NOT IN (SELECT key FROM forgotten_memories) ORDER BY key DESC"
@@ -614,9 +614,9 @@ KEEP_MEMORIES = (
 
 
 def _salvage(path: str, connection: sqlite3.Connection) -> tuple[list[SessionHealth], int]:
-    """Write all that can be proved into an empty store, within a transaction, and fill the places of what is lost.
+    """Write all proven rows into an empty store, within a transaction, and fill the gaps.
 
-    Return the sessions, and how many memories were saved. Nobody should write to the file meanwhile.
+    Return the sessions and the number of saved memories. Nothing may write to the file meanwhile.
 
     Raises:
         OSError: the file can't be read.
@@ -629,17 +629,17 @@ def _salvage(path: str, connection: sqlite3.Connection) -> tuple[list[SessionHea
 
 
 class Salvage:
-    """Rows found in pages on their way into an empty store, within a transaction."""
+    """Rows found in pages that go into an empty store, within a transaction."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self._sessions: dict[int, tuple[int, bytes, bytes]] = {}  # by number: messages, id, counts of records
-        # What the two indexes of sessions say of a session's id: an entry has no checksum of its own, but one index
-        # holds the CRC-32 of the other's ids.
+        # A session's id in the two indexes of sessions: an entry has no checksum, but one index has the CRC-32 of the
+        # other's ids.
         self._names: dict[int, set[bytes]] = {}
         self._hashes: dict[int, set[int]] = {}
         self._has_memories = False
-        # Which table a row is of: whether it is in a tree without row ids, and how many cells it has.
+        # Identifies a row's table: whether it is in a tree without row ids, and its number of cells.
         self._takers = {
             (False, 11): self._take_message, (False, 6): self._take_session, (False, 12): self._take_summary,
             (False, 19): self._take_memory, (False, 7): self._take_grave,
@@ -647,7 +647,7 @@ class Salvage:
         }  # fmt: skip
 
     def take(self, rowid: int | None, values: Cells) -> None:
-        """Save a row, if it is one of ours and whole."""
+        """Save a row if it is ours and intact."""
         taker = self._takers.get((rowid is None, len(values)))
         if taker is not None:
             with suppress(rows.DamagedRowError, TypeError, ValueError, OverflowError):
@@ -713,7 +713,7 @@ class Salvage:
         return sorted({*self._sessions, *(no for (no,) in self._connection.execute(NUMBERS))})
 
     def finish_session(self, no: int) -> SessionHealth:
-        """Fill the places of what a session has lost, write its own row, and say what was lost."""
+        """Fill a session's gaps, write its own row, and record the losses."""
         stored, name, text = self._sessions.get(no) or (0, self._proved_name(no), b"{}")
         keys = self._connection.execute(KEYS, (no << SEQ_BITS, (no + 1 << SEQ_BITS) - 1))
         seqs = {key - (no << SEQ_BITS) for (key,) in keys}
@@ -734,7 +734,7 @@ class Salvage:
         return health
 
     def _proved_name(self, no: int) -> bytes:
-        """Return the id of a session whose row is lost, by the two indexes; b"" where they have none, or several."""
+        """Return the id of a session with a lost row, from the two indexes; b"" if they have none or several."""
         names = [name for name in self._names.get(no, ()) if crc32(name) in self._hashes.get(no, ())]
         return names[0] if len(names) == 1 else b""
 
@@ -753,7 +753,7 @@ class Salvage:
         self._connection.execute(ADD_SESSION, _cells((no, name, crc32(name), health.messages, check, text)))
 
     def _repeat_records(self, no: int, health: SessionHealth, counts: dict[str, int]) -> None:
-        """Repeat for each lost record the one before it, or else the first behind it; lower the counts of the rest."""
+        """Replace each lost record with the one before it, or else the first behind it; reduce the other counts."""
         for kind in [*counts]:
             lost = [number for one, number in health.damaged_records if one == kind]
             while kind == PLAN and lost and lost[-1] == counts[kind] - 1:
@@ -770,7 +770,7 @@ class Salvage:
         self._connection.execute(rows.INSERT_RECORD, rows.encode_record(no, record))
 
     def finish_memories(self) -> int:
-        """Keep the memories that were not forgotten, and return how many they are."""
+        """Keep the memories that were not forgotten, and return their number."""
         if not self._has_memories:
             return 0
         self._connection.execute(KEEP_MEMORIES)

@@ -1,4 +1,4 @@
-"""The file: how it is laid out, created, recognised and copied."""
+"""The file: its layout, creation, recognition and copies."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Erasure, StoredMessage
 
 
-# What SQLite's errors mean to the one who must act.
+# SQLite's errors and what to do about them.
 
 Value = TypeVar("Value")
 UNTOUCHED = "; nothing was written"
 
-# SQLite's primary result codes: which of our errors, what it means, what to do.
+# SQLite's primary result codes: our error, its meaning, the remedy.
 BUSY = (StoreError, "another program holds the file's lock", "try again")
 DAMAGED = (
     DamagedStoreError,
@@ -45,8 +45,8 @@ MEANINGS: dict[int, tuple[type[StoreError], str, str]] = {
     sqlite3.SQLITE_BUSY: BUSY,
     sqlite3.SQLITE_LOCKED: BUSY,
     sqlite3.SQLITE_CORRUPT: DAMAGED,
-    sqlite3.SQLITE_ERROR: DAMAGED,  # our statements are fixed: a table or column of theirs is gone
-    sqlite3.SQLITE_CONSTRAINT: DAMAGED,  # a row is where the counts say that there is none
+    sqlite3.SQLITE_ERROR: DAMAGED,  # our statements are fixed: a table or column is gone
+    sqlite3.SQLITE_CONSTRAINT: DAMAGED,  # a row exists where the counts have none
     sqlite3.SQLITE_CANTOPEN: UNREACHABLE,
     sqlite3.SQLITE_READONLY: UNREACHABLE,
     sqlite3.SQLITE_FULL: (StoreError, "the disk is full", "what is stored can be read; make room and try again"),
@@ -56,20 +56,20 @@ MEANINGS: dict[int, tuple[type[StoreError], str, str]] = {
         "name another file, or put a backup in its place, or try `squidbot store doctor`",
     ),
 }
-# What may come up in a `with` block of ours and is no StoreError yet.
+# Exceptions in our `with` blocks that are not a StoreError yet.
 FOREIGN = (sqlite3.Error, DamagedRowError, OverflowError, UnicodeDecodeError, MemoryError)
 OTHER = (StoreError, "SQLite refused", "check the disk and the call")
 
 
 def store_error(path: str, error: BaseException, note: str = "") -> StoreError:
-    """Return our error for one of SQLite's, or for a damaged row. `note`: what became of a write."""
+    """Return our error for one of SQLite's, or for a damaged row. `note`: the result of a write."""
     if isinstance(error, DamagedRowError):
         return DamagedStoreError(f"{path}: {error} is missing or does not match its checksum{note}; {error.advice}")
-    if isinstance(error, MemoryError):  # Python's name for SQLITE_NOMEM: noise reads as the length of a huge block
+    if isinstance(error, MemoryError):  # SQLITE_NOMEM: damage can look like a huge length
         text = "SQLite asks for more memory than there is, as it does of a damaged file"
         return DamagedStoreError(f"{path}: {text}{note}; {DAMAGED[2]}")
-    # The low byte is the primary code, the rest its detail. Where SQLite's message quotes a damaged schema, Python
-    # raises UnicodeDecodeError in its place.
+    # The low byte is the primary code, the rest its detail. If SQLite's message quotes a damaged schema, Python raises
+    # UnicodeDecodeError instead.
     code = sqlite3.SQLITE_CORRUPT if isinstance(error, UnicodeDecodeError) else getattr(error, "sqlite_errorcode", 0)
     usual = UNREACHABLE if isinstance(error, OSError) else OTHER
     kind, meaning, advice = MEANINGS.get(code & 0xFF, usual)
@@ -77,12 +77,12 @@ def store_error(path: str, error: BaseException, note: str = "") -> StoreError:
 
 
 PAGE_BYTES = 4096
-APPLICATION_ID = 0x53514454  # "SQDT" in the file's header: it tells our files from any other SQLite file
+APPLICATION_ID = 0x53514454  # "SQDT" in the file's header: marks our files among SQLite files
 VERSION = 2
 
-# A session's rows lie side by side in the primary key, and counts lie before bodies: SQLite follows a long body's
-# overflow pages only when the body itself is asked for.
-# `frozen`, `body` and a summary's `text` are compressed where they are long: a BLOB that begins with `rows.COMPRESSED`.
+# A session's rows are adjacent in the primary key, and counts precede bodies: SQLite follows a long body's overflow
+# pages only to read the body itself. `frozen`, `body` and a summary's `text` are compressed if they are long: a BLOB
+# that begins with `rows.COMPRESSED`.
 SCHEMA = (
     """CREATE TABLE sessions(
     no INTEGER PRIMARY KEY,
@@ -130,7 +130,7 @@ SCHEMA = (
     UNIQUE(session, id)
 )""",
     "CREATE INDEX summaries_by_range ON summaries(session, first_seq, last_seq)",
-    # Four cells in an index: `doctor` tells the rows of tables by that.
+    # Four cells in an index: `doctor` recognises tables by that.
     """CREATE TABLE claims(
     session NOT NULL,           -- its id, as in `sessions`
     kind NOT NULL,
@@ -138,7 +138,7 @@ SCHEMA = (
     until REAL NOT NULL,        -- seconds since 1970
     PRIMARY KEY(session, kind)
 ) WITHOUT ROWID""",
-    # A random number for each change that is not scrubbed yet: one of them never takes away the mark of another.
+    # A random number for each change that is not scrubbed yet: no change removes another one's mark.
     "CREATE TABLE unscrubbed(mark INTEGER PRIMARY KEY)",
     """CREATE VIEW transcript AS SELECT sessions.id AS session, key & 4294967295 AS seq, turn,
     json_extract(form, '$[0]') AS role, datetime(time, 'unixepoch') AS time, bound, estimate,
@@ -148,14 +148,14 @@ FROM messages JOIN sessions ON sessions.no = messages.key >> 32""",
     f"PRAGMA user_version = {VERSION}",
 )
 
-# A store that is gone with the process.
+# A store that ends with the process.
 MEMORY = ":memory:"
 
-# Closing a file drops the locks that its process has on it through SQLite: nobody connects to one that is being made.
+# Closing a file drops its process's SQLite locks on it: don't connect to a file during its creation.
 _MAKING = threading.Lock()
 
-# What stands beside a store's file: what SQLite makes there, and what says that there is a store. A file that is gone,
-# or was emptied, would else be a new one: every conversation in it forgotten, and no error.
+# Files beside a store's file: SQLite's own, and a mark that there is a store. Without them, a missing or empty file
+# would count as new: every conversation lost, and no error.
 SQLITE_FILES = ("-wal", "-shm", "-journal")
 KNOWN = "-known"
 KNOWN_TEXT = b"""A squidbot store stands beside this file. Where that is missing or empty, squidbot makes no new one:
@@ -163,33 +163,32 @@ put a backup in its place, or delete this file to start anew.
 """
 
 HEADER_BYTES = 100
-# Where the header of a rollback journal ends to say how many pages the file had before.
+# Where a rollback journal's header ends with the file's former number of pages.
 JOURNAL_SIZE_END = 20
 
-LOG_BYTES = 4 * 2**20  # of the write-ahead log, when it is at rest
+LOG_BYTES = 4 * 2**20  # of the write-ahead log, at rest
 SETTINGS = (
     "PRAGMA synchronous = FULL",  # a commit is on the disk before it returns
     "PRAGMA cache_size = -2048",  # KiB; a turn reads far less, and memory stays bounded
-    "PRAGMA secure_delete = ON",  # what is forgotten is overwritten: a repair reads free pages, too
-    "PRAGMA mmap_size = 0",  # through a map, a failing disk kills the process instead of raising
+    "PRAGMA secure_delete = ON",  # overwrites forgotten data: a repair reads free pages, too
+    "PRAGMA mmap_size = 0",  # mapped, a failing disk kills the process instead of raising
     "PRAGMA wal_autocheckpoint = 1000",  # pages of 4 KiB: the WAL stays near 4 MB
-    f"PRAGMA journal_size_limit = {LOG_BYTES}",  # else one huge message would leave a huge WAL behind
+    f"PRAGMA journal_size_limit = {LOG_BYTES}",  # else one huge message would leave a huge WAL
 )
 
 
 def open_file(path: str, busy_seconds: float, *, may_create: bool = True) -> sqlite3.Connection:
-    """Return a connection to a store's file, created where there is none or an empty one, if that `may` be.
+    """Return a connection to a store's file. `may`: create a missing or empty one.
 
     Raises:
-        DamagedStoreError: the file is not a store, or a damaged one, or one that was there is gone; it was left as it
-            is.
-        StoreError: it can't be opened, or a newer squidbot wrote it, or there is none and none may be created.
+        DamagedStoreError: the file is not a store, or is damaged, or a store's file is gone; it is unchanged.
+        StoreError: it can't be opened, or a newer squidbot wrote it, or it is missing and may not be created.
     """
     try:
         if _size(path) and _size(f"{path}-journal"):
             _end_creation(path, busy_seconds)
         if not _is_new(path):
-            if not _size(f"{path}{KNOWN}"):  # else it is known to be ours, and its own connection tells, too
+            if not _size(f"{path}{KNOWN}"):  # else it is ours, and its own connection reports it, too
                 _recognise(path)
         elif may_create:
             create(path, busy_seconds)
@@ -208,7 +207,7 @@ def open_file(path: str, busy_seconds: float, *, may_create: bool = True) -> sql
 
 
 def open_memory() -> sqlite3.Connection:
-    """Return a connection to a new store in memory."""
+    """Return a connection to a new in-memory store."""
     connection = connect(MEMORY, 0.0)
     for statement in (*SCHEMA, *SETTINGS):
         connection.execute(statement)
@@ -216,17 +215,17 @@ def open_memory() -> sqlite3.Connection:
 
 
 def open_reading(path: str, busy_seconds: float) -> sqlite3.Connection:
-    """Return a connection that can't change a store's file.
+    """Return a read-only connection to a store's file.
 
     Raises:
-        DamagedStoreError: the file is not a store, or a damaged one.
+        DamagedStoreError: the file is not a store, or is damaged.
         StoreError: a newer squidbot wrote it.
         sqlite3.Error: it can't be opened.
     """
     if not _size(path):
         raise DamagedStoreError(f"{path}: missing or empty; put a backup in its place")
     _recognise(path)
-    # Without a log nobody has the file open, and a plain connection would leave one behind.
+    # Without a log the file is closed, and a plain connection would leave one.
     connection = _read_only(path, busy_seconds, "" if Path(f"{path}-wal").exists() else "&immutable=1")
     connection.text_factory = bytes
     try:
@@ -238,7 +237,7 @@ def open_reading(path: str, busy_seconds: float) -> sqlite3.Connection:
 
 
 def open_only_reading(path: str, busy_seconds: float) -> sqlite3.Connection:
-    """Return what `open_reading` does; raises as `open_file`."""
+    """Do what `open_reading` does; raise as `open_file`."""
     try:
         return open_reading(path, busy_seconds)
     except (*FOREIGN, OSError) as error:
@@ -249,20 +248,20 @@ def copy(path: str, target: str, busy_seconds: float) -> None:
     """Write a consistent copy of a store in use to `target`, which must not exist yet.
 
     Raises:
-        StoreError: `target` exists, or can't be written; no half copy is left under that name.
+        StoreError: `target` exists, or can't be written; no half copy is left.
     """
     with new_file(target, "exists; a backup overwrites nothing, name a new file", "no backup was made") as part:
         make_file(part)
         with closing(_read_only(path, busy_seconds)) as source, closing(sqlite3.connect(part)) as copied:
-            source.backup(copied)  # one step is one snapshot, and writers go on meanwhile
+            source.backup(copied)  # one step is one snapshot; writers continue
 
 
 @contextmanager
 def new_file(target: str, exists: str, failed: str) -> Iterator[str]:
-    """Give the path of a file that gets its name when the block ends well, durably; nobody sees it half.
+    """Yield the path of a file that gets its name, durably, if the block succeeds; nobody sees it half.
 
     Raises:
-        StoreError: `target` exists, or it failed; nothing is left. The text ends with `exists`, or `failed`.
+        StoreError: `target` exists, or the block failed; no file is left. The text ends with an argument.
     """
     if os.path.lexists(target):
         raise StoreError(f"{target}: {exists}")
@@ -270,7 +269,7 @@ def new_file(target: str, exists: str, failed: str) -> Iterator[str]:
     try:
         yield part
         sync(part)
-        os.link(part, target)  # a rename would replace a file that came in between
+        os.link(part, target)  # a rename would replace a file made meanwhile
         sync(str(Path(target).parent))
     except (*FOREIGN, OSError) as error:
         raise store_error(target, error, f"; {failed}") from error
@@ -280,18 +279,18 @@ def new_file(target: str, exists: str, failed: str) -> Iterator[str]:
 
 
 def shrink_log(connection: sqlite3.Connection, busy_seconds: float) -> None:
-    """Empty the write-ahead log unless a reader needs it: behind a huge message, lest the next append pay for it."""
+    """Empty the write-ahead log unless a reader needs it: the next append must not pay for a huge message."""
     connection.execute("PRAGMA busy_timeout = 0")
     try:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        # The first write after it makes the log anew: now rather than in the next append.
+        # The next write rebuilds the log: now rather than in the next append.
         connection.execute(f"PRAGMA user_version = {VERSION}")
     finally:
         connection.execute(f"PRAGMA busy_timeout = {int(busy_seconds * 1000)}")
 
 
 def connect(path: str, busy_seconds: float) -> sqlite3.Connection:
-    """Return a connection with bytes for texts and without transactions of its own."""
+    """Return a connection that returns bytes for texts and begins no transaction."""
     connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
     connection.text_factory = bytes
     return connection
@@ -316,12 +315,12 @@ def _size(path: str) -> int:
 
 
 def _is_new(path: str) -> bool:
-    """Say whether there is nothing yet under `path`.
+    """Return whether `path` has no store yet.
 
     Raises:
-        DamagedStoreError: the file is gone or empty, but what stands beside it shows that it was a store.
+        DamagedStoreError: the file is gone or empty, but files beside it show that it was a store.
     """
-    # Looked for first: both are made behind the file, so one that is there now had a file before.
+    # Check these first: both are made after the file, so if one exists now, the file did before.
     left = [ending for ending in ("-wal", KNOWN) if _size(f"{path}{ending}")]
     if _size(path):
         return False
@@ -334,25 +333,25 @@ def _is_new(path: str) -> bool:
 
 
 def _make_known(path: str) -> None:
-    """Leave a file beside the store that tells a lost store from a new one."""
+    """Leave a file beside the store that shows if a store is lost."""
     known = f"{path}{KNOWN}"
     if not _size(known):
-        # A folder that may not be written, where the store itself is at rest, keeps none.
+        # A read-only folder with the store at rest has no such file.
         with suppress(OSError), open_own(known, "w") as file:
             file.write(KNOWN_TEXT)
 
 
 def _recognise(path: str) -> None:
-    """Look at the header alone, without locks: another program's file must not even be recovered by us.
+    """Check the header alone, without locks: we must not even recover another program's file.
 
-    A plain `open` would do harm: closing it drops the locks that this process has on the file through SQLite.
+    A plain `open` would do harm: closing it drops this process's SQLite locks on the file.
 
     Raises:
         DamagedStoreError: it belongs to another program.
-        sqlite3.DatabaseError: it is no SQLite file, or a damaged one.
+        sqlite3.DatabaseError: it is not a SQLite file, or is damaged.
     """
     with closing(_read_only(path, flags="&immutable=1")) as connection:
-        # Else SQLite refuses a file that is shorter than its header says, as after a crash before all was written back.
+        # Otherwise SQLite refuses a file shorter than its header says, as after a crash before all was written back.
         connection.execute("PRAGMA writable_schema = ON")
         _check_owner(path, connection)
 
@@ -363,7 +362,7 @@ def _check_owner(path: str, connection: sqlite3.Connection) -> None:
 
 
 def _end_creation(path: str, busy_seconds: float) -> None:
-    """Let SQLite undo a creation that a crash has ended half-way, and wait for one that goes on."""
+    """Let SQLite undo a creation that a crash has interrupted, and wait for one in progress."""
     try:
         _recognise(path)
     except sqlite3.DatabaseError:
@@ -374,9 +373,9 @@ def _end_creation(path: str, busy_seconds: float) -> None:
 
 
 def _is_undone_whole(path: str) -> bool:
-    """Say whether nothing but a creation has ever been begun: the journal leads back to an empty file.
+    """Return whether the file's creation is all that has begun: the journal leads back to an empty file.
 
-    A power cut may keep any of the new pages but the first.
+    A power cut may keep any new page but the first.
     """
     with Path(path).open("rb") as file, Path(f"{path}-journal").open("rb") as journal:
         header = journal.read(JOURNAL_SIZE_END)
@@ -384,9 +383,9 @@ def _is_undone_whole(path: str) -> bool:
 
 
 def create(path: str, busy_seconds: float) -> None:
-    """Lay the tables out, in a rollback journal: the file's header is ours from its first byte on.
+    """Create the tables in a rollback journal: the file's header is ours from its first byte on.
 
-    The file is its owner's alone, and what SQLite makes beside it gets the same rights.
+    Only the owner may read the file, and SQLite's files beside it get the same rights.
     """
     with _MAKING:
         make_file(path)
@@ -420,8 +419,8 @@ def _set_up(path: str, connection: sqlite3.Connection, busy_seconds: float) -> N
 def _use_wal(path: str, connection: sqlite3.Connection, busy_seconds: float) -> None:
     """Leave the rollback journal for good.
 
-    EXTRA syncs the folder behind the journal's removal: were it to come back after a power cut, it would undo the
-    layout below everything stored since.
+    EXTRA syncs the folder after the journal's removal: if the journal came back after a power cut, it would undo the
+    layout beneath everything stored since.
     """
     connection.execute("PRAGMA synchronous = EXTRA")
     deadline = time.monotonic() + busy_seconds
@@ -429,7 +428,7 @@ def _use_wal(path: str, connection: sqlite3.Connection, busy_seconds: float) -> 
         try:
             mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
             break
-        except sqlite3.OperationalError as error:  # SQLite does not wait for this lock by itself
+        except sqlite3.OperationalError as error:  # SQLite does not wait for this lock
             if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
                 raise
             time.sleep(0.01)
@@ -437,7 +436,7 @@ def _use_wal(path: str, connection: sqlite3.Connection, busy_seconds: float) -> 
         raise StoreError(f"{path}: this file system can't hold a write-ahead log; put the store on a local disk")
 
 
-# Who works on what, of all processes that share the file.
+# Claims of processes that share the file.
 
 OTHER_CLAIM = "SELECT 1 FROM claims WHERE session = ? AND kind = ? AND holder <> ? AND until > ?"
 TAKE_CLAIM = "REPLACE INTO claims(session, kind, holder, until) VALUES(?, ?, ?, ?)"
@@ -448,16 +447,15 @@ def claim_cells(connection: sqlite3.Connection, *texts: str) -> tuple[str | byte
     """Return session, kind and holder as cells.
 
     Raises:
-        StoreError: the id is refused.
+        StoreError: the id is invalid.
     """
-    rows.find(connection, texts[0])  # refuses what is no id
+    rows.find(connection, texts[0])  # refuses an invalid id
     return tuple(stored_text(text)[0] for text in texts)
 
 
-# What is forgotten goes for good: out of the rows, out of the search index, and out of the bytes of
-# the file.
+# Removes forgotten data for good: from the rows, from the search index, and from the file's bytes.
 
-# REPLACE and not UPDATE: it mends a damaged or missing row, too.
+# REPLACE and not UPDATE: it also fixes a damaged or missing row.
 REPLACE_MESSAGE = rows.INSERT.replace("INSERT", "REPLACE", 1)
 REPLACE_RECORD = rows.INSERT_RECORD.replace("INSERT", "REPLACE", 1)
 HAS_SUMMARY = "SELECT 1 FROM summaries WHERE session = ? AND id = ?"
@@ -469,7 +467,7 @@ REMOVE_SESSION = (
     "DELETE FROM summaries WHERE session = ?",
     "DELETE FROM sessions WHERE no = ?",
 )
-# How many messages of a session are read at once, to be taken out of the index.
+# Number of a session's messages to read at once, to remove them from the index.
 PAGE_ROWS = 1_000
 
 ADD_MARK = "INSERT INTO unscrubbed(mark) VALUES(abs(random() >> 1))"
@@ -482,11 +480,11 @@ LATER = "what was forgotten is out of reach, but its bytes are not overwritten y
 
 
 def forget(connection: sqlite3.Connection, session: SessionRow, erasure: Erasure, *, indexed: bool) -> None:
-    """Do what an erasure says, within a transaction. `indexed`: the search index is not just emptied.
+    """Apply an erasure, within a transaction. `indexed`: the search index was not just emptied.
 
     Raises:
-        StoreError: the erasure does not fit the session; the transaction must be undone.
-        DamagedIndexError: the same, to be done again with a new index.
+        StoreError: the erasure does not fit the session; undo the transaction.
+        DamagedIndexError: undo the transaction, and repeat it with a new index.
     """
     counts, pick = session.record_counts, partial(rows.picked, connection, session)
     refuse_misfit(session.session_id, erasure, session.messages, counts, pick)
@@ -508,10 +506,10 @@ def forget(connection: sqlite3.Connection, session: SessionRow, erasure: Erasure
 
 
 def drop(connection: sqlite3.Connection, session: SessionRow, *, indexed: bool) -> None:
-    """Remove a session with all its rows, within a transaction; nothing is done where there is none.
+    """Remove a session with all its rows, within a transaction; do nothing if it is missing.
 
     Raises:
-        DamagedIndexError: it needs a new index; the transaction must be undone.
+        DamagedIndexError: it needs a new index; undo the transaction.
     """
     if not session.no:
         return
@@ -531,19 +529,19 @@ def _all_of(connection: sqlite3.Connection, session: SessionRow) -> Iterator[Sto
 
 
 def _unindex(connection: sqlite3.Connection, session: SessionRow, messages: Iterable[StoredMessage]) -> None:
-    """Take rows out of the search index before they are replaced.
+    """Remove rows from the search index before they are replaced.
 
     Raises:
         DamagedIndexError: it needs a new index.
     """
     try:
         index.remove(connection, session, messages)
-    except rows.DamagedRowError as error:  # which words of it are in the index, nobody knows
+    except rows.DamagedRowError as error:  # nobody knows which of its words are indexed
         raise DamagedIndexError(str(error)) from error
 
 
 def remove_summaries(connection: sqlite3.Connection, session: SessionRow, summary_ids: Sequence[str]) -> None:
-    """Remove summaries, within a transaction; unknown ids are passed over."""
+    """Remove summaries, within a transaction; ignore unknown ids."""
     cells = [(session.no, rows.stored_text(name)[0]) for name in summary_ids]
     there = [each for each in cells if connection.execute(HAS_SUMMARY, each).fetchone()]
     if there:
@@ -552,23 +550,23 @@ def remove_summaries(connection: sqlite3.Connection, session: SessionRow, summar
 
 
 def mark(connection: sqlite3.Connection) -> None:
-    """Say, within the transaction of a change, that bytes of what was forgotten are to be overwritten."""
+    """Mark, within the transaction of a change, that forgotten bytes need overwriting."""
     connection.execute(ADD_MARK)
 
 
 def is_unscrubbed(connection: sqlite3.Connection) -> bool:
-    """Say whether words that were forgotten may still stand in the bytes of the file or of its log."""
+    """Return whether the bytes of the file or of its log may still hold forgotten words."""
     return connection.execute(ALL_MARKS).fetchone() is not None
 
 
 def scrub(path: str, busy_seconds: float) -> None:
-    """Write a file with marks anew and empty its log; nobody else can write meanwhile.
+    """Rewrite a file that has marks and empty its log; nothing else can write meanwhile.
 
-    Takes room for two more copies of the file while it lasts: one in the log, one where SQLite keeps temporary files.
+    This temporarily takes room for two more copies of the file: in the log, and among SQLite's temporary files.
 
     Raises:
-        StoreError: it could not be ended: a program reads an older state, or writes, for longer than `busy_seconds`;
-            the disk is full; the file is damaged.
+        StoreError: it could not finish: a program reads an older state, or writes, for longer than `busy_seconds`; the
+            disk is full; the file is damaged.
     """
     try:
         with closing(connect(path, busy_seconds)) as connection:
@@ -583,7 +581,7 @@ def _scrub(path: str, connection: sqlite3.Connection) -> None:
     marks = connection.execute(ALL_MARKS).fetchall()
     if not marks:  # another program was faster
         return
-    _empty_log(path, connection)  # before the work: a reader that is in the way is found at once
+    _empty_log(path, connection)  # before the work: a blocking reader is found at once
     connection.execute("VACUUM")
     _empty_log(path, connection)
     if index.are_several(connection):
@@ -601,17 +599,17 @@ def _empty_log(path: str, connection: sqlite3.Connection) -> None:
 class Access:
     """The connection of a store's file, for one thread at a time; `writes`: in one transaction.
 
-    The transaction is committed at the end of the `with` block, and undone after any exception. Errors of SQLite, and
-    values that it can't hold, leave the block as a StoreError with its cause.
+    The `with` block commits the transaction at its end and undoes it after any exception. Errors of SQLite, and values
+    that it can't hold, leave the block as a StoreError with its cause.
     """
 
-    # A class, and no generator with a decorator: each call of a store goes through here, at a third of the cost.
+    # A class, not a decorated generator: each call of a store passes here, at a third of the cost.
     __slots__ = ("_busy_seconds", "_connection", "_lock", "_path", "_pid", "_writes")
 
     def __init__(
         self, path: str, connection: sqlite3.Connection, lock: threading.Lock, busy_seconds: float, *, writes: bool
     ) -> None:
-        """Give access to a connection, on which all who share it hold the lock."""
+        """Give access to a connection; all who share it hold the lock."""
         self._path = path
         self._connection = connection
         self._lock = lock
@@ -623,11 +621,12 @@ class Access:
         """Wait for the connection, and begin.
 
         Raises:
-            StoreError: SQLite failed; or the wait for another thread or program passed `busy_seconds`, or this process
-                is a fork of the one that opened the store.
+            StoreError: SQLite failed; or the wait for another thread or program exceeded `busy_seconds`, or this
+                process is
+                a fork of the one that opened the store.
         """
         note = UNTOUCHED if self._writes else ""
-        if os.getpid() != self._pid:  # SQLite: a connection carried over a fork destroys the file
+        if os.getpid() != self._pid:  # SQLite: using a connection after a fork destroys the file
             raise StoreError(f"{self._path}: opened before a fork; open the store again in this process{note}")
         if not self._lock.acquire(timeout=self._busy_seconds):
             raise StoreError(f"{self._path}: another thread is busy with the store{note}; try again")
@@ -647,7 +646,7 @@ class Access:
         """Commit, or undo.
 
         Raises:
-            StoreError: SQLite failed; a write left nothing behind.
+            StoreError: SQLite failed; a write had no effect.
         """
         try:
             if self._writes:
@@ -665,11 +664,11 @@ class Access:
             self._lock.release()
 
 
-# `StoreFile`: one file that a store has open, for its threads in turn, until it is closed.
+# `StoreFile`: a store's open file, shared by its threads in turn.
 
 
 class StoreFile:
-    """What stores in one SQLite file have in common: the connection, who may use it when, and what overwrites bytes."""
+    """Base of stores in one SQLite file: the connection, access to it, and the overwriting of forgotten bytes."""
 
     def __init__(
         self,
@@ -680,7 +679,7 @@ class StoreFile:
         create: bool,
         read_only: bool = False,
     ) -> None:
-        """Open the file; `index_kind`: what its search goes by; the others, and exceptions, are those of the stores."""
+        """Open the file. `index_kind`: the search index; the stores document the other arguments and exceptions."""
         self._path = MEMORY if path == MEMORY else str(Path(path).absolute())
         self._index = index_kind
         self._busy_seconds = busy_seconds
@@ -711,10 +710,10 @@ class StoreFile:
                 self._connection.close()
 
     def _written(self, act: Callable[[sqlite3.Connection, bool], Value]) -> Value:
-        """Write in one transaction, the search index with it.
+        """Write in one transaction, including the search index.
 
-        Where the index is damaged `act` is undone, and done again beside a new, empty one, told not to index: search
-        does the rest.
+        If the index is damaged, undo `act` and repeat it, without indexing, beside a new, empty index; search fills
+        that later.
         """
         try:
             with self._writing as connection:
@@ -723,21 +722,21 @@ class StoreFile:
             return self._renewed(lambda connection: act(connection, False))  # noqa: FBT003
 
     def _renewed(self, act: Callable[[sqlite3.Connection], Value]) -> Value:
-        """Make the search index anew, and act, in one transaction."""
+        """Rebuild the search index and act, in one transaction."""
         try:
             with self._writing as connection:
                 self._index.renew(connection)
                 return act(connection)
-        except DamagedStoreError:  # a part of the old one can't even be read to be dropped
+        except DamagedStoreError:  # part of the old one is too damaged to drop
             with self._writing as connection:
                 self._index.renew(connection, drops=False)
                 return act(connection)
 
     def _indexed(self, act: Callable[[], Value]) -> Value:
-        """Do what needs the search index, and once more with a new one where that is damaged or missing.
+        """Do something with the search index; if it is damaged or missing, rebuild it and try once more.
 
         Raises:
-            DamagedStoreError: it can't be made anew.
+            DamagedStoreError: it can't be rebuilt.
         """
         try:
             return act()
@@ -753,31 +752,31 @@ class StoreFile:
 
     def _scrub_after(self, forgotten: int = 1) -> int:
         if forgotten:
-            with suppress(StoreError):  # it is forgotten by now; `is_scrubbed` tells
+            with suppress(StoreError):  # forgotten; `is_scrubbed` shows the rest
                 self.scrub()
         return forgotten
 
     def is_scrubbed(self) -> bool:
-        """Say whether the bytes of all that was forgotten are overwritten."""
+        """Return whether the bytes of everything forgotten are overwritten."""
         with self._reading as connection:
             return self._path == MEMORY or not is_unscrubbed(connection)
 
     def scrub(self) -> None:
-        """Overwrite the bytes of what was forgotten, in the file and in its log. Nothing to do is done at once.
+        """Overwrite forgotten bytes in the file and in its log. Return at once if there are none.
 
-        Whatever forgets does so by itself, and opening the store tries again what that could not end. Other writers
-        wait until it is done: a second or two for each 100,000 messages in the file.
+        Every call that forgets does this, and opening the store retries unfinished work. Other writers wait meanwhile:
+        a second or two for each 100,000 messages in the file.
 
         Raises:
-            StoreError: it could not be ended, and why: a program that reads for long, another writer, a full disk.
+            StoreError: it could not finish, with the reason: a long read, another writer, a full disk.
         """
-        with self._writing as connection:  # where another program scrubs, wait for it
+        with self._writing as connection:  # wait if another program scrubs
             needed = is_unscrubbed(connection)
         if needed and self._path != MEMORY:
             scrub(self._path, self._busy_seconds)
 
     def _scrub_left(self) -> None:
-        """Try again, at opening, to overwrite what could not be; a damaged file is served all the same."""
-        with suppress(StoreError, *FOREIGN):  # as before: `is_scrubbed` tells
+        """Retry unfinished overwriting at opening; serve a damaged file all the same."""
+        with suppress(StoreError, *FOREIGN):  # `is_scrubbed` shows it
             if is_unscrubbed(self._connection):
                 scrub(self._path, 0.0)

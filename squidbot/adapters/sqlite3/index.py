@@ -1,8 +1,8 @@
-"""The search index of a store's messages: a view beside them, made of them alone, that may be dropped at any time.
+"""The search index of a store's messages: derived from them alone, so it may be dropped at any time.
 
-An FTS5 table holds the terms of `core.recall.search.terms` by the primary key of their message: a session is a range of
-keys. It keeps neither texts nor positions (a phrase is looked up in the messages themselves): half of the disk.
-What becomes of a damaged one: see `views`; what shows damage that nobody notices: `proof`.
+An FTS5 table holds the terms of `core.recall.search.terms` by their message's primary key: a session is a range of
+keys. It stores neither texts nor positions (phrases are searched in the messages): half of the disk space. Damaged
+indexes: see `views`; proof of silent damage: see `proof`.
 """
 
 from __future__ import annotations
@@ -24,16 +24,15 @@ if TYPE_CHECKING:
     from squidbot.core.recall.search import SearchQuery, Word
 
 
-# What the indexes of messages and of memories share: how their tables are called, and when one is
-# damaged.
+# Shared by the indexes of messages and memories: table names, and which errors mean damage.
 
-# A term is letters, digits and `_`, folded already; what is not ASCII belongs to a word for the tokenizer "ascii".
+# A term is letters, digits and `_`, already folded; the tokenizer "ascii" counts non-ASCII characters as letters.
 WORDS = (
     "CREATE VIRTUAL TABLE {} USING fts5(terms, content='', columnsize=0, detail=none, "
     "tokenize=\"ascii tokenchars '_'\")"
 )
 
-# Errors that are no damage: they come from outside, and may be gone the next time.
+# Errors that are not damage: they come from outside, and a retry may succeed.
 PASSING = frozenset(
     (
         sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM,
@@ -43,11 +42,11 @@ PASSING = frozenset(
 
 
 class DamagedIndexError(Exception):
-    """There is no index by our rules, or it contradicts itself, or it could not be written: it has to be made anew."""
+    """No index has our rules, or it contradicts itself or could not be written: rebuild it."""
 
 
 def generations(connection: sqlite3.Connection, parts: Sequence[str]) -> list[tuple[int, int]]:
-    """Return rules and generation of each index that has tables whose names begin with one of these, in order."""
+    """Return rules and generation of each index with tables that begin with one of these names, in order."""
     like = " OR ".join(f"name GLOB '{part}_[0-9]*'" for part in parts)
     ours = re.compile(rf"(?:{'|'.join(parts)})_(\d+)_(\d+)".encode())
     names = connection.execute(f"SELECT name FROM sqlite_master WHERE {like}").fetchall()  # noqa: S608  # our own constants
@@ -55,30 +54,30 @@ def generations(connection: sqlite3.Connection, parts: Sequence[str]) -> list[tu
 
 
 class SearchIndex:
-    """One kind of search index: tables whose names end with the number of their rules and of their generation.
+    """One kind of search index: tables that end with the number of their rules and of their generation.
 
-    A view of the rows beside it: it may be dropped, and made anew, at any time.
+    It is derived from the rows, so it may be dropped and rebuilt at any time.
     """
 
     def __init__(self, rules: int, parts: Sequence[str], statements: Sequence[str]) -> None:
-        """Take the rules, what the tables' names begin with, and what makes them, `{0}` for the end of their names."""
+        """Take the rules, the prefixes of the tables' names, and the SQL that creates them, `{0}` for the suffix."""
         self.rules = rules
         self._parts = parts
         self._statements = statements
 
     def all(self, connection: sqlite3.Connection) -> list[tuple[int, int]]:
-        """Return rules and generation of each index there is, or a part of; of the same rules the newest is last."""
+        """Return rules and generation of each index, complete or not; the newest of the same rules is last."""
         return generations(connection, self._parts)
 
     def is_there(self, connection: sqlite3.Connection) -> bool:
-        """Say whether there is one that was made by these rules."""
+        """Return whether an index has these rules."""
         return any(rules == self.rules for rules, _ in self.all(connection))
 
     def newest(self, connection: sqlite3.Connection) -> str:
-        """Return the end of the names of the index that counts.
+        """Return the end of the names of the index in use.
 
         Raises:
-            DamagedIndexError: there is none that was made by these rules.
+            DamagedIndexError: no index has these rules.
         """
         numbers = [number for rules, number in self.all(connection) if rules == self.rules]
         if not numbers:
@@ -88,10 +87,10 @@ class SearchIndex:
     def renew(self, connection: sqlite3.Connection, *, drops: bool = True) -> None:
         """Start a new, empty index, within a transaction, and drop the old ones.
 
-        Without `drops` they stay, and harm nobody: a damaged one may refuse to go.
+        Without `drops`, keep them unused: a damaged one may be impossible to drop.
 
         Raises:
-            sqlite3.Error: the transaction must be undone.
+            sqlite3.Error: undo the transaction.
         """
         old = self.all(connection)
         for rules, number in old if drops else ():
@@ -108,25 +107,25 @@ OF_MESSAGES = SearchIndex(
     ("words", "indexed"),
     (
         WORDS.format("words_{0}"),
-        # How many messages of a session are in, from the first on.
+        # A session's indexed messages, from the first on.
         "CREATE TABLE indexed_{0}(session INTEGER PRIMARY KEY, messages INTEGER NOT NULL, checksum INTEGER NOT NULL)",
     ),
 )
 
 
 def flush(connection: sqlite3.Connection) -> None:
-    """Have FTS5 write what it gathered: it would at the commit, where an error of the index would be the append's."""
+    """Make FTS5 write its buffer: at the commit, an index error would fail the append."""
     connection.execute("SAVEPOINT search_index")
     connection.execute("RELEASE search_index")
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Say whether an error speaks of damage, and not of what may be gone the next time."""
+    """Return whether an error means damage, and not something temporary."""
     return (getattr(error, "sqlite_errorcode", sqlite3.SQLITE_BUSY) & 0xFF) not in PASSING
 
 
 def readable(connection: sqlite3.Connection, statement: str, keys: Sequence[int]) -> list[tuple[Any, ...]]:
-    """Return the rows of these keys, without those that SQLite can't read."""
+    """Return the rows of these keys, except unreadable ones."""
     try:
         return connection.execute(statement, (json_text(list(keys)),)).fetchall()
     except sqlite3.DatabaseError as error:
@@ -139,10 +138,10 @@ def readable(connection: sqlite3.Connection, statement: str, keys: Sequence[int]
 
 @contextmanager
 def index_errors(*, all_of_them: bool = False) -> Iterator[None]:
-    """Turn SQLite's errors that speak of damage, or all of them, into ours.
+    """Turn SQLite's errors that mean damage, or all of them, into ours.
 
-    A damaged index may ask for more memory than there can be, which SQLite reports as if there were none. Where there
-    really is none, making the index anew fails in the same way.
+    A damaged index may ask for more memory than exists, which SQLite reports as out of memory. If memory is really
+    short, rebuilding the index fails in the same way.
     """
     try:
         yield
@@ -154,14 +153,14 @@ def index_errors(*, all_of_them: bool = False) -> Iterator[None]:
         raise
 
 
-# An append that passes a multiple of this indexes what has gathered: one in so many pays, and search finds the rest.
+# An append that crosses a multiple of this indexes the backlog, and search indexes the rest.
 BATCH_MESSAGES = 64
-# A bulk append of so many characters indexes itself: else the next small one would have to.
+# A bulk append of this many characters indexes itself: else the next small one would.
 BATCH_CHARS = 256 * 1024
-# How many messages are read and indexed at once: about a tenth of a second.
+# Number of messages to read and index at once: about a tenth of a second.
 ADDED_MESSAGES = 1024
 
-UNSEARCHED_MARKS = tuple(f'"{category}"'.encode() for category in UNSEARCHED)  # as a row's form holds them
+UNSEARCHED_MARKS = tuple(f'"{category}"'.encode() for category in UNSEARCHED)  # as a row stores them
 
 TEXTS = "SELECT key, form, payload FROM messages WHERE key BETWEEN ? AND ?"
 SIZES, PAYLOADS = (
@@ -171,9 +170,9 @@ SIZES, PAYLOADS = (
 
 
 class IndexBatch(NamedTuple):
-    """Messages of a session that are to be indexed: from `first` to before `last`, as (key, text); `left` behind it.
+    """A session's messages to index: from `first` to before `last`, as (key, text); `left` more follow.
 
-    `name` is that of the index that they are for.
+    `name` is the index that they are for.
     """
 
     first: int
@@ -184,10 +183,10 @@ class IndexBatch(NamedTuple):
 
 
 def pending(connection: sqlite3.Connection, session: SessionRow, at_most: int = ADDED_MESSAGES) -> IndexBatch:
-    """Return the next messages to be indexed, the oldest first; none where all are.
+    """Return the next messages to index, the oldest first; none if all are indexed.
 
     Raises:
-        DamagedIndexError: the index has to be made anew.
+        DamagedIndexError: rebuild the index.
     """
     if not session.messages:
         return IndexBatch(0, 0, [], 0, "")
@@ -200,10 +199,10 @@ def pending(connection: sqlite3.Connection, session: SessionRow, at_most: int = 
 
 
 def add(connection: sqlite3.Connection, session: SessionRow, batch: IndexBatch) -> None:
-    """Index messages, within a transaction; nothing, if another process was faster.
+    """Index messages, within a transaction, unless another process was faster.
 
     Raises:
-        DamagedIndexError: the transaction must be undone.
+        DamagedIndexError: undo the transaction.
     """
     with index_errors():
         name = OF_MESSAGES.newest(connection)
@@ -220,10 +219,10 @@ def _cells(texts: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str]]:
 
 
 def due_terms(connection: sqlite3.Connection, session: SessionRow) -> Iterator[tuple[int, str]]:
-    """Yield what the index has to hold of a session, by its rows: the key and the terms of each message that is in it.
+    """Yield what the index should hold of a session, from its rows: key and terms of each indexed message.
 
     Raises:
-        DamagedIndexError: the index has to be made anew.
+        DamagedIndexError: rebuild the index.
     """
     with index_errors():
         indexed = _indexed(connection, OF_MESSAGES.newest(connection), session)
@@ -233,13 +232,13 @@ def due_terms(connection: sqlite3.Connection, session: SessionRow) -> Iterator[t
 
 
 def keep_up(connection: sqlite3.Connection, before: int, session: SessionRow, chars: int) -> None:
-    """Index what has gathered, within the transaction of an append, if it is time to.
+    """Index the backlog, within the transaction of an append, if it is due.
 
-    `before`: how many messages there were; `chars`: characters of the payloads that came. An append pays for its own
-    and one batch more: a long session that had no index is left to search.
+    `before`: number of messages before it; `chars`: characters of new payloads. An append indexes its own messages and
+    one batch more: a long session without an index is left to search.
 
     Raises:
-        DamagedIndexError: the transaction must be undone, and done again without this.
+        DamagedIndexError: undo the transaction, and repeat it without this.
     """
     if chars < BATCH_CHARS and before // BATCH_MESSAGES == session.messages // BATCH_MESSAGES:
         return
@@ -254,13 +253,13 @@ def keep_up(connection: sqlite3.Connection, before: int, session: SessionRow, ch
 
 
 def remove(connection: sqlite3.Connection, session: SessionRow, messages: Iterable[StoredMessage]) -> None:
-    """Take messages out of the index, within a transaction: as they were, whatever stands in their rows now.
+    """Remove messages from the index, within a transaction, by their old texts, whatever their rows hold.
 
-    FTS5 would keep the words of what was removed until its parts are merged, so they are, all of them: two seconds at
-    1,000,000 messages in the file. `PRAGMA secure_delete` decides whether they stay in free pages.
+    FTS5 keeps removed words until it merges its parts, so this merges all: two seconds at 1,000,000 messages in the
+    file. `PRAGMA secure_delete` decides whether the words stay in free pages.
 
     Raises:
-        DamagedIndexError: the transaction must be undone; a new one in another one, which forgets all, does the same.
+        DamagedIndexError: undo the transaction; a new index in another one, which forgets all, does the same.
     """
     with index_errors():
         if not OF_MESSAGES.all(connection):
@@ -279,13 +278,13 @@ def remove(connection: sqlite3.Connection, session: SessionRow, messages: Iterab
 
 
 def settle(connection: sqlite3.Connection, session: SessionRow, last_seq: int) -> None:
-    """Index messages as far as one that has just been replaced, within the same transaction.
+    """Index a session up to its just replaced message, within the same transaction.
 
-    Another process may have read its former text to index it: it comes too late now.
+    Another process may have read its former text to index it: it is too late now.
 
     Raises:
-        DamagedIndexError: the transaction must be undone. So it must where the index is far behind: a new one is as
-            near, and nobody has read for that.
+        DamagedIndexError: undo the transaction. Also raised if the index is far behind: a rebuild is as quick, and
+            no process has read for it.
     """
     with index_errors(all_of_them=True):
         if not OF_MESSAGES.all(connection):
@@ -298,7 +297,7 @@ def settle(connection: sqlite3.Connection, session: SessionRow, last_seq: int) -
 
 
 def leave(connection: sqlite3.Connection, session: SessionRow) -> None:
-    """Take a session out of what says how far each is indexed, within a transaction; its messages were removed."""
+    """Remove a session from the indexing progress, within a transaction; its messages are removed."""
     with index_errors(all_of_them=True):
         if OF_MESSAGES.all(connection):
             name = OF_MESSAGES.newest(connection)
@@ -306,7 +305,7 @@ def leave(connection: sqlite3.Connection, session: SessionRow) -> None:
 
 
 def are_several(connection: sqlite3.Connection) -> bool:
-    """Say whether there is an old index beside the one that counts, of messages or memories: one that refused to go."""
+    """Return whether an old index, of messages or memories, could not be dropped and remains beside the current one."""
     return len(OF_MESSAGES.all(connection)) > 1 or len(generations(connection, MEMORY_PARTS)) > 1
 
 
@@ -316,11 +315,11 @@ def search(
     """Return the indexed messages that answer a query, as `core.recall.search.best` does.
 
     Raises:
-        DamagedIndexError: the index has to be made anew.
+        DamagedIndexError: rebuild the index.
     """
     if not session.messages:
         return []
-    connection.execute("BEGIN")  # all its statements see the same messages
+    connection.execute("BEGIN")  # all its statements read one snapshot
     try:
         with index_errors():
             return best(query, _Postings(connection, OF_MESSAGES.newest(connection), session), limit, after)
@@ -341,25 +340,25 @@ class _Postings:
         self.messages = session.messages
 
     def newest(self, words: Sequence[Word], below: int, limit: int) -> list[int]:
-        """Return at most `limit` seqs under `below` of messages that have each of the words, newest first."""
+        """Return at most `limit` seqs below `below` of messages that have all the words, newest first."""
         first = self._first_key
         cells = (_match(words), first, first + min(below, self.messages) - 1, limit)
         return [key - first for (key,) in self._connection.execute(self._newest, cells).fetchall()]
 
     def sizes(self, seqs: Sequence[int]) -> list[int]:
-        """Return the tokens of messages, in the order asked for; 0 for one that is missing."""
+        """Return the tokens of messages, in the order asked for; 0 for a missing one."""
         found = dict(readable(self._connection, SIZES, [self._first_key + seq for seq in seqs]))
         sizes = (found.get(self._first_key + seq) for seq in seqs)
         return [size if isinstance(size, int) else 0 for size in sizes]
 
     def payloads(self, seqs: Sequence[int]) -> list[str]:
-        """Return the payloads of messages, in the order asked for; an empty text for one that can't be read."""
+        """Return the payloads of messages, in the order asked for; an empty text for an unreadable one."""
         found = dict(readable(self._connection, PAYLOADS, [self._first_key + seq for seq in seqs]))
         return [_text(found.get(self._first_key + seq)) for seq in seqs]
 
 
 def _match(words: Sequence[Word]) -> str:
-    """Return words as FTS5's own language has it: quoted terms, AND, OR and brackets."""
+    """Return words in FTS5's query language: quoted terms, AND, OR and brackets."""
     return " AND ".join(
         f"({' OR '.join(' AND '.join(f'{chr(34)}{term}{chr(34)}' for term in each) for each in word)})"
         for word in words
@@ -367,7 +366,7 @@ def _match(words: Sequence[Word]) -> str:
 
 
 def _indexed(connection: sqlite3.Connection, name: str, session: SessionRow) -> int:
-    """Return how many messages of a session are in.
+    """Count a session's indexed messages.
 
     Raises:
         DamagedIndexError: the row contradicts its checksum, or the transcript.
@@ -385,7 +384,7 @@ def _indexed(connection: sqlite3.Connection, name: str, session: SessionRow) -> 
 
 
 def _texts(connection: sqlite3.Connection, first_key: int, last_key: int) -> list[tuple[int, str]]:
-    """Return the payloads in a range of keys that search is to find, without what can't be read."""
+    """Return the searchable payloads in a range of keys, except unreadable ones."""
     try:
         found = connection.execute(TEXTS, (first_key, last_key)).fetchall()
     except sqlite3.DatabaseError as error:
@@ -403,14 +402,13 @@ def _is_unsearched(form: object) -> bool:
 
 
 def _text(payload: object) -> str:
-    """Return a payload as text, whatever became of the row."""
+    """Return a payload as text, even if its row is damaged."""
     return payload.decode("utf-8", "replace") if isinstance(payload, bytes) else ""
 
 
-# Sessions found by what their records say: a seek for each in SQLite, in which none of them is
-# opened.
+# Finds sessions by the content of their records: SQLite seeks once for each, and opens no session.
 
-# Words are looked for so many at once: SQLite takes no deeper expressions than 1,000.
+# Number of words to look for at once: SQLite limits expressions to a depth of 1,000.
 WORDS_AT_ONCE = 200
 FOUND = (
     "SELECT no, id FROM sessions WHERE EXISTS (SELECT 1 FROM records WHERE session = sessions.no AND kind = ? AND ({}))"
@@ -419,7 +417,7 @@ STANDS = "instr(CAST(body AS BLOB), ?)"
 
 
 def sessions_with(connection: sqlite3.Connection, kind: str, words: Sequence[str]) -> list[str]:
-    """Return the sessions that have a record of a kind in whose body one of these words stands, oldest first."""
+    """Return the sessions with one of these words in the body of a record of a kind, oldest first."""
     found: dict[int, str] = {}
     for start in range(0, len(words), WORDS_AT_ONCE):
         some = [word.encode("utf-8", "surrogatepass") for word in words[start : start + WORDS_AT_ONCE]]

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Role
 
 
-# Rows that are asked for by number: one statement for any number of them, which come as JSON text.
+# Rows by number: one statement for any number of them, passed as JSON text.
 IN_LIST = "IN (SELECT value FROM json_each(?))"
 
 MESSAGE_COLUMNS = "key, bound, estimate, turn, checksum, time, form, call_ids, result_ids, frozen, payload"
 SUMMARY_COLUMNS = "id, first_seq, last_seq, estimate, bound, checksum, level, counter, source_digest, made_by, text"
 
-# What comes out, in the order of the table's columns. The connection gives bytes for TEXT and BLOB alike, so that a
-# damaged text reaches the checksum before any decoder.
+# The cells in the order of the table's columns. The connection gives bytes for TEXT and BLOB, so the checksum sees a
+# damaged text before any decoder.
 MessageRow: TypeAlias = (
     "tuple[int, int, int, int, int, float | None, bytes, bytes | None, bytes | None, bytes | None, bytes]"
 )
@@ -39,15 +39,15 @@ SummaryRow: TypeAlias = "tuple[bytes, int, int, int, int, int, bytes, bytes, byt
 
 _PACK = struct.Struct("<4qd").pack  # key, turn, bound, estimate; time
 
-# A byte that no text in UTF-8 holds: it tells a compressed text from a BLOB of `stored`. Payloads are never compressed,
-# so that any SQLite tool shows them; what is made from them is, where it is long: shorter texts hardly shrink.
+# No UTF-8 text has this byte: it marks a compressed text among the BLOBs of `stored`. Payloads are never compressed, so
+# any SQLite tool shows them; long texts made from them are. Shorter texts hardly shrink.
 COMPRESSED = b"\xff"
-# What stands for no text: NULL, and no bytes.
+# No text: NULL, and no bytes.
 NO_TEXT: tuple[None, bytes] = (None, b"")
 LEAST_COMPRESSED_BYTES = 512
 
-# A frozen dataclass fills each field through object.__setattr__: 1.1 of the 4 microseconds that a row would cost. A
-# twin with the same slots is filled in 0.2 and then becomes the message; Python allows that for equal slots.
+# A frozen dataclass sets each field through object.__setattr__: 1.1 of the 4 microseconds of a row. A twin with the
+# same slots is filled in 0.2 and then becomes the message; Python allows that for equal slots.
 _Draft = make_dataclass("_Draft", [field.name for field in fields(StoredMessage)], slots=True)
 
 
@@ -62,9 +62,9 @@ class DamagedRowError(Exception):
 
 
 def stored_text(text: str | None) -> tuple[str | bytes | None, bytes]:
-    """Return a text as it goes into SQLite, TEXT or else BLOB, and its bytes; NULL and none for None.
+    """Return a text for SQLite, TEXT or else BLOB, and its bytes; NULL and no bytes for `None`.
 
-    UTF-8 has no lone surrogates, so SQLite's TEXT has none: a BLOB in Python's "surrogatepass" form keeps them.
+    UTF-8 and so SQLite's TEXT have no lone surrogates: a BLOB in Python's "surrogatepass" form keeps them.
     """
     if text is None:
         return None, b""
@@ -76,7 +76,7 @@ def stored_text(text: str | None) -> tuple[str | bytes | None, bytes]:
 
 
 def stored_small(text: str) -> tuple[str | bytes, bytes]:
-    """Return a text that was made from payloads as it goes into SQLite, compressed where that pays, and its bytes."""
+    """Return a text made from payloads for SQLite, compressed if that pays, and its bytes."""
     cell, data = stored_text(text)
     if len(data) >= LEAST_COMPRESSED_BYTES:
         small = COMPRESSED + compress(data)
@@ -86,7 +86,7 @@ def stored_small(text: str) -> tuple[str | bytes, bytes]:
 
 
 def cell(data: bytes) -> str | bytes:
-    """Return the bytes of a text as `stored` and `stored_small` would hand the text to SQLite."""
+    """Return the bytes of a text as `stored` and `stored_small` would give it to SQLite."""
     try:
         return data.decode()
     except UnicodeDecodeError:
@@ -94,28 +94,28 @@ def cell(data: bytes) -> str | bytes:
 
 
 def plain(data: bytes) -> str:
-    """Return the text that `stored` took."""
+    """Return the text from `stored`."""
     return data.decode("utf-8", "surrogatepass")
 
 
 def plain_small(data: bytes) -> str:
-    """Return the text that `stored_small` took; the bytes have passed their checksum."""
+    """Return the text from `stored_small`; its bytes have passed their checksum."""
     return plain(decompress(data[1:]) if data.startswith(COMPRESSED) else data)
 
 
 def checksum(*fields: bytes) -> int:
-    """Return the CRC-32 of fields with a zero byte between; the last, longest one is not copied."""
+    """Return the CRC-32 of fields, joined by zero bytes, without copying the last, longest one."""
     *first, last = fields
     return crc32(last, crc32(b"\0".join((*first, b""))))
 
 
-# Writes compact JSON text. ASCII escapes would join two lone surrogates into one character on the way back.
+# Writes compact JSON text. ASCII escapes would turn two lone surrogates into one character on reading.
 json_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @lru_cache(256)
 def _form(role: Role, category: Category, codec: str, counter: str) -> tuple[Cell, bytes]:
-    """Return what many messages have in common as one cell, which is read and looked up faster than four."""
+    """Return fields that many messages share as one cell, faster to read and look up than four."""
     return stored_text(json_text((role, category, codec, counter)))
 
 
@@ -126,7 +126,7 @@ def _formed(form: bytes) -> tuple[Role, Category, str, str]:
 
 
 def _frozen(message: StoredMessage) -> str | None:
-    """Return what was frozen when the message arrived as JSON text; None for nothing, as with most messages."""
+    """Return the fields frozen on a message's arrival as JSON text; `None` for none, as usual."""
     parts = (message.sent_text, message.sent_arguments, message.notice)
     who = (message.sender, message.label) if message.sender or message.label else ()
     if parts == (None, None, None) and not who and message.sent_cost == message.cost:
@@ -138,7 +138,7 @@ def encode(key: int, message: StoredMessage) -> tuple[Cell, ...]:
     """Return a message as the cells of its row.
 
     Raises:
-        StoreError: a number is no integer of 64 bits.
+        StoreError: a number is not a 64-bit integer.
     """
     frozen = _frozen(message)
     form, form_data = _form(message.role, message.category, message.codec, message.counter)
@@ -157,7 +157,7 @@ def encode(key: int, message: StoredMessage) -> tuple[Cell, ...]:
 
 
 def decode(found: Sequence[MessageRow], first_key: int) -> list[StoredMessage]:
-    """Return the messages in rows of the session whose keys start at `first_key`.
+    """Return the messages in a session's rows with keys from `first_key` on.
 
     Raises:
         DamagedRowError: a row does not match its checksum.
@@ -196,7 +196,7 @@ def decode(found: Sequence[MessageRow], first_key: int) -> list[StoredMessage]:
                 _thaw(draft, frozen)
             draft.__class__ = StoredMessage
             messages.append(draft)
-    except (struct.error, TypeError, OverflowError) as error:  # a cell of another type: the row's header was hit
+    except (struct.error, TypeError, OverflowError) as error:  # wrong type: the row's header is damaged
         raise DamagedRowError(f"message {key - first_key}") from error
     return messages
 
@@ -208,7 +208,7 @@ def _ids(data: bytes) -> tuple[str, ...]:
 def _thaw(draft: Any, frozen: bytes) -> None:  # noqa: ANN401  # a class that was made at run time
     draft.sent_text, cut, draft.notice, sent_cost, *who = json.loads(plain_small(frozen))
     draft.sent_arguments, draft.sent_cost = None if cut is None else tuple(cut), Cost(*sent_cost)
-    # Rows from before there were senders, and most since, name none.
+    # Rows from before senders existed, and most since, name none.
     if who:
         draft.sender, draft.label = who
 
@@ -218,7 +218,7 @@ _PLACE = struct.Struct("<5q").pack
 
 
 def session_checksum(no: int, messages: int, session_id: bytes, records: bytes) -> int:
-    """Return the checksum of a session's row; -1, which no row has, where a cell is of another type."""
+    """Return the checksum of a session's row; -1, which no row has, if a cell has another type."""
     try:
         return checksum(_PAIR(no, messages), session_id, records)
     except (struct.error, TypeError):
@@ -251,7 +251,7 @@ def encode_summary(session: int, summary: Summary) -> tuple[Cell, ...]:
     """Return a summary as the cells of its row.
 
     Raises:
-        StoreError: a number is no integer of 64 bits.
+        StoreError: a number is not a 64-bit integer.
     """
     numbers = (summary.first_seq, summary.last_seq, *summary.cost)
     names = summary.summary_id, summary.level, summary.counter, summary.source_digest, summary.made_by
@@ -283,13 +283,12 @@ def decode_summary(session: int, session_id: str, row: SummaryRow) -> Summary:
     return Summary(plain(summary_id), session_id, first, last, level, text, cost, counter, source_digest, made_by)
 
 
-# A session's row: found by its id, added, grown. Each statement runs on a connection that the caller
-# holds.
+# Finds, adds and updates a session's row. Each statement runs on the caller's connection.
 
 # key = session number << 32 | seq: 4 billion messages a session and 2 billion sessions in SQLite's 63 bits.
 SEQ_BITS = 32
 
-# Fixed texts: each is prepared once per connection.
+# Fixed texts: a connection prepares each once.
 FIND = "SELECT no, messages, checksum, records FROM sessions WHERE id = ?"
 FIND_BY_HASH = "SELECT id FROM sessions WHERE hash = ?"
 ADD = "INSERT INTO sessions(id, hash, messages, checksum, records) VALUES(?, ?, 0, 0, '{}')"
@@ -298,7 +297,7 @@ LAST_KEY = "SELECT max(key) FROM messages WHERE key BETWEEN ? AND ?"
 SESSIONS = "SELECT id, messages FROM sessions ORDER BY no"
 
 
-# A turn asks several times for the same.
+# A turn asks for one several times.
 @lru_cache(256)
 def _counts(records: bytes) -> Mapping[str, int]:
     counts: dict[str, int] = json.loads(plain(records))
@@ -306,7 +305,7 @@ def _counts(records: bytes) -> Mapping[str, int]:
 
 
 class SessionRow(NamedTuple):
-    """A session's row. `no` is 0 for one that has none yet; `records` is JSON text: how many of each kind."""
+    """A session's row. `no` is 0 if it has none yet; `records` is JSON text: the number of each kind."""
 
     session_id: str
     no: int
@@ -315,7 +314,7 @@ class SessionRow(NamedTuple):
 
     @property
     def record_counts(self) -> Mapping[str, int]:
-        """How many records of each kind there are."""
+        """Number of records of each kind."""
         return _counts(self.records)
 
     @property
@@ -325,7 +324,7 @@ class SessionRow(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """Its id as errors show it."""
+        """Its id for errors."""
         return shown_id(self.session_id)
 
 
@@ -341,7 +340,7 @@ def find(connection: sqlite3.Connection, session_id: str) -> SessionRow:
     row = connection.execute(FIND, (cell,)).fetchone()
     if row is None and (data,) not in connection.execute(FIND_BY_HASH, (crc32(data),)).fetchall():
         return SessionRow(session_id, 0, 0, b"{}")
-    # An index that lost the id must not look like a new conversation, nor one that began between the looks like that.
+    # An index that lost the id must not look like a new conversation, nor must a session created between the queries.
     if (row := row or connection.execute(FIND, (cell,)).fetchone()) is None:
         raise DamagedRowError(f"the index entry of session {shown_id(session_id)}")
     no, stored, check, noted = row
@@ -351,7 +350,7 @@ def find(connection: sqlite3.Connection, session_id: str) -> SessionRow:
 
 
 def find_damaged(connection: sqlite3.Connection, session_id: str) -> SessionRow:
-    """Return a session's row; where that is damaged, with as many messages as there are rows of it.
+    """Return a session's row; if that is damaged, count its messages' rows.
 
     Raises:
         StoreError: the id is not a str of 1 to 1,024 characters.
@@ -367,7 +366,7 @@ def find_damaged(connection: sqlite3.Connection, session_id: str) -> SessionRow:
 
 
 def add(connection: sqlite3.Connection, session: SessionRow) -> SessionRow:
-    """Return the session, with a row of its own from now on."""
+    """Return the session, with its own row from now on."""
     if session.no:
         return session
     cell, data = stored_text(session.session_id)
@@ -377,18 +376,17 @@ def add(connection: sqlite3.Connection, session: SessionRow) -> SessionRow:
 
 
 def save(connection: sqlite3.Connection, session: SessionRow) -> None:
-    """Write what a session's row says now."""
+    """Write a session's row as it is now."""
     check = session_checksum(session.no, session.messages, stored_text(session.session_id)[1], session.records)
     connection.execute(GROW, (session.messages, check, cell(session.records), session.no))
 
 
-# Every statement that reads or writes messages and records. Each runs on a connection that the caller
-# holds.
+# Every statement that reads or writes messages and records. Each runs on the caller's connection.
 
-# How many rows `intact_messages` asks for at once before it goes row by row.
+# Rows that `intact_messages` reads at once before it reads one by one.
 INTACT_ROWS = 256
 
-# Fixed texts: each is prepared once per connection.
+# Fixed texts: a connection prepares each once.
 INSERT = f"INSERT INTO messages({MESSAGE_COLUMNS}) VALUES({', '.join('?' * 11)})"
 RANGE = f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE key BETWEEN ? AND ? ORDER BY key"  # noqa: S608  # our own constants
 PICKED = f"SELECT {MESSAGE_COLUMNS} FROM messages WHERE key {IN_LIST} ORDER BY key"  # noqa: S608
@@ -410,10 +408,10 @@ def warm(connection: sqlite3.Connection, session_id: str) -> None:
 def append(
     connection: sqlite3.Connection, session: SessionRow, messages: Sequence[StoredMessage], records: Sequence[Record]
 ) -> SessionRow:
-    """Insert rows behind the last one, and return the session as it is then.
+    """Insert rows after the last one, and return the session's new state.
 
     Raises:
-        StoreError: a record's number is not the next one of its kind, or a value can't be stored.
+        StoreError: a record's number is not the next of its kind, or a value can't be stored.
     """
     first_key = session.first_key
     connection.executemany(INSERT, [encode(first_key + message.seq, message) for message in messages])
@@ -427,7 +425,7 @@ def append(
 
 
 def messages(connection: sqlite3.Connection, session: SessionRow, first_seq: int, last_seq: int) -> list[StoredMessage]:
-    """Return the messages first_seq..last_seq as far as there are any.
+    """Return the messages first_seq..last_seq that exist.
 
     Raises:
         DamagedRowError: a row is missing or does not match its checksum.
@@ -441,7 +439,7 @@ def messages(connection: sqlite3.Connection, session: SessionRow, first_seq: int
 
 
 def _decoded(session: SessionRow, found: Sequence[MessageRow], wanted: Sequence[int]) -> list[StoredMessage]:
-    """Return the messages in rows, which must be those wanted, in order.
+    """Return the messages in rows, which must be the wanted ones.
 
     Raises:
         DamagedRowError: a row is missing or does not match its checksum.
@@ -467,7 +465,7 @@ def picked(connection: sqlite3.Connection, session: SessionRow, seqs: Iterable[i
 
 
 def each_picked(connection: sqlite3.Connection, session: SessionRow, seqs: Iterable[int]) -> Iterator[StoredMessage]:
-    """Yield what `picked` returns."""
+    """Yield the rows of `picked`."""
     first_key = session.first_key
     wanted = sorted({seq for seq in seqs if 0 <= seq < session.messages})
     for start in range(0, len(wanted), PICKED_ROWS):
@@ -477,12 +475,12 @@ def each_picked(connection: sqlite3.Connection, session: SessionRow, seqs: Itera
 
 
 def first_past(connection: sqlite3.Connection, session: SessionRow, budget_tokens: int) -> int:
-    """Return the seq at which the bounds, summed from the newest message on, pass the budget; 0 where they don't.
+    """Return the seq at which the sum of bounds, from the newest message back, exceeds the budget; else 0.
 
-    Reads two small columns of each row.
+    Read two small columns of each row.
 
     Raises:
-        DamagedRowError: a row is missing, or its bound is no number.
+        DamagedRowError: a row is missing, or its bound no number.
     """
     first_key, seq, spent = session.first_key, session.messages, 0
     cursor = connection.execute(BOUNDS, (first_key, first_key + seq - 1))
@@ -506,7 +504,7 @@ def first_past(connection: sqlite3.Connection, session: SessionRow, budget_token
 def intact_messages(
     connection: sqlite3.Connection, session: SessionRow, first_seq: int, last_seq: int
 ) -> tuple[list[StoredMessage], list[int]]:
-    """Return the messages of a range that are whole, and the seqs of the others."""
+    """Return the intact messages of a range, and the seqs of the others."""
     found: list[StoredMessage] = []
     damaged: list[int] = []
     last_seq = min(last_seq, session.messages - 1)
@@ -530,14 +528,14 @@ def _whole(
 ) -> list[StoredMessage] | None:
     try:
         return messages(connection, session, first_seq, last_seq)
-    except sqlite3.OperationalError:  # locked, or the disk failed: says nothing about the rows
+    except sqlite3.OperationalError:  # locked, or the disk failed: not the rows' fault
         raise
     except (DamagedRowError, sqlite3.DatabaseError):
         return None
 
 
 def opening(connection: sqlite3.Connection, session: SessionRow, kinds: Sequence[str]) -> Opening:
-    """Return how much a session holds, and the newest record of each of these kinds that it has.
+    """Return a session's counts, and the newest record of each of these kinds that it has.
 
     Raises:
         DamagedRowError: a row is missing or does not match its checksum.
@@ -573,7 +571,7 @@ def _records(
 
 
 def last_record(connection: sqlite3.Connection, session: SessionRow, kind: str) -> Record | None:
-    """Return the newest record of a kind, or None where there is none.
+    """Return the newest record of a kind, or `None`.
 
     Raises:
         DamagedRowError: its row is missing or does not match its checksum.
@@ -581,9 +579,9 @@ def last_record(connection: sqlite3.Connection, session: SessionRow, kind: str) 
     return opening(connection, session, [kind]).newest.get(kind)
 
 
-# Every statement that reads or writes summaries. Each runs on a connection that the caller holds.
+# Every statement that reads or writes summaries. Each runs on the caller's connection.
 
-# Fixed texts: each is prepared once per connection.
+# Fixed texts: a connection prepares each once.
 INSERT_SUMMARY = f"INSERT INTO summaries(session, {SUMMARY_COLUMNS}) VALUES({', '.join('?' * 12)})"
 NAMED = f"SELECT {SUMMARY_COLUMNS} FROM summaries WHERE session = ? AND id = ?"  # noqa: S608  # our own constants
 SUMMARIES = (
@@ -593,10 +591,10 @@ SUMMARIES = (
 
 
 def add_summary(connection: sqlite3.Connection, summary: Summary) -> None:
-    """Insert a summary unless an equal one is there.
+    """Insert a summary unless an equal one exists.
 
     Raises:
-        StoreError: a different one is there under its id, or a value can't be stored.
+        StoreError: its id has a different summary, or a value can't be stored.
     """
     session = find(connection, summary.session_id)
     present = by_id(connection, session, [summary.summary_id])
@@ -611,7 +609,7 @@ def add_summary(connection: sqlite3.Connection, summary: Summary) -> None:
 
 
 def by_id(connection: sqlite3.Connection, session: SessionRow, summary_ids: Sequence[str]) -> list[Summary]:
-    """Return the named summaries in the order asked for; unknown ones are left out.
+    """Return the named summaries in the order asked for; skip unknown ones.
 
     Raises:
         DamagedRowError: a row does not match its checksum.
@@ -630,5 +628,5 @@ def in_range(connection: sqlite3.Connection, session: SessionRow, first_seq: int
     found = [
         decode_summary(session.no, session.session_id, row) for row in connection.execute(SUMMARIES, cells).fetchall()
     ]
-    # Here and not in SQL, where a TEXT comes before any BLOB: see `rows.stored`.
+    # Not in SQL, which sorts TEXT before any BLOB: see `rows.stored`.
     return sorted(found, key=lambda summary: (summary.first_seq, summary.summary_id))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from squidbot.core.recall.search import SearchQuery
 
 
-# How often a search takes in what appends have left for it: others may append, or make the index anew, meanwhile.
+# How often a search indexes the backlog: others may append or rebuild the index meanwhile.
 MOST_CATCHES = 3
 
 
@@ -31,24 +31,23 @@ class SqliteStore(StoreFile):
     """TranscriptStore, SummaryStore and Claims in one SQLite file, created if it is missing.
 
     An append is one transaction with one sync of the disk (write-ahead log, synchronous = FULL). Any number of
-    processes may use the file; a writer waits up to `busy_seconds` for another. Threads may share one store: they
-    take turns on its one connection, a lock sees to it. After a fork the child opens a store of its own.
+    processes may use the file; a writer waits up to `busy_seconds` for another. Threads may share one store: a lock
+    lets them use its one connection in turn. After a fork, the child opens its own store.
 
-    Each row carries a checksum: for the methods of the ports a row that does not match it, or is missing, is a
-    DamagedStoreError; `read_intact` serves the others. Every method may also raise StoreError: the session's id is
-    refused, the disk failed, the store is closed, the wait for the lock passed `busy_seconds`.
+    Each row has a checksum: the ports' methods raise DamagedStoreError for a row that is missing or does not match it;
+    `read_intact` returns the others. Every method may also raise StoreError: the session's id is invalid, the disk
+    failed, the store is closed, the wait for the lock exceeded `busy_seconds`.
     """
 
     def __init__(
         self, path: str | os.PathLike[str], *, busy_seconds: float = 30.0, create: bool = True, read_only: bool = False
     ) -> None:
-        """Open the file, or (if `create`) create it where there is none or an empty one.
+        """Open the file, or (if `create`) create a missing or empty one.
 
-        `read_only`: nothing is changed, not even a log emptied that a crash has left; only this thread may use it.
+        `read_only`: change nothing, not even a log that a crash has left; only this thread may use it.
 
         Raises:
-            DamagedStoreError: the file is not a store, or a damaged one, or there was one and it is gone; it was left
-                as it is.
+            DamagedStoreError: the file is not a store, or is damaged, or existed and is gone; it is unchanged.
             StoreError: the file can't be opened, or a newer squidbot wrote it, or there is none to open.
         """
         super().__init__(path, OF_MESSAGES, busy_seconds=busy_seconds, create=create, read_only=read_only)
@@ -62,7 +61,7 @@ class SqliteStore(StoreFile):
             return session.messages, sum(session.record_counts.values())
 
     def opening(self, session_id: str, kinds: Sequence[str]) -> Opening:
-        """Return in one look how much there is, as `head` does, and the newest record of each kind that has any.
+        """Return the counts of `head`, and the newest record of each kind, from one snapshot.
 
         Raises:
             DamagedStoreError: a record does not match its checksum.
@@ -77,7 +76,7 @@ class SqliteStore(StoreFile):
         messages: Sequence[StoredMessage],
         records: Sequence[Record] = (),
     ) -> None:
-        """Store messages behind the last one, in order, and records, in one transaction; durable on return.
+        """Store messages after the last one, in order, and records, in one transaction; durable on return.
 
         Raises:
             StoreError: nothing was written: another writer came first, a seq or a record's number is not the next
@@ -87,15 +86,15 @@ class SqliteStore(StoreFile):
         if _chars(messages) <= LOG_BYTES:
             self._append(session_id, expected_seq, messages, records)
             return
-        # A prepared statement holds what was bound to it until it is used again, and the log keeps its length: on a
-        # connection of its own a huge message burdens no later append.
+        # A prepared statement keeps its bound values until its next use, and the log keeps its length: with its own
+        # connection, a huge message slows no later append.
         self.head(session_id)
         with SqliteStore(self._path, busy_seconds=self._busy_seconds) as once:
             once._append(session_id, expected_seq, messages, records)
-        # Stored by now: a failure leaves a long log, which is no reason to report one.
+        # Already stored: a failure only leaves a long log, which is no error.
         with suppress(StoreError), self._reading as connection:
             shrink_log(connection, self._busy_seconds)
-            # Another connection has written: what this one held of the file is stale, and is read again here.
+            # Another connection has written: this one's cached pages are stale, so read them again here.
             rows.warm(connection, session_id)
 
     def _append(
@@ -115,11 +114,11 @@ class SqliteStore(StoreFile):
                     grown = rows.append(connection, rows.add(connection, session), messages, records)
                     if indexes:
                         index.keep_up(connection, expected_seq, grown, _chars(messages))
-        except DamagedIndexError:  # search makes it anew
+        except DamagedIndexError:  # search rebuilds it
             self._append(session_id, expected_seq, messages, records, indexes=False)
 
     def read(self, session_id: str, first_seq: int, last_seq: int) -> list[StoredMessage]:
-        """Return the messages first_seq..last_seq, both included, in order of seq; fewer where the transcript ends.
+        """Return the messages first_seq..last_seq, both included, in order of seq; fewer if the transcript ends.
 
         Raises:
             DamagedStoreError: a row is missing or does not match its checksum.
@@ -128,7 +127,7 @@ class SqliteStore(StoreFile):
             return rows.messages(connection, rows.find(connection, session_id), first_seq, last_seq)
 
     def pick(self, session_id: str, seqs: Iterable[int]) -> list[StoredMessage]:
-        """Return the named messages in order of seq, each once; unknown ones are left out.
+        """Return the named messages in order of seq, each once; skip unknown ones.
 
         Raises:
             DamagedStoreError: a row is missing or does not match its checksum.
@@ -137,9 +136,9 @@ class SqliteStore(StoreFile):
             return rows.picked(connection, rows.find(connection, session_id), seqs)
 
     def newest(self, session_id: str, budget_tokens: int) -> list[StoredMessage]:
-        """Return the newest messages, in order of seq, up to and with the first whose bounds sum past the budget.
+        """Return the newest messages, in order of seq, back to and including the first that exceeds the budget.
 
-        The bounds are added up before any body is read: a body that is not returned is never loaded.
+        Add up the bounds before reading any body: a body that is not returned is never loaded.
 
         Raises:
             DamagedStoreError: a row is missing or does not match its checksum.
@@ -150,7 +149,7 @@ class SqliteStore(StoreFile):
             return rows.messages(connection, session, first_seq, session.messages - 1)
 
     def last_record(self, session_id: str, kind: str) -> Record | None:
-        """Return the newest record of a kind, or None where there is none.
+        """Return the newest record of a kind, or `None`.
 
         Raises:
             DamagedStoreError: it does not match its checksum.
@@ -168,13 +167,13 @@ class SqliteStore(StoreFile):
             return rows.records(connection, rows.find(connection, session_id), kind, first_number)
 
     def search(self, session_id: str, query: str, limit: int, after: SearchMatch | None = None) -> list[SearchMatch]:
-        """Return the messages that answer a query, best first, ties newest first: at most `limit`, behind `after`.
+        """Return the messages that answer a query, best first, ties newest first: at most `limit`, after `after`.
 
-        What appends have left for later is indexed first, which writes to the file. A damaged index is made anew.
+        Index the appends' backlog first, which writes to the file. Rebuild a damaged index.
 
         Raises:
-            ValueError: there is no letter or digit in the query to look for.
-            DamagedStoreError: the index is damaged and can't be made anew.
+            ValueError: the query has no letter or digit.
+            DamagedStoreError: the index is damaged and can't be rebuilt.
         """
         wanted = read_query(query)
         return self._indexed(lambda: self._search(session_id, wanted, limit, after))
@@ -187,14 +186,14 @@ class SqliteStore(StoreFile):
             attempts -= 1
             with self._reading as connection:
                 session = rows.find(connection, session_id)
-                # Who searched for the first time beside us may have begun an index of its own in between.
+                # Another process's first search may have begun its own index meanwhile.
                 if not attempts or not index.pending(connection, session, 0).left:
                     return index.search(connection, session, query, limit, after)
 
     def catch_up(self, session_id: str) -> int:
-        """Make the next messages ready to be found, and return how many are left to do.
+        """Index the next messages, and return how many remain.
 
-        Search does so by itself; here a host may do it in its own time, a million messages in one to two minutes.
+        Search does this, too; a host may do it at a quiet time, a million messages in one to two minutes.
 
         Raises:
             DamagedStoreError: the file is damaged.
@@ -211,14 +210,14 @@ class SqliteStore(StoreFile):
         return self._indexed(index_some)
 
     def forget(self, session_id: str, erasure: Erasure) -> None:
-        """Put tombstones where messages stand, and replace, add and remove what the erasure names; durable on return.
+        """Replace messages with tombstones, and replace, add and remove what the erasure names; durable on return.
 
-        The bytes of what was there are overwritten, too: see `scrub`. Where that can't be ended now, all the same
-        nothing reads them any more, and `is_scrubbed` says so. Backups are files of their own, and keep what they hold.
+        Then overwrite the old bytes: see `scrub`. If that can't finish now, nothing reads them any more, and
+        `is_scrubbed` returns False. Backups are separate files, and keep their content.
 
         Raises:
-            StoreError: nothing was changed: the session has other numbers of messages or records than expected, or
-                what is to be replaced is not there, or a tombstone is of another category than FORGOTTEN.
+            StoreError: nothing was changed: the session's messages or records have other numbers than expected, or
+                something to replace is missing, or a tombstone has another category than FORGOTTEN.
         """
 
         def forget(connection: sqlite3.Connection, indexes: bool) -> None:  # noqa: FBT001
@@ -228,7 +227,7 @@ class SqliteStore(StoreFile):
         self._scrub_after()
 
     def drop(self, session_id: str) -> None:
-        """Remove a session with all that it has, for good, its bytes too (`forget`); unknown ones are passed over.
+        """Remove a session with all its data, for good, including its bytes (`forget`); ignore unknown ones.
 
         Raises:
             StoreError: nothing was removed.
@@ -244,13 +243,13 @@ class SqliteStore(StoreFile):
         """Store a summary; durable on return. Storing an equal one again does nothing.
 
         Raises:
-            StoreError: nothing was written: another text is stored under that id, or a value can't be stored.
+            StoreError: nothing was written: another text has that id, or a value can't be stored.
         """
         with self._writing as connection:
             rows.add_summary(connection, summary)
 
     def remove(self, session_id: str, summary_ids: Sequence[str]) -> None:
-        """Remove summaries for good, their bytes too, as `forget` does; unknown ids are passed over.
+        """Remove summaries for good, including their bytes, as `forget` does; ignore unknown ids.
 
         Raises:
             StoreError: nothing was removed.
@@ -260,7 +259,7 @@ class SqliteStore(StoreFile):
         self._scrub_after()
 
     def by_id(self, session_id: str, summary_ids: Sequence[str]) -> list[Summary]:
-        """Return the named summaries in the order asked for; unknown ones are left out.
+        """Return the named summaries in the order asked for; skip unknown ones.
 
         Raises:
             DamagedStoreError: one does not match its checksum.
@@ -269,7 +268,7 @@ class SqliteStore(StoreFile):
             return rows.by_id(connection, rows.find(connection, session_id), summary_ids)
 
     def for_range(self, session_id: str, first_seq: int, last_seq: int) -> list[Summary]:
-        """Return the session's summaries that lie wholly inside first_seq..last_seq, by first seq, then id.
+        """Return the session's summaries that are wholly inside first_seq..last_seq, by first seq, then id.
 
         Raises:
             DamagedStoreError: one does not match its checksum.
@@ -278,7 +277,7 @@ class SqliteStore(StoreFile):
             return rows.in_range(connection, rows.find(connection, session_id), first_seq, last_seq)
 
     def claim(self, session_id: str, kind: str, holder: str, now: float, ttl_seconds: float) -> bool:
-        """Claim one kind of work on a session, or renew one's claim, and return whether one has it.
+        """Claim one kind of work on a session, or renew the claim; return whether it is held.
 
         It lasts from `now`, in seconds since 1970, for `ttl_seconds`, unless it is renewed or released.
         """
@@ -290,12 +289,12 @@ class SqliteStore(StoreFile):
             return True
 
     def release(self, session_id: str, kind: str, holder: str) -> None:
-        """End a claim of that holder; nothing is done where another has it, or nobody."""
+        """End a claim of that holder; do nothing if it has none."""
         with self._writing as connection:
             connection.execute(files.END_CLAIM, files.claim_cells(connection, session_id, kind, holder))
 
     def read_intact(self, session_id: str, first_seq: int, last_seq: int) -> tuple[list[StoredMessage], list[int]]:
-        """Return what `read` would, without the damaged messages, and their seqs. For a damaged file only."""
+        """Return the undamaged messages of `read`, and the seqs of the others. For a damaged file only."""
         with self._reading as connection:
             return rows.intact_messages(connection, rows.find_damaged(connection, session_id), first_seq, last_seq)
 
@@ -305,17 +304,17 @@ class SqliteStore(StoreFile):
             return [(plain(session_id), stored) for session_id, stored in connection.execute(rows.SESSIONS)]
 
     def sessions_with(self, kind: str, words: Sequence[str]) -> list[str]:
-        """Return the sessions that have a record of a kind in whose body one of these words stands, oldest first."""
+        """Return the sessions with one of these words in the body of a record of a kind, oldest first."""
         with self._reading as connection:
             return index.sessions_with(connection, kind, words)
 
     def backup(self, path: str | os.PathLike[str]) -> None:
-        """Copy the store, while it is in use, to a new file that is a store itself.
+        """Copy the store, while it is in use, to a new file that is itself a store.
 
-        Copying the file by other means misses what still stands in its write-ahead log.
+        Other ways of copying the file miss the content of its write-ahead log.
 
         Raises:
-            StoreError: `path` exists, or can't be written; then there is no file under that name.
+            StoreError: `path` exists, or can't be written; no file is left under that name.
         """
         copy(self._path, str(Path(path).absolute()), self._busy_seconds)
 

@@ -1,4 +1,4 @@
-"""What needs no package: sessions in memory, exact vector search, the journal's files."""
+"""Without packages: sessions in memory, exact vector search, the journal's files."""
 
 from squidbot.adapters.stdlib.daybook import Daybook
 from squidbot.adapters.stdlib.sessions import InMemoryStore

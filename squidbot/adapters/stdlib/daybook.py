@@ -1,8 +1,8 @@
 """A journal in a folder: a file of JSON lines for each day in UTC, which anybody can read and copy.
 
-Beside them the newest day stands as Markdown for people, written anew with each entry. A file only grows, except that
-forgotten entries are removed. What a process left of a line when it died stays where it is: the next line begins on a
-new one, and readers get it as a fault.
+Beside them is the newest day as Markdown for people, rewritten with each entry. A file only grows, except that
+forgotten entries are removed. A dead process's partial line stays: the next line begins on a new one, and readers
+report the partial one as a fault.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = ["PAGE", "Daybook", "State"]
 _NAME: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})\.jsonl", re.ASCII)
 # The newest day's entries for people.
 PAGE: Final = "daily_summary.md"
-# Hidden: whoever indexes the folder passes it over.
+# Hidden, so indexers of the folder skip it.
 _LOCK: Final = ".journal.lock"
 
 
@@ -47,20 +47,20 @@ State: TypeAlias = "tuple[str, int, int] | None"
 
 
 class Daybook:
-    """Journal in a folder; any number of processes and threads may use it, readers without a right to write, too."""
+    """Journal in a folder; any number of processes and threads may use it, also readers without write access."""
 
     def __init__(self, folder: str | os.PathLike[str], rules: JournalRules | None = None) -> None:
-        """Name a folder, which is made with the first entry; `rules` say what is kept (None: the defaults)."""
+        """Name a folder, created with the first entry; `rules` limit its content (`None`: the defaults)."""
         self.folder = Path(folder)
         self.rules = rules or JournalRules()
         self._turn = threading.Lock()
 
     def append(self, entry: JournalEntry) -> AppendedEntry:
-        """Keep an entry under the day of its own time, durable on return, and return it as it is kept.
+        """Store an entry under the day of its own time, durable on return, and return its stored form.
 
         Raises:
-            JournalFullError: nothing was written: its day has as many as a day may have.
-            StoreError: nothing was written: it says nothing, or the disk failed.
+            JournalFullError: nothing was written: its day has the maximum number of entries.
+            StoreError: nothing was written: it is empty, or the disk failed.
         """
         kept, cuts = self.rules.applied(entry)
         path = self.folder / f"{kept.day}.jsonl"
@@ -78,13 +78,13 @@ class Daybook:
         return AppendedEntry(kept, len(entries) + 1, cuts, tuple(faults))
 
     def rewrite(self, change: Callable[[JournalEntry], JournalEntry | None], tells: Callable[[str], bool]) -> list[str]:
-        """Put other entries in the places of those that change, None for none; return the days whose files did.
+        """Replace entries with changed ones, `None` to remove; return the days with changed files.
 
-        Each file is written whole or not at all, durably, what it had is overwritten, and the page for people is made
-        anew. Of lines that are no entry those go of which `tells` says so.
+        Write each file whole or not at all, durably, overwrite its old bytes, and rebuild the page for people. Remove
+        invalid lines for which `tells` is true.
 
         Raises:
-            StoreError: the disk failed; each file is as it was, or as it is to be.
+            StoreError: the disk failed; each file is either old or new.
         """
         if not self.folder.is_dir():
             return []
@@ -103,7 +103,7 @@ class Daybook:
         return changed
 
     def _rewrite_page(self) -> None:
-        """Write the page of the newest day as its file has it now.
+        """Write the newest day's page from its file.
 
         Raises:
             OSError: it can't be made.
@@ -118,7 +118,7 @@ class Daybook:
             replace(place, lambda _: page.encode("utf-8", "backslashreplace"))
 
     def latest(self, limit: int = 1, *, tag: str = "", agent_id: str = "") -> JournalPage:
-        """Return the newest entries, newest first, whatever days they are of: at most `limit`.
+        """Return the newest entries of all days, newest first, at most `limit`.
 
         Raises:
             StoreError: the disk failed.
@@ -138,7 +138,7 @@ class Daybook:
         return JournalPage(tuple(entries[: max(0, limit)]), tuple(faults))
 
     def of_day(self, day: str) -> JournalPage:
-        """Return the entries of a day ("2026-01-27"), as they were appended; none where it has none.
+        """Return the entries of a day ("2026-01-27"), in order of appending; none if it has none.
 
         Raises:
             NotFoundError: it is no day.
@@ -166,7 +166,7 @@ class Daybook:
         return sorted(found[1] for name in names if (found := _NAME.fullmatch(name)) and _is_day(found[1]))
 
     def state(self) -> State:
-        """Return what shows that nothing was appended since: the newest day, its file's size and time; None for none.
+        """Return a stamp that changes with each append: the newest day, its file's size and time; `None` for none.
 
         Raises:
             StoreError: the disk failed.
@@ -186,11 +186,11 @@ class Daybook:
         """Keep all others from writing, in any process."""
         make_folder(self.folder)
         with open_own(self.folder / _LOCK, "a") as file:
-            lock(file)  # given back when the file is closed, and when the process dies
+            lock(file)  # released when the file is closed, and when the process dies
             yield
 
     def _write_page(self, day: str, entries: Sequence[JournalEntry], faults: list[str]) -> None:
-        """Write the page of the newest day anew, whole or not at all; an entry is kept whatever becomes of it."""
+        """Rewrite the newest day's page, whole or not at all; a failure does not affect the entry."""
         place, new = self.folder / PAGE, self.folder / f".{PAGE}.new"
         try:
             if max(self.days()) == day:
@@ -201,9 +201,9 @@ class Daybook:
             faults.append(f"{place}: {error.strerror}; the entry is kept, and this page is not up to date")
 
     def _settled(self, path: Path) -> bytes:
-        """Return what is in a file; a line that is being written now is waited for, where that can be known."""
+        """Return a file's content; wait for a line in progress, if that can be known."""
         data = _bytes_of(path)
-        # Reading makes no file: where there is no lock, none of ours has written.
+        # Reading creates no file: without a lock file, none of ours has written.
         if data.endswith(b"\n") or not data or not os.access(self.folder / _LOCK, os.W_OK):
             return data
         with self._turn, self._writing():
@@ -215,7 +215,7 @@ def _failed(path: Path, error: OSError, what: str) -> StoreError:
 
 
 def _entries(path: Path, data: bytes) -> tuple[list[JournalEntry], list[str]]:
-    """Return the entries of a file, as they were appended, and its faults: lines that are no entries."""
+    """Return the entries of a file, in order of appending, and its faults: lines that are no entries."""
     entries: list[JournalEntry] = []
     faults: list[str] = []
     for number, line in enumerate(data.split(b"\n"), 1):
@@ -232,7 +232,7 @@ def _entries(path: Path, data: bytes) -> tuple[list[JournalEntry], list[str]]:
 def _rewritten(
     data: bytes, change: Callable[[JournalEntry], JournalEntry | None], tells: Callable[[str], bool]
 ) -> Iterator[bytes]:
-    """Yield the lines of a file as they are to be; what does not change stays byte for byte."""
+    """Yield the new lines of a file; unchanged lines stay byte for byte."""
     for line in data.splitlines(keepends=True):
         try:
             entry = from_line(line.decode())
@@ -248,7 +248,7 @@ def _rewritten(
 
 
 def _append(path: Path, line: bytes) -> None:
-    """Append a line in one write, durable on return; what could be written of it in part is taken back.
+    """Append a line in one write, durable on return; remove a partial write.
 
     Raises:
         OSError: the disk failed, or is full.
@@ -269,10 +269,10 @@ def _append(path: Path, line: bytes) -> None:
 
 
 def _bytes_of(path: Path) -> bytes:
-    """Return what is in a file; nothing where there is none.
+    """Return a file's content; nothing if it is missing.
 
     Raises:
-        OSError: it can't be read, or is none: a device would be read for ever.
+        OSError: it can't be read, or is no file: a device might not end.
     """
     try:
         if not stat.S_ISREG(path.stat().st_mode):

@@ -1,7 +1,7 @@
 """A folder with a file for each model, under the model's name, written whole or not at all.
 
-Models whose names are spelled alike as files: the first has the name, the others a digest behind it, and an index
-beside the files says which is whose. A damaged file is set aside and never lost.
+If models' names are spelled alike as files, the first has the name, the others a digest after it, and an index in the
+folder maps files to models. A damaged file is set aside and never lost.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 
 __all__ = ["ModelFiles", "name_of"]
 
-# Hidden, so that no model's file is called so.
+# Hidden, so no model's file has this name.
 _INDEX: Final = ".index.json"
 _LOCK: Final = ".index.lock"
-# What such a file may be called: an index that says anything else leads nobody out of the folder.
+# Valid names of such files: no other index entry can lead out of the folder.
 _NAME: Final = re.compile(r"[a-z0-9_+][a-z0-9_+-]{0,200}", re.ASCII)
 # Names that Windows gives to devices.
 _TAKEN: Final = re.compile(r"con|prn|aux|nul|com[0-9]|lpt[0-9]")
-# With a digest and ".json" below the 255 bytes that every file system takes.
+# With a digest and ".json" below 255 bytes, which every file system allows.
 MOST_NAME_CHARS: Final = 120
 
 
 def name_of(model: str) -> str:
     """Return a model's name as that of a file, without ".json": `qwen2.5:7b` -> `qwen2-5-7b`.
 
-    ":", "." and spaces, and all else that no file should have in its name, become "-"; letters are small. No name is
-    "unknown", and one that would be too long, that of a device, or would begin with "-", has a digest.
+    ":", "." and spaces, and all other characters unfit for file names, become "-"; letters are small. No name is
+    "unknown". A name that is too long, a device's, or begins with "-", gets a digest.
     """
     name = re.sub(r"[^a-z0-9_+-]", "-", model.lower(), flags=re.ASCII) or "unknown"
     if name.startswith("-"):
@@ -54,20 +54,20 @@ def _digest(data: bytes) -> str:
 
 
 class ModelFiles:
-    """A folder of such files. `owner` reads a file's text: it returns the model whose it is, or raises ValueError.
+    """A folder of such files. `owner` reads a file's text: it returns the file's model, or raises ValueError.
 
     Attributes:
-        failure: why the newest `save` failed; "" where it did not.
+        failure: why the newest `save` failed; "" if it succeeded.
     """
 
     def __init__(self, folder: str | os.PathLike[str], owner: Callable[[str], str]) -> None:
-        """Name a folder, which is made with the first file."""
+        """Name a folder, created with the first file."""
         self.folder = Path(folder)
         self._owner = owner
         self.failure = ""
 
     def path_of(self, model: str) -> Path:
-        """Return the file of a model, whether it is there or not.
+        """Return the file of a model, whether it exists or not.
 
         Raises:
             StoreError: the folder can't be read.
@@ -83,12 +83,12 @@ class ModelFiles:
         return self.folder / f"{_with_digest(name, model) if name in owners else name}.json"
 
     def load(self, model: str) -> str | None:
-        """Return the text of a model's file, or None where there is none, or a damaged one, which is then set aside.
+        """Return the text of a model's file; `None` if it is missing, or damaged and now set aside.
 
-        What a writer left that died in between is put back first.
+        First restore the backup of a writer that died midway.
 
         Raises:
-            StoreError: the file can't be read, or not be set aside.
+            StoreError: the file can't be read or set aside.
         """
         path = self.path_of(model)
         try:
@@ -107,10 +107,10 @@ class ModelFiles:
         return None
 
     def save(self, model: str, text: str) -> bool:
-        """Write a model's file whole, durably, and return whether that was done; if not, `failure` says why.
+        """Write a model's file whole, durably, and return whether it worked; if not, `failure` says why.
 
-        A copy stands beside it as `.backup` meanwhile; what was written is read and checked before it takes the file's
-        name. Where anything fails the file is what it was, and nothing is left of the attempt.
+        Keep a copy as `.backup` meanwhile; read and check the new file before it gets the name. After any failure the
+        file is unchanged, and nothing of the attempt remains.
         """
         self.failure = ""
         try:
@@ -126,7 +126,7 @@ class ModelFiles:
         return not self.failure
 
     def set_aside(self, path: Path, why: str) -> Path:
-        """Rename a file to `NAME.json.WHY-DIGEST`, the digest that of its bytes, and return where it is.
+        """Rename a file to `NAME.json.WHY-DIGEST`, the digest of its bytes, and return the path.
 
         Raises:
             OSError: it can't be renamed.
@@ -136,7 +136,7 @@ class ModelFiles:
         return aside
 
     def _recovered(self, path: Path) -> str | None:
-        """Return what stands in the backup of a file that is gone, put back as the file; None where there is none."""
+        """Return the backup's text of a missing file, restored as the file; `None` without a backup."""
         backup = path.with_suffix(".backup")
         try:
             text = self._text(backup)
@@ -162,7 +162,7 @@ class ModelFiles:
             part.unlink(missing_ok=True)
 
     def _last(self, path: Path, backup: Path) -> None:
-        """Make a new name durable, or have the file be what it was."""
+        """Make a new name durable, or restore the file."""
         try:
             sync(self.folder)
         except OSError:
@@ -173,7 +173,7 @@ class ModelFiles:
             raise
 
     def _back_up(self, path: Path, model: str, part: Path) -> None:
-        """Copy a model's file to its `.backup`; what is no file of that model is set aside instead."""
+        """Copy a model's file to its `.backup`; set aside a file that is not of that model."""
         if not path.exists():
             return
         try:
@@ -187,7 +187,7 @@ class ModelFiles:
             self.set_aside(path, "damaged")
 
     def _note(self, path: Path, model: str) -> None:
-        """Keep in the index whose a file is, before it is there: two models never take one name."""
+        """Index a file's model before the file exists: two models never take one name."""
         owners = self._owners()
         if owners.get(path.stem) != model:
             value = {"files": dict(sorted({**owners, path.stem: model}.items()))}
@@ -196,18 +196,18 @@ class ModelFiles:
             part.replace(self.folder / _INDEX)
 
     def _owners(self) -> dict[str, str]:
-        """Return whose each file is, by its name without ".json": as the index says, else as the file itself does."""
+        """Return each file's model, by its name without ".json": from the index, else from the file."""
         named = self._index()
         paths = sorted(self.folder.glob("*.json")) if self.folder.is_dir() else []
         for path in paths:
             if path.stem not in named and not path.name.startswith("."):
-                # One that can't be read takes no name from others: who would write it fails.
+                # An unreadable one takes no name from others: writing it fails.
                 with suppress(DamagedStoreError, OSError):
                     named[path.stem] = self._owner(self._text(path))
         return named
 
     def _index(self) -> dict[str, str]:
-        """Return what the index says; nothing where it is damaged: the files say it, too."""
+        """Return the index; empty if it is damaged: the files have the same data."""
         try:
             value = json.loads((self.folder / _INDEX).read_bytes())
             return {name: str(model) for name, model in value["files"].items() if _NAME.fullmatch(name)}
@@ -218,7 +218,7 @@ class ModelFiles:
         """Return the text of a file.
 
         Raises:
-            DamagedStoreError: it is no file of a model.
+            DamagedStoreError: it is not a model's file.
             OSError: it can't be read.
         """
         data = path.read_bytes()

@@ -1,4 +1,4 @@
-"""Transcripts, summaries and claims that live in memory, for tests and for hosts that keep nothing."""
+"""Transcripts, summaries and claims in memory, for tests and for hosts without storage."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class SessionData(NamedTuple):
 
 
 class TermIndex:
-    """The seqs of one session's messages by their terms, made when it is searched: `core.recall.search.Postings`."""
+    """The seqs of one session's messages by their terms, built at its search: `core.recall.search.Postings`."""
 
     def __init__(self) -> None:
         self._messages: list[StoredMessage] = []
         self._seqs: dict[str, list[int]] = {}
 
     def catch_up(self, messages: Sequence[StoredMessage]) -> None:
-        """Take the messages that came since."""
+        """Add the messages that came since."""
         for message in messages[len(self._messages) :]:
             is_searched = message.category not in UNSEARCHED
             for term in payload_terms(message.payload) if is_searched else ():
@@ -48,11 +48,11 @@ class TermIndex:
 
     @property
     def messages(self) -> int:
-        """How many messages there are."""
+        """Number of messages."""
         return len(self._messages)
 
     def newest(self, words: Sequence[Word], below: int, limit: int) -> list[int]:
-        """Return at most `limit` seqs under `below` of messages that have each of the words, newest first."""
+        """Return at most `limit` seqs below `below` of messages that have all the words, newest first."""
         rarest, *others = sorted(map(self._having, words), key=len)
         seqs = rarest.intersection(*others)
         return list(islice((seq for seq in sorted(seqs, reverse=True) if seq < below), limit))
@@ -71,7 +71,7 @@ class TermIndex:
 
 
 class InMemoryStore:
-    """TranscriptStore, SummaryStore and Claims that are gone with the process; threads may share one.
+    """TranscriptStore, SummaryStore and Claims that end with the process; threads may share one.
 
     Every method raises StoreError for a session id that is not 1 to 1,024 characters long.
     """
@@ -88,7 +88,7 @@ class InMemoryStore:
             return len(session.messages), sum(map(len, session.records.values()))
 
     def opening(self, session_id: str, kinds: Sequence[str]) -> Opening:
-        """Return in one look how much there is, as `head` does, and the newest record of each kind that has any."""
+        """Return the counts of `head`, and the newest record of each kind, at one time."""
         with self._lock:
             session = self._find(session_id)
             newest = {kind: session.records[kind][-1] for kind in kinds if session.records.get(kind)}
@@ -101,7 +101,7 @@ class InMemoryStore:
         messages: Sequence[StoredMessage],
         records: Sequence[Record] = (),
     ) -> None:
-        """Store messages behind the last one, in order, and records, all or nothing.
+        """Store messages after the last one, in order, and records, all or nothing.
 
         Raises:
             StoreError: nothing was written: another writer came first, a seq or a record's number is not the next
@@ -119,18 +119,18 @@ class InMemoryStore:
                 self._sessions[session_id] = session
 
     def read(self, session_id: str, first_seq: int, last_seq: int) -> list[StoredMessage]:
-        """Return the messages first_seq..last_seq, both included, in order of seq; fewer where the transcript ends."""
+        """Return the messages first_seq..last_seq, both included, in order of seq; fewer if the transcript ends."""
         with self._lock:
             return self._find(session_id).messages[max(first_seq, 0) : max(last_seq + 1, 0)]
 
     def pick(self, session_id: str, seqs: Iterable[int]) -> list[StoredMessage]:
-        """Return the named messages in order of seq, each once; unknown ones are left out."""
+        """Return the named messages in order of seq, each once; skip unknown ones."""
         with self._lock:
             messages = self._find(session_id).messages
             return [messages[seq] for seq in sorted(set(seqs)) if 0 <= seq < len(messages)]
 
     def newest(self, session_id: str, budget_tokens: int) -> list[StoredMessage]:
-        """Return the newest messages, in order of seq, up to and with the first whose bounds sum past the budget."""
+        """Return the newest messages, in order of seq, back to and including the first that exceeds the budget."""
         with self._lock:
             messages = self._find(session_id).messages[:]
         spent, first_seq = 0, len(messages)
@@ -142,7 +142,7 @@ class InMemoryStore:
         return messages[first_seq:]
 
     def last_record(self, session_id: str, kind: str) -> Record | None:
-        """Return the newest record of a kind, or None where there is none."""
+        """Return the newest record of a kind, or `None`."""
         with self._lock:
             found = self._find(session_id).records.get(kind)
             return found[-1] if found else None
@@ -153,10 +153,10 @@ class InMemoryStore:
             return self._find(session_id).records.get(kind, [])[max(first_number, 0) :]
 
     def search(self, session_id: str, query: str, limit: int, after: SearchMatch | None = None) -> list[SearchMatch]:
-        """Return the messages that answer a query, best first, ties newest first: at most `limit`, behind `after`.
+        """Return the messages that answer a query, best first, ties newest first: at most `limit`, after `after`.
 
         Raises:
-            ValueError: there is no letter or digit in the query to look for.
+            ValueError: the query has no letter or digit.
         """
         wanted = read_query(query)
         with self._lock:
@@ -165,11 +165,11 @@ class InMemoryStore:
             return best(wanted, session.terms, limit, after)
 
     def forget(self, session_id: str, erasure: Erasure) -> None:
-        """Put tombstones where messages stand, and replace, add and remove what the erasure names, all or nothing.
+        """Replace messages with tombstones, and replace, add and remove what the erasure names, all or nothing.
 
         Raises:
-            StoreError: nothing was changed: the session has other numbers of messages or records than expected, or
-                what is to be replaced is not there, or a tombstone is of another category than FORGOTTEN.
+            StoreError: nothing was changed: the session's messages or records have other numbers than expected, or
+                something to replace is missing, or a tombstone has another category than FORGOTTEN.
         """
         with self._lock:
             session = self._find(session_id)
@@ -188,7 +188,7 @@ class InMemoryStore:
                 self._sessions[session_id] = SessionData(messages, kinds, summaries, TermIndex())
 
     def drop(self, session_id: str) -> None:
-        """Remove a session with all that it has; an unknown one is passed over."""
+        """Remove a session with all its data; ignore an unknown one."""
         with self._lock:
             self._sessions.pop(session_id, None)
 
@@ -196,7 +196,7 @@ class InMemoryStore:
         """Store a summary. Storing an equal one again does nothing.
 
         Raises:
-            StoreError: nothing was written: another text is stored under that id.
+            StoreError: nothing was written: another text has that id.
         """
         with self._lock:
             session = self._find(summary.session_id)
@@ -208,27 +208,27 @@ class InMemoryStore:
             self._sessions[summary.session_id] = session
 
     def remove(self, session_id: str, summary_ids: Sequence[str]) -> None:
-        """Remove summaries for good; unknown ids are passed over."""
+        """Remove summaries for good; ignore unknown ids."""
         with self._lock:
             session = self._find(session_id)
             if session_id in self._sessions:
                 self._sessions[session_id] = session._replace(summaries=_without(session.summaries, summary_ids))
 
     def by_id(self, session_id: str, summary_ids: Sequence[str]) -> list[Summary]:
-        """Return the named summaries in the order asked for; unknown ones are left out."""
+        """Return the named summaries in the order asked for; skip unknown ones."""
         with self._lock:
             summaries = self._find(session_id).summaries
             return [summaries[summary_id] for summary_id in summary_ids if summary_id in summaries]
 
     def for_range(self, session_id: str, first_seq: int, last_seq: int) -> list[Summary]:
-        """Return the session's summaries that lie wholly inside first_seq..last_seq, by first seq, then id."""
+        """Return the session's summaries that are wholly inside first_seq..last_seq, by first seq, then id."""
         with self._lock:
             summaries = list(self._find(session_id).summaries.values())
         inside = [each for each in summaries if first_seq <= each.first_seq <= last_seq and each.last_seq <= last_seq]
         return sorted(inside, key=lambda summary: (summary.first_seq, summary.summary_id))
 
     def claim(self, session_id: str, kind: str, holder: str, now: float, ttl_seconds: float) -> bool:
-        """Claim one kind of work on a session, or renew one's claim, and return whether one has it.
+        """Claim one kind of work on a session, or renew the claim; return whether it is held.
 
         It lasts from `now`, in seconds since 1970, for `ttl_seconds`, unless it is renewed or released.
         """
@@ -241,7 +241,7 @@ class InMemoryStore:
             return True
 
     def release(self, session_id: str, kind: str, holder: str) -> None:
-        """End a claim of that holder; nothing is done where another has it, or nobody."""
+        """End a claim of that holder; do nothing if it has none."""
         with self._lock:
             self._find(session_id)
             if self._claims.get((session_id, kind), ("", 0.0))[0] == holder:
@@ -253,7 +253,7 @@ class InMemoryStore:
             return [(session_id, len(session.messages)) for session_id, session in self._sessions.items()]
 
     def sessions_with(self, kind: str, words: Sequence[str]) -> list[str]:
-        """Return the sessions that have a record of a kind in whose body one of these words stands, oldest first."""
+        """Return the sessions with one of these words in the body of a record of a kind, oldest first."""
         with self._lock:
             bodies = {name: [one.body for one in each.records.get(kind, ())] for name, each in self._sessions.items()}
         return [name for name, each in bodies.items() if any(word in body for body in each for word in words)]

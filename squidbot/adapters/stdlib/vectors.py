@@ -1,4 +1,4 @@
-"""Vectors without any package: an index that compares with every one."""
+"""Vectors without any package: an index that compares all of them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["ExactIndex"]
 class ExactIndex(BaseIndex):
     """VectorIndex for some thousands: a search of 1,000 vectors of 384 dimensions takes about 10 ms of CPU time.
 
-    It has no file: it is filled from the truth each time, in a tenth of a second for 5,000.
+    It has no file: it is filled from the store each time, in a tenth of a second for 5,000.
     """
 
     def __init__(self, model: str, dimensions: int) -> None:
@@ -30,7 +30,7 @@ class ExactIndex(BaseIndex):
         self.begin()
 
     def places(self) -> Sequence[int]:
-        """Return the places of what it holds, ascending."""
+        """Return the places in the index, ascending."""
         with self._lock:
             return sorted(self._entries)
 

@@ -1,4 +1,4 @@
-"""MemoryStore in SQLite: memories beside the sessions, in a file of their own, or in memory."""
+"""MemoryStore in SQLite: memories beside the sessions, in their own file, or in memory."""
 
 from squidbot.adapters.sqlite3.memory.store import InMemoryMemoryStore, SqliteMemoryStore
 

@@ -1,9 +1,8 @@
-"""What search finds memories by: a view beside them, made of them alone, that may be dropped at any time.
+"""The search index of memories: derived from them alone, so it may be dropped at any time.
 
-An FTS5 table holds each memory's terms by its key. A term begins with the digest of the memory's owner, its tenant and
-user, so that the memories of others are not even in the same lists; four marks say which view under which policy it is
-seen in, and whether it still holds. Neither texts nor positions are kept. What becomes of a damaged one: see `views` of
-the room above; what shows damage that nobody notices: `proof` there.
+An FTS5 table holds each memory's terms by its key. A term begins with the digest of the memory's owner (tenant and
+user), so lists never mix owners. Four marks name the view that sees it under each policy, and whether it is current.
+Texts and positions are not stored. Damaged indexes: see `views` in the package above; silent damage: see `proof` there.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ if TYPE_CHECKING:
     from squidbot.core.memory.search import ParsedQuery
 
 
-# Beside that of the rules: raise it with every change of what is kept of terms.
+# Added to the rules' number: raise it with every change of the stored terms.
 FORM = 3
-# Places in rows that are looked for in one statement: FTS5 takes up to 256 words.
+# Positions in rows to look for in one statement: FTS5 takes up to 256 words.
 PLACES_AT_ONCE = 64
-# A list of fewer is taken whole to look its rows up, at 20 microseconds each: less than to seek in a mark's list.
+# Shorter lists are read whole and their rows looked up, at 20 microseconds each: less than to seek a mark.
 FEW = 256
-# How many memories are read and indexed at once: about a fifth of a second.
+# Number of memories to read and index at once: about a fifth of a second.
 ADDED_MEMORIES = 2048
 
 OF_MEMORIES = SearchIndex(
@@ -44,28 +43,28 @@ OF_MEMORIES = SearchIndex(
     MEMORY_PARTS,
     (
         WORDS.format("memory_words_{0}"),
-        # Up to which key all memories are in; row 0 alone.
+        # The last indexed memory's key; row 0 alone.
         "CREATE TABLE memory_last_{0}(one INTEGER PRIMARY KEY, key INTEGER NOT NULL)",
         "INSERT INTO memory_last_{0} VALUES(0, 0)",
-        # How many of a view are in, those that hold and history.
+        # Indexed memories of a view: current ones and history.
         """CREATE TABLE memory_seen_{0}(view INTEGER PRIMARY KEY, live INTEGER NOT NULL, past INTEGER NOT NULL,
     terms INTEGER NOT NULL)""",
     ),
 )
-# What the tokenizer would part a term at: the rest of it would be in no owner's list, or in everybody's.
+# Where the tokenizer would split a term: the rest would be in no owner's list, or in everybody's.
 PARTING = re.compile("[^0-9a-z_\x80-\U0010ffff]")
 
 
 def family(term: str) -> tuple[str, ...]:
-    """Return what memories are found by that have a word of a term's family."""
+    """Return the index terms for memories with a word of a term's family."""
     return root(term), f"_{root(term)}"
 
 
 def add(connection: sqlite3.Connection, memories: Sequence[tuple[int, Memory]]) -> None:
-    """Index memories that have just been stored, within the same transaction, unless others before them wait for it.
+    """Index memories just stored, within the same transaction, unless earlier ones still wait.
 
     Raises:
-        DamagedIndexError: the transaction must be undone, and done again without this.
+        DamagedIndexError: undo the transaction, and repeat it without this.
     """
     with index_errors(all_of_them=True):
         if not memories:
@@ -80,12 +79,12 @@ def add(connection: sqlite3.Connection, memories: Sequence[tuple[int, Memory]]) 
 
 
 def catch_up(connection: sqlite3.Connection) -> bool:
-    """Index the next memories that wait for it, within a transaction, and return whether more may wait.
+    """Index the next waiting memories, within a transaction, and return whether more may wait.
 
-    One whose row is damaged is left out: no search returns it.
+    Skip a memory with a damaged row: no search returns it.
 
     Raises:
-        DamagedIndexError: the transaction must be undone.
+        DamagedIndexError: undo the transaction.
     """
     with index_errors():
         name = OF_MEMORIES.newest(connection)
@@ -99,20 +98,20 @@ def catch_up(connection: sqlite3.Connection) -> bool:
 
 
 def waits(connection: sqlite3.Connection) -> bool:
-    """Say whether memories wait for being indexed.
+    """Return whether memories wait to be indexed.
 
     Raises:
-        DamagedIndexError: the index has to be made anew.
+        DamagedIndexError: rebuild the index.
     """
     with index_errors():
         return rows.last_before(connection, 1 << 62) > _last(connection, OF_MEMORIES.newest(connection))
 
 
 def swap(connection: sqlite3.Connection, key: int, old: Memory, new: Memory) -> None:
-    """Index a memory as it has just become, within the same transaction.
+    """Index a memory's new state, within the same transaction.
 
     Raises:
-        DamagedIndexError: the transaction must be undone, and done again with a new index.
+        DamagedIndexError: undo the transaction, and repeat it with a new index.
     """
     with index_errors(all_of_them=True):
         if OF_MEMORIES.all(connection) and key <= _last(connection, name := OF_MEMORIES.newest(connection)):
@@ -122,13 +121,12 @@ def swap(connection: sqlite3.Connection, key: int, old: Memory, new: Memory) -> 
 
 
 def remove(connection: sqlite3.Connection, memories: Sequence[tuple[int, Memory]]) -> None:
-    """Take memories out, within a transaction: as they are stored.
+    """Remove memories, within a transaction, as they are stored.
 
-    FTS5 would keep the words of what was removed until its parts are merged, so they are, all of them: seconds at
-    1,000,000 memories in the file.
+    FTS5 keeps removed words until it merges its parts, so this merges all: seconds at 1,000,000 memories in the file.
 
     Raises:
-        DamagedIndexError: the transaction must be undone; a new one in another one, which forgets all, does the same.
+        DamagedIndexError: undo the transaction; a new index in another one, which forgets all, does the same.
     """
     with index_errors(all_of_them=True):
         if OF_MEMORIES.all(connection):
@@ -141,11 +139,11 @@ def remove(connection: sqlite3.Connection, memories: Sequence[tuple[int, Memory]
 
 
 class TermLists(NamedTuple):
-    """The lists of one view: which of its memories have which words.
+    """The lists of one view: the words of its memories.
 
-    A mark's list is nearly as long as the index, and to seek in it all through costs ten milliseconds at 1,000,000. So
-    where a view has all memories of its owner, `without`, the mark of those that hold no more, takes the place of
-    `mark`: "" for none. Where it has not, a list of few is taken whole, and rows tell which of them the view sees.
+    A mark's list is nearly as long as the index, and seeking through it costs ten milliseconds at 1,000,000. So if a
+    view has all its owner's memories, `without`, the mark of its history ("" for none), replaces `mark`. Otherwise a
+    short list is read whole, and rows show which memories the view sees.
     """
 
     connection: sqlite3.Connection
@@ -161,7 +159,7 @@ class TermLists(NamedTuple):
     def newest(self, words: Iterable[Sequence[str]], limit: int) -> list[int]:
         """Return the keys of at most `limit` memories that have each of the words, in any of its forms, newest first.
 
-        `among` memories are in the lists, with `terms` terms in all.
+        The lists have `among` memories with `terms` terms in all.
         """
         match = " AND ".join(self._any(word) for word in words)
         if match and self.without is not None:
@@ -180,10 +178,10 @@ class TermLists(NamedTuple):
 
 
 def lists(connection: sqlite3.Connection, view: View, *, past: bool) -> TermLists:
-    """Return the lists of a view; with `past` those of history, too.
+    """Return the lists of a view; with `past` including history.
 
     Raises:
-        DamagedIndexError: the index has to be made anew.
+        DamagedIndexError: rebuild the index.
     """
     with index_errors():
         name = OF_MEMORIES.newest(connection)
@@ -208,10 +206,10 @@ def lists(connection: sqlite3.Connection, view: View, *, past: bool) -> TermList
 
 
 def beside(lists: TermLists, passages: Iterable[Passage]) -> list[int]:
-    """Return the keys of those memories that stand beside others in their rows; no more than that is known of them.
+    """Return the keys of memories next to others in their rows; the index knows no more about them.
 
     Raises:
-        DamagedIndexError: the index has to be made anew.
+        DamagedIndexError: rebuild the index.
     """
     rows = [each for each in passages if each.group]
     steps = ((each.group, each.position + step) for each in rows for step in NEIGHBOURS)
@@ -224,7 +222,7 @@ def beside(lists: TermLists, passages: Iterable[Passage]) -> list[int]:
 
 
 def _place(group: str, position: int) -> str:
-    """Return the term of a place in a row of memories."""
+    """Return the term of a position in a row."""
     digest = blake2b(group.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
     return f"_{digest}_{position}"
 
@@ -238,16 +236,16 @@ def _owned(owner: int, term: str) -> str:
 
 
 class ViewCounts:
-    """How many memories of each view are in: those that hold, history, and the terms of both."""
+    """Number of indexed memories of each view, current and history, and of both's terms."""
 
     def __init__(self) -> None:
-        """Begin at none."""
+        """Count none."""
         self.of_views = defaultdict[int, list[int]](lambda: [0, 0, 0])
 
     def cell(self, memory: Memory, sign: int = 1) -> str:
-        """Return what the index holds of a memory: its terms, the roots that they don't show, and its marks; count it.
+        """Return a memory's index entry: its terms, the roots that they don't show, and its marks; count it.
 
-        `sign`: -1 for one that goes.
+        `sign`: -1 to remove it.
         """
         digests, terms = view_digests(memory.scope), terms_of(memory.text)
         for digest in digests:
@@ -261,10 +259,10 @@ class ViewCounts:
 
 
 def due_terms(connection: sqlite3.Connection, counts: ViewCounts) -> Iterator[tuple[int, str]]:
-    """Yield what the index has to hold, by the rows: the key and the cell of each memory that is in it; count them.
+    """Yield what the index should hold, from the rows: key and cell of each indexed memory; count them.
 
     Raises:
-        DamagedIndexError: the index has to be made anew.
+        DamagedIndexError: rebuild the index.
     """
     with index_errors():
         last, key = _last(connection, OF_MEMORIES.newest(connection)), 0
@@ -274,10 +272,10 @@ def due_terms(connection: sqlite3.Connection, counts: ViewCounts) -> Iterator[tu
 
 
 def counted(connection: sqlite3.Connection) -> dict[int, list[int]]:
-    """Return what the index says of each view that has any memories, as `ViewCounts.of_views` has it.
+    """Return the index's counts for each view with memories, in the form of `ViewCounts.of_views`.
 
     Raises:
-        DamagedIndexError: the index has to be made anew.
+        DamagedIndexError: rebuild the index.
     """
     with index_errors():
         name = OF_MEMORIES.newest(connection)
@@ -288,7 +286,7 @@ def counted(connection: sqlite3.Connection) -> dict[int, list[int]]:
 def _put(
     connection: sqlite3.Connection, name: str, memories: Sequence[tuple[int, Memory]], *, removes: bool = False
 ) -> None:
-    """Add memories to the index or, as they are in it, remove them; count them."""
+    """Add memories to the index, or remove them as indexed; count them."""
     words = f"memory_words_{name}"
     columns, values = (f"{words}, rowid, terms", "'delete', ?, ?") if removes else ("rowid, terms", "?, ?")
     counts = ViewCounts()
@@ -302,10 +300,10 @@ def _put(
 
 
 def _last(connection: sqlite3.Connection, name: str) -> int:
-    """Return the key up to which all memories are in.
+    """Return the key of the last indexed memory.
 
     Raises:
-        DamagedIndexError: the index does not say.
+        DamagedIndexError: the index has none.
     """
     found = connection.execute(f"SELECT key FROM memory_last_{name}").fetchall()  # noqa: S608  # numbers
     if len(found) != 1 or not isinstance(found[0][0], int):
@@ -317,22 +315,22 @@ def _set_last(connection: sqlite3.Connection, name: str, key: int) -> None:
     connection.execute(f"UPDATE memory_last_{name} SET key = ?", (key,))  # noqa: S608  # numbers
 
 
-# Which memories of a view may answer a query, in bounded time, however many there are.
+# Finds candidates for a query in a view, in bounded time for any number of memories.
 
-# Also how many memories of a term are looked at: at a million, a millisecond a term. At 20,000 the ten best of six
-# words are .96 those of a search that reads all; with 512 they are .88.
+# Also the number of a term's memories to read: at a million, a millisecond a term. At 20,000 the ten best of six words
+# are .96 those of a search that reads all; with 512 they are .88.
 PROBED = 2048
-# So many terms, the rarest, are looked for together, by pairs and all at once; of so many the subjects are.
+# Number of rarest terms to look for together, in pairs and all at once; number with subjects.
 TOGETHER = 4
 SUBJECTS = 8
-# How many are found by each combination, family or subject.
+# Memories to find per combination, family or subject.
 PAIRED = 128
-# A term in so many of the memories of a view is looked for beside three rarer ones only.
+# Terms in a larger fraction are combined only if fewer than three terms are rarer.
 COMMON_FRACTION = 1 / 8
 
 
 class TermStatistics:
-    """What is known of all memories of a view: `matching.Statistics`, from the lists; common terms are estimated."""
+    """Statistics of all memories of a view: `matching.Statistics`, from the lists; common terms are estimated."""
 
     def __init__(self, lists: TermLists) -> None:
         """Take the lists of a view."""
@@ -342,27 +340,27 @@ class TermStatistics:
 
     @property
     def passages(self) -> int:
-        """How many memories there are in the view."""
+        """Number of memories in the view."""
         return self._lists.among
 
     @property
     def average_terms(self) -> float:
-        """How many terms they have, on the average; above 0."""
+        """Average number of terms in a memory; above 0."""
         return max(1.0, self._lists.terms / max(1, self._lists.among))
 
     def frequencies(self, terms: Iterable[str]) -> Mapping[str, int]:
-        """Return in how many memories terms are."""
+        """Count the memories with each term."""
         return {term: self._known[term] if term in self._known else self._probed(term) for term in terms}
 
     def _probed(self, term: str) -> int:
         return self.note(term, self._lists.newest([(term,)], PAIRED), PAIRED)
 
     def note(self, term: str, keys: Sequence[int], limit: int) -> int:
-        """Return in how many memories a term is whose newest ones are these, at most `limit`, and remember it."""
+        """Return the number of memories with a term, given its newest ones, at most `limit`, and remember it."""
         if term not in self._known:
             count = len(keys)
             if count == limit:
-                # As the newest ones lie among all that came since the oldest of them, so do all.
+                # The term's share since its oldest found memory stands for its share of all.
                 self._newest = self._newest or self._lists.newest([], 1)[0]
                 since = max(self._newest - keys[-1] + 1, limit)
                 count = min(max(limit * self.passages // since, limit), self.passages)
@@ -371,7 +369,7 @@ class TermStatistics:
 
 
 class ProbedTerm(NamedTuple):
-    """A term of the query, whether all memories that have it are known, how many these are, what having it counts."""
+    """A query term: whether all its memories are known, their number, and the term's weight."""
 
     term: str
     is_complete: bool
@@ -380,7 +378,7 @@ class ProbedTerm(NamedTuple):
 
 
 def candidates(lists: TermLists, query: ParsedQuery, limit: int) -> tuple[list[int], TermStatistics]:
-    """Return at most `limit` memories of a view that may answer a query best, and what is known of the others."""
+    """Return at most `limit` memories of a view that may answer a query best, and statistics of the others."""
     counted = TermStatistics(lists)
     having = defaultdict[int, float](float)
     known = [_probe(lists, counted, term, max(PROBED, limit), having) for term in query.terms]
@@ -395,7 +393,7 @@ def candidates(lists: TermLists, query: ParsedQuery, limit: int) -> tuple[list[i
 
 
 def _add_fellows(lists: TermLists, known: Sequence[ProbedTerm], having: defaultdict[int, float]) -> None:
-    """Add what memories count for that have another word of a term's subject, also of a term that nobody ever said."""
+    """Add the weight of memories with another word of a term's subject, also for terms that no memory has."""
     for each in sorted(known, key=lambda each: each.memories)[:SUBJECTS]:
         if fellows := tuple(fellow.stem for fellow in synonyms(each.term)):
             for key in lists.newest([fellows], PAIRED):
@@ -418,7 +416,7 @@ def _probe(
 
 
 def _together(found: Sequence[ProbedTerm], among: int) -> list[tuple[ProbedTerm, ...]]:
-    """Return which terms are looked for together: those whose lists are cut, beside each other."""
+    """Return the terms to look for together: combinations with a truncated list."""
     if all(each.is_complete for each in found):
         return []
     telling = [each for each in found if each.memories <= among * COMMON_FRACTION]

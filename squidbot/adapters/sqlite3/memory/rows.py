@@ -28,7 +28,7 @@ MEMORY_COLUMNS = (
     "key, id, owner, bot, agent, model, time, importance, checksum, category, trust, supersedes, superseded_by, scope, "
     "tags, sources, speaker, reason, text"
 )
-# Which column parts memories under a policy of isolation.
+# Each isolation policy's column for views.
 VIEW_COLUMNS = {"global": "owner", "bot": "bot", "agent": "agent", "model": "model"}
 MemoryRow: TypeAlias = (
     "tuple[int, bytes, int, int, int, int, float, float, int, bytes, bytes, bytes | None, bytes | None, bytes, "
@@ -40,27 +40,27 @@ _GRAVE = struct.Struct("<2q2d").pack  # key, owner; time, forgotten
 
 
 class DamagedMemoryError(DamagedRowError):
-    """The row of a memory is missing or does not match its checksum; the text names it."""
+    """A memory's row is missing or does not match its checksum; the text names it."""
 
     advice = "forget it, or restore a backup; the other memories are intact"
 
 
 @lru_cache(4096)
 def view_digest(view: View) -> int:
-    """Return what stands for a view in columns and in the index: 63 bits, the same for ever."""
+    """Return a view's number in columns and in the index: 63 bits, the same for ever."""
     data = json_text(view.key).encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "big") >> 1
 
 
 @lru_cache(4096)
 def view_digests(scope: Scope) -> tuple[int, int, int, int]:
-    """Return the digests of the views that a scope is seen in: global, bot, agent, model."""
+    """Return the digests of the views that see a scope: global, bot, agent, model."""
     owner, bot, agent, model = (View(scope, "global"), View(scope, "bot"), View(scope, "agent"), View(scope, "model"))
     return view_digest(owner), view_digest(bot), view_digest(agent), view_digest(model)
 
 
 def text_digest(text: str) -> bytes:
-    """Return the digest by which a vector is known to be of a text: 16 bytes."""
+    """Return the digest that ties a vector to its text: 16 bytes."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
@@ -108,7 +108,7 @@ def decode(row: MemoryRow) -> tuple[int, Memory]:
         if checksum(numbers, *_marked([data or b"" for data in cells], cells)) != check:
             raise DamagedMemoryError(f"memory {key}")
         category, trust, supersedes, superseded_by, scope, tags, sources, speaker, reason, text = map(_said, texts)
-    except (struct.error, TypeError, AttributeError) as error:  # a cell of another type: the row's header was hit
+    except (struct.error, TypeError, AttributeError) as error:  # a cell of another type: damaged row header
         raise DamagedMemoryError(f"memory {key}") from error
     memory = Memory(
         plain(memory_id),
@@ -129,12 +129,12 @@ def decode(row: MemoryRow) -> tuple[int, Memory]:
 
 
 def _said(data: bytes | None) -> str:
-    """Return the text in a cell; none is an empty one."""
+    """Return the text in a cell; "" for none."""
     return "" if data is None else plain(data)
 
 
 def _marked(datas: list[bytes], cells: Sequence[Cell]) -> list[bytes]:
-    """Return texts for the checksum, with a byte before each that tells none from an empty one; the last is not."""
+    """Return texts for the checksum; a byte before each but the last distinguishes none from an empty one."""
     *first, last = datas
     marked = [b"\0" if cell is None else b"\1" + data for data, cell in zip(first, cells, strict=False)]
     return [*marked, last]
@@ -146,14 +146,14 @@ def _scope(text: str) -> Scope:
 
 
 def grave_checksum(key: int, owner: int, time: float, forgotten: float, memory_id: bytes, reason: bytes) -> int:  # noqa: PLR0913, PLR0917  # it has that many cells
-    """Return the checksum of what is left of a memory; -1, which no row has, where a cell is of another type."""
+    """Return the checksum of a forgotten memory's rest; -1, which no row has, if a cell has another type."""
     try:
         return checksum(_GRAVE(key, owner, time, forgotten), memory_id, reason)
     except (struct.error, TypeError):
         return -1
 
 
-# Every statement that reads or writes memories. Each runs on a connection that the caller holds.
+# Every statement that reads or writes memories. Each runs on the caller's connection.
 
 WRITE = f"REPLACE INTO memories({MEMORY_COLUMNS}) VALUES({', '.join('?' * 19)})"
 REMOVE = "DELETE FROM memories WHERE key = ?"
@@ -165,7 +165,7 @@ NEXT_KEY = (
 LAST_BEFORE = "SELECT max(key) FROM memories WHERE key < ?"
 KEYS_BEHIND = "SELECT key FROM memories WHERE key > ? ORDER BY key LIMIT ?"
 PICKED = f"SELECT {MEMORY_COLUMNS} FROM memories WHERE key {IN_LIST}"  # noqa: S608
-# "+" so that SQLite goes by the keys, and not through all of the view.
+# "+" makes SQLite use the keys instead of scanning the view.
 SEEN = {
     column: f"SELECT key FROM memories WHERE key {IN_LIST} AND +{column} = ? "  # noqa: S608
     "AND (superseded_by IS NULL OR ?)"
@@ -197,7 +197,7 @@ def next_key(connection: sqlite3.Connection) -> int:
 
 
 def count(connection: sqlite3.Connection) -> int:
-    """Return how many memories there are."""
+    """Return the number of memories."""
     return int(connection.execute("SELECT count(*) FROM memories").fetchone()[0])
 
 
@@ -207,7 +207,7 @@ def last_before(connection: sqlite3.Connection, key: int) -> int:
 
 
 def write(connection: sqlite3.Connection, key: int, memory: Memory) -> None:
-    """Write the row of a memory, in place of any that it has.
+    """Write a memory's row, replacing its former one.
 
     Raises:
         StoreError: a value can't be stored.
@@ -216,7 +216,7 @@ def write(connection: sqlite3.Connection, key: int, memory: Memory) -> None:
 
 
 def find(connection: sqlite3.Connection, memory_id: str) -> tuple[int, Memory] | None:
-    """Return the key and the memory of an id; None where there is none.
+    """Return the key and the memory of an id; `None` if it is unknown.
 
     Raises:
         DamagedMemoryError: the row does not match its checksum.
@@ -231,14 +231,14 @@ def find(connection: sqlite3.Connection, memory_id: str) -> tuple[int, Memory] |
 
 
 def of_days(connection: sqlite3.Connection, view: View, days: Days, limit: int) -> list[int]:
-    """Return the keys of at most `limit` memories of a view that were told on these days, newest first."""
+    """Return the keys of at most `limit` memories of a view from these days, newest first."""
     first, last = ((ordinal - EPOCH_DAY) * DAY_SECONDS for ordinal in (days.first, days.last + 1))
     cells = (view_digest(view), first, last, limit)
     return [key for (key,) in connection.execute(OF_DAYS[VIEW_COLUMNS[view.isolation]], cells)]
 
 
 def keys_of(connection: sqlite3.Connection, memory_ids: Iterable[str]) -> dict[str, int]:
-    """Return the keys of the ids that are there, damaged or not, each once, in their order."""
+    """Return the keys of existing ids, damaged or not, each once, in their order."""
     found = ((name, connection.execute(KEY, (stored_text(name)[0],)).fetchone()) for name in dict.fromkeys(memory_ids))
     return {name: row[0] for name, row in found if row is not None}
 
@@ -246,10 +246,10 @@ def keys_of(connection: sqlite3.Connection, memory_ids: Iterable[str]) -> dict[s
 def listed(  # noqa: PLR0913  # as the port has it
     connection: sqlite3.Connection, view: View, category: FactCategory | None, limit: int, after: str, *, past: bool
 ) -> list[Memory]:
-    """Return the memories of a view, newest first, behind one of them.
+    """Return the memories of a view, newest first, after one of them.
 
     Raises:
-        NotFoundError: that one is not, and was not, there.
+        NotFoundError: that one never existed.
         DamagedMemoryError: a row does not match its checksum.
     """
     cells: list[object] = [view_digest(view)]
@@ -272,10 +272,10 @@ def listed(  # noqa: PLR0913  # as the port has it
 
 
 def _place(connection: sqlite3.Connection, view: View, memory_id: str) -> tuple[float, int]:
-    """Return the place in listings of a memory that is, or was, in a view.
+    """Return a memory's place in listings, also if it was forgotten.
 
     Raises:
-        NotFoundError: there is, and was, none.
+        NotFoundError: it never existed.
     """
     found = find(connection, memory_id)
     if found and View(found[1].scope, view.isolation).key == view.key:
@@ -287,7 +287,7 @@ def _place(connection: sqlite3.Connection, view: View, memory_id: str) -> tuple[
 
 
 def picked(connection: sqlite3.Connection, keys: Sequence[int]) -> list[tuple[int, Memory]]:
-    """Return memories by key, in no order, without those that can't be read."""
+    """Return memories by key, in no order, except unreadable ones."""
     memories: dict[int, Memory] = {}
     for row in index.readable(connection, PICKED, keys):
         with suppress(DamagedMemoryError):
@@ -297,20 +297,20 @@ def picked(connection: sqlite3.Connection, keys: Sequence[int]) -> list[tuple[in
 
 
 def seen(connection: sqlite3.Connection, keys: Sequence[int], view: View, *, past: bool) -> set[int]:
-    """Return those of some keys that are of memories of a view; with `past` those of history, too."""
+    """Return the keys that belong to memories of a view; with `past` including history."""
     cells = (json_text(keys), view_digest(view), past)
     return {key for (key,) in connection.execute(SEEN[VIEW_COLUMNS[view.isolation]], cells)}
 
 
 def readable(connection: sqlite3.Connection, behind_key: int, limit: int) -> dict[int, Memory | None]:
-    """Return the next memories behind a key by their keys, in order; None for one that can't be read."""
+    """Return the next memories after a key, in order of keys; `None` for an unreadable one."""
     keys = [key for (key,) in connection.execute(KEYS_BEHIND, (behind_key, limit))]
     found = dict(picked(connection, keys))
     return {key: found.get(key) for key in keys}
 
 
 def bury(connection: sqlite3.Connection, key: int, memory_id: str, now: float, reason: str) -> None:
-    """Leave of a row what is kept of a forgotten memory: its id, its place in listings, when and why it was."""
+    """Reduce a forgotten memory's row to its id, its place in listings, the time and the reason."""
     owner, time = connection.execute(PLACE, (key,)).fetchone()
     cell, data = stored_text(reason)
     check = grave_checksum(key, owner, time, now, stored_text(memory_id)[1], data)
@@ -323,7 +323,7 @@ def remove(connection: sqlite3.Connection, key: int) -> None:
 
 
 def graves(connection: sqlite3.Connection, memory_ids: Iterable[str]) -> dict[str, str]:
-    """Return, of these ids, those that were forgotten and are not there again, with the reason.
+    """Return the ids that were forgotten and do not exist again, with the reason.
 
     Raises:
         DamagedMemoryError: a row does not match its checksum.
@@ -340,14 +340,14 @@ def graves(connection: sqlite3.Connection, memory_ids: Iterable[str]) -> dict[st
     return found
 
 
-# The tables of memories, made in a store's file when memories are first wanted there.
+# The tables of memories, created in a store's file at their first use.
 
 MEMORY_LAYOUT = 2
 
 # key = model << 40 | memory: a trillion memories, and eight million models in SQLite's 63 bits.
 MEMORY_BITS = 40
-# The order in which vectors came, and a stamp of all vectors of a model, by which an index is known to be whole.
-# SQLite has no exclusive or; of numbers below 2**63 it is what either has, less what both have.
+# The order of the vectors' arrival, and a stamp of all vectors of a model, which proves an index complete. SQLite has
+# no exclusive or; for numbers below 2**63 it is (a | b) - (a & b).
 XOR = "digest = (digest | {0}.mark) - (digest & {0}.mark)"
 NO = f"({{0}}.key >> {MEMORY_BITS})"
 VECTOR_TABLES = (
@@ -361,7 +361,7 @@ VECTOR_TABLES = (
     vectors INTEGER NOT NULL,
     digest INTEGER NOT NULL       -- the marks of all, by exclusive or
 )""",
-    # Not "OR IGNORE": within the trigger of a REPLACE that would be a REPLACE, too.
+    # Not "OR IGNORE": inside a REPLACE's trigger that would be a REPLACE, too.
     f"""CREATE TRIGGER memory_vector_place_added AFTER INSERT ON memory_vector_places BEGIN
     INSERT INTO memory_vector_stamps SELECT {NO.format("new")}, 0, 0
         WHERE NOT EXISTS (SELECT 1 FROM memory_vector_stamps WHERE no = {NO.format("new")});
@@ -370,7 +370,7 @@ END""",  # noqa: S608  # our own constants, here and below
     f"""CREATE TRIGGER memory_vector_place_removed AFTER DELETE ON memory_vector_places BEGIN
     UPDATE memory_vector_stamps SET vectors = vectors - 1, {XOR.format("old")} WHERE no = {NO.format("old")};
 END""",  # noqa: S608
-    # A vector in the place of another: SQLite tells no trigger that the old one goes.
+    # A vector replaces another: SQLite fires no trigger for the old one.
     """CREATE TRIGGER memory_vector_added AFTER INSERT ON memory_vectors BEGIN
     DELETE FROM memory_vector_places WHERE key = new.key;
     INSERT INTO memory_vector_places(key, mark) VALUES(new.key, random() & 0x7fffffffffffffff);
@@ -380,11 +380,11 @@ END""",
 END""",
 )
 
-# Whose a memory is stands in it once, as text; `owner`, `bot`, `agent` and `model` are the same as 63 bits of a digest
-# of `View.key` under each policy, so that no listing or search of a view touches a row of another.
+# A memory has its scope once, as text; `owner`, `bot`, `agent` and `model` are 63 bits of a digest of `View.key` under
+# each policy, so a view's listing or search never touches another view's row.
 TABLES = (
     "CREATE TABLE memory_layout(version INTEGER NOT NULL)",
-    f"INSERT INTO memory_layout VALUES({MEMORY_LAYOUT})",  # a number of ours
+    f"INSERT INTO memory_layout VALUES({MEMORY_LAYOUT})",  # our number
     """CREATE TABLE memories(
     key INTEGER PRIMARY KEY,    -- in the order of their coming; never used again
     id TEXT NOT NULL UNIQUE,    -- BLOB where it holds lone surrogates, as all texts here
@@ -432,7 +432,7 @@ TABLES = (
     vector BLOB NOT NULL        -- 32-bit floats, little-endian
 )""",
     *VECTOR_TABLES,
-    # Four cells in an index: `doctor` tells the rows of tables by that.
+    # Four cells in an index: `doctor` recognises tables by that.
     """CREATE TABLE memory_marks(
     session NOT NULL,           -- its id; BLOB where it holds lone surrogates
     reader NOT NULL,
@@ -441,9 +441,9 @@ TABLES = (
     PRIMARY KEY(session, reader)
 ) WITHOUT ROWID""",
 )
-# A category may be rare, or nowhere, and to look for it through a view of 1,000,000 takes more than a second. From so
-# many memories on an index has those that hold by their category, for the policies under which these are asked for: it
-# takes a second or two to make at 1,000,000, and a fifteenth of the file.
+# A category may be rare or absent, and searching a view of 1,000,000 for it takes more than a second. So from this many
+# memories on, an index has the current ones by category, for the policies in use: it takes a second or two to build at
+# 1,000,000, and a fifteenth of the file.
 CATEGORIES_FROM = 20_000
 CATEGORIES = (
     "CREATE INDEX IF NOT EXISTS memories_by_{0}_and_category ON memories({0}, category, time) "
@@ -453,8 +453,8 @@ HAS_CATEGORIES = (
     "SELECT coalesce((SELECT max(key) FROM memories), 0) < ? "
     "OR EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'memories_by_' || ? || '_and_category')"
 )
-# Cards of files: a scope with a shelf is written as eight parts, of which that is the last; a quote within a part has a
-# backslash before it, and stands between no two parts. Few among many: an index of them is made with the first one.
+# Document cards: a scope with a collection is written as eight parts, the collection last. A quote within a part has a
+# backslash before it, so no part has this separator. Cards are few: the first one creates their index.
 BETWEEN = '","'
 IS_CARD = f"scope GLOB '*{f'{BETWEEN}*' * 6}{BETWEEN}{CARDS}\"]'"
 CARDS_INDEX = "memories_as_cards"
@@ -465,7 +465,7 @@ HAS_TABLE = "SELECT 1 FROM sqlite_master WHERE name = ?"
 
 
 def is_laid_out(path: str, connection: sqlite3.Connection) -> bool:
-    """Say whether a file has the tables of memories.
+    """Return whether a file has memory tables.
 
     Raises:
         StoreError: a newer squidbot made them.
@@ -485,9 +485,9 @@ def is_laid_out(path: str, connection: sqlite3.Connection) -> bool:
 
 
 def may_have(path: str, *tables: str) -> bool:
-    """Say whether a file may have rows in any of these tables; nothing is made where there are none.
+    """Return whether a file may have rows in any of these tables; create nothing.
 
-    A file that can't be read may have some: opening it says what is wrong.
+    Return True for an unreadable file: opening it reports the error.
     """
     if not os.path.exists(path):  # noqa: PTH110  # as for all paths of stores
         return False
@@ -503,39 +503,39 @@ def may_have(path: str, *tables: str) -> bool:
 
 
 def lay_out(path: str, connection: sqlite3.Connection) -> None:
-    """Make the tables, within a transaction, unless another process was faster; raises as `is_laid_out`."""
+    """Create the tables, within a transaction, unless they exist; raise as `is_laid_out`."""
     if not is_laid_out(path, connection):
         for statement in TABLES:
             connection.execute(statement)
 
 
 def has_categories(connection: sqlite3.Connection, isolation: Isolation) -> bool:
-    """Say whether a category of a view is found at once: by an index, or since there are few memories."""
+    """Return whether a category search is fast: by an index, or because there are few memories."""
     return bool(connection.execute(HAS_CATEGORIES, (CATEGORIES_FROM, VIEW_COLUMNS[isolation])).fetchone()[0])
 
 
 def make_categories(connection: sqlite3.Connection, isolation: Isolation) -> None:
-    """Make that index, within a transaction, unless another process was faster."""
+    """Create that index, within a transaction, unless it exists."""
     connection.execute(CATEGORIES.format(VIEW_COLUMNS[isolation]))
 
 
 def has_cards(connection: sqlite3.Connection) -> bool:
-    """Say whether cards of files are told from other memories at once; where not, none came since they are."""
+    """Return whether document cards have an index; the first new card creates it."""
     return connection.execute(HAS_CARDS).fetchone() is not None
 
 
 def count_cards(connection: sqlite3.Connection) -> int:
-    """Return how many cards of files there are, as far as they are told at once."""
+    """Return the number of indexed document cards."""
     return int(connection.execute(COUNT_CARDS).fetchone()[0]) if has_cards(connection) else 0
 
 
 def make_cards(connection: sqlite3.Connection) -> None:
-    """Make what tells them, within a transaction, unless it is there."""
+    """Create their index, within a transaction, unless it exists."""
     connection.execute(MAKE_CARDS)
 
 
 def damaged(path: str, connection: sqlite3.Connection) -> tuple[int, tuple[int, ...]]:
-    """Return how many memories a file has, and the keys of those whose rows are damaged.
+    """Return the number of a file's memories, and the keys of those with damaged rows.
 
     Raises:
         StoreError: a newer squidbot made their tables, or none did.
@@ -551,14 +551,14 @@ def damaged(path: str, connection: sqlite3.Connection) -> tuple[int, tuple[int, 
     return number, tuple(lost)
 
 
-# How far sessions were read for facts.
+# Marks of sessions' readers for facts.
 
 READ_MARK = "SELECT mark, checksum FROM memory_marks WHERE session = ? AND reader = ?"
 PUT_MARK = "REPLACE INTO memory_marks(session, reader, mark, checksum) VALUES(?, ?, ?, ?)"
 
 
 def mark(connection: sqlite3.Connection, session_id: str, reader: str) -> Mark | None:
-    """Return how far a reader has come in a session; None where it has not begun.
+    """Return a reader's mark in a session; `None` if it has not begun.
 
     Raises:
         DamagedMemoryError: it does not match its checksum.
@@ -573,10 +573,10 @@ def mark(connection: sqlite3.Connection, session_id: str, reader: str) -> Mark |
 
 
 def put_mark(connection: sqlite3.Connection, new: Mark, was: Mark | None) -> None:
-    """Put a mark into the place of another one, within a transaction.
+    """Replace a mark with another, within a transaction.
 
     Raises:
-        StoreError: the one that is there is another.
+        StoreError: the stored mark is another one.
         DamagedMemoryError: it does not match its checksum.
     """
     if mark(connection, new.session_id, new.reader) != was:

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from squidbot.core.vectors import QueryMeaning
 
 
-# What a call changes, decided before anything is written: all of it, or an error.
+# A call's changes, decided before it writes anything: all of them, or an error.
 
 
 def added(
@@ -63,12 +63,12 @@ def added(
     *,
     gone: Collection[str] = (),
 ) -> dict[str, Memory]:
-    """Return what `MemoryStore.add` writes, by id: new memories, and those that change. `find` returns stored ones.
+    """Return the writes of `MemoryStore.add`, by id: new and changed memories. `find` returns stored ones.
 
     `gone`: ids that the same call forgets.
 
     Raises:
-        NotFoundError, StoreError: it can't be done.
+        NotFoundError, StoreError: it is impossible.
     """
     changed: dict[str, Memory] = {}
 
@@ -113,7 +113,7 @@ def replaced(find: Callable[[str], Memory | None], places: Mapping[str, str]) ->
     """Return what `MemoryStore.supersede` writes, by id.
 
     Raises:
-        StoreError: it can't be done.
+        StoreError: it is impossible.
     """
     changed: dict[str, Memory] = {}
     for memory_id, taker in places.items():
@@ -141,21 +141,21 @@ def _there(find: Callable[[str], Memory | None], memory_id: str) -> Memory:
 def memories_without(
     memories: Iterable[Memory], session_id: str, seqs: Container[int]
 ) -> tuple[dict[str, Memory], list[str]]:
-    """Return what `MemoryStore.forget_messages` writes, by id, and the ids of the memories that it forgets."""
+    """Return the writes of `MemoryStore.forget_messages`, by id, and the ids of forgotten memories."""
     left = [(memory, without_messages(memory, session_id, seqs)) for memory in memories]
     changed = [(memory, sources) for memory, sources in left if sources != memory.sources]
     kept = {memory.memory_id: replace(memory, sources=sources) for memory, sources in changed if sources}
     return kept, [memory.memory_id for memory, sources in changed if not sources]
 
 
-# What changes memories, each within a transaction of the caller's: rows, their words and their vectors together.
+# Changes memories, each within a transaction of the caller: rows, index terms and vectors together.
 
-# A session's id stands in its memories' sources as JSON, quotes and all.
+# Memories' sources hold a session's id as JSON, including quotes.
 SOURCED = "SELECT id FROM memories WHERE instr(CAST(sources AS BLOB), ?) ORDER BY key"
 
 
 def _finder(connection: sqlite3.Connection) -> Callable[[str], Memory | None]:
-    """Return what finds memories by id; each row is read once."""
+    """Return a lookup of memories by id; it reads a row once."""
 
     @cache
     def find(memory_id: str) -> Memory | None:
@@ -166,11 +166,11 @@ def _finder(connection: sqlite3.Connection) -> Callable[[str], Memory | None]:
 
 
 def _write(connection: sqlite3.Connection, changed: Mapping[str, Memory], *, indexes: bool) -> None:
-    """Write memories: new ones, and others over the rows of their ids.
+    """Write memories: new ones, and changed ones over their rows.
 
     Raises:
-        StoreError: the transaction must be undone.
-        DamagedIndexError: the same, to be done again without indexing.
+        StoreError: undo the transaction.
+        DamagedIndexError: the same, and repeat it without indexing.
     """
     key = rows.next_key(connection)
     new: list[tuple[int, Memory]] = []
@@ -195,10 +195,10 @@ def _indexed_as(memory: Memory) -> tuple[Passage, bool]:
 
 
 def _forget(connection: sqlite3.Connection, memory_ids: Sequence[str], reason: str, *, indexes: bool) -> int:
-    """Remove memories, and return how many were there.
+    """Remove memories, and return how many existed.
 
     Raises:
-        DamagedIndexError: the transaction must be undone, and done again with a new index.
+        DamagedIndexError: undo the transaction, and repeat it with a new index.
     """
     keys = rows.keys_of(connection, memory_ids)
     if not keys:
@@ -206,7 +206,7 @@ def _forget(connection: sqlite3.Connection, memory_ids: Sequence[str], reason: s
     if indexes:
         try:
             index.remove(connection, [each for each in (rows.find(connection, name) for name in keys) if each])
-        except DamagedMemoryError as error:  # which words of it are in the index, nobody knows
+        except DamagedMemoryError as error:  # nobody knows which of its words are indexed
             raise DamagedIndexError(str(error)) from error
     now = time.time()
     for memory_id, key in keys.items():
@@ -220,12 +220,12 @@ def _forget(connection: sqlite3.Connection, memory_ids: Sequence[str], reason: s
 def _exchange(
     connection: sqlite3.Connection, gone: Sequence[str], memories: Sequence[Memory], reason: str, *, indexes: bool
 ) -> int:
-    """Forget memories and add others, and return how many were forgotten.
+    """Forget memories and add others, and return the number forgotten.
 
-    A memory that says the same in both keeps its row, and so its vectors.
+    A memory that is the same in both keeps its row, and so its vectors.
 
     Raises:
-        NotFoundError: the transaction must be undone: one of those to forget is not there.
+        NotFoundError: undo the transaction: a memory to forget is missing.
         StoreError, DamagedIndexError: as `_write` and `_forget`.
     """
     refuse_missing(gone, rows.keys_of(connection, gone))
@@ -252,7 +252,7 @@ def _says_the_same(connection: sqlite3.Connection, memory: Memory) -> bool:
 
 
 def _said_in(connection: sqlite3.Connection, session_id: str) -> list[Memory]:
-    """Return all memories that name a session among their sources, history too.
+    """Return all memories, including history, with a session as a source.
 
     Raises:
         DamagedMemoryError: a row does not match its checksum.
@@ -263,14 +263,12 @@ def _said_in(connection: sqlite3.Connection, session_id: str) -> list[Memory]:
     return [memory for memory in memories if memory and is_from_session(memory, session_id)]
 
 
-# A search of memories in one transaction: candidates by words, days, neighbours and vectors, then
-# their scores.
+# A search of memories in one transaction: candidates by words, days, neighbours and vectors, then their scores.
 
-# Of more memories than so many, what words find is a smaller part of what is ranked, where vectors find, too: each
-# takes a tenth of a millisecond. As many are found then: of 997 questions among 2,760 passages, 84.4 and 88.8 in 100
-# have their evidence within 1,000 and 2,000 tokens, 84.2 and 88.7 with all of them. Among fewer it is not done: the
-# nearest stands out less from those that are left, and twice as many questions get no answer, for a third less that
-# should have none.
+# Above this many memories, if vectors search too, words supply fewer candidates: each costs a tenth of a millisecond.
+# Quality stays: of 997 questions among 2,760 passages, 84.4 and 88.8 in 100 have their evidence within 1,000 and 2,000
+# tokens, 84.2 and 88.7 with all candidates. Below it this does not pay: the nearest stands out less from the rest, and
+# twice as many questions get no answer, for a third less that should have none.
 MANY_MEMORIES = 50_000
 FEWER_FRACTION = 0.5
 
@@ -284,10 +282,10 @@ def _search(  # noqa: PLR0913, PLR0917  # as `MemoryStore.search` has it
     past: bool,  # noqa: FBT001
     meant: QueryMeaning | None,
 ) -> list[MemoryHit]:
-    """Return what answers a query, best first, within a transaction that sees the same memories all the time.
+    """Return the memories that answer a query, best first, within a transaction on one snapshot.
 
     Raises:
-        DamagedIndexError: the index has to be made anew.
+        DamagedIndexError: rebuild the index.
     """
     seen = partial(_seen, connection, view, past=past)
     query = ParsedQuery.of(text, now)
@@ -314,7 +312,7 @@ def _search(  # noqa: PLR0913, PLR0917  # as `MemoryStore.search` has it
 
 
 def _seen(connection: sqlite3.Connection, view: View, keys: Iterable[int], *, past: bool) -> dict[int, Passage]:
-    """Return the passages of memories by key, of those that a view sees."""
+    """Return the passages of memories by key, those that a view sees."""
     return {
         key: passage_of(memory)
         for key, memory in rows.picked(connection, list(keys))
@@ -327,17 +325,16 @@ def _meaning(connection: sqlite3.Connection, meant: QueryMeaning, found: Mapping
     return Similarity({found[key].key: cosine for key, cosine in similar.items()}, meant.even)
 
 
-# The files beside a store that are views of its vectors: what lies there under its name may hold what
-# is forgotten.
+# The vector index files beside a store: files under its name may hold forgotten data.
 
-# What follows the name of the store's file: a name of the index's, and this.
+# Follows the name of the store's file: an index's name, then this.
 ENDING = ".vectors"
 
 
 def remove_beside(path: str) -> None:
-    """Remove every index of vectors that lies beside a store's file, and what is left of unfinished ones.
+    """Remove every vector index beside a store's file, and the remains of unfinished ones.
 
-    Each is made anew of the store's own vectors by whoever needs it.
+    Each user of an index rebuilds it from the store's own vectors.
 
     Raises:
         StoreError: one can't be removed.
@@ -360,26 +357,25 @@ def remove_beside(path: str) -> None:
                 ) from error
 
 
-# KiB; a search at 1,000,000 memories looks at some 1,000 pages, and twice as slowly where few of them stay.
+# KiB; a search at 1,000,000 memories reads some 1,000 pages, and takes twice as long with few cached.
 CACHE = "PRAGMA cache_size = -16384"
 
 
 class SqliteMemoryStore(StoreFile):
-    """MemoryStore in one SQLite file, created if it is missing: a file of its own, or one that holds sessions.
+    """MemoryStore in one SQLite file, created if it is missing: its own file, or one with sessions.
 
     An `add` is one transaction with one sync of the disk (write-ahead log, synchronous = FULL). Any number of processes
-    may use the file; a writer waits up to `busy_seconds` for another. Threads may share one store, they take turns.
-    After a fork the child opens a store of its own. Each row carries a checksum; what search finds by is made anew when
-    it is damaged, missing or made by other rules. Every method may also raise StoreError: the disk failed, the store is
-    closed, the wait for the lock passed `busy_seconds`.
+    may use the file; a writer waits up to `busy_seconds` for another. Threads may share one store and take turns. After
+    a fork, the child opens its own store. Each row has a checksum; a search index that is damaged, missing or of other
+    rules is rebuilt. Every method may also raise StoreError: the disk failed, the store is closed, the wait for the
+    lock exceeded `busy_seconds`.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, busy_seconds: float = 30.0, create: bool = True) -> None:
-        """Open the file, or (if `create`) create it where there is none or an empty one; make the tables it lacks.
+        """Open the file, or (if `create`) create a missing or empty one; create the tables it lacks.
 
         Raises:
-            DamagedStoreError: the file is not a store, or a damaged one, or there was one and it is gone; it was left
-                as it is.
+            DamagedStoreError: the file is not a store, or is damaged, or existed and is gone; it is unchanged.
             StoreError: the file can't be opened, or a newer squidbot wrote it, or there is none to open.
         """
         super().__init__(path, OF_MEMORIES, busy_seconds=busy_seconds, create=create)
@@ -403,17 +399,17 @@ class SqliteMemoryStore(StoreFile):
         said: NewSources | None = None,
         places: Mapping[str, str] | None = None,
     ) -> None:
-        """Store memories in one transaction; durable on return, and found at once. An equal one does nothing.
+        """Store memories in one transaction; durable on return, and searchable at once. Skip equal ones.
 
-        With `mark` how far a session was read goes with them, in the place of `was`; with `said` sources that memories
-        do not have yet, by id; with `places` memories are put into the places of others, too, as by `supersede`. What
-        raises has stored nothing.
+        `mark` replaces `was` as the reader's position in a session; `said` adds sources to stored memories, by id;
+        `places` replaces stored memories, as `supersede` does. On an error nothing is stored.
 
         Raises:
-            NotFoundError: one of `said` is not there.
-            StoreError: another memory has that id, what is superseded is not there or is another tenant's or user's, a
-                value can't be stored, a place can't be taken, another has read the session meanwhile.
-            DamagedStoreError: what is superseded, or the mark, does not match its checksum.
+            NotFoundError: one of `said` is missing.
+            StoreError: another memory has that id, a memory to replace is missing or another tenant's or user's, a
+                value
+                can't be stored, a place can't be taken, another reader has moved the mark meanwhile.
+            DamagedStoreError: a memory to replace, or the mark, does not match its checksum.
         """
 
         def add(connection: sqlite3.Connection, indexes: bool) -> None:  # noqa: FBT001
@@ -424,11 +420,11 @@ class SqliteMemoryStore(StoreFile):
         self._written(add)
 
     def exchange(self, gone: Sequence[str], memories: Sequence[Memory], reason: str = "") -> None:
-        """Forget memories and add others in one transaction; one that is in both is from then on as it comes.
+        """Forget memories and add others in one transaction; one that is in both takes its new form.
 
         Raises:
-            NotFoundError: nothing was changed: one of those to forget is not there.
-            StoreError: nothing was changed: as `add` and `forget` do.
+            NotFoundError: nothing was changed: a memory to forget is missing.
+            StoreError: nothing was changed: as `add` and `forget`.
         """
         self._remove_beside(gone)
         self._scrub_after(
@@ -436,7 +432,7 @@ class SqliteMemoryStore(StoreFile):
         )
 
     def mark(self, session_id: str, reader: str) -> Mark | None:
-        """Return how far a reader has come in a session; None where it has not begun.
+        """Return a reader's mark in a session; `None` if it has not begun.
 
         Raises:
             DamagedStoreError: it does not match its checksum.
@@ -445,18 +441,18 @@ class SqliteMemoryStore(StoreFile):
             return rows.mark(connection, session_id, reader)
 
     def supersede(self, places: Mapping[str, str]) -> None:
-        """Put memories into the places of others, in one transaction; "" takes that back. Durable on return.
+        """Replace memories with others, in one transaction; "" restores one. Durable on return.
 
         Raises:
-            StoreError: nothing was changed: a memory is not there, another user's, or replaced before; or what is to
-                take its place is history.
+            StoreError: nothing was changed: a memory is missing, another user's, or already replaced; or the
+                replacement is history.
         """
         self._written(
             lambda connection, indexes: _write(connection, replaced(_finder(connection), places), indexes=indexes)
         )
 
     def from_session(self, session_id: str) -> list[Memory]:
-        """Return all memories that name a session among their sources, history too; each row is looked at.
+        """Return all memories, including history, with a session among their sources; this reads each row.
 
         Raises:
             DamagedStoreError: a row does not match its checksum.
@@ -465,10 +461,10 @@ class SqliteMemoryStore(StoreFile):
             return _said_in(connection, session_id)
 
     def forget_messages(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
-        """Take messages out of the sources of memories; return the ids of those that were forgotten by that.
+        """Remove messages from the sources of memories; return the ids of memories thereby forgotten.
 
         Raises:
-            StoreError: nothing was changed; as DamagedStoreError where a row does not match its checksum.
+            StoreError: nothing was changed; DamagedStoreError if a row does not match its checksum.
         """
 
         def unsay(connection: sqlite3.Connection, indexes: bool) -> list[str]:  # noqa: FBT001
@@ -485,7 +481,7 @@ class SqliteMemoryStore(StoreFile):
         return gone
 
     def get(self, memory_ids: Sequence[str]) -> list[Memory]:
-        """Return the named memories in the order asked for; unknown ones are left out.
+        """Return the named memories in the order asked for; skip unknown ones.
 
         Raises:
             DamagedStoreError: a row does not match its checksum.
@@ -497,12 +493,12 @@ class SqliteMemoryStore(StoreFile):
     def listed(
         self, view: View, category: FactCategory | None = None, *, limit: int = 100, after: str = "", past: bool = False
     ) -> list[Memory]:
-        """Return the memories of a view, newest first, at most `limit` behind `after`; with `past` history, too.
+        """Return a view's memories, newest first, at most `limit` after `after`; with `past` including history.
 
-        The first listing of a category in a large file makes an index for it, which writes to the file.
+        The first listing of a category in a large file creates its index, which writes to the file.
 
         Raises:
-            NotFoundError: no memory of the view has, or had, the id `after`.
+            NotFoundError: the view never had the memory `after`.
             DamagedStoreError: a row does not match its checksum.
         """
         if category is not None and not past:
@@ -528,14 +524,14 @@ class SqliteMemoryStore(StoreFile):
         past: bool = False,
         meant: QueryMeaning | None = None,
     ) -> list[MemoryHit]:
-        """Return the memories of a view that answer a query, best first, ties newest first; with `meant` vectors speak.
+        """Return the memories of a view that answer a query, best first, ties newest first; `meant` adds vectors.
 
-        What waits for being indexed is indexed first, which writes to the file. A damaged index is made anew; a memory
-        whose row is damaged is not found.
+        Index waiting memories first, which writes to the file. Rebuild a damaged index; a memory with a damaged row is
+        not found.
 
         Raises:
-            ValueError: there is no letter or digit in the query.
-            DamagedStoreError: the index is damaged and can't be made anew.
+            ValueError: the query has no letter or digit.
+            DamagedStoreError: the index is damaged and can't be rebuilt.
         """
         if not is_sought(query, now) or limit <= 0:
             return []
@@ -545,7 +541,7 @@ class SqliteMemoryStore(StoreFile):
                 with self._writing as connection:
                     index.catch_up(connection)
             with self._reading as connection:
-                connection.execute("BEGIN")  # all its statements see the same memories
+                connection.execute("BEGIN")  # all its statements read one snapshot
                 try:
                     return _search(connection, query, view, limit, now, past, meant)
                 finally:
@@ -554,10 +550,10 @@ class SqliteMemoryStore(StoreFile):
         return self._indexed(search_once)
 
     def reindex(self, tick: Callable[[int, int], None] | None = None) -> int:
-        """Make anew what words find memories by, and return of how many; `tick` gets how many are in, of how many.
+        """Rebuild the memories' search index, and return their number; `tick` gets the indexed and all.
 
         Raises:
-            StoreError: the disk failed; what is missing is indexed by the next search.
+            StoreError: the disk failed; the next search indexes the rest.
         """
         with self._reading as connection:
             count = rows.count(connection)
@@ -576,10 +572,10 @@ class SqliteMemoryStore(StoreFile):
             return index.waits(connection)
 
     def forget(self, memory_ids: Sequence[str], reason: str = "") -> int:
-        """Remove memories for good, their vectors and words, too, and return how many were there; durable on return.
+        """Remove memories for good, with vectors and words, and return the number that existed; durable on return.
 
-        The bytes of what was there are overwritten, as `SqliteStore.forget` does: see `scrub`. Of each its id, its
-        place in listings, when it was forgotten and the reason are kept.
+        Then overwrite the old bytes, as `SqliteStore.forget` does: see `scrub`. Each memory's id, place in listings,
+        time of forgetting and reason remain.
 
         Raises:
             StoreError: nothing was removed.
@@ -590,7 +586,7 @@ class SqliteMemoryStore(StoreFile):
         )
 
     def _remove_beside(self, memory_ids: Sequence[str]) -> None:
-        """Remove the files that may hold vectors of memories that are about to be forgotten.
+        """Remove the files that may hold vectors of memories to be forgotten.
 
         Raises:
             StoreError: one can't be removed.
@@ -601,7 +597,7 @@ class SqliteMemoryStore(StoreFile):
             remove_beside(self._path)
 
     def forgotten(self, memory_ids: Sequence[str]) -> dict[str, str]:
-        """Return, of these ids, those that were forgotten and are not there again, with the reason that was given.
+        """Return the ids that were forgotten and do not exist again, with the given reason.
 
         Raises:
             DamagedStoreError: a row does not match its checksum.
@@ -610,12 +606,12 @@ class SqliteMemoryStore(StoreFile):
             return rows.graves(connection, memory_ids)
 
     def models(self) -> dict[str, int]:
-        """Return the dimension of each model that vectors are kept of, in the order of their coming."""
+        """Return the dimension of each model that has vectors, in order of arrival."""
         with self._reading as connection:
             return vectors.models(connection)
 
     def put_vectors(self, model: str, dimension: int, of: Mapping[str, Sequence[float]]) -> int:
-        """Keep vectors that a model made of memories, by id, in one transaction; return how many were still there.
+        """Store a model's vectors of memories, by id, in one transaction; return the number that still existed.
 
         Raises:
             StoreError: nothing was written: a vector, or the model's others, have another length than `dimension`, or
@@ -625,7 +621,7 @@ class SqliteMemoryStore(StoreFile):
             return vectors.put(connection, model, dimension, of)
 
     def vectors_of(self, model: str, dimension: int) -> SqliteVectors:
-        """Return a model's vectors as the truth beside which an index of them is kept; none need be there yet.
+        """Return a model's vectors as the source for an index of them; there may be none yet.
 
         Raises:
             StoreError: the disk failed.
@@ -633,45 +629,45 @@ class SqliteMemoryStore(StoreFile):
         return SqliteVectors(lambda: self._reading, model, dimension)
 
     def without_vectors(self, model: str, after: str = "", limit: int = 100) -> list[Memory]:
-        """Return memories that a model's vectors are still to be made of, in the order of their coming, behind `after`.
+        """Return memories without a vector of a model, in order of arrival, after `after`.
 
-        One that can't be read is left out.
+        Skip unreadable ones.
         """
         with self._reading as connection:
             return vectors.without(connection, model, after, limit)
 
     def newest_without(self, model: str, limit: int) -> list[Memory]:
-        """Return the first memories behind the last one of which a model's vector is kept."""
+        """Return the first memories after the last one that has a vector of a model."""
         with self._reading as connection:
             return vectors.newest_without(connection, model, limit)
 
     def waiting(self, model: str) -> int:
-        """Return how many memories there are of which no vector of a model is kept."""
+        """Return the number of memories without a vector of a model."""
         with self._reading as connection:
             return vectors.waiting(connection, model)
 
     def drop_vectors(self, model: str) -> None:
-        """Remove a model and its vectors, and the files beside that hold any; nothing for an unknown one."""
+        """Remove a model and its vectors, and the files beside that hold any; ignore an unknown one."""
         remove_beside(self._path)
         with self._writing as connection:
             vectors.drop(connection, model)
 
 
 class InMemoryMemoryStore(SqliteMemoryStore):
-    """The same in memory: it is gone with the process."""
+    """The same in memory: it ends with the process."""
 
     def __init__(self) -> None:
-        """Make an empty one."""
+        """Begin empty."""
         super().__init__(files.MEMORY)
 
 
-# What a store's file holds of memories and their vectors, looked at without writing anything.
+# Read-only counts of memories and vectors in a store's file.
 
 BUSY_SECONDS = 5.0
 
 
 class MemoryCounts(NamedTuple):
-    """How many facts and pieces there are; of each model how many dimensions its vectors have, and how many wait."""
+    """Number of facts and chunks; each model's dimension, and its memories without a vector."""
 
     memories: int
     models: Mapping[str, int]
@@ -679,7 +675,7 @@ class MemoryCounts(NamedTuple):
 
 
 def memory_counts(path: str) -> MemoryCounts:
-    """Return what a file holds; nothing where it has no tables of memories.
+    """Return a file's counts; none if it has no tables of memories.
 
     Raises:
         StoreError: it can't be read, or is damaged.

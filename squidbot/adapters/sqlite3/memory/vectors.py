@@ -1,4 +1,4 @@
-"""Vectors of memories, by the model that made them: models are never mixed, and a vector says of which text it is."""
+"""Vectors of memories, by the model that made them: models are never mixed, and a vector names its text."""
 
 from __future__ import annotations
 
@@ -56,15 +56,15 @@ BARE_CARDS = (
 
 
 def models(connection: sqlite3.Connection) -> dict[str, int]:
-    """Return the dimension of each model that vectors are kept of, in the order of their coming."""
+    """Return the dimension of each model that has vectors, in order of arrival."""
     return {plain(name): dimension for name, dimension in connection.execute(MODELS)}
 
 
 def put(connection: sqlite3.Connection, model: str, dimension: int, vectors: Mapping[str, Sequence[float]]) -> int:
-    """Keep the vectors of memories, by id, within a transaction, and return how many of these were still there.
+    """Store vectors of memories, by id, within a transaction, and return the number that still existed.
 
     Raises:
-        StoreError: a vector has another length than `dimension`, or the model's vectors do, or it has no direction.
+        StoreError: a vector, or the model's vectors, have another length than `dimension`, or it has no direction.
     """
     first = _model(connection, model, dimension)
     count = 0
@@ -82,7 +82,7 @@ def put(connection: sqlite3.Connection, model: str, dimension: int, vectors: Map
         except ValueError as error:
             raise StoreError(f"the vector of memory {memory_id!a:.80}: {error}; nothing was written") from error
         row = (digest, _checksum(first + key, digest, data), data)
-        # What is there as it is keeps its place: every index has it already.
+        # An unchanged vector keeps its place: every index has it already.
         if connection.execute(KEPT, (first + key,)).fetchone() != row:
             connection.execute(PUT, (first + key, *row))
         count += 1
@@ -90,10 +90,10 @@ def put(connection: sqlite3.Connection, model: str, dimension: int, vectors: Map
 
 
 def _model(connection: sqlite3.Connection, model: str, dimension: int) -> int:
-    """Return the first key of a model's vectors, which gets one if it has none yet.
+    """Return the first key of a model's vectors; allocate one if it has none yet.
 
     Raises:
-        StoreError: it is known with another dimension.
+        StoreError: the model has another dimension.
     """
     name = stored_text(model)[0]
     found = connection.execute(MODEL, (name,)).fetchone()
@@ -109,10 +109,10 @@ def _model(connection: sqlite3.Connection, model: str, dimension: int) -> int:
 
 
 def refuse_damage(row: tuple[int, bytes, bytes, int, bytes], dimension: int) -> None:
-    """Pass a vector's row that is as it was written: its key, the id of its memory, digest, checksum and numbers.
+    """Check a vector's row for damage: its key, the id of its memory, digest, checksum and numbers.
 
     Raises:
-        DamagedMemoryError: it does not match its checksum, or is of another length.
+        DamagedMemoryError: it does not match its checksum, or has another length.
     """
     key, memory_id, digest, check, data = row
     if _checksum(key, digest, data) != check or len(data) != dimension * FLOAT_BYTES:
@@ -120,23 +120,23 @@ def refuse_damage(row: tuple[int, bytes, bytes, int, bytes], dimension: int) -> 
 
 
 def without(connection: sqlite3.Connection, model: str, after: str, limit: int) -> list[Memory]:
-    """Return memories that a model's vectors are still to be made of, in the order of their coming, behind `after`.
+    """Return memories without a vector of a model, in order of arrival, after `after`.
 
-    One that can't be read is left out, and the next come in its place.
+    Skip unreadable ones, and return later ones instead.
     """
     key = rows.keys_of(connection, [after]).get(after, 0) if after else 0
     return _without(connection, _first(connection, model), key, limit)
 
 
 def newest_without(connection: sqlite3.Connection, model: str, limit: int) -> list[Memory]:
-    """Return the first memories behind the last that has a vector of a model; one that can't be read is left out."""
+    """Return the first memories after the last one that has a vector of a model; skip unreadable ones."""
     first = _first(connection, model)
     last = connection.execute(LAST, (first, first + (1 << MEMORY_BITS))).fetchone()[0] if first else None
     return _without(connection, first, (last or 0) & MEMORY_KEYS, limit)
 
 
 def waiting(connection: sqlite3.Connection, model: str) -> int:
-    """Return of how many memories, but for cards of files, there is no vector of a model."""
+    """Return the number of memories, except document cards, without a vector of a model."""
     first = _first(connection, model)
     stored = connection.execute(COUNT_VECTORS, (first >> MEMORY_BITS,)).fetchone()[0]
     without = int(connection.execute(COUNT).fetchone()[0]) - int(stored)
@@ -146,7 +146,7 @@ def waiting(connection: sqlite3.Connection, model: str) -> int:
 
 
 def cosines(connection: sqlite3.Connection, meant: QueryMeaning, keys: Sequence[int]) -> dict[int, float]:
-    """Return the cosines of what is meant and of memories by key, without those that can't be read."""
+    """Return the cosines of the query and of memories by key, except unreadable ones."""
     found = connection.execute(MODEL, (stored_text(meant.model)[0],)).fetchone()
     if found is None or found[1] != len(meant.vector):
         return {}
@@ -158,7 +158,7 @@ def cosines(connection: sqlite3.Connection, meant: QueryMeaning, keys: Sequence[
 
 
 def _first(connection: sqlite3.Connection, model: str) -> int:
-    """Return what the keys of a model's vectors are above; 0 for an unknown one, of which there are none."""
+    """Return the exclusive lower bound of a model's vector keys; 0, without vectors, for an unknown one."""
     found = connection.execute(MODEL, (stored_text(model)[0],)).fetchone()
     return found[0] << MEMORY_BITS if found else 0
 
@@ -175,7 +175,7 @@ def _without(connection: sqlite3.Connection, first: int, key: int, limit: int) -
 
 
 def drop(connection: sqlite3.Connection, model: str) -> None:
-    """Remove a model and its vectors, within a transaction; nothing for an unknown one."""
+    """Remove a model and its vectors, within a transaction; ignore an unknown one."""
     found = connection.execute(MODEL, (stored_text(model)[0],)).fetchone()
     if found is not None:
         first = found[0] << MEMORY_BITS
@@ -193,12 +193,11 @@ def _checksum(key: int, digest: bytes, data: bytes) -> int:
     return crc32(data, crc32(digest, crc32(key.to_bytes(8, "little"))))
 
 
-# The vectors of one model as the truth that an index is a view of: in the order in which they came,
-# with a stamp.
+# The vectors of one model as an index's source: in order of arrival, with a stamp.
 
 MODEL_BY_SIZE = "SELECT no FROM memory_models WHERE name = ? AND dimension = ?"
 STAMP = "SELECT vectors, digest FROM memory_vector_stamps WHERE no = ?"
-# SQLite would go through all of a model's vectors, and sort: CROSS keeps the order of the tables, + the index out.
+# SQLite would scan and sort all of a model's vectors: CROSS keeps the order of the tables, + disables the index.
 ENTRY = (
     "SELECT place, mark, memory_vectors.key, digest, memory_vectors.checksum, vector, id, owner, bot, agent, model, "
     "superseded_by IS NULL FROM memory_vector_places "
@@ -215,7 +214,7 @@ KEYS_AT = f"SELECT key FROM memory_vector_places WHERE place {IN_LIST}"  # noqa:
 
 
 def keys_at(connection: sqlite3.Connection, meant: QueryMeaning) -> list[int]:
-    """Return the keys of the memories whose vectors are nearest to what is meant, those that are still there."""
+    """Return the keys of existing memories with the vectors nearest to the query."""
     first, last = _keys(connection, meant.model, len(meant.vector))
     found = connection.execute(KEYS_AT, (json_text(list(meant.nearest)),))
     return [key & MEMORY_KEYS for (key,) in found if first <= key <= last]
@@ -227,13 +226,13 @@ class SqliteVectors:
     def __init__(
         self, reading: Callable[[], AbstractContextManager[sqlite3.Connection]], model: str, dimensions: int
     ) -> None:
-        """Take what gives a store's connection."""
+        """Take the source of connections."""
         self._reading = reading
         self._model = model
         self._dimensions = dimensions
 
     def stamp(self) -> VectorStamp:
-        """Return what there is now.
+        """Return the current state.
 
         Raises:
             StoreError: the disk failed.
@@ -245,11 +244,11 @@ class SqliteVectors:
         return empty._replace(vectors=found[0], digest=found[1]) if found else empty
 
     def view(self, view: View) -> int:
-        """Return the number that stands for a view in `VectorEntry.views`: 63 bits, the same for ever."""
+        """Return a view's number in `VectorEntry.views`: 63 bits, the same for ever."""
         return view_digest(view)
 
     def behind(self, place: int, limit: int) -> list[VectorEntry]:
-        """Return the entries behind a place, in order of their places, at most `limit`.
+        """Return the entries after a place, in order of their places, at most `limit`.
 
         Raises:
             DamagedStoreError: one does not match its checksum.
@@ -275,7 +274,7 @@ class SqliteVectors:
             return [self._entry(row) for row in connection.execute(PICKED_PLACES, cells)]
 
     def holding(self, places: Sequence[int]) -> list[int]:
-        """Return those of these places whose memories hold, in the same order.
+        """Return those of the places with current memories, in order.
 
         Raises:
             StoreError: the disk failed.
@@ -299,6 +298,6 @@ def _number(connection: sqlite3.Connection, model: str, dimensions: int) -> int 
 
 
 def _keys(connection: sqlite3.Connection, model: str, dimensions: int) -> tuple[int, int]:
-    """Return the first and the last key that a vector of a model may have; none has 0."""
+    """Return the first and the last possible key of a model's vectors; 0 for no model."""
     number = _number(connection, model, dimensions)
     return (0, 0) if number is None else (number << MEMORY_BITS, ((number + 1) << MEMORY_BITS) - 1)
