@@ -31,7 +31,7 @@ _WINDOW_KEY = "window.default or models.<name>.context_window"
 _PINNED_KEY = "history.pinned_fraction"
 # Further advice, by the part that is too large.
 _MORE = {"user messages": ", or set history.user_messages to graceful"}
-# The part to blame if no other is too large: the part of the newest turn that must be sent.
+# What to blame if no other part is too large: what must be sent of the newest turn.
 IN_FLIGHT = "current turn"
 # How many pins an error names.
 MOST_NAMED = 8
@@ -80,7 +80,7 @@ class CallContext(NamedTuple):
     def verdict(self, due: str | None, fraction: float) -> str | None:
         """Return the cause of a compaction before a new turn, as extensions want it: `due`, "high-water", or `None`.
 
-        A compaction that they ask for must save as much as one that a mark triggers.
+        What they ask for must save as much as what a mark triggers.
         """
         said = None if self.extended is None else self.extended.should_compact(fraction, due=due is not None)
         if said is None:
@@ -88,7 +88,7 @@ class CallContext(NamedTuple):
         return (due or "high-water") if said else None
 
     def outside(self, view: CurrentView) -> Cost:
-        """Return the cost of everything sent beside the session: system text, tools, and the notices that it needs."""
+        """Return the cost beside the session: system text, tools, and the notices that it needs."""
         estimate, bound = self.tools
         for part in self.system:
             estimate += part.cost.estimate
