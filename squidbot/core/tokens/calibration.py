@@ -125,7 +125,7 @@ class RequestGrowth(NamedTuple):
     """The growth of a request over the one before it.
 
     Attributes:
-        appended_tokens: the bound of the growth; `None` if the request does not extend that one.
+        appended_tokens: its bound; `None` if the request does not extend that one.
         is_step: whether it is one answer and what followed it.
         first_seq: its first message.
         outside_tokens: the bound of system text, tools and head, if system text or tools have changed; else 0.
@@ -235,8 +235,8 @@ class UsageCalibration(NamedTuple):
         kept: the share of answers' surplus that comes back.
         texts: the excess of all messages, without the surplus of answers, which no message shows.
         answers: the surplus of all answers.
-        older, newer: both for messages that are still sent. Once all messages older than `newer` are gone from
-            requests, `newer` replaces `older`: messages that are no longer sent narrow nothing.
+        older, newer: both for messages that are still sent. Once no message older than `newer` is sent, that
+            replaces `older`: messages that are no longer sent narrow nothing.
         reports: how many there were.
     """
 
