@@ -296,7 +296,7 @@ def _key(segment: Segment) -> object:
 
 
 def _makers(every: Iterable[PlanRecord]) -> dict[object, PlanRecord]:
-    """Return the plan that first had each segment in its present form, by the notes it shows, or by its run."""
+    """Return the plan that first had each present segment, by its notes, or by its run."""
     makers: dict[object, PlanRecord] = {}
     for plan in every:
         for segment in plan.segments:
@@ -488,7 +488,7 @@ def _put_story(
 
 
 def _states(entry: ShownMessage, every: Sequence[PlanRecord]) -> Iterator[SentState]:
-    """Yield the state of a message under its first plan, and under each plan that changed it."""
+    """Yield the state of a message under the plan at its arrival, and under each later plan that changed it."""
     row = entry.row
     raw = _UNSAID.get(row.category) or (SLIMMED if entry.is_cut else VERBATIM)
     under = [plan for plan in every if plan.made_at_seq <= row.seq]

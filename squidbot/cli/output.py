@@ -26,8 +26,8 @@ class Result(NamedTuple):
     """The result of a command.
 
     Attributes:
-        values: the result as JSON; a function that makes it, if that is much work.
-        text: the result for people: a text, or a function that puts it on a page.
+        values: values for JSON, or a function that computes them.
+        text: text for people, or a function that puts it on a page.
         code: the exit code.
         wrong: errors, a line each on standard error, beside text and JSON.
         remarks: the same, beside text only.
@@ -52,7 +52,7 @@ class Result(NamedTuple):
 
 
 def print_json(value: object) -> None:
-    """Print one JSON value. Characters that the stream can't encode are escaped, lone surrogates too."""
+    """Print one JSON value. What the stream can't encode is escaped, lone surrogates too."""
     click.echo(json.dumps(value, indent=2))
 
 

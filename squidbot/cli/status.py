@@ -367,7 +367,7 @@ def _took_part(host: HostPlugin, versions: Mapping[str, str], forms: Mapping[str
             return False, f"{name} {versions[name]} is installed, {least} or newer is needed; {host.command}"
     if host.extra in _SWITCHED:
         return _SWITCHED[host.extra](host)
-    # In these hosts the user's code decides whether squidbot is active.
+    # Agents activate squidbot in code.
     if forms.get(host.form):
         return True, f"{count(forms[host.form], 'conversation')} of it in {where}"
     seen = f"{where} has none of its conversations" if where else "no store to look for its conversations in"

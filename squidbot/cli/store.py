@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from squidbot.cli.open_store import OpenStore
     from squidbot.services.exchange import ExportedFile, FileReport, ImportedFile, RemovedImport
 
-# How many unreadable records to name for one session.
+# Unreadable records to name per session.
 MOST_SAID = 5
 WORKSPACEAI = "workspaceai"
 

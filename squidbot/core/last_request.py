@@ -257,7 +257,7 @@ def _sealed(part: Part) -> str:
         part.call_ids,
         part.result_ids,
     ]
-    # Most have no label, and older records lack the field.
+    # Most have no label, and older records lack one.
     return _hashed(json.dumps([*fields, part.label] if part.label else fields))
 
 

@@ -176,7 +176,7 @@ def _memory(*, write: bool, journal: bool) -> Tool:
             "past": {"type": "boolean", "description": "also replaced facts"},
             **(_MORE if write else {}),
         },
-        # Some models name the action store.
+        # Some models call it "store".
         acts | {"store": acts["add"]},
         lambda settings: _allowed(settings) and (settings.memory.write, settings.journal.enabled) == (write, journal),
         '{"action": "search", "query": "where the user lives"}',

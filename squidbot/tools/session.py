@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SessionTools", "ToolContext"]
 
-# How many of the newest messages are searched for the user's own words.
+# How many of the newest messages to search for the user's words.
 _SPOKEN = 256
 
 
@@ -78,7 +78,7 @@ class ToolContext:
 class SessionTools:
     """The history of a session, and the durable facts of its scope. All times are in seconds since 1970.
 
-    The methods of `Session` of the same names have more detail, and the errors.
+    The methods of `Session` of the same names document details and errors.
     """
 
     def __init__(self, wired: Wired, core: CoreSession, meter: Meter, place: SessionHooks) -> None:

@@ -62,8 +62,8 @@ class Tool(NamedTuple):
     Attributes:
         name, description: sent with every request, so as short as a model can follow.
         arguments: the schema of each argument.
-        acts: functions by `action`; "" for a tool without actions. An act takes the context and its named arguments;
-            those without a default are required.
+        acts: functions by `action`; "" for a tool without actions. An act takes the context and its
+            named arguments; those without a default are required.
         offered: whether settings offer the tool.
         example: arguments of a valid call, shown to a model that sends none.
         refusals: further errors with a text for the model; others are raised.

@@ -41,7 +41,7 @@ class Limits(NamedTuple):
     changes: Cost
 
     def less(self, over_tokens: int, times: int) -> Limits:
-        """Return the limits with less for a change: it was `over_tokens` too large, the last of `times` such cases."""
+        """Return the limits with less for a change: it was `over_tokens` too large, after `times` others."""
         bound = self.changes.bound - over_tokens - over_tokens // 8 - 1 - times * self.changes.bound // CUT_PARTS
         return self._replace(changes=Cost(self.changes.estimate, bound))
 
