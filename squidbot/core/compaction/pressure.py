@@ -387,8 +387,8 @@ class CompactionCost(NamedTuple):
         A compaction costs c = (write - read) written; what it removes, x, would be read again by each request. If x
         grows by g with each request, a request costs least on average if the next compaction comes at
         x = sqrt(2 c g / read): the order quantity of Harris (Factory 10, 1913), where a compaction is a setup and a
-        reread token an item held. As x never falls until then, one more request also costs more than the mean from here on: the best
-        stopping rule if x grows by chance.
+        reread token an item held. As x never falls until then, one more request also costs more than the mean from here
+        on: the best stopping rule if x grows by chance.
         """
         growth = (self.said + SUPPOSED_CALLS * SUPPOSED_TOKENS) / (self.calls + SUPPOSED_CALLS)
         least = math.sqrt(2 * max(0.0, prices.write - prices.read) * self.written * growth)
