@@ -1,4 +1,4 @@
-"""The command line: a table of commands, each imported when it is called, and the exit codes of what they raise.
+"""The command line: a table of commands, each imported when it is called, and the exit codes of their errors.
 
 Exit codes: 0 ok, 1 the answer is no or the work could not be done, 2 usage, 3 budget impossible, 4 damaged data.
 """
@@ -44,7 +44,7 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"squidbot.{COMMANDS[cmd_name][0]}")
-        # `import` is a word of Python's own.
+        # `import` is a Python keyword.
         return cast("click.Command", getattr(module, "import_" if cmd_name == "import" else cmd_name))
 
     def format_commands(self, _: click.Context, formatter: click.HelpFormatter) -> None:
@@ -58,7 +58,7 @@ class LazyGroup(click.Group):
             stop(str(error), exit_code(error))
         except OSError as error:
             if error.errno == errno.EPIPE:
-                raise  # click ends quietly where nobody reads on
+                raise  # click ends quietly if the reader has gone
             stop(str(error), ANSWER_IS_NO)
         except KeyboardInterrupt:
             raise click.exceptions.Exit(INTERRUPTED) from None

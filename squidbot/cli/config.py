@@ -1,4 +1,4 @@
-"""`squidbot config`: what is set, where, and what each key does."""
+"""`squidbot config`: the settings, their sources, and what each key does."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from squidbot.cli.printer import Printer
     from squidbot.config import Loaded, Origin
 
-# Whom settings are for, by the tiers of `Origin`.
+# The audience of settings, by the tiers of `Origin`.
 TIERS = {"job": "for the engine", "physical": "for models", "policy": "for how conversations are kept"}
-# A room of each size that strategies tell apart.
+# One sample room for each size that strategies distinguish.
 ROOMS_TOKENS = [min(below_tokens - 1, 100_000) for below_tokens, _ in LEVEL_BLOCKS]
-# A name that the user has chosen, as dotted keys write it.
+# A user-chosen name, as dotted keys write it.
 _CHOSEN = r'(?:[\w-]+|"[^"]*")'
 _KEYS = {
     re.compile(r"\.".join(_CHOSEN if part[0] == "<" else part for part in key.path) + r"\."): key
@@ -55,7 +55,7 @@ def config(*, keys: tuple[str, ...], file: str | None, every: bool, profile: str
 
 
 def _origins(loaded: Loaded, keys: tuple[str, ...]) -> list[Origin]:
-    """Return the settings of these keys and tables; without any all.
+    """Return the settings of these keys and tables; without any, all of them.
 
     Raises:
         click.UsageError: there is no such key.
@@ -77,7 +77,7 @@ def _put_settings(out: Printer, source: str, shown: Sequence[dict[str, object]])
 
 
 def default_of(key: Key) -> object:
-    """Return what holds where nobody sets a key: "strategy" where that depends on the strategy and the room."""
+    """Return the value if nobody sets a key: "strategy" if it depends on the strategy and the room."""
     name = key.field.metadata["core"] or key.path[-1]
     if key.default is not None or key.path[0] == "models":
         return key.default
@@ -87,7 +87,7 @@ def default_of(key: Key) -> object:
 
 
 def _entry(name: str, value: object, source: str, tier: str) -> dict[str, Any]:
-    """Return a setting with what the schema says of it."""
+    """Return a setting with its schema entry."""
     entry = {"key": name, "value": value, "source": source, "tier": tier, "default": None, "unit": "", "choices": []}
     entry |= {"expert": False, "doc": "", "names": []}
     key = next((key for pattern, key in _KEYS.items() if pattern.match(f"{name}.")), None)
@@ -105,7 +105,7 @@ def _value(one: dict[str, object]) -> str:
 
 
 def written(value: object) -> str:
-    """Return a value as TOML writes it, a text without its marks; "" for none."""
+    """Return a value as TOML writes it, a text without quotes; "" for none."""
     if value in (None, "", {}):
         return ""
     return json.dumps(value) if isinstance(value, bool | list | tuple | dict) else str(value)
@@ -123,7 +123,7 @@ def _explain(out: Printer, shown: Sequence[dict[str, Any]]) -> None:
 
 
 def _profile(name: str) -> Result:
-    """Return a profile as the squidbot.toml that it stands for."""
+    """Return a profile as the equivalent squidbot.toml."""
     profile = profile_of(name)
     settings = [{"key": key, "value": value} for key, value in profile.keys.items()]
     # JSON writes booleans, numbers and texts as TOML does.

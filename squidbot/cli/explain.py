@@ -1,4 +1,4 @@
-"""What the next request holds of a session, run by run, what it costs, and why; and what became of one message."""
+"""What the next request holds of a session, run by run, its costs and reasons; and the story of one message."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from squidbot.core.view.assembly import Span
     from squidbot.core.view.current import CurrentView
 
-# The messages of longer sessions are not counted one by one.
+# Longer sessions don't have their messages counted one by one.
 MOST_COUNTED = 20_000
 BAR_CHARS = 32
 VERBATIM, SLIMMED, SUMMARY, ABSENT = "verbatim", "slimmed", "summary", "absent"
@@ -53,7 +53,7 @@ HOW = {
     "recalled": "a copy of a recalled message",
     "forgotten": "forgotten: a placeholder remains",
 }
-# How a message that nobody said is sent while it is raw.
+# How a raw message with no author is sent.
 _UNSAID = {Category.RECALLED: "recalled", Category.FORGOTTEN: "forgotten"}
 _GOALS: Final = {NAME: "task", BUILT: "architecture"}
 
@@ -68,7 +68,7 @@ class Explanation(NamedTuple):
 
     @property
     def shown_budget(self) -> list[tuple[str, int, str]]:
-        """The lines that people see: without those of no tokens."""
+        """The lines for people: without those of no tokens."""
         return [row for row in self.budget if row[1] or row[0] in {"window", "free"}]
 
 
@@ -123,7 +123,7 @@ def _explained(place: OpenStore, session_id: str) -> Explanation:
 
 
 def plan_json(plan: PlanRecord | None) -> dict[str, object] | None:
-    """Return what a plan change did as values that JSON holds; None for none."""
+    """Return a plan change as values that JSON holds; `None` for none."""
     if plan is None:
         return None
     place, price = plan.first_changed, plan.price
@@ -142,7 +142,7 @@ def plan_json(plan: PlanRecord | None) -> dict[str, object] | None:
 
 
 def prompt_json(prompt: SystemPrompt | None) -> dict[str, object] | None:
-    """Return the system text of a mode as values that JSON holds; None for none."""
+    """Return the system text of a mode as values that JSON holds; `None` for none."""
     if prompt is None:
         return None
     return {
@@ -167,7 +167,7 @@ def _shares_json(found: Iterable[CategoryShare]) -> dict[str, dict[str, int]]:
 
 
 def _limit(room: Room) -> int:
-    """Return what a request may cost as counted: more than the window holds, where the provider bills less."""
+    """Return the most that a request may cost as counted; above the window if the provider bills less."""
     return room.used_tokens + room.whole.bound
 
 
@@ -200,7 +200,7 @@ def _budget(room: Room, window: ContextWindow, source: str) -> list[tuple[str, i
 
 
 def _categories(room: Room, weights: Any) -> Sequence[CategoryShare]:  # noqa: ANN401  # as the settings have them
-    """Return what each category has of the next request and is allotted, where settings set shares."""
+    """Return the use and the allotment of each category in the next request, if settings set shares."""
     if weights is None:
         return ()
     view = room.view
@@ -210,9 +210,9 @@ def _categories(room: Room, weights: Any) -> Sequence[CategoryShare]:  # noqa: A
 
 
 def _layout_parts(room: Room, layout: Any) -> Sequence[CategoryShare]:  # noqa: ANN401  # as the settings have it
-    """Return what each part has of the next request and is allotted by the tier of the window, where that is set.
+    """Return the use and the allotment of each part in the next request, if the window's tier sets them.
 
-    A part that its tier does not name is recent's: so are the notes on what is older than all summaries, and pointers.
+    Parts that the tier does not name count as recent: also notes on messages older than all summaries, and pointers.
     """
     if layout is None:
         return ()
@@ -226,7 +226,7 @@ def _layout_parts(room: Room, layout: Any) -> Sequence[CategoryShare]:  # noqa: 
 
 
 def _named_parts(view: CurrentView) -> Iterator[tuple[str, Part]]:
-    """Yield each part of the current view with the part of the layout that it belongs to."""
+    """Yield the name of a layout part with each part of the current view."""
     yield from (("system", part) for part in view.lead)
     sections = view.plan.sections if view.plan else ()
     for section, part in zip_longest(sections[: len(view.head)], view.head):
@@ -238,14 +238,14 @@ def _named_parts(view: CurrentView) -> Iterator[tuple[str, Part]]:
 
 
 def _body_part(view: CurrentView, level: str, part: Part) -> str:
-    """Return the part of the layout of a block's or the tail's part: notes by their level, where it has one."""
+    """Return the layout part of a block's or the tail's part: notes by their level, if it has one."""
     if is_note(part):
         return level if level in LAYOUT_LEVELS else SESSION
     return "contracts" if part.first_seq in view.pins.seqs else RECENT
 
 
 def _prompt(seen: SeenSession, mode: str) -> SystemPrompt | None:
-    """Return the text of a mode, where there still is one of that name."""
+    """Return the text of a mode, if a mode of that name still exists."""
     if not mode:
         return None
     try:
@@ -255,16 +255,16 @@ def _prompt(seen: SeenSession, mode: str) -> SystemPrompt | None:
 
 
 def _first_tokens(seen: SeenSession, view: CurrentView) -> int:
-    """Return what facts behind the first words cost, as a bound."""
+    """Return the cost of facts behind the first words, as a bound."""
     notices = (part.notice for part in view.sent if part.notice)
     return sum(seen.meter.text(said).bound for notice in notices for said in memory_texts(notice))
 
 
 def _outlook(session: CoreSession) -> tuple[PlanRecord | None, str | None]:
-    """Return the plan change that the next request would bring, and why none could be made."""
+    """Return the plan change that the next request would bring, or why there can't be one."""
     try:
         return session.preview().event, None
-    except InvalidRequestError:  # nothing has been said, or what the user says next is awaited
+    except InvalidRequestError:  # the session is empty, or awaits the user's next message
         return None, None
     except BudgetError as error:
         return None, str(error)
@@ -281,7 +281,7 @@ def _spans(view: CurrentView) -> tuple[Span, ...]:
 
 
 def _costs(place: OpenStore, session_id: str, messages: int) -> list[int] | None:
-    """Return what each message cost as it was said, as a bound; None for a session too long to be counted."""
+    """Return the original cost of each message, as a bound; `None` for a session too long to count."""
     if messages > MOST_COUNTED:
         return None
     costs = [0] * messages
@@ -296,7 +296,7 @@ def _key(segment: Segment) -> object:
 
 
 def _makers(every: Iterable[PlanRecord]) -> dict[object, PlanRecord]:
-    """Return the plan that first had a segment as it is, by the notes it shows, or by its run."""
+    """Return the plan that first had each present segment, by its notes, or by its run."""
     makers: dict[object, PlanRecord] = {}
     for plan in every:
         for segment in plan.segments:
@@ -305,10 +305,10 @@ def _makers(every: Iterable[PlanRecord]) -> dict[object, PlanRecord]:
 
 
 def _runs(view: CurrentView, makers: Mapping[object, PlanRecord], costs: list[int] | None) -> Iterator[dict[str, Any]]:
-    """Yield the pieces of the plan, with what is sent and what was said of each, as bounds.
+    """Yield the pieces of the plan, with the sent and the original cost of each, as bounds.
 
-    `sent` are messages of a summarized or absent run that are sent word for word beside what stands for it, `cut` those
-    that are sent with their middle left out; `event` is the plan change that made it so.
+    `sent` are messages of a summarized or absent run that are sent word for word beside its replacement, `cut` those
+    sent with their middle left out; `event` is the plan change behind that.
     """
     if view.lead:
         yield _run(0, view.lead[-1].last_seq, VERBATIM, spent(view.lead).bound, costs)
@@ -406,7 +406,7 @@ def _messages(run: Mapping[str, Any]) -> str:
 
 
 def _put_pressure(out: Printer, values: Mapping[str, Any]) -> None:
-    """Put history's share of its room as a bar, with the marks at which a compaction begins and to which it goes."""
+    """Put history's share of its room as a bar, with the marks where a compaction begins and where it ends."""
     if facts := values["remembered"]:
         names = ((name.removeprefix("remembered_").replace("_", " "), tokens) for name, tokens in facts.items())
         shown = "; ".join(f"{name} {tokens:,}" for name, tokens in names)
@@ -430,7 +430,7 @@ def _put_pressure(out: Printer, values: Mapping[str, Any]) -> None:
 
 
 class SentState(NamedTuple):
-    """How a message was sent under a run of plans, `first_plan` to `last_plan` (-1: before there was one)."""
+    """How a message was sent under a run of plans, `first_plan` to `last_plan` (-1: before the first plan)."""
 
     first_plan: int
     last_plan: int
@@ -440,7 +440,7 @@ class SentState(NamedTuple):
 
 
 def _story(place: OpenStore, session_id: str, seq: int, found: Explanation, now: float) -> Result:
-    """Return what became of one message, from its arrival to the next request."""
+    """Return the story of one message, from its arrival to the next request."""
     view = found.view
     ((entry,), _) = place.shown(session_id, seq, seq)
     run = next(one for one in found.values["runs"] if int(one["first"][1:]) <= seq <= int(one["last"][1:]))
@@ -488,7 +488,7 @@ def _put_story(
 
 
 def _states(entry: ShownMessage, every: Sequence[PlanRecord]) -> Iterator[SentState]:
-    """Yield how a message stood under the plan that it was said under, and under each that changed that since."""
+    """Yield the state of a message under the plan at its arrival, and under each later plan that changed it."""
     row = entry.row
     raw = _UNSAID.get(row.category) or (SLIMMED if entry.is_cut else VERBATIM)
     under = [plan for plan in every if plan.made_at_seq <= row.seq]
@@ -504,7 +504,7 @@ def _states(entry: ShownMessage, every: Sequence[PlanRecord]) -> Iterator[SentSt
 
 
 def _under(plan: PlanRecord, row: StoredMessage, raw: str) -> tuple[str, str | None]:
-    """Return how a message is sent under a plan, and the notes that stand for it."""
+    """Return how a message is sent under a plan, and the notes that represent it."""
     for segment in plan.segments:
         if segment.first_seq <= row.seq <= segment.last_seq:
             if row.seq in segment.verbatim or segment.representation is Representation.RAW:
@@ -529,7 +529,7 @@ def _arrival(entry: ShownMessage) -> list[tuple[str, str]]:
 
 
 def _path(states: Sequence[SentState], now: float) -> Iterator[tuple[str, str]]:
-    """Yield a line for each way in which it was sent; notes behind notes are told as one."""
+    """Yield a line for each way in which it was sent; consecutive notes share one."""
     for _, grouped in groupby(states if len(states) > 1 else (), key=lambda state: state.how):
         group = list(grouped)
         first, last = max(0, group[0].first_plan), group[-1].last_plan

@@ -1,7 +1,7 @@
-"""`squidbot session export`: a session as a file, in its own form, in that of another host, or to read.
+"""`squidbot session export`: a session as a file, in its own form, in another host's, or for reading.
 
-To another host go text and tool calls with their results. Its own signatures, sealed thoughts and ids, pictures and
-documents stay behind, and are counted.
+Another host gets text and tool calls with their results. Signatures, sealed thoughts, ids, pictures and documents are
+left out and counted.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Piece, Role, StoredMessage
     from squidbot.core.ports import Codec
 
-# What did not go into another form, by its kind.
+# Content that another form leaves out, by its kind.
 Left = Counter[str]
 _THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning"})
 # The keys of an OpenAI-style message that every host knows.
@@ -98,7 +98,7 @@ FORMS: dict[str, Callable[[ShownMessage, Left], Iterator[str]]] = {
 
 
 def results_of(shown: ShownMessage) -> dict[str, str]:
-    """Return the results that a message carries by the ids of their calls; of a single one all that it says."""
+    """Return a message's results by the ids of their calls; for a single one, the whole text."""
     if len(shown.answers) == 1 or shown.codec is None:
         return {call_id: shown.text for call_id, _ in shown.answers}
     results = (piece for piece in shown.codec.portable(shown.row.payload).pieces if isinstance(piece, ToolResult))
@@ -111,7 +111,7 @@ def _words(pieces: Sequence[Piece], left: Left) -> str:
 
 
 def _private(row: StoredMessage) -> Iterator[str]:
-    """Yield what of a payload no other host can read: the types of its reasoning, and keys of its own."""
+    """Yield the parts of a payload that no other host can read: the types of its reasoning, its own keys."""
     if row.codec == "openai.chat":
         yield from (f"key {key}" for key in as_object(row.payload).keys() - _KNOWN_KEYS)
     values: list[object] = [jsontext.parse(row.payload)]
@@ -187,7 +187,7 @@ def texts_of(place: OpenStore, name: str, form: str) -> bytes:
 
 
 def _texts(place: OpenStore, name: str, form: str, left: Left) -> Iterator[str]:
-    """Yield what the export is made of.
+    """Yield the pieces of the export.
 
     Raises:
         DamagedStoreError: a message can't be read; the text says how to save the others.
@@ -220,10 +220,10 @@ def _spell(file: IO[bytes], texts: Iterable[str], *, array: bool) -> None:
 
 @contextmanager
 def new_file(output: str) -> Iterator[IO[bytes]]:
-    """Give a file that has its name when the block ends well; an existing one is not overwritten.
+    """Yield a file that gets its name if the block succeeds; never overwrite an existing one.
 
     Raises:
-        SquidbotError: there is one.
+        SquidbotError: it exists.
         OSError: it can't be written.
     """
     if os.path.lexists(output):

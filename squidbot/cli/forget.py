@@ -1,4 +1,4 @@
-"""`squidbot session forget`, `squidbot store forget-user`: messages, sessions, all of a user, removed for good."""
+"""`squidbot session forget`, `squidbot store forget-user`: remove messages, sessions, all of a user, for good."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from squidbot.services.forget import ForgetReport, WrittenFile
 
 
-# What `--files` does not rewrite: a file of these has more than one session, or the words of facts.
+# What `--files` does not rewrite: such a file has more than one session, or the words of facts.
 _BY_HAND: Final = {
     "backup": "a backup that may still contain it: remove it",
     "workspaceai": "has several sessions and may still contain it: remove it, and export again",
@@ -97,7 +97,7 @@ def _seqs(values: Sequence[str]) -> tuple[int, ...]:
     """Return the seqs that ids and runs name, each once, in order.
 
     Raises:
-        click.BadParameter: one names none.
+        click.BadParameter: one is invalid.
     """
     named: set[int] = set()
     for value in values:
@@ -150,7 +150,7 @@ def _result(  # noqa: PLR0913  # what was forgotten, and where
 
 
 def _unscrubbed(place: OpenStore) -> str:
-    """Return why the bytes of what was forgotten still stand in the store's files; "" where they do not."""
+    """Return why forgotten bytes remain in the store's files; "" if they don't."""
     is_scrubbed, scrub = (getattr(place.store, name, None) for name in ("is_scrubbed", "scrub"))
     if is_scrubbed is None or scrub is None or is_scrubbed():
         return ""
@@ -162,7 +162,7 @@ def _unscrubbed(place: OpenStore) -> str:
 
 
 def _files(place: OpenStore, sessions: tuple[str, ...], *, rewrites: bool) -> Iterator[tuple[WrittenFile, str]]:
-    """Yield the files that squidbot wrote of sessions, each with what became of it: "rewritten", "removed", or ""."""
+    """Yield the files that squidbot wrote of sessions, each with its outcome: "rewritten", "removed", or ""."""
     for one in written_of(place.wired, sessions):
         if not rewrites or one.form not in FORMS or not one.is_unchanged:
             yield one, ""

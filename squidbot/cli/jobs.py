@@ -1,4 +1,4 @@
-"""`squidbot session jobs`: messages to be read for facts, and summaries due of a language model, listed or done."""
+"""`squidbot session jobs`: lists or does due work: reading messages for facts, summaries by a language model."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class DueWork(NamedTuple):
     Attributes:
         unread: messages to read for facts.
         sessions: the sessions that could be opened, by id.
-        jobs: summaries to write, those that save most first; `every`: how many there are beyond the limit.
+        jobs: summaries to write, those that save most first; `every`: how many there are without the limit.
         failed: what is wrong with the other sessions, by id.
-        missing: how to name a language model, where the settings name none.
+        missing: how to name a language model, if the settings name none.
     """
 
     unread: list[UnreadMessages]
@@ -79,20 +79,20 @@ def jobs(place: OpenStore, *, session_id: str | None, run: bool, reason: str | N
 
 
 def _done(place: OpenStore, due: DueWork, reason: str) -> tuple[list[LearningResult], list[TaskResult]]:
-    """Do what is due: read messages for facts, and write summaries where a language model is named."""
+    """Do the due work: read messages for facts, and write summaries if a language model is named."""
     read = _read_facts(place, due, reason or "schedule")
     return read, _summarize(place, due, reason) if due.missing is None and due.jobs else []
 
 
 def _code(due: DueWork, read: Sequence[LearningResult] = (), *, unwritten: bool = False) -> int:
-    """Return the exit code of the worst that happened."""
+    """Return the exit code of the worst result."""
     no = ANSWER_IS_NO if unwritten or any(one.why for one in read) else 0
     usage = USAGE if unwritten and due.missing is not None else 0
     return max(no, usage, *map(exit_code, due.failed.values()), 0)
 
 
 def _due(place: OpenStore, session_id: str | None, reason: str, limit: int) -> DueWork:
-    """Return what is due; nothing is written, and no model is asked.
+    """Return the due work; write nothing, and ask no model.
 
     Raises:
         SquidbotError: there is no such session, or it can't be opened; the store can't list its sessions.
@@ -114,14 +114,14 @@ def _due(place: OpenStore, session_id: str | None, reason: str, limit: int) -> D
 
 
 def _unread(place: OpenStore, session_id: str) -> Iterator[UnreadMessages]:
-    """Yield what each reader has to read of a session; nothing of one that belongs to nobody."""
+    """Yield each reader's unread messages in a session; nothing for a session without an owner."""
     wired, messages = place.wired, place.length(session_id)
     memory = wired.loaded.settings.memory
     by_model = memory.extract == "model" or (memory.extract is None and bool(memory.llm))
     has_reader = memory.extract is not None or any(one.scope.user for one in SCOPE.state(place.store, session_id))
     if not (wired.remembering.learns and messages and has_reader):
         return
-    if wired.remembering.kept() is None:  # where nothing is kept yet, no place for it is made
+    if wired.remembering.kept() is None:  # nothing is kept yet: don't create a place
         yield from (UnreadMessages(session_id, reader, 0, messages - 1) for reader in READERS[: 1 + by_model])
         return
     study = study_of(wired, session_id)
@@ -129,7 +129,7 @@ def _unread(place: OpenStore, session_id: str) -> Iterator[UnreadMessages]:
 
 
 def _missing(place: OpenStore) -> str | None:
-    """Return how to name a language model; None where the settings name one."""
+    """Return how to name a language model; `None` if the settings name one."""
     if place.wired.loaded.settings.summary.llm:
         return None
     try:
@@ -140,17 +140,17 @@ def _missing(place: OpenStore) -> str | None:
 
 
 class _NoModel:
-    """Stands where a language model would: listing asks none."""
+    """Replaces a language model: listing asks none."""
 
     name = "nobody"
 
     def complete(self, _system: str, _prompt: str, _max_output_tokens: int) -> Completion:
-        """Fail: nobody has asked for a summary."""
+        """Fail: no summary was requested."""
         raise LLMError("unreachable", "listing only; run them with --run")
 
 
 def _read_facts(place: OpenStore, due: DueWork, reason: str) -> list[LearningResult]:
-    """Have messages read for facts, and return what became of each portion; a session that fails is noted.
+    """Read messages for facts, and return the result of each portion; note sessions that fail.
 
     Raises:
         ConfigError: the language model of the settings can't be made.
@@ -170,7 +170,7 @@ def _read_facts(place: OpenStore, due: DueWork, reason: str) -> list[LearningRes
 
         for name in dict.fromkeys(one.session_id for one in due.unread):
             try:
-                # Whoever asks waits for no turn to end.
+                # On demand: don't wait for a turn to end.
                 worker.work(place.seen(name), WorkOrder(reason=reason, told=watch))
             except SquidbotError as error:
                 due.failed[name] = error
@@ -178,7 +178,7 @@ def _read_facts(place: OpenStore, due: DueWork, reason: str) -> list[LearningRes
 
 
 def _summarize(place: OpenStore, due: DueWork, reason: str) -> list[TaskResult]:
-    """Write the summaries that are due, session by session; a session that fails is noted."""
+    """Write the due summaries, session by session; note sessions that fail."""
     made, done = SummaryWorker(place.wired.llm(), place.wired.summary_settings()), list["TaskResult"]()
     with bar("summarizing") as tick:
 

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 
 class LoggedRequest(NamedTuple):
-    """A recorded request: its number from 0, its record, and what its provider reported.
+    """A recorded request: its number from 0, its record, and its provider's report.
 
-    `event` is its plan, where the request before had another one.
+    `event` is its plan, if the request before had another one.
     """
 
     number: int
@@ -57,7 +57,7 @@ class LoggedRequest(NamedTuple):
 
 
 class LoggedTurn(NamedTuple):
-    """A turn as values for JSON, with its requests, and a note for each result of a tool that was truncated."""
+    """A turn as values for JSON, with its requests, and a note for each truncated tool result."""
 
     values: dict[str, Any]
     requests: list[LoggedRequest]
@@ -121,7 +121,7 @@ def _end(place: OpenStore, name: str, wanted: int) -> int:
 def _requests(place: OpenStore, name: str, first_seq: int) -> dict[int, LoggedRequest]:
     """Return the recorded requests by the seqs of the messages that answered them, from `first_seq` on.
 
-    Left out are those that were not recorded as they were sent: nothing tells where they stood.
+    Requests that were not recorded as sent are left out: their place is unknown.
 
     Raises:
         DamagedStoreError: a record can't be read.
@@ -129,7 +129,7 @@ def _requests(place: OpenStore, name: str, first_seq: int) -> dict[int, LoggedRe
     newest = place.store.last_record(name, REQUEST)
     if newest is None:
         return {}
-    # Each is stored with one message at least, so no older one was answered from there on; one before tells the plan.
+    # Each is stored with at least one message, so older ones were answered earlier; one more shows the plan.
     first = max(0, newest.number - (place.length(name) - first_seq))
     found = [_request(record) for record in place.store.records(name, REQUEST, first)]
     plans = {plan.plan_id: plan for plan in place.plans(name)}
@@ -138,7 +138,7 @@ def _requests(place: OpenStore, name: str, first_seq: int) -> dict[int, LoggedRe
     for request in found:
         plan_id, answer = request.record.plan_id, request.record.messages
         if answer >= 0:
-            # A request that was recorded before it was answered is there again, with its usage.
+            # A request recorded before its answer is recorded again, with its usage.
             event = plans.get(plan_id) if plan_id != before else by_answer.get(answer, request).event
             by_answer[answer] = request._replace(event=event)
         before = plan_id
@@ -183,7 +183,7 @@ def _turn(
 
 
 def _calls(messages: Sequence[ShownMessage], answers: Sequence[ShownMessage]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the tool calls of answers as values for JSON, and of each what to say where its result was truncated."""
+    """Return the tool calls of answers as values for JSON, and a note for each truncated result."""
     results = {call_id: (one, text) for one in messages for call_id, text in results_of(one).items()}
     calls, cuts = [], []
     for number, answer in enumerate(answers, 1):

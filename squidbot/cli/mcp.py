@@ -20,7 +20,7 @@ LOCAL = ("127.0.0.1", "::1", "localhost")
 
 
 def _address(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, int] | None:
-    """Return the host and the port that an option names."""
+    """Return the host and the port in an option."""
     if value is None:
         return None
     found = _ADDRESS.fullmatch(value)

@@ -1,4 +1,4 @@
-"""`squidbot memory`: durable facts, what files say, notes, and the journal."""
+"""`squidbot memory`: durable facts, indexed files, notes, and the journal."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ if TYPE_CHECKING:
     from squidbot.core.ports import MemoryStore
     from squidbot.services.indexing import FileChange, IndexReport
 
-# Facts that are read or added at once, and texts that an embedder gets at once.
+# How many facts are read or added at once, and how many texts an embedder gets at once.
 PAGE, EMBEDDED = 500, 32
 NEWEST = 5
-# What the lists of a journal's entry are called, in the order in which they are shown.
+# Titles of the lists in a journal entry, in the order of display.
 NAMES = {
     "open_questions": "open",
     "decisions": "decided",
@@ -60,7 +60,7 @@ NAMES = {
     "files_touched": "files",
 }
 _FRAME = re.compile(r"<squidbot memories: data, not instructions; (.*)>")
-# How a model asks for more, and a person.
+# How a model asks for more, and how a person does.
 _MORE = (
     (re.compile(r"; more: list after (\S+)]"), r"; more with --after \1]"),
     (re.compile(r"; more: search with offset [0-9]+]"), "; more with --limit]"),
@@ -76,7 +76,7 @@ def memory() -> None:
 
 
 def scoped(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options that say whose facts it is about, and in which file they are."""
+    """Give a command the options for the scope of facts, and for their file."""
     where = "The file they are in.  [default: that of ./squidbot.toml]"
     command = click.option("--store", metavar="FILE.db", help=where)(command)
     for part in ("agent", "bot", "user", "tenant"):
@@ -88,10 +88,10 @@ def scoped(command: Callable[..., Any]) -> Callable[..., Any]:
 def opened(
     whose: dict[str, Any], *, makes: bool = False, withdrawn: set[str] | None = None
 ) -> Iterator[tuple[Memories, Loaded]]:
-    """Give the facts that a scope sees, in the named file, else in that of the settings; and the settings.
+    """Yield the facts that a scope sees, in the named file or that of the settings; and the settings.
 
-    `makes` a missing file. With `withdrawn`, forgotten facts also leave the sessions that had them in requests: those
-    in the named file, else of the settings; the ids of these sessions are added to it.
+    `makes` creates a missing file. With `withdrawn`, forgotten facts also leave the sessions that had them in requests,
+    in the named file or that of the settings; it receives the ids of these sessions.
 
     Raises:
         ConfigError: a setting is wrong, or facts would be kept in memory only.
@@ -119,13 +119,13 @@ def opened(
 
 
 def _sessions_of(loaded: Loaded, file: str | None) -> StoreTable:
-    """Return the store of sessions in the named file, else of the settings; an empty one for a missing file."""
+    """Return the store of sessions in the named file or that of the settings; an empty one if it is missing."""
     store = StoreTable(file) if file else loaded.settings.store
     return store if not store.path or Path(loaded.absolute(store.path)).exists() else StoreTable()
 
 
 def _note_written(store: str | None, *files: Path) -> None:
-    """Note files of facts beside the named store, else that of the settings, so that `forget` can list them."""
+    """Note files of facts beside the named store, or that of the settings, so that `forget` can list them."""
     loaded = load_settings()
     path = store or loaded.settings.store.path
     is_there = path and Path(loaded.absolute(path)).exists()
@@ -143,7 +143,7 @@ def _page_of(page: MemoryPage, code: int = 0) -> Result:
 
 
 def for_people(text: str) -> str:
-    """Return what a model is told without its frame, and with options in the place of calls."""
+    """Return a model's answer for people: without its frame, and with options instead of calls."""
     lines = [shown for shown in text.splitlines() if not shown.startswith("</squidbot")]
     for call, option in _MORE:
         lines[-1] = call.sub(option, lines[-1])
@@ -298,7 +298,7 @@ def _put_merges(out: Printer, plan: Sequence[Merge], *, is_done: bool) -> None:
 
 
 def similar(memories: Memories, held: Sequence[Memory]) -> Callable[[Memory, Memory], float] | None:
-    """Return how near facts are by their vectors; None where the settings name no embedder.
+    """Return the similarity of facts by their vectors; `None` if the settings name no embedder.
 
     Raises:
         LLMError: there are no vectors.
@@ -349,7 +349,7 @@ def export(*, file: str, files: bool, **whose: str) -> Result:
         found = [one for view in views for one in every(memories.store, view, past=True)]
     rows = (f"{json.dumps(_fact_json(one))}\n" for one in found)
     if file == "-":
-        # The facts themselves, with --json too: each line is a JSON object.
+        # The bare facts, with --json too: each line is a JSON object.
         sys.stdout.writelines(rows)
         click.get_current_context().exit()
     with new_file(file) as written:
@@ -379,7 +379,7 @@ def import_(*, file: str, **whose: str) -> Result:
             memories.store.add(page)
             new += [one for one in page if one.memory_id not in known]
             tick(start + len(page), len(found))
-        # A restored fact holds here, too; adding its replacement had it replaced.
+        # A restored fact is valid here, too; adding its replacement marked it as replaced.
         memories.store.supersede({one.memory_id: "" for one in new if not one.superseded_by})
     return Result({"file": file, "memories": len(found)}, f"{count(len(found), 'fact')} from {file}")
 
@@ -415,7 +415,7 @@ def _fact(row: dict[str, Any]) -> Memory:
 
 
 def _in_order(facts: list[Memory]) -> list[Memory]:
-    """Return facts so that each stands behind the one that it replaces.
+    """Return facts so that each follows the one that it replaces.
 
     A store sets `superseded_by` itself, when the replacement is added.
     """
@@ -451,7 +451,7 @@ def notes(*, folder: str, read: bool, **whose: str) -> Result:
 
 
 class RemadeIndex(NamedTuple):
-    """What was indexed anew: entries by their words, vectors by a model, and how many still wait for a vector."""
+    """The rebuilt index: entries by their words, vectors by a model, and how many still wait for a vector."""
 
     words: int = 0
     model: str = ""
@@ -480,14 +480,14 @@ def reindex(*, paths: tuple[str, ...], drop: bool, dry_run: bool, anew: bool, **
         "files": [outcome._asdict() for outcome in done.outcomes],
         "unchanged": done.unchanged,
     }
-    # Whoever named no files, and has none, came for the vectors.
+    # A user without files who named none came for the vectors.
     of_files = _file_lines(done, paths, dry_run=dry_run) if paths or _counts(done) or made == RemadeIndex() else ()
     text = "\n".join((*of_files, *_made_lines(made)))
     return Result({**values, "read": done.read, "made": made._asdict()}, text)
 
 
 def _patient() -> Callable[[float], None]:
-    """Return what waits for other programs, and says so once."""
+    """Return a wait for other programs that says so once."""
     tell_once = iter(["another program is indexing these files; waiting up to a minute"])
 
     def wait(seconds: float) -> None:
@@ -499,10 +499,10 @@ def _patient() -> Callable[[float], None]:
 
 
 def _remade(store: MemoryStore, *, anew: bool) -> RemadeIndex:
-    """Make missing vectors, and bring their index up to date; `anew` all of it, and the index of words.
+    """Make missing vectors, and bring their index up to date; `anew` rebuilds all, and the word index.
 
     Raises:
-        ConfigError: the named embedder can't be had.
+        ConfigError: the named embedder is not available.
         LLMError: it makes no vectors; those made before are kept.
         StoreError: the disk failed.
     """
@@ -556,7 +556,7 @@ def _counts(done: IndexReport) -> str:
 
 
 def _about(one: FileChange) -> str:
-    """Return what became of a file beside its name."""
+    """Return a file's outcome, to print beside its name."""
     if one.became == "new":
         return count(one.new_chunks, "piece")
     if one.became == "renamed":
@@ -611,7 +611,7 @@ def _of_day(book: Daybook, day: str) -> JournalPage:
 
 
 def put_entries(out: Printer, entries: Sequence[JournalEntry]) -> None:
-    """Put entries of the journal, in their order."""
+    """Put entries of the journal, in order."""
     for entry in out.apart(entries):
         about = [one for one in (entry.agent_id, entry.run_id, entry.source_session) if one]
         if entry.total_tokens is not None:

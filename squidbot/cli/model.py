@@ -1,4 +1,4 @@
-"""`squidbot model size`: what a model file takes of memory, where, and the largest window that fits."""
+"""`squidbot model size`: how much memory a model file needs, where, and the largest window that fits."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 _BYTES = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,3})?)\s*(?:([KMGT])(i?)B?|B)?", re.IGNORECASE)
 _POWERS = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
-# So many settings are asked about in one child: each takes milliseconds, a child a second.
+# Settings to ask about in one child process: each takes milliseconds, a child a second.
 AT_ONCE = 16
 # llama.cpp's names of buffers on a device: "CUDA0", "ROCm1", "Vulkan0", "Metal"; "CUDA_Host" and "CPU" are not.
 _ON_DEVICE = re.compile(r"(?:CUDA|ROCm|HIP|Vulkan|SYCL|Metal|MTL)(\d*)(?:_Private|_Mapped)?")
@@ -65,9 +65,9 @@ BOUNDS = {
 }
 NOTHING_FITS = "no other setting makes it fit: free some memory or choose a smaller model"
 NOT_COUNTED = "the driver's context and pools (the margin is for them), draft models, LoRA, tensor overrides"
-# llama.cpp tells a cache beside others to 0.01 MiB only.
+# llama.cpp rounds the size of a cache beside others to 0.01 MiB.
 ROUNDED_BYTES = MIB // 200 + 1
-# Keys of JSON that are a field of `Sizing`; null where not in the header.
+# Keys of JSON that are a field of `Sizing`; null if not in the header.
 MEASURED = {
     "trained_tokens": "trained_tokens",
     "layers": "blocks",
@@ -84,7 +84,7 @@ MEASURED = {
 
 
 def _bytes(_: click.Context, __: click.Parameter, value: str | None) -> tuple[int, ...] | None:
-    """Return the bytes that "16000000000", "15500MiB" or "16GB,24GB" names, one for each device."""
+    """Return the bytes in "16000000000", "15500MiB" or "16GB,24GB", one number for each device."""
     if value is None:
         return None
     sizes = []
@@ -134,7 +134,7 @@ def size(*, model: str, vram: tuple[int, ...] | None, verify: bool, **given: Any
     loaded, main = load_settings(), Machine().main_memory()
     asked = _asked(loaded, _alias(loaded, model), model, given)
     if vram:
-        # Devices of these sizes, by the rules of CUDA, and main memory as it is.
+        # Devices of these sizes, by the rules of CUDA, and the actual main memory.
         named = [Card("cuda", free_bytes, str(number)) for number, free_bytes in enumerate(vram)]
         cards = (*named, *([Card("cpu", main.available_bytes, "main memory")] if main else []))
     else:
@@ -147,13 +147,13 @@ def size(*, model: str, vram: tuple[int, ...] | None, verify: bool, **given: Any
 
 
 def _alias(loaded: Loaded, model: str) -> str:
-    """Return which model of the settings is meant, "" for a file.
+    """Return the model of the settings, "" for a file.
 
     Raises:
         ConfigError: there is neither.
     """
     path, models = Path(model), loaded.settings.models
-    # A folder may be called as a model is.
+    # A folder may have a model's name.
     if path.is_file() or (path.exists() and model not in models):
         return ""
     if model in models:
@@ -163,7 +163,7 @@ def _alias(loaded: Loaded, model: str) -> str:
 
 
 def _asked(loaded: Loaded, alias: str, path: str, given: dict[str, Any]) -> SizeRequest:
-    """Return what is to be sized: as the settings have it, then as the options say."""
+    """Return the request for sizing: the settings, then the options."""
     settings = loaded.settings
     wanted = settings.model(alias)
     layers = given["gpu_layers"] if given["gpu_layers"] is not None else wanted.n_gpu_layers
@@ -192,16 +192,16 @@ def _asked(loaded: Loaded, alias: str, path: str, given: dict[str, Any]) -> Size
 
 
 class SizeRequest(NamedTuple):
-    """What is to be sized.
+    """A request for sizing.
 
     Attributes:
         path: the model file.
         loading: how it is loaded; `n_ctx` 0: with the largest window that fits.
         cards: the devices.
-        bounds: between which windows the largest is looked for.
-        reserved: what is set aside besides.
-        auto_layers: whether fewer layers on GPUs will do.
-        verify: whether llama.cpp itself is asked, too.
+        bounds: the range of windows to search.
+        reserved: the bytes set aside besides.
+        auto_layers: whether fewer layers on GPUs are acceptable.
+        verify: whether to ask llama.cpp itself, too.
     """
 
     path: str
@@ -217,13 +217,13 @@ class SizeAnswer(NamedTuple):
     """The answer.
 
     Attributes:
-        header: what the file says.
-        sizing: what the model takes with the window that was asked for, else with the largest that fits, else with the
-            smallest; None where that can't be said.
-        found: the largest window; None where that can't be said.
-        others: what would fit better.
-        refused: why nothing can be said from the header; "" where it can.
-        verified: None where llama.cpp was not asked.
+        header: the file's header.
+        sizing: the model's needs with the requested window, else with the largest that fits, else with the
+            smallest; `None` if unknown.
+        found: the largest window; `None` if unknown.
+        others: settings that would fit better.
+        refused: why the header gives no answer; "" if it does.
+        verified: `None` without a check by llama.cpp.
     """
 
     asked: SizeRequest
@@ -242,18 +242,18 @@ class SizeAnswer(NamedTuple):
 
     @property
     def fits(self) -> bool:
-        """Whether there is room for what was asked."""
+        """Whether the request fits."""
         return self.sizing is not None and self.sizing.fits
 
 
 def _sized(asked: SizeRequest) -> SizeAnswer:
-    """Return how much memory a model takes.
+    """Return how much memory a model needs.
 
     Raises:
-        ConfigError: llama.cpp would not load it so.
+        ConfigError: llama.cpp would refuse these settings.
         ModelFileError: the file is damaged.
-        ModelLoadError: llama.cpp, asked itself, does not load it.
-        SizingError: llama.cpp was to be asked, and is not there.
+        ModelLoadError: llama.cpp itself does not load it.
+        SizingError: llama.cpp was requested, and is missing.
     """
     header = read_header(asked.path)
     try:
@@ -287,7 +287,7 @@ def _from_header(asked: SizeRequest, header: Header) -> SizeAnswer:
 
 
 def _found_by_llama_cpp(asked: SizeRequest, header: Header, answer: SizeAnswer, sizing: Sizing) -> SizeAnswer:
-    """Return the answer with the largest window that llama.cpp itself says fits, where not in the header."""
+    """Return the answer with the largest window that fits by llama.cpp itself, if not in the header."""
     model, bounds = model_of(header), asked.bounds
     windows = windows_between(model, bounds)
     largest = _largest_window(
@@ -304,15 +304,15 @@ def _found_by_llama_cpp(asked: SizeRequest, header: Header, answer: SizeAnswer, 
 
 
 def _others(found: Sequence[Alternative], sizing: Sizing) -> tuple[Alternative, ...]:
-    """Return what would change something: all of it where nothing fits."""
+    """Return the alternatives that would change something: all if nothing fits."""
     return tuple(one for one in found if not sizing.fits or one.window_tokens > sizing.window_tokens)
 
 
 def _with_compute(sizing: Sizing, measured: DryRunSetting) -> Sizing:
-    """Return a sizing with llama.cpp's own compute buffers, where it sees the devices that the sizing is for.
+    """Return a sizing with llama.cpp's own compute buffers, if it sees the devices of the sizing.
 
-    The sizing as it is, where it is for other devices: for those that were named, or for GPUs that this build of
-    llama.cpp does not know.
+    A sizing for other devices is returned unchanged: for named ones, or for GPUs that this build of llama.cpp does not
+    know.
     """
     buffers: dict[int, int] = {}
     for name, size_bytes in measured.compute_bytes.items():
@@ -332,9 +332,9 @@ def _with_compute(sizing: Sizing, measured: DryRunSetting) -> Sizing:
 def _largest_window(
     path: str, loading: Loading, windows: Sequence[int], sizing_at: Callable[[Loading], Sizing]
 ) -> tuple[int, Sizing] | None:
-    """Return the last of rising windows with which a model fits by llama.cpp's own compute buffers, and what it takes.
+    """Return the last of rising windows that fits by llama.cpp's own compute buffers, and the model's needs with it.
 
-    For models whose compute buffer no header tells. None where none fits, or llama.cpp does not see the devices.
+    For models whose header does not give the compute buffers. `None` if none fits, or llama.cpp misses the devices.
 
     Raises:
         ModelLoadError: llama.cpp does not load the file.
@@ -357,7 +357,7 @@ def _largest_window(
 
 
 def _put_size(out: Printer, answer: SizeAnswer) -> None:
-    """Put down what goes where, what is left, and what would change it."""
+    """Put what goes where, what is left, and what would change it."""
     out.heading(f"{Path(answer.asked.path).name}: {_what(answer)}")
     if answer.sizing is None:
         out.say(answer.refused)
@@ -424,7 +424,7 @@ def _put_verdict(out: Printer, answer: SizeAnswer, sizing: Sizing) -> None:
 
 
 def _put_device(out: Printer, held: DeviceMemory) -> None:
-    """Put down one device: what it has free, what goes there, and what is left."""
+    """Put one device: its free memory, its contents, and what is left."""
     name = "main memory" if held.kind == "cpu" else f"device {held.name or held.number} ({held.kind})"
     layers = f", {count(held.layers, 'layer')}" if held.layers else ""
     out.heading(f"{name}{layers}")
@@ -455,7 +455,7 @@ def _compute(held: DeviceMemory) -> str:
 
 
 def _nothing_fits(answer: SizeAnswer) -> bool:
-    """Return whether it is known that it does not fit, whatever is changed."""
+    """Return whether it surely does not fit, whatever is changed."""
     sizing, found = answer.sizing, answer.found
     known = sizing is not None and sizing.compute_kind != "unknown"
     return known and found is not None and found.window_tokens is None and not answer.others
@@ -494,7 +494,7 @@ def _put_verified(out: Printer, answer: SizeAnswer, verified: DryRun) -> None:
 
 
 def _differs(size_bytes: int, mine: int | None, measured: DryRunSetting | None = None) -> str:
-    """Return how a size that llama.cpp says stands to the header's; what it rounds is equal where it could be."""
+    """Return how a size by llama.cpp compares to the header's; a rounded one is equal if it could be."""
     if mine is None:
         return "not in the header"
     rounded = ROUNDED_BYTES * len(measured.caches) if measured is not None else 0
@@ -515,7 +515,7 @@ def _found_json(answer: SizeAnswer) -> dict[str, object]:
 
 
 def _told_json(verified: DryRun) -> dict[str, object]:
-    """Return what llama.cpp alone tells, of a layout that the header does not."""
+    """Return what only llama.cpp knows, of a layout that the header does not describe."""
     measured = verified.settings[0]
     if measured.failure:
         return {}

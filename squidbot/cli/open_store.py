@@ -1,4 +1,4 @@
-"""A store as commands open it: its sessions, under the windows they ran under, and their messages."""
+"""A store as commands open it: its sessions, under their own windows, and their messages."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from squidbot.core.session import CoreSession
     from squidbot.hookspecs import Register, Store
 
-# How many ids an error names, of those that are near, or that begin alike.
+# How many similar ids, or ids with the same beginning, an error names.
 MOST_NAMED = 5
-# Of an unknown id, as errors show it.
+# The length of an unknown id in errors.
 MOST_ID_CHARS = 60
-# How many rows are read at once where a whole session is.
+# How many rows of a whole session are read at once.
 PAGE_ROWS = 1_000
-# A tool's result stands behind its call, mostly at once: this far back calls are looked for, in messages.
+# A tool's result follows its call, mostly directly: search this many messages back.
 CALLS_BACK = 64
 
 
@@ -53,7 +53,7 @@ class SeenSession:
 class ShownMessage(NamedTuple):
     """A message as stored, its text without tool calls, its calls, and (id, tool) of the calls that it answers.
 
-    The tool is "" where its call was not found; `codec` is None where none reads the payload.
+    The tool is "" if its call was not found; `codec` is `None` if none reads the payload.
     """
 
     row: StoredMessage
@@ -64,12 +64,12 @@ class ShownMessage(NamedTuple):
 
     @property
     def handle(self) -> str:
-        """The id under which people and models name it."""
+        """The id for people and models."""
         return span(self.row.seq)
 
     @property
     def who(self) -> str:
-        """Whose it is: its role, and the tools that it answers for."""
+        """Its author: its role, and the tools that it answers for."""
         return " ".join(filter(None, (self.row.role, ", ".join(tool or call_id for call_id, tool in self.answers))))
 
     @property
@@ -139,7 +139,7 @@ class OpenStore:
         """Return the codec of a form of messages.
 
         Raises:
-            ConfigError: no loaded extension brings it.
+            ConfigError: no loaded extension has it.
         """
         if tag not in self.codecs:
             known = ", ".join(self.codecs)
@@ -155,10 +155,10 @@ class OpenStore:
         return sessions_of(self.store)
 
     def find(self, given: str) -> str:
-        """Return the id of the session of this name, or of the only one whose id begins so.
+        """Return the id of the session of this name, or of the only one whose id begins with it.
 
         Raises:
-            SquidbotError: there is none, or more than one; the text names the nearest.
+            SquidbotError: there is none, or more than one; the text names similar ones.
         """
         if 1 <= len(given) <= 1024 and self.store.head(given) != (0, 0):
             return given
@@ -169,7 +169,7 @@ class OpenStore:
         return found[0]
 
     def chosen(self, given: str | None) -> list[str]:
-        """Return the session of this name, or (None) all sessions."""
+        """Return the session of this name, or all sessions for `None`."""
         return [self.find(given)] if given else [name for name, _ in self.sessions()]
 
     def length(self, session_id: str) -> int:
@@ -177,10 +177,10 @@ class OpenStore:
         return self.store.head(session_id)[0]
 
     def check_message(self, session_id: str, seq: int | None) -> None:
-        """Check that a session has a message; None is any.
+        """Check that a session has a message; `None` is any.
 
         Raises:
-            click.UsageError: it has not.
+            click.UsageError: it does not.
         """
         messages = self.length(session_id)
         if seq is not None and seq >= messages:
@@ -190,7 +190,7 @@ class OpenStore:
         """Return the messages of a range, both ends included, and the seqs of damaged ones, which are left out.
 
         Raises:
-            DamagedStoreError: the store is damaged and can't serve what is whole.
+            DamagedStoreError: damage keeps the store from reading the intact rows.
         """
         try:
             return self.store.read(session_id, first_seq, last_seq), []
@@ -221,10 +221,10 @@ class OpenStore:
         return [PlanRecord.from_json(record.body) for record in self.store.records(session_id, "plan")]
 
     def window(self, session_id: str) -> tuple[ContextWindow, str]:
-        """Return the window that a session ran under, and how it is known.
+        """Return the window that a session ran under, and its source.
 
-        "recorded"; "settings" (those of now make the very window of its newest plan); "assumed" (those of now, and
-        nothing tells whether they were its own).
+        "recorded"; "settings" (the present ones give exactly the window of its newest plan); "assumed" (the present
+        ones, and nothing shows whether they were its own).
 
         Raises:
             DamagedStoreError: its record can't be read.
@@ -243,11 +243,11 @@ class OpenStore:
             if window.window_id == wanted:
                 return window, "settings"
         assumed = self.wired.window()
-        # A plan made under another window would not be in force: this shows what stands.
+        # A plan made under another window would not be in force, so keep the id of its window.
         return (assumed if wanted is None else replace(assumed, window_id=wanted)), "assumed"
 
     def seen(self, session_id: str) -> SeenSession:
-        """Return the engine's session under its own window, counted as it was counted; raises as `window`."""
+        """Return the engine's session under its own window and counter; raises as `window`."""
         window, _ = self.window(session_id)
         meter = self._meter(window)
         core = self.wired.engine.session(session_id, window, meter, self.wired.history(window))
@@ -258,7 +258,7 @@ class OpenStore:
         return self.seen(session_id).core
 
     def _meter(self, window: ContextWindow) -> Meter:
-        """Return the meter that the window names, if its counter can be had by that name; else that of the settings."""
+        """Return the meter that the window names, if its counter is available; else that of the settings."""
         meter = self.wired.meter(window.model)
         if meter.name == window.counter:
             return meter
@@ -270,7 +270,7 @@ class OpenStore:
 
 
 class _ReadOnlyStore:
-    """The store of a SQLite file as commands open it: never made unless asked, never changed by looking."""
+    """The store of a SQLite file as commands open it: created only on request, never changed by reading."""
 
     name = "_sqlite3-looking"
 
@@ -284,17 +284,17 @@ class _ReadOnlyStore:
         register.store(self.name, self._store)
 
     def _store(self, path: str) -> Store:
-        # At rest, a file that is opened as usual and not written to stays as it is. Closing one whose log stands there
-        # would empty the log into it, were a crashed host the last to have it open.
+        # At rest, a file opened as usual and not written to stays unchanged. But closing one with a log would empty the
+        # log into it, if a crashed host was the last to have it open.
         in_use = Path(f"{path}-wal").exists()
         return SqliteStore(path, create=self._makes, read_only=in_use and not self._writes)
 
 
 @contextmanager
 def open_store(path: str | None, *, writes: bool = False, makes: bool = False) -> Iterator[OpenStore]:
-    """Give the store of a file, or (None) that of ./squidbot.toml; the other settings are those of ./squidbot.toml.
+    """Yield the store of a file, or that of ./squidbot.toml for `None`; other settings are always from ./squidbot.toml.
 
-    Unless `writes`, not a byte of a SQLite file is changed; with `makes` a missing one is made.
+    Unless `writes`, no byte of a SQLite file changes; `makes` creates a missing one.
 
     Raises:
         ConfigError: a setting is wrong, or no store is named.
@@ -316,7 +316,7 @@ def open_store(path: str | None, *, writes: bool = False, makes: bool = False) -
 
 
 def file_of(path: str | None) -> str:
-    """Return the file of a store as an absolute path; `path` as for `open_store`. It need not exist, or be whole.
+    """Return the file of a store as an absolute path; `path` as in `open_store`. It may be missing or damaged.
 
     Raises:
         ConfigError: a setting is wrong, no store is named, or it is not a SQLite file.
@@ -330,7 +330,7 @@ def file_of(path: str | None) -> str:
 
 @contextmanager
 def without_store(loaded: Loaded) -> Iterator[Wired]:
-    """Give what settings wire, with sessions in memory: looking must not make a store.
+    """Yield an engine from settings, with sessions in memory: reading must not create a store.
 
     Raises:
         ConfigError: an adapter or extension of the settings is missing.
@@ -357,7 +357,7 @@ def _loaded(path: str | None) -> Loaded:
 
 
 def _not_one(given: str, found: list[str], ids: list[str]) -> str:
-    """Return what to say where no session, or more than one, is called so."""
+    """Return the error text if no session, or more than one, has this name."""
     shown = f"{given[:MOST_ID_CHARS]!r}"
     if found:
         return f"{count(len(found), 'session')} begin with {shown}: {_named(found)}"

@@ -23,14 +23,14 @@ _MESSAGE = re.compile(r"m?([0-9]{1,12})")
 
 
 class Result(NamedTuple):
-    """What a command has found or done.
+    """The result of a command.
 
     Attributes:
-        values: it as JSON; what makes it, where that is much work.
-        text: it for people: a text, or what puts it on a page.
+        values: values for JSON, or a function that computes them.
+        text: text for people, or a function that puts it on a page.
         code: the exit code.
-        wrong: what went wrong, a line each on standard error, beside text and JSON.
-        remarks: the same beside text only.
+        wrong: errors, a line each on standard error, beside text and JSON.
+        remarks: the same, beside text only.
     """
 
     values: Mapping[str, object] | Callable[[], Mapping[str, object]]
@@ -52,7 +52,7 @@ class Result(NamedTuple):
 
 
 def print_json(value: object) -> None:
-    """Print one JSON value. What the stream can't spell is escaped, lone surrogates too."""
+    """Print one JSON value. What the stream can't encode is escaped, lone surrogates too."""
     click.echo(json.dumps(value, indent=2))
 
 
@@ -66,8 +66,8 @@ SESSION = click.Argument(["session_id"], metavar="SESSION")
 class ResultCommand(click.Command):
     """A command whose function returns a `Result`, which is printed as text or, with --json, as JSON.
 
-    `on` "store" opens the store and passes it first; "session" passes the id of a session behind it. The store may be
-    written where `writes` is true, or where the option of that name is given.
+    `on` "store" opens the store and passes it first; "session" also passes a session's id behind it. The store may be
+    written if `writes` is true, or if the option of that name is given.
     """
 
     def __init__(self, name: str | None, on: str = "", *, writes: bool | str = False, **attrs: Any) -> None:  # noqa: ANN401  # click's own
@@ -77,7 +77,7 @@ class ResultCommand(click.Command):
         self._on, self._writes = on, writes
 
     def invoke(self, ctx: click.Context) -> None:
-        """Run it, print its result, and end with its exit code."""
+        """Run it, print its result, and exit with its code."""
         given = ctx.params
         as_json, before = given.pop("as_json"), list[object]()
         with ExitStack() as stack:
@@ -104,7 +104,7 @@ class ResultGroup(click.Group):
 
 
 def tokens(_: click.Context, param: click.Parameter, value: str | None) -> int | None:
-    """Return the tokens that an option names; a reserve may be 0, a window may not."""
+    """Return the tokens in an option; a reserve may be 0, a window may not."""
     if value is None or (value == "0" and param.name == "reserve"):
         return None if value is None else 0
     try:
@@ -114,7 +114,7 @@ def tokens(_: click.Context, param: click.Parameter, value: str | None) -> int |
 
 
 def message(_: click.Context, __: click.Parameter, value: str | None) -> int | None:
-    """Return the seq of the message that "m17" or "17" names."""
+    """Return the seq of the message "m17" or "17"."""
     if value is None:
         return None
     found = _MESSAGE.fullmatch(value)
@@ -134,7 +134,7 @@ form_version = click.option(
 
 
 def limit(number: int, what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return the option --limit; `what` is what it counts."""
+    """Return the option --limit; `what` names the counted things."""
     return click.option(
         "--limit", metavar="N", type=click.IntRange(1), default=number, show_default=True, help=f"{what} at most."
     )

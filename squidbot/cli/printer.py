@@ -1,4 +1,4 @@
-"""Text for people: at most as wide as the terminal, coloured only there, and free of what a terminal obeys."""
+"""Text for people: at most as wide as the terminal, coloured only there, and free of control characters."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ T = TypeVar("T")
 PIPE_COLUMNS = 100
 # Lines longer than this are hard to read; a wider terminal keeps a margin.
 MOST_COLUMNS = 140
-# Of a text that is not shown whole.
+# The limit on a text that is not shown whole.
 MOST_LINES = 8
 MOST_CHARS = 800
-# What stands right in a table as a number does: "1,234", "12.5 %".
+# Table cells to align right, as numbers: "1,234", "12.5 %".
 _FIGURE = re.compile(r"-?[0-9][0-9,.]*(?: %)?")
 
 
@@ -38,7 +38,7 @@ class Printer:
     """One page of text, printed at once by `print`."""
 
     def __init__(self) -> None:
-        """Ask the terminal, if there is one, how wide it is."""
+        """Get the width of the terminal, if there is one."""
         console = Console(highlight=False, markup=False, emoji=False)
         self.columns = max(40, min(MOST_COLUMNS, console.width)) if sys.stdout.isatty() else PIPE_COLUMNS
         self._console = Console(highlight=False, markup=False, emoji=False, width=self.columns)
@@ -50,14 +50,14 @@ class Printer:
         if cell_len(pieces[0]) > room:
             pieces = [piece.plain.rstrip() for piece in Text(pieces[0]).wrap(self._console, room)]
         for piece in pieces:
-            # Most lines are plain, and rich takes its time.
+            # Most lines are plain, and rich is slow.
             if style and self._console.is_terminal:
                 self._render(Text(indent + piece, style=style, no_wrap=True))
             else:
                 self._lines.append(indent + piece)
 
     def heading(self, text: str, style: str = "bold") -> None:
-        """Add a line that stands out."""
+        """Add an emphasized line."""
         self.say(text, style)
 
     def section(self, title: str, lines: Iterable[str]) -> None:
@@ -87,7 +87,7 @@ class Printer:
     def body(
         self, text: str, *, whole: bool = False, indent: str = "  ", style: str = "", most_lines: int = MOST_LINES
     ) -> None:
-        """Add a stored text, indented and folded; unless `whole` its beginning, and how much more there is."""
+        """Add a stored text, indented and folded; unless `whole`, only its beginning and the length of the rest."""
         head = text if whole else "\n".join(text[:MOST_CHARS].splitlines()[:most_lines])
         is_cut = not whole and (len(text) > MOST_CHARS or len(text.splitlines()) > most_lines)
         for one in lines(head):
@@ -96,7 +96,7 @@ class Printer:
             self.say(f"… {len(text) - len(head):,} of {len(text):,} characters more", "dim", indent)
 
     def pairs(self, rows: Iterable[tuple[str, str]], indent: str = "", style: str = "bold") -> None:
-        """Add names with their meaning; a name without a text is left out."""
+        """Add names with their meaning; leave out names without a text."""
         grid = Table.grid(padding=(0, 2))
         grid.add_column(no_wrap=True, style=style)
         grid.add_column(overflow="fold", style="" if style == "bold" else style)
@@ -118,7 +118,8 @@ class Printer:
     def table(self, rows: Sequence[Mapping[str, object]], indent: str = "", bold: Sequence[bool] = ()) -> None:
         """Add a table; the keys of a row are its columns.
 
-        Columns with a number stand right, others left, and may fold. None is a dash. `bold` says which rows stand out.
+        Number columns are right-aligned; others are left-aligned and may fold. `None` is a dash. `bold` emphasizes
+        rows.
         """
         table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
         for name in rows[0] if rows else ():
@@ -146,7 +147,7 @@ def _cell(value: object) -> str:
 
 @contextmanager
 def bar(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Show how many are done, of how many, on standard error where that is a terminal."""
+    """Show progress, done of total, on standard error if that is a terminal."""
     if not sys.stderr.isatty():
         yield lambda _done, _all: None
         return

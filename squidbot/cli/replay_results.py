@@ -1,4 +1,4 @@
-"""Runs `squidbot replay`, and makes its results into text or JSON."""
+"""Runs `squidbot replay`, and turns its results into text or JSON."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 COLUMNS = 80
 MOST_EVENTS, MOST_WORST = 12, 8
-# The age in tokens whose recall tables show beside that of all.
+# The age in tokens for the separate recall column in tables.
 OLD_TOKENS = 8_000
 EVENT_KEYS = (
     ("before", "tokens of the request before the compaction, then after it (bounds)"),
@@ -125,7 +125,7 @@ def _terms(  # noqa: PLR0913  # an argument for each option
 
 
 def result_of(results: Results) -> Result:
-    """Return the results of a run with the exit code, and what went wrong."""
+    """Return the results of a run with the exit code, and the errors."""
     total = ReplayOutcome.total(results.outcomes)
     unfit, refused = _sorted_out(total.failures)
     wrong = []
@@ -144,7 +144,7 @@ def result_of(results: Results) -> Result:
 
 
 def _sorted_out(failures: Iterable[FailedCall]) -> tuple[list[FailedCall], list[FailedCall]]:
-    """Return the calls for which no request fits, and those that were refused otherwise."""
+    """Return the calls for which no request fits, and those refused for other reasons."""
     unfit, refused = list[FailedCall](), list[FailedCall]()
     for failure in failures:
         (unfit if isinstance(failure.error, BudgetError) else refused).append(failure)
@@ -243,23 +243,23 @@ def _measures_json(outcome: ReplayOutcome) -> dict[str, object]:
 
 
 def _tally_json(tally: Tally) -> dict[str, object]:
-    """Return the measures of requests; null where there was no request."""
+    """Return the measures of requests; null without requests."""
     keys = ("over", "pairs_broken", "breaks", "mean_tokens", "largest_tokens", "reuse", "bite", "users_verbatim")
     recall = {str(age): share for age, share in tally.nlr.items()}
     return {**{key: getattr(tally, key) if tally.calls else None for key in keys}, "nlr": recall}
 
 
 def percentile(values: Iterable[float], share: float) -> float | None:
-    """Return the smallest value that `share` of the values don't pass (nearest rank); None for no values."""
+    """Return the smallest value that `share` of the values don't exceed (nearest rank); `None` for no values."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)] if ordered else None
 
 
 def on_front(tallies: Sequence[Tally]) -> tuple[bool, ...]:
-    """Return of each policy whether it is on the front of cost and recall.
+    """Return for each policy whether it is on the front of cost and recall.
 
-    Only those count that made every request, within the window and with whole pairs. One of them is on the front where
-    no other is cheaper and recalls as much, or costs as much and recalls more: of the names and numbers of any age.
+    Only policies count that made every request, within the window and with whole pairs. One is on the front if no other
+    is cheaper with equal recall, or as cheap with more recall: of names and numbers of any age.
     """
     most = max((tally.calls for tally in tallies), default=0)
     sound = [(tally.calls, tally.over, tally.pairs_broken) == (most, 0, 0) for tally in tallies]
@@ -433,7 +433,7 @@ def _put_table(  # noqa: PLR0913, PLR0917  # a table with all that belongs to it
 
 
 def _percent(share: float | None) -> str:
-    """Return a share as a percentage; never 100 % or 0 % for one that only nearly is."""
+    """Return a share as a percentage; never 100 % or 0 % for one that is only close."""
     if share is None:
         return "-"
     shown = f"{share * 100:.0f}"

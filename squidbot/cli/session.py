@@ -1,4 +1,4 @@
-"""`squidbot session`: what a store has of conversations, what is sent of them, and what changes that by hand."""
+"""`squidbot session`: a store's conversations, what is sent of them, and changes to that by hand."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ if TYPE_CHECKING:
 
 ROLE_STYLES = {"user": "bold cyan", "assistant": "bold green", "tool": "bold yellow", "system": "bold magenta"}
 ID_CHARS, SNIPPET_CHARS = 28, 190
-# Of a store with more sessions those that were made last are listed; each takes about a third of a millisecond.
+# In larger stores only the latest sessions are listed; each takes about a third of a millisecond.
 MOST_LISTED = 1_000
 NEXT, END = "next", 10**12
 _RANGE = re.compile(r"m?([0-9]{1,12})(?:(-)(?:m?([0-9]{1,12}))?)?")
-# What a part of a request is that stands for no message.
+# The name of a request's part that represents no message.
 _MADE = {
     Kind.MEMORY: "document",
     Kind.PIN: "pinned text",
@@ -106,7 +106,7 @@ def list_(place: OpenStore, *, limit: int) -> Result:
 
 
 def _listed(place: OpenStore, session_id: str, messages: int) -> dict[str, Any]:
-    """Return what can be told of a session without reading it."""
+    """Return what is known about a session without reading it."""
     keys = ("first_time", "last_time", "requests", "request_tokens", "plan", "cause", "model", "window")
     found: dict[str, Any] = {"session": session_id, "messages": messages, **dict.fromkeys(keys), "requests": 0}
     found |= {"damaged": None, "parent": None, "way": None}
@@ -274,7 +274,7 @@ def _put_messages(out: Printer, found: Sequence[ShownMessage], *, everything: bo
 
 
 def _put_ways(out: Printer, first: int, last: int, messages: int, limit: int) -> None:
-    """Say how to go on reading, in both directions."""
+    """Say how to continue reading, in both directions."""
     after, ways = messages - 1 - last, []
     if messages and first > 0:
         ways.append(f"{first:,} earlier: --from m{max(0, first - limit)}")
@@ -286,7 +286,7 @@ def _put_ways(out: Printer, first: int, last: int, messages: int, limit: int) ->
 
 
 def _put_message(out: Printer, shown: ShownMessage, *, whole: bool) -> None:
-    """Put a message: who, when, how much, what was said, the tool calls it makes."""
+    """Put a message: author, time, size, text, the tool calls it makes."""
     row = shown.row
     cut = f", truncated: {row.sent_cost.estimate:,} of them are sent" if shown.is_cut else ""
     text = f"{shown.handle}  {shown.who}  {clock(row.time)}  {count(row.cost.estimate, 'token')}{cut}"
@@ -301,7 +301,7 @@ def _put_message(out: Printer, shown: ShownMessage, *, whole: bool) -> None:
 
 
 def _request(place: OpenStore, name: str, number: int | None, *, whole: bool) -> Result:
-    """Show the recorded request of a number, or (None) the one that would be sent if nothing new were said."""
+    """Show the recorded request of a number; for `None`, the one that would be sent without new messages."""
     core = place.session(name)
     made = core.preview() if number is None else core.request(number)
     for tag in {part.codec for part in made.parts if part.codec}:
@@ -354,7 +354,7 @@ def _put_request(out: Printer, made: CoreAssembly, which: str, outside: int, *, 
 
 
 def _about(part: Part) -> str:
-    """Return what a part is: the message that it says, or what stands for messages."""
+    """Return what a part is: its message, or its replacement for messages."""
     if part.summary_id is not None:
         return f"notes {part.summary_id} for {span(part.first_seq, part.last_seq)}"
     if part.first_seq < 0:
@@ -599,7 +599,7 @@ def _goals_json(known: Goals) -> dict[str, object]:
 
 
 def _counted(place: OpenStore, name: str) -> tuple[Callable[[str], int], int]:
-    """Return what counts a session's texts, and its window."""
+    """Return the counter for a session's texts, and its window."""
     window = WINDOW.newest(place.store, name)
     meter = place.wired.meter(window.model if window else "")
     default = place.wired.loaded.settings.window.default

@@ -41,37 +41,37 @@ if TYPE_CHECKING:
     from squidbot.core.vectors import VectorIndex
 
 MIB = 2**20
-# A larger store is not read whole to tell that it is well: that takes more than a second.
+# Larger stores are not checked whole: that takes more than a second.
 CHECKED_BYTES = 64 * 2**20
-# Of a store with more sessions, those that were made last are looked at.
+# In larger stores only the latest sessions are checked.
 MOST_SESSIONS = 1_000
-# Removing theirs takes files of the same names from ours, so that these are written again.
+# Removing the other package deletes files that it shares with ours, so reinstalling restores them.
 STRANGE = (
     "is an unrelated package with the same import name: `pip uninstall squidbot`, then in your clone: "
     "`pip install --force-reinstall --no-deps .`"
 )
-# Where clients of MCP name the servers that they start, in a project and for a user.
+# Where MCP clients list the servers that they start, in a project and for a user.
 CLIENT_FILES = (".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json")
 USER_FILES = (".claude.json", ".cursor/mcp.json")
-# How llama.cpp is built for a vendor's devices. pip takes a wheel that it has built before, whatever CMAKE_ARGS say:
-# one without CUDA stays one, unless both are forbidden.
+# How to build llama.cpp for a vendor's devices. pip reuses a wheel from its cache, whatever CMAKE_ARGS say: one without
+# CUDA stays so, unless both are forbidden.
 BUILT: dict[Vendor, str] = {"nvidia": "-DGGML_CUDA=on", "amd": "-DGGML_HIP=on", "other": "-DGGML_VULKAN=on"}
-# A line of what a distribution brings that is ours: a name alone, or a file with its digest.
+# Our line in a distribution's list of files: a name alone, or a file with its digest.
 OURS = re.compile(r"^(?:\.\./)*squidbot(?:$|/|\.py(?:$|,))", re.MULTILINE)
 COMPILED = 'CMAKE_ARGS="{}" pip install --no-cache-dir --force-reinstall llama-cpp-python'
-# Embedders that may have to ask a server how many dimensions their vectors have.
+# Embedders that may have to ask a server for the dimensions of their vectors.
 BEHIND_A_SERVER = frozenset({"openai"})
 
 
 class HostPlugin(NamedTuple):
-    """A host that squidbot has a plugin for.
+    """A host with a squidbot plugin.
 
     Attributes:
-        name: what people call it.
-        extra: what brings it.
+        name: its usual name.
+        extra: the extra that installs it.
         needs: the least version of each of its packages.
-        form: the form of its messages; "" where it leads no conversation.
-        line: what makes squidbot take part.
+        form: the form of its messages; "" if it holds no conversation.
+        line: what activates squidbot.
     """
 
     name: str
@@ -87,7 +87,7 @@ class HostPlugin(NamedTuple):
 
     @property
     def command(self) -> str:
-        """What installs it, and where that is run."""
+        """How to install it, and where to run that."""
         return command(self.extra)
 
 
@@ -203,7 +203,7 @@ def status(*, config: str | None, store: str | None) -> Result:
 
 
 def _problems(models: Sequence[dict[str, Any]], store: dict[str, Any], facts: dict[str, Any]) -> Iterator[str]:
-    """Yield what has to be mended, in a sentence each."""
+    """Yield each problem to fix, in a sentence."""
     yield from (f"model {model['alias']}: {model['problem']}" for model in models if model["problem"])
     if store["problem"]:
         yield f"store: {store['problem']}"
@@ -239,7 +239,7 @@ def _mib(size_bytes: int) -> str:
 
 
 def _model(wired: Wired, alias: str) -> dict[str, Any]:
-    """Return a model of the settings: the window of its sessions, where that comes from, and what is wrong with it."""
+    """Return a model of the settings: the window of its sessions, the source of that, and what is wrong with it."""
     told = ("reserved_output_tokens", "source", "detail", "counter")
     found = dict.fromkeys(("window", *told, "tier", "largest_window", "loading", "prompt"))
     found |= {"alias": alias, "counted": "", "problem": None}
@@ -296,7 +296,7 @@ def _package(package: Package, probed: ProbeResult) -> dict[str, Any]:
 
 
 def _version(distribution: str) -> str | None:
-    """Return the version of a distribution that is installed, or None. Nothing is imported."""
+    """Return the version of an installed distribution, or `None`. Nothing is imported."""
     try:
         return version(distribution)
     except PackageNotFoundError:
@@ -304,7 +304,7 @@ def _version(distribution: str) -> str | None:
 
 
 def _strangers() -> list[str]:
-    """Return the distributions that bring files of our import name and are not ours, by name and version, in order."""
+    """Return the other distributions with files of our import name, by name and version, in order."""
     brought = {
         distribution.metadata["Name"]: distribution.version
         for distribution in distributions()
@@ -332,7 +332,7 @@ def _package_lines(package: dict[str, Any]) -> Iterator[str]:
 
 
 def hosts_found(store: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return which hosts are installed, whether squidbot takes part in them, and how that shows, or why not."""
+    """Return the installed hosts, whether squidbot is active in them, and the evidence or the reason."""
     path = store["path"] if store["adapter"] == "sqlite3" and Path(store["path"]).exists() else ""
     forms, found = _forms_in(path) if path else {}, []
     for host in HOSTS:
@@ -347,7 +347,7 @@ def hosts_found(store: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _forms_in(path: str) -> dict[str, int]:
-    """Return how many conversations of each form a store has; nothing where it can't be read."""
+    """Return how many conversations of each form a store has; nothing if it can't be read."""
     try:
         with open_store(path) as place:
             sessions = [name for name, messages in place.sessions() if messages][-MOST_SESSIONS:]
@@ -357,7 +357,7 @@ def _forms_in(path: str) -> dict[str, int]:
 
 
 def _took_part(host: HostPlugin, versions: Mapping[str, str], forms: Mapping[str, int], where: str) -> tuple[bool, str]:
-    """Return whether squidbot takes part in a host, and how that shows, or why it does not."""
+    """Return whether squidbot is active in a host, and the evidence or the reason."""
     if not versions:
         return False, missing(host.extra)
     for name, least in host.needs.items():
@@ -367,7 +367,7 @@ def _took_part(host: HostPlugin, versions: Mapping[str, str], forms: Mapping[str
             return False, f"{name} {versions[name]} is installed, {least} or newer is needed; {host.command}"
     if host.extra in _SWITCHED:
         return _SWITCHED[host.extra](host)
-    # Agents say in code whether squidbot takes part.
+    # Agents activate squidbot in code.
     if forms.get(host.form):
         return True, f"{count(forms[host.form], 'conversation')} of it in {where}"
     seen = f"{where} has none of its conversations" if where else "no store to look for its conversations in"
@@ -375,7 +375,7 @@ def _took_part(host: HostPlugin, versions: Mapping[str, str], forms: Mapping[str
 
 
 def _llm(_: HostPlugin) -> tuple[bool, str]:
-    """Return whether squidbot is on in llm, which loads plugins by itself."""
+    """Return whether squidbot is on in llm, which loads plugins automatically."""
     from squidbot.plugins import llm  # noqa: PLC0415  # half a second
 
     try:
@@ -396,7 +396,7 @@ def _hermes(host: HostPlugin) -> tuple[bool, str]:
 
 
 def _mcp(_: HostPlugin) -> tuple[bool, str]:
-    """Return whether a client of MCP starts `squidbot mcp`."""
+    """Return whether an MCP client starts `squidbot mcp`."""
     places = [(Path.cwd(), CLIENT_FILES), (Path.home(), USER_FILES)]
     files = dict.fromkeys(folder / name for folder, names in places for name in names)
     if naming := [str(path) for path in files if _names_us(path)]:
@@ -404,7 +404,7 @@ def _mcp(_: HostPlugin) -> tuple[bool, str]:
     return False, f"not set up in {', '.join(CLIENT_FILES)} here or at home: see docs/hosts.md"
 
 
-# Hosts that load plugins by themselves, and have a switch for ours.
+# Hosts that load plugins automatically, and have a switch for ours.
 _SWITCHED = {"hermes": _hermes, "llm": _llm, "mcp": _mcp}
 
 
@@ -419,7 +419,7 @@ def _names_us(path: Path) -> bool:
 
 
 def _numbers(written: str) -> list[int]:
-    """Return the numbers that a version begins with."""
+    """Return the leading numbers of a version."""
     return [int(number) for number in re.findall(r"[0-9]+", re.split(r"[^0-9.]", written)[0])]
 
 
@@ -434,7 +434,7 @@ def _host_lines(host: dict[str, Any]) -> Iterator[str]:
 
 
 def _store(loaded: Loaded) -> dict[str, Any]:
-    """Return where sessions are kept: adapter, file ("" in memory), what is there, and what is wrong with it."""
+    """Return the storage of sessions: adapter, file ("" in memory), contents, and what is wrong with it."""
     store = loaded.settings.store
     adapter = store.adapter or ("sqlite3" if store.path else "stdlib")
     path = str(Path(loaded.absolute(store.path))) if adapter == "sqlite3" else "" if adapter == "stdlib" else store.path
@@ -453,7 +453,7 @@ def _store(loaded: Loaded) -> dict[str, Any]:
 
 
 def _health(path: Path) -> tuple[str, str]:
-    """Return what is in a file, and what is wrong with it."""
+    """Return the contents of a file, and what is wrong with it."""
     if not path.exists():
         return "no file yet; the first session creates it", ""
     size_bytes = path.stat().st_size
@@ -476,9 +476,9 @@ def _store_lines(store: dict[str, Any], facts: dict[str, Any]) -> Iterator[str]:
 
 
 def _facts(wired: Wired, loaded: Loaded) -> dict[str, Any]:
-    """Return who keeps durable facts, what makes and finds their vectors; nothing is written, no model is asked.
+    """Return the storage of facts, and what makes and finds their vectors; write nothing, ask no model.
 
-    `remarks` mend themselves, `problem` does not. `wired` has the adapters of the settings.
+    `remarks` resolve themselves, `problem` does not. `wired` has the adapters of the settings.
     """
     found: dict[str, Any] = {"kept": "off", "vectors": "", "nearest": "", "remarks": (), "problem": ""}
     memory = loaded.settings.memory
@@ -505,7 +505,7 @@ def _facts(wired: Wired, loaded: Loaded) -> dict[str, Any]:
 
 
 def _held(name: str, path: str) -> MemoryCounts | None:
-    """Return what is in a file of SQLite; None elsewhere.
+    """Return the contents of a SQLite file; `None` for others.
 
     Raises:
         StoreError: it can't be read.
@@ -517,7 +517,7 @@ def _held(name: str, path: str) -> MemoryCounts | None:
 
 
 def _vectors(wired: Wired, held: MemoryCounts | None, path: str) -> dict[str, Any]:
-    """Return what there is where an embedder is named.
+    """Return the state of vectors if an embedder is named.
 
     Raises:
         SquidbotError: the embedder or the index can't be opened.
@@ -543,7 +543,7 @@ def _vectors(wired: Wired, held: MemoryCounts | None, path: str) -> dict[str, An
 
 
 def _chosen(wired: Wired, index: VectorIndex) -> str:
-    """Return what kind of index it is, and why."""
+    """Return the kind of the index, and why it was chosen."""
     adapter = type(index).__module__.removeprefix("squidbot.adapters.").partition(".")[0]
     said = wired.loaded.settings.memory.index
     why = f"auto: the first that is installed of {', '.join(INDEXES)}" if said == "auto" else "memory.index"

@@ -1,4 +1,4 @@
-"""`squidbot store`: whether a store is whole, copies of it, and its exchanges as files of WorkspaceAI; `import`."""
+"""`squidbot store`: checks and copies of a store, and its exchanges as files of WorkspaceAI; `import`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from squidbot.cli.open_store import OpenStore
     from squidbot.services.exchange import ExportedFile, FileReport, ImportedFile, RemovedImport
 
-# Of one session's unreadable records.
+# Unreadable records to name per session.
 MOST_SAID = 5
 WORKSPACEAI = "workspaceai"
 
@@ -228,7 +228,7 @@ def _brought(  # noqa: PLR0913  # an argument for each option
     version: str,
     dry_run: bool,
 ) -> Result:
-    """Import files, and say what became of each."""
+    """Import files, and print the outcome of each."""
     files = list(dict.fromkeys(file for path in paths for file in files_at(path)))
     options = ImportOptions(version=version, dry_run=dry_run)
     if session:
@@ -245,12 +245,12 @@ def _brought(  # noqa: PLR0913  # an argument for each option
 
 @contextmanager
 def _opened(store: str | None, files: Sequence[Path], version: str, *, dry_run: bool) -> Iterator[Wired]:
-    """Give the store, made where it is missing and a file has something; a dry run only looks at it.
+    """Yield the store, created if it is missing and a file has something; a dry run only reads it.
 
-    Where there is none, a dry run, or an import of damaged files only, uses an empty one in memory.
+    If it is missing, a dry run, or an import of damaged files only, uses an empty one in memory.
     """
     is_new = False
-    with suppress(ConfigError):  # a store of an extension is no file, and is opened as it says
+    with suppress(ConfigError):  # an extension's store is no file, and is opened its own way
         is_new = not Path(file_of(store)).exists()
     if is_new and (dry_run or not any(can_be_read(file, version) for file in files)):
         with load({}) as engine:

@@ -1,4 +1,4 @@
-"""Small texts of the command line: how it ends, what a terminal may show, counts, ids, times, plan changes."""
+"""Small texts of the command line: exit codes, text safe for terminals, counts, ids, times, plan changes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def complain(text: str) -> None:
 
 
 def stop(text: str, code: int) -> NoReturn:
-    """Say why, and end with this exit code."""
+    """Print the reason, and end with this exit code."""
     complain(text)
     raise click.exceptions.Exit(code)
 
@@ -49,7 +49,7 @@ def exit_code(error: SquidbotError) -> int:
 
 
 def line(text: str) -> str:
-    """Return a text for one line: what a terminal might obey, or can't show, becomes a question mark."""
+    """Return a text for one line: control and unprintable characters become question marks."""
     return "".join(char if char.isprintable() else "?" for char in text)
 
 
@@ -64,8 +64,8 @@ def block(text: str) -> str:
 
 
 def shorter(text: str, chars: int) -> str:
-    """Return the beginning of a text as one line of at most that many characters; "…" says that there is more."""
-    # The rest is not looked at: a tool's output may be megabytes long.
+    """Return the beginning of a text as one line of at most that many characters; "…" marks a cut."""
+    # The rest is not read: a tool's output may be megabytes long.
     head = text[: 4 * chars + 1]
     flat = line(_SPACE.sub(" ", head).strip())
     whole = len(flat) <= chars and len(head) == len(text)
@@ -73,7 +73,7 @@ def shorter(text: str, chars: int) -> str:
 
 
 def parameters(arguments: str, columns: int) -> str:
-    """Return a tool call's argument string for one line: `path="a.py", lines=3` where it is a JSON object."""
+    """Return a tool call's argument string for one line: `path="a.py", lines=3` if it is a JSON object."""
     try:
         values = json.loads(arguments)
     except (ValueError, RecursionError):
@@ -90,7 +90,7 @@ def count(number: int, what: str, several: str = "") -> str:
 
 
 def left_out(left: Mapping[str, int]) -> str:
-    """Return counts as a list for a summaries; "" for nothing."""
+    """Return counts as a list for a summary; "" for nothing."""
     return ", ".join(f"{number:,} {kind}" for kind, number in sorted(left.items()) if number)
 
 
@@ -121,12 +121,12 @@ def clock(time: float | None) -> str:
 
 
 def ago(time: float | None, now: float) -> str:
-    """Return how long ago a time was: "3 hours ago", "just now"; "-" for none, or one to come. Both in seconds."""
+    """Return how long ago a time was: "3 hours ago", "just now"; "-" for none, or a future one. Both in seconds."""
     return core_text.ago(time, now) or "-"
 
 
 def event_line(plan: PlanRecord) -> str:
-    """Return one summaries about a plan change: which plan, why, what it costs."""
+    """Return one line about a plan change: which plan, why, what it costs."""
     place, price = plan.first_changed, plan.price
     text = f"plan {plan.plan_id}, {plan.cause}: {plan.tokens_before:,} -> {plan.tokens_after:,} tokens"
     if place is not None:
@@ -140,7 +140,7 @@ def event_line(plan: PlanRecord) -> str:
 
 
 def prompt_line(prompt: Mapping[str, Any]) -> str:
-    """Return what a mode's system text, as `prompt_json` has it, costs part by part, and what did not fit."""
+    """Return a mode's system text, given as by `prompt_json`: its cost part by part, and what did not fit."""
     parts = ", ".join(f"{name} {tokens:,}" for name, tokens in prompt["parts"].items())
     left = f"; {count(prompt['left_out'], 'paragraph')} left out" if prompt["left_out"] else ""
     return f"mode {prompt['mode']}: {prompt['tokens']:,} of at most {prompt['cap']:,} tokens ({parts}){left}"

@@ -1,1 +1,1 @@
-"""The forms in which conversations come: one file per form, and the reader of recorded ones."""
+"""The forms of conversations, one file per form, and the reader of recordings."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["TRANSCRIPT_KEYS", "AnthropicMessages"]
 
-# The envelope of an answer, and what recordings write beside a message: a request may not hold them.
+# The envelope of an answer, and what recordings write beside a message; not allowed in a request.
 TRANSCRIPT_KEYS: Final = frozenset(
     {
         "container",
@@ -51,14 +51,14 @@ TRANSCRIPT_KEYS: Final = frozenset(
 _THINKING: Final = ("redacted_thinking", "thinking")
 _SAID_OR_FAILED: Final = frozenset({"content", "is_error"})
 
-# What is sent for a message that says nothing: Anthropic takes no empty one.
+# Sent for a message without content: Anthropic refuses an empty one.
 NOTHING: Final = "(nothing)"
 
 # A document whose source is of these types is text.
 _TEXT_SOURCES: Final = ("text", "content")
 
 # Tokens of the largest image: one for each patch of 28 x 28 pixels, after scaling to the finest resolution of current
-# models. Models before them stop at about 1,600.
+# models. Older models stop at about 1,600.
 _IMAGE_TOKENS: Final = 4_784
 
 
@@ -74,7 +74,7 @@ class AnthropicMessages(MessageForm):
     sent_as_stored = False
 
     def to_dict(self, message: Message) -> Block:
-        """Return the message as a host's dict, without what only answers and recordings have (TRANSCRIPT_KEYS).
+        """Return the message as a host's dict, without the keys of answers and recordings (TRANSCRIPT_KEYS).
 
         Raises:
             ValueError: the payload is not a message of this form.
@@ -82,10 +82,10 @@ class AnthropicMessages(MessageForm):
         return self._sendable(message.payload)
 
     def split(self, obj: Mapping[str, object]) -> list[dict[str, object]]:
-        """Return a message's tool results and what the user says beside them as messages of their own, in this order.
+        """Return a message's tool results and its user text as separate messages, in this order.
 
-        Anthropic reads user messages in a row as one, so nothing changes for the model; apart, tool output can be cut
-        and the user's words stay whole. A message that is not both comes back alone.
+        Anthropic reads consecutive user messages as one, so nothing changes for the model; apart, tool output can be
+        cut while the user's words stay whole. A message without both is returned alone.
         """
         content = obj.get("content")
         blocks = content if isinstance(content, list) else []
@@ -206,7 +206,7 @@ def _type(block: object) -> object:
 def _without_thinking(content: object) -> object:
     if not isinstance(content, list) or not content:
         return content
-    # A step that only thought has to say something: Anthropic takes no empty message in mid-history.
+    # A step with only thinking needs some text: Anthropic refuses empty messages in mid-history.
     return [block for block in content if _type(block) not in _THINKING] or [_text_block(THOUGHT)]
 
 
@@ -228,13 +228,13 @@ def _answered(block: Block) -> str:
 
 
 def _slimmed(blocks: list[Block], text: str) -> object:
-    """Return a content that says a text, with the calls and results among blocks."""
+    """Return a content with one text and the calls and results among blocks."""
     kept = [block for block in blocks if _is_call(block) or _is_result(block)]
     if not kept:
         return text
     if _is_call(kept[0]):
         return [_text_block(text), *kept]
-    # Anthropic refuses a result that is marked as an error and says nothing.
+    # Anthropic refuses an empty result that is marked as an error.
     others = [{key: value for key, value in block.items() if key not in _SAID_OR_FAILED} for block in kept[1:]]
     return [{**kept[0], "content": text}, *others]
 
@@ -282,7 +282,7 @@ def _shown(media: Media) -> Block:
 
 
 def _content(blocks: Iterable[Block]) -> object:
-    """Return blocks as a content, without those that say nothing; one text as a string."""
+    """Return blocks as a content, without empty ones; a single text as a string."""
     kept = [block for block in blocks if block.get("text") != ""]
     return kept[0]["text"] if len(kept) == 1 and kept[0]["type"] == "text" else kept
 

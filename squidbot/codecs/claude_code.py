@@ -1,4 +1,4 @@
-"""Sessions that Claude Code recorded: a JSON object on each line, most of them around one Anthropic message."""
+"""Sessions recorded by Claude Code: a JSON object on each line, most of them around one Anthropic message."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def is_session(values: Sequence[object]) -> bool:
 
 
 def messages(values: Sequence[object]) -> tuple[list[tuple[int, dict[str, object]]], int]:
-    """Return a session's messages, each with the place of its first event, and how many events are none of them.
+    """Return a session's messages, each with the place of its first event, and the number of other events.
 
-    An answer is recorded in several events, one for each block, which bear the id of its message: they become one
-    message again, at the place of the first, even if its tools answered in between. Left out are side chains (the
-    threads of other agents), what was written in the model's place (such as a provider's error), summaries of what
-    the file holds anyway, events of other types, and repeated ones. The order is that of the file: the links between
-    events (`parentUuid`) part where tools run side by side, and are known to be broken in real files.
+    An answer is recorded in several events, one for each block, all with the id of its message: they become one message
+    again, at the place of the first, even if its tools answered in between. Omitted are side chains (the threads of
+    other agents), texts that replace the model's (such as a provider's error), summaries of messages in the file,
+    events of other types, and repeated ones. The order is that of the file: the links between events (`parentUuid`)
+    fork when tools run in parallel, and are known to be broken in real files.
     """
     found: list[tuple[int, dict[str, object]]] = []
     answers: dict[str, dict[str, object]] = {}
@@ -53,7 +53,7 @@ def _is_new(event: dict[str, object], seen: set[str]) -> bool:
 
 
 def _message(event: dict[str, object]) -> dict[str, object] | None:
-    """Return a new dict with the event's message and time; None where the event is no message of this conversation."""
+    """Return a new dict with the event's message and time; `None` if it is no message of this conversation."""
     message, speaker = event.get("message"), event.get("type")
     if speaker not in _SPEAKERS or not isinstance(message, dict) or not message.get("content"):
         return None
@@ -65,9 +65,9 @@ def _message(event: dict[str, object]) -> dict[str, object] | None:
 
 
 def _joined(answers: dict[str, dict[str, object]], message: dict[str, object]) -> bool:
-    """Whether a message went behind an earlier part of itself. `answers` are those of the step under way, by id."""
+    """Whether a message was joined to an earlier part of itself; `answers`: those of the current step, by id."""
     if message["role"] != "assistant":
-        # Some proxies give every answer the same id: what the user says ends the step.
+        # Some proxies give every answer the same id: a user's message ends the step.
         if not _only_results(message["content"]):
             answers.clear()
         return False
@@ -85,7 +85,7 @@ def _only_results(content: object) -> bool:
 
 
 def _join(first: dict[str, object], later: dict[str, object]) -> None:
-    """Put the blocks of a later event of one answer behind those before; its usage is the newer one."""
+    """Append the blocks of a later event of one answer to the earlier ones; its usage is the newer one."""
     first["content"] = _blocks(first.get("content")) + _blocks(later.get("content"))
     for key in ("usage", "stop_reason", "stop_sequence"):
         if later.get(key) is not None:

@@ -1,4 +1,4 @@
-"""What the fields of a message have to be, in words that a user can act on; what costs tokens without being text."""
+"""Checks of a message's fields, with errors that a user can act on; token costs of content that is not text."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Codec
 
 
-# What parts of a message that say a text are called.
+# Types of message parts that hold text.
 _SAID: Final = ("text", "input_text", "output_text")
 
-# A page of a PDF costs up to 3,000 tokens of text and 1,600 of its picture by Anthropic's documentation. How many pages
-# base64 data hold isn't known without reading them: one is assumed per 32 KiB, and media are never cheaper than one.
+# A page of a PDF costs up to 3,000 tokens of text and 1,600 of its picture by Anthropic's documentation. The number of
+# pages in base64 data is unknown without reading them: one is assumed per 32 KiB, and at least one for any media.
 _PAGE_TOKENS = 4_600
 _BASE64_CHARS_PER_TOKEN = 32 * 1024 // _PAGE_TOKENS
 
 # Tokens of one image by its `detail`. OpenAI counts patches of 32 x 32 pixels, at most 2,500 of them, 10,000 at
-# "original", 256 at "low", times up to 1.2; its older tile models stay below (85 + 170 x at most 8 tiles = 1,445).
-# An estimate from above for these, no bound for every model: the older mini models bill images by more.
+# "original", 256 at "low", times up to 1.2; its older tile models stay below (85 + 170 x at most 8 tiles = 1,445). This
+# is a high estimate for these, no bound for every model: older mini models bill more per image.
 _IMAGE_TOKENS: Final = {"low": 310, "original": 12_000}
 _ANY_IMAGE_TOKENS: Final = 3_000
 
-# Anthropic takes these characters in the id of a call, and chat completions this many of them.
+# Anthropic accepts these characters in the id of a call, and chat completions this length.
 _PORTABLE_ID: Final = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 _DATA_URL: Final = re.compile(r"data:([^;,]*+)(?:;(?!base64,)[^;,]*+)*+;base64,")
 _PROVIDERS_OWN: Final = frozenset(
@@ -46,13 +46,13 @@ class PayloadError(ValueError):
 
 
 def kind(value: object) -> str:
-    """Return what a JSON value is, for a message to a user: "an object", "a string", "null" and so on."""
+    """Return the type of a JSON value, for a message to a user: "an object", "a string", "null" and so on."""
     names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "null"}
     return names.get(type(value), "a number")
 
 
 def as_object(payload: str) -> dict[str, object]:
-    """Return the JSON object that a payload is.
+    """Return the JSON object in a payload.
 
     Raises:
         ValueError: it is not JSON (JsonTextError) or not an object (PayloadError).
@@ -75,13 +75,13 @@ def as_dict(value: object, what: str) -> dict[str, object]:
 
 
 def adopted(codec: Codec, said: Portable) -> list[dict[str, object]]:
-    """Return what was said as messages of a form: one, or one for each result where the form has it so."""
+    """Return portable content as messages of a form: one, or one for each result if the form needs it."""
     made = jsontext.parse(codec.adopt(said))
     return [dict(as_dict(each, "a message")) for each in (made if isinstance(made, list) else [made])]
 
 
 def as_list(value: object, what: str) -> list[object]:
-    """Return the value if it is a list; an empty one for None.
+    """Return the value if it is a list; an empty one for `None`.
 
     Raises:
         PayloadError: it is neither; the text calls it `what`.
@@ -105,7 +105,7 @@ def as_text(value: object, what: str, expected: str = "expected a string") -> st
 
 
 def as_name(obj: dict[str, object], key: str, what: str) -> str:
-    """Return obj[key] if it is a string that is not empty.
+    """Return obj[key] if it is a non-empty string.
 
     Raises:
         PayloadError: it is missing, empty or no string; the text calls the object `what`.
@@ -118,7 +118,7 @@ def as_name(obj: dict[str, object], key: str, what: str) -> str:
 
 
 def fenced(notice: str) -> str:
-    """Return volatile text between marks that do not occur in it, for a place where only one string can stand."""
+    """Return volatile text between marks that do not occur in it, for a place that holds only one string."""
     mark, number = "notice", 1
     while f"</{mark}>" in notice:
         number += 1
@@ -137,9 +137,9 @@ def with_notice(content: object, notice: str, part: str = "text") -> object:
 
 
 def with_label(content: object, label: str) -> object:
-    """Return a message's content with a label in front of its text: in the first part of a list that says one.
+    """Return a message's content with a label before its text: in a list, in the first part with text.
 
-    A content without any text comes back as it is.
+    A content without any text is returned unchanged.
     """
     if isinstance(content, str):
         return labelled(label, content)
@@ -153,19 +153,19 @@ def with_label(content: object, label: str) -> object:
 
 
 def openai_image_tokens(detail: object) -> int:
-    """Return an estimate from above, in tokens, of an image that OpenAI is given with a `detail`."""
+    """Return a high estimate, in tokens, of an image sent to OpenAI with a `detail`."""
     return _IMAGE_TOKENS.get(str(detail), _ANY_IMAGE_TOKENS)
 
 
 def portable_id(call_id: str) -> str:
-    """Return a call's id as every provider takes it: its own where it is of that kind, else one made from it."""
+    """Return a call's id in a form that every provider accepts: its own if possible, else one derived from it."""
     if _PORTABLE_ID.fullmatch(call_id):
         return call_id
     return f"call_{hashlib.sha256(call_id.encode('utf-8', 'surrogatepass')).hexdigest()[:24]}"
 
 
 def media_from(url: object, mime: str, name: object = None) -> Media:
-    """Return what a URL leads to: a data URL brings its own type and bytes; `mime` is taken for any other."""
+    """Return the media behind a URL: a data URL has its own type and bytes; any other gets `mime`."""
     text = str(url)
     called = name if isinstance(name, str) else ""
     if found := _DATA_URL.match(text):
@@ -174,48 +174,48 @@ def media_from(url: object, mime: str, name: object = None) -> Media:
 
 
 def data_url(media: Media) -> str:
-    """Return a URL for media: where they are, or one that holds them."""
+    """Return a URL for media: their own, or one that holds their bytes."""
     return media.url or f"data:{media.mime};base64,{media.data}"
 
 
 def told(media: Media) -> str:
-    """Return what is said where media can't stand."""
+    """Return the text that replaces media."""
     return f"[{media.mime}{f' {media.name}' if media.name else ''}, not sent]"
 
 
 def joined(pieces: Iterable[Words | Media]) -> str:
-    """Return what is said as one text."""
+    """Return content as one text."""
     return "\n".join(piece.text if isinstance(piece, Words) else told(piece) for piece in pieces)
 
 
 def content_of(
     pieces: Sequence[Words | Media], part: Callable[[Words | Media], dict[str, object]]
 ) -> str | list[dict[str, object]]:
-    """Return what is said as a content of OpenAI's: words alone as a string, else a list of what `part` makes."""
+    """Return content in OpenAI's form: only words as a string, else a list of what `part` makes."""
     if len(pieces) < 2 and not any(isinstance(piece, Media) for piece in pieces):
         return joined(pieces)
     return [part(piece) for piece in pieces]
 
 
 def bare(value: object) -> object:
-    """Return a JSON value without what only its own provider can read: ids, signatures, sealed content, cache marks."""
+    """Return a JSON value without data for its own provider: ids, signatures, sealed content, cache marks."""
     if isinstance(value, dict):
         return {key: bare(inner) for key, inner in value.items() if key not in _PROVIDERS_OWN}
     return [bare(inner) for inner in value] if isinstance(value, list) else value
 
 
 def media_tokens(base64_chars: int) -> int:
-    """Return an estimate from above, in tokens, of a document or a recording given as so many characters of base64."""
+    """Return a high estimate, in tokens, of a document or recording with this number of base64 characters."""
     return max(_PAGE_TOKENS, base64_chars // _BASE64_CHARS_PER_TOKEN)
 
 
-# Pictures inside payloads: how many there are, and texts in the place of the first ones.
+# Pictures inside payloads: their number, and texts instead of the first ones.
 
-# What tools were given, or hosts keep for themselves: nothing in it is shown as a picture.
+# Arguments of tools, or data that hosts keep for themselves: they show no pictures.
 _BESIDE: Final = frozenset({"input", "args", "arguments", "tool_calls", "function", "usage", "artifact", "metadata"})
-# Payloads nest no deeper down to where a picture stands; what does is data.
+# Payloads never nest pictures deeper; anything deeper is data.
 _MOST_DEEP: Final = 12
-# No form of a picture is without it; most payloads are not read for it.
+# Every form of a picture contains it, so most payloads need no reading.
 _MARK: Final = "image"
 
 
@@ -225,24 +225,24 @@ def is_image_type(mime: object) -> bool:
 
 
 def placeholder(number: int, of: int, handle: str) -> str:
-    """Return what stands in the place of a picture, counted from 1; `handle` brings back what was said beside it."""
+    """Return the text that replaces a picture, counted from 1; `handle` recalls its message."""
     return f"[image {number} of {of}: stored, not shown; recall {handle}]"
 
 
 class Pictures:
-    """What codecs have in common whose pictures are objects of a `type`, anywhere in the content of a message."""
+    """Shared by codecs whose pictures are objects of a `type`, anywhere in the content of a message."""
 
     image_types: Sequence[str] = ()
     text_type: str = "text"
 
     def images(self, payload: str) -> int:
-        """Return how many pictures a payload has; 0 for what is no JSON."""
+        """Return how many pictures a payload has; 0 if it isn't JSON."""
         return self._shown(payload, 0, "")[1]
 
     def without_images(self, payload: str, most: int, handle: str) -> str:
-        """Return a payload in which a text stands in the place of each of its first `most` pictures.
+        """Return a payload with a text instead of each of its first `most` pictures.
 
-        `handle` names the message in that text. What is no JSON is returned as it is.
+        `handle` names the message in that text. A payload that isn't JSON is returned unchanged.
         """
         return self._shown(payload, most, handle)[0]
 
@@ -268,7 +268,7 @@ class Pictures:
         return jsontext.write(self._walk(value, shown)), of
 
     def _walk(self, value: object, replaced: Callable[[object], object], depth: int = 0) -> object:
-        """Return a value with what `replaced` returns for each picture, in order; None leaves the picture."""
+        """Return a value with each picture replaced by `replaced`, in order; `None` keeps the picture."""
         if isinstance(value, dict) and self._is_image(value):
             instead = replaced(value)
             return value if instead is None else instead
@@ -300,9 +300,9 @@ class JsonEntry:
 
     Attributes:
         value: the parsed JSON.
-        text: the JSON text as it stands in the file, without white space around it.
-        line: where it starts, from 1.
-        index: its place among the lines that are not blank, from 0.
+        text: the JSON text as in the file, without surrounding white space.
+        line: its first line, from 1.
+        index: its place among the non-blank lines, from 0.
     """
 
     value: object
@@ -312,17 +312,17 @@ class JsonEntry:
 
 
 def read_entries(path: pathlib.Path) -> list[JsonEntry]:
-    """Return the values of a file: one for each line that is not blank, or one that goes over all lines.
+    """Return the values of a file: one for each non-blank line, or one that spans all lines.
 
     Raises:
-        TranscriptError: the file can't be read, is not UTF-8, is empty, or holds something else than JSON.
+        TranscriptError: the file can't be read, is not UTF-8, is empty, or holds something other than JSON.
     """
     lines = [(number, line) for number, line in enumerate(_LINE_END.split(_read_text(path)), 1) if line.strip()]
     if not lines:
         raise TranscriptError(str(path), None, "the file is empty; a transcript holds at least one message")
     if len(lines) > 1 and not _is_json(lines[0][1]):
         whole = "\n".join(line for _, line in lines)
-        # A first line that is broken in itself, with objects below, is a broken line and no value of many lines.
+        # If objects follow a broken first line, it is a broken line, not a value of many lines.
         if whole.lstrip().startswith("[") or _is_json(whole) or not _is_json(lines[1][1]):
             return [JsonEntry(_parse(path, lines, whole), whole, lines[0][0], 0)]
     return [
@@ -335,7 +335,7 @@ def _is_json(text: str) -> bool:
     try:
         jsontext.parse(text)
     except jsontext.JsonTextError as error:
-        # What has a place is broken syntax; the rest is refused for what it says and gets its message later.
+        # An error with a place is broken syntax; other errors concern the value and get their message later.
         return error.line is None
     return True
 
@@ -365,14 +365,14 @@ def _read_text(path: pathlib.Path) -> str:
         raise TranscriptError(str(path), line, f"byte {error.start} is not UTF-8; save the file as UTF-8") from error
 
 
-# What a model call cost, in the words of its provider.
+# The usage of a model call, as its provider reports it.
 
 
 def read_usage(usage: object) -> Usage | None:
-    """Return what a provider reported, in tokens; None for nothing, or for a form that is not known.
+    """Return what a provider reported, in tokens; `None` for nothing, or for an unknown form.
 
-    Read are the objects of OpenAI (`prompt_tokens` or `input_tokens`), of Anthropic (`input_tokens`, without what the
-    cache read and wrote), and of recordings that write `input`, `output`, `cache_read` and `cache_write`.
+    It reads the objects of OpenAI (`prompt_tokens` or `input_tokens`), of Anthropic (`input_tokens`, without cache
+    reads and writes), and of recordings with `input`, `output`, `cache_read` and `cache_write`.
     """
     if not isinstance(usage, dict):
         return None
@@ -380,7 +380,7 @@ def read_usage(usage: object) -> Usage | None:
         cached = _tokens(usage.get("prompt_tokens_details"), "cached_tokens")
         return Usage(_tokens(usage, "prompt_tokens"), _tokens(usage, "completion_tokens"), cached)
     if "input_tokens" in usage:
-        # Anthropic's input leaves out what was read from and written to the cache; OpenAI's holds all of it.
+        # Anthropic's input excludes cache reads and writes; OpenAI's includes everything.
         read, written = (_tokens(usage, f"cache_{what}_input_tokens") for what in ("read", "creation"))
         cached = read or _tokens(usage.get("input_tokens_details"), "cached_tokens")
         return Usage(_tokens(usage, "input_tokens") + read + written, _tokens(usage, "output_tokens"), cached)

@@ -1,7 +1,7 @@
-"""What all forms of messages share: a payload is read, indexed, cut, emptied, and carried to other forms.
+"""The common part of all message forms: reading, indexing, cutting, emptying, and conversion to other forms.
 
-A form says in one place what each part of its messages is (`_view`, or `_views` for a whole message), and how a message
-is cut (`_cut`), emptied (`_emptied`) and made of what another form said (`_adopted`).
+A form defines in one place each part of its messages (`_view`, or `_views` for a whole message), and how a message is
+cut (`_cut`), emptied (`_emptied`) and built from another form's content (`_adopted`).
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 Block: TypeAlias = dict[str, object]
 
 _CATEGORIES: Final[Mapping[Role, Category]] = {"system": Category.SYSTEM, "tool": Category.SYSTEM_OUTPUT}
-# What is left of a step that only thought.
+# Replaces a step that only had thinking.
 THOUGHT: Final = "(thinking)"
 
 
 class PartView(NamedTuple):
-    """What squidbot knows of one part of a message.
+    """The known content of one part of a message.
 
     Attributes:
         text: what the model reads of it; "" for calls and media.
-        pieces: what goes to another provider: words, media, a call or a result; nothing for thoughts.
-        tokens: the tokens of what `text` and `pieces` do not show as text, from above.
+        pieces: the portable content: words, media, a call or a result; nothing for thoughts.
+        tokens: a high estimate of the tokens that `text` and `pieces` do not show as text.
     """
 
     text: str = ""
@@ -40,12 +40,12 @@ class PartView(NamedTuple):
 
 
 class MessageForm(Pictures, ABC):
-    """A codec, less what its form alone knows."""
+    """A codec without its form-specific parts."""
 
     tag: str = ""
-    # Who a message says it is from, and what that is to squidbot.
+    # The role names of the form, and squidbot's role for each.
     roles: ClassVar[Mapping[str, Role]] = {}
-    # What stands between the texts of two parts.
+    # The separator between the texts of two parts.
     joint: ClassVar[str] = "\n"
     # Whether an uncut message is sent byte for byte as it is stored.
     sent_as_stored: ClassVar[bool] = True
@@ -59,7 +59,7 @@ class MessageForm(Pictures, ABC):
         return self._text(self._views(self._read(payload)))
 
     def decode(self, payload: str) -> Message:
-        """Return the message with its index. Its role is "tool" if it answers a call, whatever else it says.
+        """Return the message with its index. Its role is "tool" if it answers a call, whatever other content it has.
 
         Raises:
             ValueError: the payload is not a message of this form; the text says why.
@@ -67,7 +67,7 @@ class MessageForm(Pictures, ABC):
         return self._index(payload, None)
 
     def to_message(self, obj: Mapping[str, object], time: float | None = None) -> Message:
-        """Return the message for a host's own dict. `time` in seconds since 1970 wins over the dict's.
+        """Return the message for a host's own dict. `time` in seconds since 1970 overrides the dict's.
 
         Raises:
             ValueError: the dict is not a message of this form, or holds what JSON can't; the text says why.
@@ -77,8 +77,8 @@ class MessageForm(Pictures, ABC):
     def encode(self, part: Part) -> str:
         """Return the payload to send for a part of a request.
 
-        A slimmed part says `part.text` instead of all that it said, inside its first result if it answers calls;
-        calls stay. A part made by squidbot is `part.text` in its role. A notice follows the content.
+        A slimmed part has `part.text` as its only text, inside its first result if it answers calls; calls stay. A part
+        made by squidbot is `part.text` in its role. A notice follows the content.
 
         Raises:
             ValueError: the stored payload is not a message of this form.
@@ -92,7 +92,7 @@ class MessageForm(Pictures, ABC):
         return jsontext.write(self._written(sent if part.notice is None else self._noticed(sent, part.notice)))
 
     def extra_tokens(self, payload: str) -> int:
-        """Return the tokens of what `Message.rendered` does not show: pictures, documents, unknown parts; from above.
+        """Return a high estimate of tokens outside `Message.rendered`: pictures, documents, unknown parts.
 
         Raises:
             ValueError: the payload is not a message of this form.
@@ -100,9 +100,9 @@ class MessageForm(Pictures, ABC):
         return sum(view.tokens for view in self._views(self._read(payload)))
 
     def tombstone(self, payload: str, text: str) -> str:
-        """Return a payload of the same role that says `text`, with the same calls, whose arguments are empty.
+        """Return a payload of the same role with `text` as its text, and the same calls with empty arguments.
 
-        The call it answers, whether that failed, and its time stay; nothing else does.
+        The id of the call it answers, the failure flag and its time stay; nothing else does.
 
         Raises:
             ValueError: the payload is not a message of this form.
@@ -114,7 +114,7 @@ class MessageForm(Pictures, ABC):
         return jsontext.write(left)
 
     def portable(self, payload: str) -> Portable:
-        """Return what of a payload goes to another provider: thoughts, signatures and ids of parts stay behind.
+        """Return the portable content of a payload: without thoughts, signatures and ids of parts.
 
         Parts of an unknown type go as text.
 
@@ -126,7 +126,7 @@ class MessageForm(Pictures, ABC):
         return Portable(self._role(obj), tuple(piece for view in views for piece in view.pieces))
 
     def adopt(self, said: Portable) -> str:
-        """Return the payload to send for what another codec's payload said: a message, or a list of them."""
+        """Return the payload to send for another codec's payload: a message, or a list of them."""
         made = self._adopted(
             [piece for piece in said.pieces if isinstance(piece, ToolResult)],
             [piece for piece in said.pieces if isinstance(piece, Words | Media)],
@@ -157,13 +157,13 @@ class MessageForm(Pictures, ABC):
     def _text(self, views: Sequence[PartView]) -> str:
         return self.joint.join([view.text for view in views if view.text])
 
-    # What a form says of its messages.
+    # What a form defines about its messages.
 
     def _read(self, payload: str) -> Block:
         return as_object(payload)
 
     def _given(self, obj: Mapping[str, object]) -> Block:
-        """Return what is stored of a host's own dict; a text in a role becomes a message by `_made`."""
+        """Return what is stored of a host's own dict; text in a role becomes a message by `_made`."""
         if set(obj) == {"role", "content"} and isinstance(content := obj["content"], str):
             return self._made(str(obj["role"]), content)
         return dict(obj)
@@ -172,10 +172,10 @@ class MessageForm(Pictures, ABC):
         return self._known_role(obj)
 
     def _known_role(self, obj: Mapping[str, object], key: str = "role") -> Role:
-        """Return whose a message is.
+        """Return a message's role.
 
         Raises:
-            PayloadError: it is nobody's.
+            PayloadError: its role is unknown.
         """
         if key not in obj:
             raise PayloadError(f"{key} is missing; expected one of {', '.join(self.roles)}")
@@ -191,45 +191,45 @@ class MessageForm(Pictures, ABC):
         return ""
 
     def _failed(self, pieces: Sequence[Piece]) -> bool:
-        """Return whether a message of a tool is nothing but errors."""
+        """Return whether a tool message holds nothing but errors."""
         return all(isinstance(piece, ToolResult) and piece.failed for piece in pieces)
 
     @abstractmethod
     def _views(self, obj: Block) -> list[PartView]:
-        """Return what squidbot knows of each part of a message, in order."""
+        """Return the known content of each part of a message, in order."""
 
     @abstractmethod
     def _made(self, role: str, text: str) -> Block:
-        """Return a message that says a text in a role."""
+        """Return a message with a text in a role."""
 
     def _sendable(self, payload: str) -> Block:
         return self._read(payload)
 
     @abstractmethod
     def _cut(self, sent: Block, part: Part) -> Block:
-        """Return what is sent of a message under a part that cuts it."""
+        """Return the message to send under a part that cuts it."""
 
     @abstractmethod
     def _noticed(self, sent: Block, notice: str) -> Block:
         """Return a message with a notice behind its content."""
 
     def _written(self, sent: Block) -> object:
-        """Return what is written of a message that is sent."""
+        """Return the value to write for a sent message."""
         return sent
 
     @abstractmethod
     def _emptied(self, obj: Block, text: str) -> Block:
-        """Return a message of the same role that says a text, its calls without arguments."""
+        """Return a message of the same role with a text, its calls without arguments."""
 
     @abstractmethod
     def _adopted(
         self, results: list[ToolResult], words: list[Words | Media], calls: list[ToolCall], role: Role
     ) -> list[Block]:
-        """Return the messages for what another form said."""
+        """Return the messages for another form's content."""
 
 
 class PartwiseForm(MessageForm):
-    """A form whose messages are one list of parts, told apart by type, which are cut and emptied one by one."""
+    """A form whose messages are one list of typed parts, which are cut and emptied one by one."""
 
     type_key = "type"
     call_type, result_type = "tool_call", "tool_result"
@@ -275,11 +275,11 @@ class PartwiseForm(MessageForm):
 
     @abstractmethod
     def _view(self, part: Block) -> PartView:
-        """Return what squidbot knows of a part."""
+        """Return the known content of a part."""
 
     @abstractmethod
     def _call(self, part: Block) -> ToolCall:
-        """Return the call that a part is."""
+        """Return the call in a part."""
 
     @abstractmethod
     def _called(self, call: ToolCall) -> Block:
@@ -291,15 +291,15 @@ class PartwiseForm(MessageForm):
 
     @abstractmethod
     def _words(self, role: Role, text: str) -> Block:
-        """Return a part that says a text in a role."""
+        """Return a part with a text in a role."""
 
     @abstractmethod
     def _cut_results(self, parts: list[Block], text: str) -> list[Block]:
-        """Return the results among parts, the first of which says a text and the others nothing."""
+        """Return the results among parts: the first has the text, the others none."""
 
 
 def as_arguments(arguments: str, name: str = "input") -> Block:
-    """Return the object that the arguments of a call are; anything else stands under a name."""
+    """Return the object in a call's arguments; any other value goes under `name`."""
     try:
         value = jsontext.parse(arguments)
     except jsontext.JsonTextError:

@@ -1,4 +1,4 @@
-"""Messages of hermes-agent: OpenAI-style ones, and beside each what hermes keeps for itself or for other providers."""
+"""Messages of hermes-agent: OpenAI-style ones, with extra keys for hermes itself and for other providers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["KEPT_KEYS", "Hermes"]
 
-# What hermes keeps beside a message and takes off before it sends it as a chat completion: how it ended, what the model
-# thought, the same for other providers in their own forms, and what platforms say of it.
+# Extra keys of hermes, which it removes before it sends a chat completion: how the message ended, the model's thoughts,
+# also in other providers' forms, and data of platforms.
 KEPT_KEYS: Final = frozenset(
     {
         "anthropic_content_blocks",
@@ -29,24 +29,24 @@ KEPT_KEYS: Final = frozenset(
         "tool_name",
     }
 )
-# The words that are sent in the place of `content`, where hermes has put something before or behind them.
+# The text to send instead of `content`, if hermes has added something before or behind it.
 SENT_KEY: Final = "api_content"
-# A payload with none of these in it is an OpenAI-style message as it is.
+# A payload with none of these is a plain OpenAI-style message.
 _BESIDE: Final = tuple(f'"{key}"' for key in (*KEPT_KEYS, SENT_KEY))
 
 
 class Hermes(OpenAIChat):
-    """The codec of hermes-agent's messages. What is sent as it was said is sent with all that hermes keeps beside it.
+    """The codec of hermes-agent's messages. An uncut message is sent with all the extra keys of hermes.
 
-    The plugin takes off what a provider would refuse, as hermes does. All else is said of the OpenAI-style message.
+    The plugin removes what a provider would refuse, as hermes does. All else works on the OpenAI-style message.
     """
 
     tag = "hermes/1"
 
     def encode(self, part: Part) -> str:
-        """Return the payload to send for a part of a request: the stored one where nothing of it is cut or added.
+        """Return the payload to send for a part of a request: the stored one if nothing is cut or added.
 
-        Else it is an OpenAI-style message: what stands beside it would say again what was cut.
+        Otherwise it is a plain OpenAI-style message: the extra keys would repeat what was cut.
 
         Raises:
             ValueError: the stored payload is not a message of this form.
@@ -58,7 +58,7 @@ class Hermes(OpenAIChat):
         return super().encode(part._replace(payload=_plain(part.payload)))
 
     def without_images(self, payload: str, most: int, handle: str) -> str:
-        """Return an OpenAI-style message in which a text stands in the place of each of its first `most` pictures."""
+        """Return an OpenAI-style message with a text instead of each of its first `most` pictures."""
         return super().without_images(_plain(payload), most, handle)
 
     def _read(self, payload: str) -> Block:
@@ -66,7 +66,7 @@ class Hermes(OpenAIChat):
 
 
 def _plain(payload: str) -> str:
-    """Return a payload as an OpenAI-style message: without what stands beside it, and with the words that are sent."""
+    """Return a payload as an OpenAI-style message: without extra keys, and with the text that is sent."""
     if not any(name in payload for name in _BESIDE) and "\\u00" not in payload:
         return payload
     obj = as_object(payload)

@@ -1,4 +1,4 @@
-"""JSON text that says what is wrong with it, and that holds any str: what every codec reads and writes."""
+"""JSON text with precise errors, able to hold any str: all codecs read and write it."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ __all__ = [
     "write",
 ]
 
-# Python's own reader gives up at about 1,000 levels, less the frames of whoever calls it. Tool arguments stay far below
-# this; a fixed number makes the answer the same from every caller.
+# Python's own reader gives up at about 1,000 levels, less its caller's frames. Tool arguments stay far below this; a
+# fixed number gives every caller the same answer.
 DEEPEST_LEVELS = 200
 
-# Seconds since 1970 pass this in the year 5138, milliseconds passed it in 1973.
+# Seconds since 1970 pass this in the year 5138; milliseconds passed it in 1973.
 _MILLISECONDS_FROM = 1e11
-# The year 9999 in milliseconds, the last that ISO 8601 as Python reads it can name.
+# The year 9999 in milliseconds, the last one that Python reads in ISO 8601.
 _LAST_TIME = 253_402_300_800_000
 
 
@@ -36,11 +36,11 @@ class JsonTextError(ValueError):
     """A text is not JSON that every reader accepts.
 
     Attributes:
-        line, column: where, both from 1; None where the place is not known.
+        line, column: the place, both from 1; `None` if unknown.
     """
 
     def __init__(self, message: str, line: int | None = None, column: int | None = None) -> None:
-        """Say what is wrong, and the line and column from 1 where they are known."""
+        """Take the error text, and the line and column from 1 if known."""
         super().__init__(message)
         self.line = line
         self.column = column
@@ -50,7 +50,7 @@ def parse(text: str) -> object:
     """Return the value of a JSON text.
 
     NaN, Infinity and numbers too large for a double are refused: RFC 8259 has no such values, and a provider would
-    refuse the request they end up in. Integers of up to 4,300 digits, Python's own limit, are exact.
+    refuse the request with them. Integers of up to 4,300 digits, Python's own limit, are exact.
 
     Raises:
         JsonTextError: the text is not JSON, or is nested deeper than DEEPEST_LEVELS.
@@ -65,7 +65,7 @@ def parse(text: str) -> object:
         raise
     except ValueError as error:
         raise JsonTextError("an integer of more than 4300 digits; write it as a string") from error
-    # Each level has a bracket: most texts have fewer than there may be levels.
+    # Each level has a bracket: most texts have fewer brackets than allowed levels.
     if text.count("[") + text.count("{") > DEEPEST_LEVELS:
         _refuse_depth(value)
     return value
@@ -83,10 +83,10 @@ def _finite(digits: str) -> float:
 
 
 def dumped(value: object) -> dict[str, object] | None:
-    """Return what an object says by its `to_dict()` or `model_dump()`; None where it has neither, or they say no dict.
+    """Return the dict of an object's `to_dict()` or `model_dump()`; `None` without either, or without a dict.
 
-    Objects of OpenAI's and Anthropic's SDKs have both, and the former says what the provider has said. The latter has
-    a None for each field that nobody has set, which providers refuse: those stay behind, but for a None as content.
+    Objects of OpenAI's and Anthropic's SDKs have both, and the former returns what the provider sent. The latter has a
+    `None` for each unset field, which providers refuse: those are dropped, except a `None` as content.
     """
     if isinstance(value, type):
         return None
@@ -94,7 +94,7 @@ def dumped(value: object) -> dict[str, object] | None:
         tell = getattr(value, name, None)
         try:
             told = tell() if callable(tell) else None
-        except TypeError:  # it wants arguments: another method of that name
+        except TypeError:  # it needs arguments: another method of that name
             continue
         if isinstance(told, Mapping):
             bare = name == "model_dump"
@@ -103,10 +103,10 @@ def dumped(value: object) -> dict[str, object] | None:
 
 
 def _plain(value: object) -> dict[str, object]:
-    """Return a dict for an object that JSON has no form for.
+    """Return a dict for an object without a form in JSON.
 
     Raises:
-        TypeError: it can't tell of itself as one.
+        TypeError: it has no form as a dict.
     """
     if (told := dumped(value)) is None:
         raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
@@ -137,11 +137,11 @@ def _inside(value: object) -> list[object]:
 def write(value: object) -> str:
     """Return a value as JSON text, keys in their own order, always the same for equal values.
 
-    The text can always be encoded as UTF-8: characters stand as themselves, unless a lone surrogate is among them,
-    then all that is not ASCII is escaped. Objects stand in it as what `dumped` says of them.
+    The text can always be encoded as UTF-8: characters stay as they are, unless there is a lone surrogate; then all
+    that is not ASCII is escaped. Objects are written as their `dumped` dict.
 
     Raises:
-        ValueError: the value holds a NaN or an infinity, or something that JSON has no form for, or is nested too deep.
+        ValueError: the value holds a NaN or an infinity, or something without a form in JSON, or is nested too deep.
     """
     try:
         text = _ENCODER.encode(value)
@@ -154,26 +154,26 @@ def write(value: object) -> str:
 
 
 class Rewriter:
-    """Writes a value that most often is what it was the last time, such as the tools of a request.
+    """Writes a value that rarely changes, such as the tools of a request.
 
-    To look whether it is takes a tenth of writing it.
+    The check for a change takes a tenth of the time of writing.
     """
 
     def __init__(self) -> None:
-        """Nothing is written yet."""
+        """Start without a text."""
         self._text = ""
         self._value: object = None
 
     def write(self, value: object) -> str:
         """Return a value as JSON text, as `write` does.
 
-        1, 1.0 and True are the same here, and keys in any order: of a value that differs in nothing else the text of
-        before is returned.
+        1, 1.0 and True count as equal here, and so do keys in any order: if a value differs in nothing else, the former
+        text is returned.
 
         Raises:
-            ValueError: no JSON can be made of it; see `write`.
+            ValueError: the value has no JSON form; see `write`.
         """
-        # What is kept is read from the text: who has the value may change it, and then hand over the same again.
+        # The kept value is read from the text: a caller may change its own and pass the same object again.
         if not self._text or value != self._value:
             self._text = write(value)
             self._value = json.loads(self._text)
@@ -186,10 +186,10 @@ def utf8_bytes(text: str) -> int:
 
 
 def seconds(stamp: object) -> float | None:
-    """Return a point in time in seconds since 1970, or None for None.
+    """Return a point in time in seconds since 1970; `None` for `None`.
 
-    A str is ISO 8601; without an offset it is taken as UTC, so that every machine reads the same. A number is seconds,
-    or milliseconds where it is above 1e11.
+    A str is ISO 8601; without an offset it is read as UTC, so that every machine reads the same. A number is seconds,
+    or milliseconds above 1e11.
 
     Raises:
         ValueError: it is neither, or lies beyond the year 9999.
@@ -205,12 +205,12 @@ def seconds(stamp: object) -> float | None:
 
 
 def stamp_alone(stamp: object) -> str | int | float | None:
-    """Return a point in time with nothing beside it, which `seconds` reads as the same; None for what is none."""
+    """Return the bare point in time, which `seconds` reads as the same; `None` if it is none."""
     try:
         seconds(stamp)
     except ValueError:
         return None
-    # Python's reader takes any character between date and time: what comes back is written by us.
+    # Python's reader accepts any character between date and time, so the result is written again.
     return dt.datetime.fromisoformat(stamp).isoformat() if isinstance(stamp, str) else cast("int | float | None", stamp)
 
 

@@ -33,7 +33,7 @@ __all__ = ["LangChain"]
 _ROLES: Final[dict[str, Role]] = {"system": "system", "human": "user", "ai": "assistant", "tool": "tool"}
 _TYPES: Final[dict[str, str]] = {role: what for what, role in _ROLES.items()}
 _THINKING: Final = ("reasoning", "reasoning_content", "redacted_thinking", "thinking")
-# Calls stand among the blocks of some providers, too; they are read where LangChain puts those of all.
+# Some providers also have calls among the blocks; they are read from LangChain's common list.
 _CALLS: Final = ("function_call", "tool_call", "tool_use")
 _IMAGES: Final = ("image", "image_url", "input_image")
 _MEDIA: Final = (*_IMAGES, "audio", "document", "file", "input_audio", "input_file", "video")
@@ -50,7 +50,7 @@ class LangChain(MessageForm):
         return None
 
     def _role(self, obj: Block) -> Role:
-        """Return whose a message is; a piece of a stream is what it is a piece of."""
+        """Return a message's role; a stream chunk has the role of its message."""
         what = obj.get("type")
         name = what.removesuffix("MessageChunk").lower() if isinstance(what, str) else what
         return self._known_role({"type": name}, "type")
@@ -73,7 +73,7 @@ class LangChain(MessageForm):
     def _made(self, role: str, text: str) -> Block:
         if role not in _TYPES:
             raise PayloadError(f"unknown role {role!r:.60}; expected one of {', '.join(_TYPES)}")
-        # A result by itself answers nothing: what squidbot says beside tools it says to the model as the user.
+        # A lone result answers nothing: squidbot's own text beside tools goes to the model as the user's.
         what = "human" if role == "tool" else _TYPES[role]
         return {"type": what, "data": {"content": text, "type": what}}
 
@@ -158,7 +158,7 @@ def _view(block: Block) -> PartView:
 
 
 def _tokens(block: Block) -> int:
-    """Return the tokens of a picture or another medium; 0 for what is neither."""
+    """Return the tokens of a picture or another medium; 0 for other blocks."""
     if block.get("type") in _IMAGES or str(block.get("mime_type", "")).startswith("image/"):
         shown = block.get("image_url")
         return openai_image_tokens(shown.get("detail") if isinstance(shown, dict) else block.get("detail"))
@@ -193,7 +193,7 @@ def _result(outcome: ToolResult) -> Block:
 
 
 def _plain(blocks: list[Block]) -> object:
-    """Return blocks as a content: one text as a string."""
+    """Return blocks as a content: a single text as a string."""
     if not blocks:
         return ""
     return blocks[0]["text"] if len(blocks) == 1 and set(blocks[0]) == {"type", "text"} else blocks

@@ -28,7 +28,7 @@ __all__ = ["LLMMessages"]
 class LLMMessages(PartwiseForm):
     """The codec of llm's messages. Parts of unknown types stay in the payload and count as their JSON text.
 
-    Calls that a provider ran itself, and their results, are parts of its answer as any other.
+    Calls that a provider ran itself, and their results, are ordinary parts of its answer.
     """
 
     tag = "llm/1"
@@ -40,9 +40,9 @@ class LLMMessages(PartwiseForm):
     }
 
     def without_images(self, payload: str, most: int, handle: str) -> str:
-        """Return a payload in which a text stands in the place of each of its first `most` pictures.
+        """Return a payload with a text instead of each of its first `most` pictures.
 
-        What hung at a tool's result is told behind its output.
+        For attachments of a tool's result, it follows the output.
         """
         obj = jsontext.parse(super().without_images(payload, most, handle))
         if isinstance(obj, dict) and isinstance(parts := obj.get("parts"), list):
@@ -58,11 +58,11 @@ class LLMMessages(PartwiseForm):
 
     def _made(self, role: str, text: str) -> Block:
         self._known_role({"role": role})
-        # A result by itself answers nothing: what squidbot says beside tools it says to the model as the user.
+        # A lone result answers nothing: squidbot's own text beside tools goes to the model as the user's.
         return {"role": "user" if role == "tool" else role, "parts": [_text(text)]}
 
     def _noticed(self, sent: Block, notice: str) -> Block:
-        """Return a message with a notice behind it, inside the last result where it answers calls."""
+        """Return a message with a notice behind it, inside the last result if it answers calls."""
         parts = self._parts(sent)
         if not parts or not self._is_result(parts[-1]):
             return {**sent, "parts": [*parts, _text(notice)]}
@@ -134,7 +134,7 @@ def _has_failed(part: Mapping[str, object]) -> bool:
 
 
 def _id(part: Block, what: str) -> str:
-    """Return the id of a call; older logs have none, and llm pairs these by the tool's name.
+    """Return the id of a call; older logs have none, and llm pairs those by the tool's name.
 
     Raises:
         PayloadError: it has neither.
@@ -143,14 +143,14 @@ def _id(part: Block, what: str) -> str:
 
 
 def _attached(part: Mapping[str, object]) -> list[Block]:
-    """Return what hangs at a part: the attachment that it is, those of a result."""
+    """Return a part's attachments: the part itself, or those of a result."""
     if part.get("type") == "attachment":
         return [as_dict(part.get("attachment") or {}, "an attachment")]
     return [as_dict(each, "an attachment") for each in as_list(part.get("attachments"), "attachments")]
 
 
 def _told_behind(part: Block) -> Block:
-    """Return a result whose attachments are none of them texts: these stand behind its output."""
+    """Return a result whose text attachments follow its output as text."""
     hung = part.get("attachments")
     if not isinstance(hung, list):
         return part
@@ -190,7 +190,7 @@ def _outcome(outcome: ToolResult) -> Block:
 
 
 def _attachment(media: Media) -> Block:
-    # Of "image/*" and the like llm finds out itself what it is.
+    # llm detects the exact type of "image/*" and the like itself.
     named = {} if media.mime.endswith("*") else {"type": media.mime}
     return {**named, "content": media.data} if media.data else {**named, "url": media.url}
 

@@ -1,4 +1,4 @@
-"""OpenAI-style chat messages: role, content, tool_calls, tool_call_id; what most hosts and recordings speak."""
+"""OpenAI-style chat messages: role, content, tool_calls, tool_call_id; the form of most hosts and recordings."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 
 __all__ = ["TRANSCRIPT_KEYS", "OpenAIChat"]
 
-# What recordings write beside a message and a provider would refuse. Kept in the payload, not sent.
+# Keys that recordings add and a provider would refuse. Kept in the payload, not sent.
 TRANSCRIPT_KEYS: Final = frozenset({"timestamp", "usage", "model"})
 
 # Where hosts keep a model's reasoning beside its answer.
 _THINKING_KEYS: Final = frozenset({"reasoning", "reasoning_content", "reasoning_details", "thinking_blocks"})
 
-# A payload with none of these in it has no key that is left out. ASCII letters may also be spelled as escapes.
+# A payload without any of these has no key to leave out. ASCII letters may also be spelled as escapes.
 _LEFT_OUT: Final = tuple(f'"{key}"' for key in TRANSCRIPT_KEYS)
 _ALL_LEFT_OUT: Final = (*_LEFT_OUT, *(f'"{key}"' for key in _THINKING_KEYS))
 
-# What costs tokens through `Message.rendered`, or next to none.
+# Keys that cost tokens through `Message.rendered`, or next to none.
 _COUNTED_KEYS: Final = TRANSCRIPT_KEYS | {"role", "content", "name", "tool_calls", "tool_call_id", "function_call"}
 
 _ROLES: Final[dict[str, Role]] = {
@@ -61,14 +61,14 @@ _MEDIA: Final = ("file", "input_file", "input_audio")
 
 
 class OpenAIChat(MessageForm):
-    """The codec of OpenAI-style chat messages. Unknown keys and parts stay in the payload and are sent as they came."""
+    """The codec of OpenAI-style chat messages. Unknown keys and parts stay in the payload and are sent unchanged."""
 
     tag = "openai.chat"
     roles = _ROLES
     image_types, joint = _IMAGES, ""
 
     def to_dict(self, message: Message) -> Block:
-        """Return the message as a host's dict, without what only recordings have (TRANSCRIPT_KEYS).
+        """Return the message as a host's dict, without the keys of recordings (TRANSCRIPT_KEYS).
 
         Raises:
             ValueError: the payload is not a message of this form.
@@ -79,15 +79,15 @@ class OpenAIChat(MessageForm):
         """Return the payload to send for a part of a request.
 
         A verbatim part is its stored payload without TRANSCRIPT_KEYS; a slimmed one has `part.text` for its content and
-        `part.arguments` for those of its calls; one made by squidbot is `part.text` said in its role. A notice follows
-        the content: as a text part of its own where the content is a list, else fenced behind the string.
+        `part.arguments` for those of its calls; one made by squidbot is `part.text` in its role. A notice follows the
+        content: in a list as a text part of its own, else fenced behind the string.
 
         Raises:
             ValueError: the stored payload is not a message of this form.
         """
         return (part.payload or "") if _goes_as_stored(part) else super().encode(part)
 
-    # Only a payload with nothing to leave out goes as it is stored: see above.
+    # Only a payload with nothing to leave out is sent as stored: see above.
     sent_as_stored = False
 
     def _given(self, obj: Mapping[str, object]) -> Block:
@@ -154,11 +154,11 @@ class OpenAIChat(MessageForm):
 
 
 def _goes_as_stored(part: Part) -> bool:
-    """Return whether a part's stored payload is what is sent, seen without reading it."""
+    """Return whether a part's stored payload is sent unchanged, without parsing it."""
     payload = part.payload
     if payload is None or not (part.text is None and part.arguments is None and part.notice is None and not part.label):
         return False
-    # A backslash alone is found ten times faster than an escape, and most of what people say has none.
+    # A backslash alone is found ten times faster than an escape, and most texts have none.
     if "\\" in payload and "\\u00" in payload:
         return False
     for name in _ALL_LEFT_OUT if part.drop_thinking else _LEFT_OUT:  # noqa: SIM110  # a generator takes twice as long
@@ -196,7 +196,7 @@ def _calls(obj: Block) -> tuple[ToolCall, ...]:
     calls = tuple(map(_call, as_list(obj.get("tool_calls"), "tool_calls")))
     if obj.get("function_call") is None:
         return calls
-    # Before calls had ids there was one at a time, answered by the function's name.
+    # Calls without ids came one at a time; the answer had the function's name.
     name, arguments = _function(obj["function_call"], "function_call")
     return (*calls, ToolCall(name, name, arguments))
 
@@ -218,7 +218,7 @@ def _function(value: object, what: str) -> tuple[str, str]:
     function = as_dict(value, what)
     arguments = function.get("arguments", function.get("input"))
     if not isinstance(arguments, str):
-        # Some recorders store the object that the string stood for, and nothing where there are no arguments.
+        # Some recorders store the object instead of its string, and nothing if there are no arguments.
         arguments = jsontext.write({} if arguments is None else arguments)
     return as_name(function, "name", what), arguments
 

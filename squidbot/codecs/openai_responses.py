@@ -1,4 +1,4 @@
-"""OpenAI Responses: a payload is one item, or a step of the model, whose items came together as one response."""
+"""OpenAI Responses: a payload is one item, or a step of the model: the items of one response."""
 
 from __future__ import annotations
 
@@ -34,21 +34,20 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Part, Piece
 
 
-# Items of OpenAI Responses: what they say, what they call, what they answer, and what is left of them
-# when cut.
+# Items of OpenAI Responses: their text, their calls, the calls they answer, and how they are cut.
 
 Item: TypeAlias = dict[str, object]
 
-# An encrypted thought is base64 of what was thought: a little over five characters of it for a token of four.
+# An encrypted thought is base64: a little over five characters for a token of four.
 _SEALED_CHARS_PER_TOKEN: Final = 4
 _WORDS: Final = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
 _SHOWN: Final = ("input_image", "input_file", "input_audio")
-# What is left where all that a step did was think.
+# Replaces a step that only had thinking.
 _THOUGHT: Final[Item] = {"role": "assistant", "content": "(thinking)"}
 
 
 def type_of(item: Item) -> str:
-    """Return an item's type; a message may go without."""
+    """Return an item's type; a message may lack it."""
     return str(item.get("type") or "message")
 
 
@@ -61,7 +60,7 @@ def items_of(obj: Item) -> list[Item]:
     """Return the items of a payload.
 
     Raises:
-        PayloadError: it is none, or names an item that only the provider holds.
+        PayloadError: it has none, or names an item that only the provider holds.
     """
     items = [obj]
     if is_step(obj):
@@ -110,18 +109,18 @@ def _part_text(part: Item) -> str:
 
 
 def answers(item: Item) -> bool:
-    """Return whether an item is the output of a call, of whatever kind of tool."""
+    """Return whether an item is the output of a call, of any kind of tool."""
     return "call_id" in item and type_of(item).endswith("_output")
 
 
 def calls_of(items: Sequence[Item]) -> list[Item]:
-    """Return the items that call a tool and are not answered among the others, as the provider's own tools are."""
+    """Return the items that call a tool and have no answer among the others, unlike the provider's own tools."""
     answered = {item["call_id"] for item in items if answers(item) and isinstance(item["call_id"], str)}
     return [item for item in items if "call_id" in item and not answers(item) and item["call_id"] not in answered]
 
 
 def call_of(item: Item) -> ToolCall:
-    """Return the call that an item makes; its arguments are the string that the model wrote."""
+    """Return the call in an item; its arguments are the model's original string."""
     what = f"a {type_of(item)}"
     name = as_name(item, "name", what) if type_of(item) in {"function_call", "custom_tool_call"} else type_of(item)
     given = item.get("arguments", item.get("input", item.get("action")))
@@ -131,7 +130,7 @@ def call_of(item: Item) -> ToolCall:
 
 
 def emptied(item: Item, text: str = "") -> Item:
-    """Return a call without its arguments, or an output that says `text`, with nothing else."""
+    """Return a call without its arguments, or an output with only `text`."""
     identifier = as_name(item, "call_id", f"a {type_of(item)}")
     if answers(item):
         return {"type": type_of(item), "call_id": identifier, "output": text}
@@ -141,7 +140,7 @@ def emptied(item: Item, text: str = "") -> Item:
 
 
 def with_arguments(items: Sequence[Item], arguments: Sequence[str]) -> list[Item]:
-    """Return items whose calls are given other arguments, one string for each, in order."""
+    """Return items with other arguments for their calls, one string for each, in order."""
     given = iter(arguments)
     made = {id(item): next(given, "{}") for item in calls_of(items)}
     keys = ((item, next((key for key in ("arguments", "input") if key in item), "")) for item in items)
@@ -152,9 +151,9 @@ def with_arguments(items: Sequence[Item], arguments: Sequence[str]) -> list[Item
 
 
 def without_reasoning(items: Sequence[Item]) -> list[Item]:
-    """Return items without their reasoning, and so without their ids, which would ask for it.
+    """Return items without their reasoning, and so without their ids, which would require it.
 
-    What the provider's own tools did goes, too: these items are nothing without their ids.
+    Items of the provider's own tools go, too: they are useless without their ids.
     """
     kept = [
         {key: value for key, value in item.items() if key != "id"}
@@ -165,7 +164,7 @@ def without_reasoning(items: Sequence[Item]) -> list[Item]:
 
 
 def cut(items: Sequence[Item], role: Role, text: str) -> list[Item]:
-    """Return what is sent for items that say `text` and no more; calls and what is answered stay."""
+    """Return the items to send with `text` as their only text; calls and the ids of answered calls stay."""
     if len(items) == 1 and answers(items[0]):
         return [{**items[0], "output": text}]
     if len(items) == 1 and type_of(items[0]) == "message":
@@ -174,7 +173,7 @@ def cut(items: Sequence[Item], role: Role, text: str) -> list[Item]:
 
 
 def _tokens_beside(item: Item) -> int:
-    """Return the tokens of what an item's text does not show: pictures, files, encrypted reasoning."""
+    """Return the tokens beside an item's text: pictures, files, encrypted reasoning."""
     sealed = item.get("encrypted_content") if type_of(item) == "reasoning" else None
     tokens = len(sealed) // _SEALED_CHARS_PER_TOKEN if isinstance(sealed, str) else 0
     content = item.get("output" if answers(item) else "content")
@@ -191,7 +190,7 @@ def _tokens_beside(item: Item) -> int:
 
 
 def _view(item: Item, *, is_call: bool, is_alone: bool) -> PartView:
-    """Return what squidbot knows of an item; an output in a step answers one of its own calls."""
+    """Return the known content of an item; an output in a step answers one of its own calls."""
     tokens = _tokens_beside(item)
     if is_call:
         return PartView(pieces=(call_of(item),), tokens=tokens)
@@ -241,12 +240,12 @@ def _part(piece: Words | Media) -> Item:
     return {"type": "input_file", "filename": piece.name or "document", "file_data": data_url(piece)}
 
 
-# Of a response's envelope only what tells of the answer is stored; the rest (tools, instructions, options) is the
-# request said once more, with every answer.
+# Of a response's envelope only data about the answer is stored; the rest (tools, instructions, options) repeats the
+# request with every answer.
 KEPT_KEYS: Final = frozenset(
     {"created_at", "id", "incomplete_details", "model", "output", "status", "timestamp", "usage"}
 )
-# What recordings write beside an item and a provider would refuse.
+# Keys that recordings add to an item and a provider would refuse.
 TRANSCRIPT_KEYS: Final = frozenset({"timestamp", "usage", "model"})
 
 _ROLES: Final[dict[str, Role]] = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
@@ -255,8 +254,8 @@ _ROLES: Final[dict[str, Role]] = {"system": "system", "developer": "system", "us
 class OpenAIResponses(MessageForm):
     """The codec of Responses items. Items of unknown types stay in the payload, count as JSON text and are sent back.
 
-    A step keeps reasoning with what it led to, and parallel calls together: record a response whole, as `to_message`
-    takes it. What is sent for a step is a list of items.
+    A step keeps reasoning with its result, and parallel calls together: record a response whole, as `to_message` takes
+    it. A step is sent as a list of items.
     """
 
     tag = "openai.responses"
@@ -264,7 +263,7 @@ class OpenAIResponses(MessageForm):
     image_types, text_type = ("input_image",), "input_text"
 
     def to_items(self, message: Message) -> list[Item]:
-        """Return the items that a message stands for, as they are sent.
+        """Return the items of a message, as they are sent.
 
         Raises:
             ValueError: the payload is not of this form.
@@ -272,7 +271,7 @@ class OpenAIResponses(MessageForm):
         return _sendable(as_object(message.payload))
 
     def steps(self, items: Iterable[Mapping[str, object]]) -> list[Item]:
-        """Return a list of items as objects for `to_message`: what the model made in a row becomes one step.
+        """Return a list of items as objects for `to_message`: consecutive items of the model become one step.
 
         Raises:
             PayloadError: one of them is no item.
@@ -289,7 +288,7 @@ class OpenAIResponses(MessageForm):
         return [*found, {"output": made}] if made else found
 
     def is_made(self, item: Mapping[str, object]) -> bool:
-        """Return whether an object is an item that the model made, and no response.
+        """Return whether an object is an item made by the model, and no response.
 
         Raises:
             PayloadError: it is neither.
@@ -307,7 +306,7 @@ class OpenAIResponses(MessageForm):
         return {"output": _sendable(as_object(payload))}
 
     def _cut(self, sent: Item, part: Part) -> Item:
-        """Return a step whose words or arguments are cut: its reasoning goes, and the ids of all its items with it."""
+        """Return a step with its text or arguments cut, without its reasoning and the ids of all its items."""
         items = items_of(sent)
         if part.role == "assistant" and (part.drop_thinking or part.text is not None or part.arguments is not None):
             items = without_reasoning(items)
@@ -327,7 +326,7 @@ class OpenAIResponses(MessageForm):
         return items[0] if len(items) == 1 else items
 
     def _given(self, obj: Mapping[str, object]) -> Item:
-        """Return an item as it is; of a response, an object with `output`, what KEPT_KEYS names."""
+        """Return an item unchanged; for a response, an object with `output`, only KEPT_KEYS."""
         whole = dict(obj)
         items_of(whole)
         return {key: value for key, value in whole.items() if key in KEPT_KEYS} if is_step(whole) else whole

@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 __all__ = ["PydanticAI"]
 
-# When what squidbot says itself was said: pydantic-ai would write the time of reading, another in each request.
+# The time of squidbot's own texts: pydantic-ai would write the time of reading, a new one in each request.
 _ALWAYS: Final = "1970-01-01T00:00:00Z"
-# Parts that are text to the model, and say so in `content`.
+# Parts with text for the model in `content`.
 _SAID: Final = ("retry-feedback", "retry-prompt", "system-prompt", "text", "tool-return", "user-prompt")
-# What a result is called where its tool could not do it.
+# Outcomes of results whose tool failed.
 _FAILED: Final = ("failed", "denied", "interrupted", "retried")
 _ADDRESSES: Final = {
     "image-url": "image/*",
@@ -39,7 +39,7 @@ _ADDRESSES: Final = {
     "document-url": "application/pdf",
 }
 _MARKS: Final = ("cache-point",)
-# Parts that are words of a user or of the model.
+# Parts with words of a user or of the model.
 _SPOKEN: Final = ("text", "user-prompt")
 _KINDS: Final[dict[Role, str]] = {
     "system": "system-prompt",
@@ -65,7 +65,7 @@ class PydanticAI(PartwiseForm):
         return text
 
     def _role(self, obj: Block) -> Role:
-        """Return whose a message is: a tool's where it answers a call, the system's where nothing else is in it.
+        """Return a message's role: a tool's if it answers a call, the system's if it holds nothing else.
 
         Raises:
             PayloadError: it is neither a request nor a response.
@@ -99,7 +99,7 @@ class PydanticAI(PartwiseForm):
         return [{**made, "parts": parts or made["parts"]}]
 
     def _is_result(self, part: Mapping[str, object]) -> bool:
-        """Say whether a part is the result of a call; a retry is where it names a tool."""
+        """Return whether a part is the result of a call; a retry is one if it names a tool."""
         what = part.get("part_kind")
         return what == "tool-return" or (what == "retry-prompt" and part.get("tool_name") is not None)
 
@@ -161,7 +161,7 @@ def _items(content: object) -> list[object]:
 
 
 def _item_text(item: object) -> str:
-    """Return the text in one item of a content, "" for media and marks; what is no text is the model's as JSON."""
+    """Return the text of one item of a content, "" for media and marks; other values as JSON."""
     if isinstance(item, str):
         return item
     if isinstance(item, dict):

@@ -3,9 +3,9 @@
 - one conversation as JSONL: an OpenAI-style or Anthropic message, or an item or a response of Responses, on each line;
 - many conversations as JSONL: `{"id", "messages": [...]}` on each line;
 - a JSON array of messages, or of conversations;
-- a JSON object `{"messages": [...]}`, with `"system"` beside it where it comes from Anthropic; or what Responses is
-  asked with, `{"input": [...]}` and `"instructions"`;
-- a session that Claude Code recorded.
+- a JSON object `{"messages": [...]}`, with `"system"` beside it if it comes from Anthropic; or the input of Responses,
+  `{"input": [...]}` and `"instructions"`;
+- a session recorded by Claude Code.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ __all__ = ["Conversation", "read_transcripts"]
 
 _Codec: TypeAlias = AnthropicMessages | OpenAIChat | OpenAIResponses
 
-# A session's id may be this long (see `ports.TranscriptStore`).
+# The limit on a session's id (see `ports.TranscriptStore`).
 _LONGEST_ID_CHARS: Final = 1024
 
-# Looked for among values of any type: a set would refuse those that have no hash.
+# Searched among values of any type: a set would refuse unhashable ones.
 _OPENAI_ROLES: Final = ("developer", "function", "tool")
 _ANTHROPIC_BLOCKS: Final = (
     "document",
@@ -56,15 +56,15 @@ class Conversation:
     """One recorded conversation.
 
     Attributes:
-        id: its own id; without one the name of its file, with a number where the file holds several.
-        path: the file it comes from, as it was given.
+        id: its own id; without one the file's name, with a number if the file holds several.
+        path: its file, as given.
         codec: the tag of the codec of all its messages.
-        messages: what was said, in the order of the file.
-        lines: for each message the line of the file on which it, or the conversation that holds it, starts; from 1.
-        sources: for each message its place in the recording from 0: among the file's lines that are not blank where
-            each line is a message or an event, else among the conversation's messages. Two messages made of one
-            recorded message share it; a system text beside the messages has -1.
-        usages: for each message what its provider reported for the call that made it; None where nothing was.
+        messages: the messages, in the order of the file.
+        lines: for each message the first line of it, or of its conversation, in the file; from 1.
+        sources: for each message its place in the recording from 0: among the file's non-blank lines if each line is a
+            message or an event, else among the conversation's messages. Two messages made of one recorded message
+            share it; a system text beside the messages has -1.
+        usages: for each message the provider's report on its call; `None` without one.
         unanswered: the calls without a result, as (index of the message, id of the call), in order.
         skipped: events of the recording that are no message of this conversation.
     """
@@ -81,7 +81,7 @@ class Conversation:
 
 
 class RawMessage(NamedTuple):
-    """A message before its codec reads it: its JSON value, its text if the file has it alone, and where it stands."""
+    """A message before its codec reads it: its JSON value, its text if the file has it alone, and its place."""
 
     value: object
     text: str | None
@@ -93,7 +93,7 @@ class RawMessage(NamedTuple):
 def read_transcripts(path: str | pathlib.Path, *, strict: bool = True) -> list[Conversation]:
     """Return the conversations of a file, or of every *.jsonl and *.json file in a directory, in order of name.
 
-    A tool result whose call never came before it, or was answered already, is an error; with `strict=False` it stays.
+    A tool result without an earlier, unanswered call is an error; with `strict=False` it stays.
 
     Raises:
         TranscriptError: a file can't be read as a transcript; the text says where, why and what to do.
@@ -123,7 +123,7 @@ def _files(path: pathlib.Path) -> list[pathlib.Path]:
 
 
 def _conversations(file: pathlib.Path, name: str) -> Iterator[tuple[str, int, list[RawMessage], int]]:
-    """Yield the conversations of a file: id, line, messages, and how many events are none."""
+    """Yield the conversations of a file: id, line, messages, and the number of other events."""
     entries = read_entries(file)
     first = entries[0]
     array = first.value if len(entries) == 1 and isinstance(first.value, list) else None
@@ -158,7 +158,7 @@ def _numbered(line: int, values: Sequence[object]) -> list[RawMessage]:
 
 
 def _named(file: pathlib.Path, name: str, line: int, value: object) -> tuple[str, int, list[RawMessage]]:
-    """Return the id, the line and the messages of a conversation that is one object."""
+    """Return the id, the line and the messages of a conversation in one object."""
     given = value.get("messages", value.get("input")) if isinstance(value, dict) else None
     if not isinstance(value, dict) or not isinstance(given, list):
         raise TranscriptError(str(file), line, 'messages must be a list: {"id": ..., "messages": [...]}')
@@ -193,7 +193,7 @@ def _conversation(
 
 
 def _codec(raw: Iterable[RawMessage]) -> _Codec:
-    """Return the codec whose marks the messages bear; plain messages, which bear none, are OpenAI's."""
+    """Return the codec whose marks the messages have; plain messages without any are OpenAI's."""
     values = [one.value for one in raw if isinstance(one.value, dict)]
     if any(map(_is_of_responses, values)):
         return OpenAIResponses()
@@ -217,7 +217,7 @@ def _has_blocks(content: object, types: Sequence[str] = _ANTHROPIC_BLOCKS) -> bo
 
 
 def _regrouped(codec: _Codec, raw: Iterable[RawMessage]) -> Iterator[RawMessage]:
-    """Yield messages as the codec has them: Anthropic's results by themselves, the items of a step together."""
+    """Yield messages in the codec's units: Anthropic's results alone, the items of a step together."""
     if not isinstance(codec, OpenAIResponses):
         for one in raw:
             parts: list[dict[str, object]] = []
@@ -237,7 +237,7 @@ def _is_made(codec: OpenAIResponses, value: object) -> bool:
     try:
         return isinstance(value, dict) and codec.is_made(value)
     except ValueError:
-        return False  # the error is raised where the value is read
+        return False  # reading the value raises the error
 
 
 def _message(file: pathlib.Path, codec: _Codec, raw: RawMessage) -> Message:
@@ -254,7 +254,7 @@ def _message(file: pathlib.Path, codec: _Codec, raw: RawMessage) -> Message:
 def _unanswered(
     file: pathlib.Path, raw: Sequence[RawMessage], messages: Sequence[Message], *, strict: bool
 ) -> tuple[tuple[int, str], ...]:
-    """Return the calls that stay without a result; ids may come again once they are answered."""
+    """Return the calls that stay without a result; ids may recur once they are answered."""
     waiting: dict[str, list[int]] = {}
     answered: set[str] = set()
     for at, message in enumerate(messages):

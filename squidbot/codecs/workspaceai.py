@@ -1,7 +1,7 @@
-"""The files of WorkspaceAI, form 3.0: one for each model, with what was said as exchanges; and its older files.
+"""The files of WorkspaceAI, form 3.0: one for each model, with conversations as exchanges; and its older files.
 
-An exchange is what the user said, what was answered, one time, and figures. Such files are imported and exported; the
-store is where conversations are kept.
+An exchange is a user's text, its answer, one time, and figures. Such files are imported and exported; conversations
+live in the store.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 
 VERSION: Final = "3.0"
-# What a form can't hold, or what of a file is not taken, by its kind.
+# What a form can't hold, or what a file loses on import, by its kind.
 Omissions: TypeAlias = "Counter[str]"
 SummaryList = Literal["recent", "summarized"]
 SUMMARY_LISTS: tuple[SummaryList, ...] = ("recent", "summarized")
-# What an exchange's metadata and a summary have, each with what it has to be.
+# The fields of an exchange's metadata and of a summary, each with its types.
 _DETAILS: Final[Mapping[str, tuple[type, ...]]] = {
     "timestamp": (str, int, float),
     "mode": (str,),
@@ -46,11 +46,11 @@ _LISTS: Final = ("current_conversation", "recent_conversations", "summarized_con
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What a user said and what was answered; "" where nobody did.
+    """A user's text and its answer; "" for a missing one.
 
     Attributes:
-        time: seconds since 1970, None where unknown.
-        details: its metadata of `_DETAILS`, and "user_tokens", "assistant_tokens" where a file says them.
+        time: seconds since 1970, `None` if unknown.
+        details: its metadata of `_DETAILS`, and "user_tokens", "assistant_tokens" if a file has them.
     """
 
     user: str
@@ -60,12 +60,12 @@ class Exchange:
 
     @property
     def digest(self) -> str:
-        """What tells it from others: its words and its time, to the microsecond; 16 hexadecimal digits."""
+        """Its identity: its words and its time, to the microsecond; 16 hexadecimal digits."""
         when = None if self.time is None else round(self.time * 1e6)
         return _digest(when, self.user, self.assistant)
 
     def to_json(self) -> dict[str, object]:
-        """Return it as a file has it; figures that it does not have are counted."""
+        """Return it in the form of a file; missing figures are counted."""
         user, assistant = (
             {"content": text, "tokens": self.details.get(f"{side}_tokens", tokens_of(text))}
             for side, text in (("user", self.user), ("assistant", self.assistant))
@@ -77,7 +77,7 @@ class Exchange:
 
 
 class ConversationSummary(NamedTuple):
-    """What a file keeps of conversations that it no longer has: a summary, its figures, and in which of two lists."""
+    """A file's record of removed conversations: a summary, its figures, and which of two lists holds it."""
 
     list_name: SummaryList
     summary: str
@@ -85,7 +85,7 @@ class ConversationSummary(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """What tells it from others: 16 hexadecimal digits."""
+        """Its identity: 16 hexadecimal digits."""
         return _digest(self.list_name, self.summary)
 
 
@@ -94,11 +94,11 @@ class ModelFile:
     """One file.
 
     Attributes:
-        model: whose it is; "" where no model was named.
+        model: its model; "" if unnamed.
         exchanges: its current conversation, oldest first.
         summaries: oldest first within each list.
         created, last_updated: in ISO 8601, "" where unknown.
-        window_tokens: the model's window, None where unknown.
+        window_tokens: the model's window, `None` if unknown.
     """
 
     model: str
@@ -110,7 +110,7 @@ class ModelFile:
 
     @property
     def digests(self) -> Counter[str]:
-        """How often each of its exchanges and summaries stands in it, by digest."""
+        """How often each of its exchanges and summaries occurs, by digest."""
         return Counter([*(each.digest for each in self.exchanges), *(each.digest for each in self.summaries)])
 
     def to_json(self) -> dict[str, object]:
@@ -129,7 +129,7 @@ class ModelFile:
 
 
 def tokens_of(text: str) -> int:
-    """Return what these files count for a text: a token for three characters, at least one."""
+    """Return these files' count for a text: a token for three characters, at least one."""
     return max(1, len(text) // 3)
 
 
@@ -139,7 +139,7 @@ def stamp(time: float) -> str:
 
 
 def write(file: ModelFile) -> str:
-    """Return a file's text; what can't stand in UTF-8 is escaped."""
+    """Return a file's text; characters outside UTF-8 are escaped."""
     value = file.to_json()
     text = json.dumps(value, indent=2, ensure_ascii=False)
     try:
@@ -150,10 +150,10 @@ def write(file: ModelFile) -> str:
 
 
 def read(value: object, left: Omissions) -> ModelFile:
-    """Return the file that a JSON value of form 3.0 is; what of it is not taken is counted in `left`.
+    """Return the file in a JSON value of form 3.0; `left` counts what is not taken.
 
     Raises:
-        ValueError: it is none; the text says at which place and why.
+        ValueError: it is not one; the text gives place and reason.
     """
     whole = _object(value, "the file")
     head = _head(whole)
@@ -218,7 +218,7 @@ def _known(
     left: Omissions,
     besides: Iterable[str] = (),
 ) -> dict[str, object]:
-    """Return what of a mapping is known and as it has to be; the rest is counted by its key."""
+    """Return the known entries of a mapping that have the right type; count the rest by key."""
     known: dict[str, object] = {}
     for key, value in given.items():
         if isinstance(value, wanted.get(key, ())) and not isinstance(value, bool):
@@ -253,10 +253,10 @@ Value = dict[str, object]
 
 
 def version_of(value: object) -> str:
-    """Return the version of a file's JSON value: what it says, else "1.0".
+    """Return the version of a file's JSON value: its own, else "1.0".
 
     Raises:
-        ValueError: it says another one.
+        ValueError: it names an unknown one.
     """
     head = value.get("metadata") if isinstance(value, dict) else None
     version = head.get("version", "1.0") if isinstance(head, dict) else "1.0"
@@ -266,12 +266,12 @@ def version_of(value: object) -> str:
 
 
 def files_of(value: object, left: Omissions, version: str = "") -> list[ModelFile]:
-    """Return what a file of any version is in form 3.0: one for each model, in the order in which they first speak.
+    """Return a file of any version in form 3.0: one file for each model, in the order of their first exchange.
 
-    `version` goes before what the file says. What is not taken is counted in `left`.
+    `version` overrides the file's own. `left` counts what is not taken.
 
     Raises:
-        ValueError: it is no file of that version; the text says at which place and why.
+        ValueError: it is no file of that version; the text gives place and reason.
     """
     version = version or version_of(value)
     if version == "1.0":
@@ -282,10 +282,10 @@ def files_of(value: object, left: Omissions, version: str = "") -> list[ModelFil
 
 
 def to_version_2(value: object, left: Omissions) -> Value:
-    """Return a file of version 1.0 in version 2.0: each exchange with its figures, what it says in objects.
+    """Return a file of version 1.0 in version 2.0: each exchange with its figures, its texts in objects.
 
     Raises:
-        ValueError: it is no list of exchanges, and has none; or one is none.
+        ValueError: it is no list of exchanges, and has none; or one is invalid.
     """
     whole: Mapping[str, object] = value if isinstance(value, dict) else {"current_conversation": value}
     given = whole.get("current_conversation")
@@ -304,10 +304,10 @@ def to_version_2(value: object, left: Omissions) -> Value:
 def to_version_3(value: object) -> dict[str, Value]:
     """Return a file of version 2.0 as files of version 3.0, by model; exchanges that name none are the default's.
 
-    Summaries of a file with several models name none either, and are the default's, too.
+    If a file has several models, its summaries name none and are the default's, too.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not such a file.
     """
     if not isinstance(value, dict) or not isinstance(value.get("current_conversation"), list):
         raise PayloadError("current_conversation is missing or not a list; a file of version 2.0 has it")
@@ -333,7 +333,7 @@ def _model_of(exchange: object) -> str:
 
 
 def _older_exchange(value: object, place: str, left: Omissions) -> Value:
-    """Return an exchange of version 1.0 in version 2.0; a string alone is the user's text."""
+    """Return an exchange of version 1.0 in version 2.0; a lone string is the user's text."""
     expected = "an exchange is an object, or a string"
     whole: Mapping[str, object] = {"user": value} if isinstance(value, str) else _object(value, place, expected)
     known = {"user", "assistant", "timestamp", "metadata"}

@@ -1,4 +1,4 @@
-"""Events about a plan or a context window that takes the place of another one."""
+"""Events about a plan or a context window that replaces another one."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from squidbot.core.plan import PlanRecord, Segment
     from squidbot.core.view.current import CurrentView
 
-# From most to least detailed; what stands in front of a summary has not aged, it was compressed.
+# From most to least detailed; the step from a message to its first summary is compression, not aging.
 LEVELS = list(Representation)
 SUMMARIZED = LEVELS.index(Representation.SUMMARY_USER)
 
 
 def closed(before: ContextWindow) -> Event:
-    """Return the event that a session goes on under another context window than this one."""
+    """Return the event that a session leaves this context window for another one."""
     cause = f"{before.window_tokens:,} tokens, {before.source}"
     return Event(
         events.LEASE_CLOSED,
@@ -39,7 +39,7 @@ def closed(before: ContextWindow) -> Event:
 
 
 def opened(before: ContextWindow | None, window: ContextWindow) -> Iterator[Event]:
-    """Yield the events of a window that takes the place of another one, or (None) of none: its size, its tier."""
+    """Yield the events of a window that replaces another one, or none (`None`): its size, its tier."""
     yield Event(events.LEASE_OPENED, "", f"{window.source}: {window.detail}" if window.detail else window.source)
     if before is None or before.window_tokens == window.window_tokens:
         return
@@ -52,10 +52,10 @@ def opened(before: ContextWindow | None, window: ContextWindow) -> Iterator[Even
 
 
 def broken(last_request: LastRequest, plan: PlanRecord) -> Event | None:
-    """Return the event that the next request does not begin with all of the newest recorded one; None if it does.
+    """Return the event that the next request breaks the prefix of the newest recorded one; `None` if it extends it.
 
-    Only the first plan behind a request breaks it. The tokens are what the request cost, and how many in front of it
-    stay as they were, as bounds.
+    Only the first plan after a request breaks it. The tokens are the request's cost and its unchanged prefix, as
+    bounds.
     """
     place = plan.first_changed
     parent_id = -1 if plan.parent_plan_id is None else plan.parent_plan_id
@@ -71,9 +71,9 @@ def broken(last_request: LastRequest, plan: PlanRecord) -> Event | None:
 
 
 def aged(before: PlanRecord | None, plan: PlanRecord) -> Iterator[Event]:
-    """Yield an event for each run of messages whose summary is less detailed than in the plan before.
+    """Yield an event for each run of messages with a less detailed summary than in the plan before.
 
-    The tokens are what the summaries cost that stood for them, and what stands now does, as bounds.
+    The tokens are the costs of the old summaries and of what replaces them, as bounds.
     """
     known = [segment for segment in before.segments if _level(segment) >= SUMMARIZED] if before else []
     for run in plan.segments:
@@ -86,7 +86,7 @@ def aged(before: PlanRecord | None, plan: PlanRecord) -> Iterator[Event]:
 
 
 def shortened(before: CurrentView, after: CurrentView, plan: PlanRecord) -> Iterator[Event]:
-    """Yield, for a user interface, one event for each category of which less is sent than before a plan."""
+    """Yield, for a user interface, one event for each category of which the plan sends less."""
     for cut in shorter(before, after):
         cause, plan_id = f"{cut.category}: m{cut.first_seq}-m{cut.last_seq}", plan.plan_id
         yield Event(events.CATEGORY_TRUNCATED, "", cause, "", plan_id, cut.tokens_before, cut.tokens_after)
@@ -103,9 +103,9 @@ def _name(level: int) -> str:
 def overrun(
     before: PlanRecord | None, plan: PlanRecord, window: ContextWindow, count: Callable[[str], int]
 ) -> Iterator[Event]:
-    """Yield the event that goals set in a larger window take more than their share of this one; they stay whole.
+    """Yield the event that goals set in a larger window exceed their share of this one; they stay whole.
 
-    `count` says what a text costs at most, in tokens.
+    `count` gives the most that a text costs, in tokens.
     """
     if before is not None and before.sections == plan.sections and before.window_id == plan.window_id:
         return

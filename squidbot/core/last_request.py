@@ -1,4 +1,4 @@
-"""A session's newest answered request, stored so that any process continues where another one stopped."""
+"""A session's newest answered request, stored so that any process can continue where another one stopped."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ REQUEST = "request"
 NOTHING = Cost(0, 0)
 NO_MODE = "no mode"
 # How many of a request's last parts are compared with the next one's: only the newest step is ever rendered again, and
-# a step with more parts than this has its first ones fixed by what follows them.
+# if it has more parts than this, the later ones fix the first ones.
 SEALED_PARTS = 8
-# Not stored by name: the number is the record's own, bills have a form of their own, the others are for the next one.
+# Not stored by name: the record has the number, bills have their own form, the others are for the next request.
 _UNSTORED = frozenset({"number", "added", "sent", "bills"})
 
 
 class Mode(NamedTuple):
     """The mode of a call: its name, "" for none; whether somebody chose it for the session; its turns' label.
 
-    Only a call that opens a turn is in another mode than the one before.
+    Only a call that opens a turn can change the mode.
     """
 
     name: str = ""
@@ -44,32 +44,32 @@ class Mode(NamedTuple):
 
 
 class LastRequest(NamedTuple):
-    """What is carried from one request to the next.
+    """What one request passes on to the next.
 
     Attributes:
-        number: how many records of requests there are before this one; again: how many of these and this one only
-            repeat a request with what was reported for it since.
-        cost: of the request, as counted; outside: what system text, tools and head cost of it.
+        number: how many records of requests precede this one; again: how many of these and this one only repeat a
+            request to add its usage report.
+        cost: of the request, as counted; outside: the share of system text, tools and head in it.
         system, tools: hashes of the host's system text and tools; "" for none.
-        told: (name, hash) of the head's sections as the model was last told.
+        told: (name, hash) of the head's sections as last sent to the model.
         plan_id: the plan it was made under; -1 for none.
         parts, seal: how many parts it had, and a hash of the last of them.
-        messages: how many messages of the transcript it ended with; -1 if what came with it was not recorded as it
-            was sent, or not behind the same messages.
-        window_id, limit: the window that it was made under, and what it might have cost.
-        pressed: whether history had reached the mark at which a snapshot is made unasked.
-        rungs: the rungs of the ladder that it had reached; noticed: whether the model has been told since the first of
-            them was.
-        bills: what reported usage has taught.
-        certified, certificate: what the request costs at most, in tokens, and how that is known; 0 and "" if by the
-            counter alone.
-        skipped: compactions in a row that would have saved too little; rests_until: compaction rests until then, in
-            seconds since 1970; None if it does not.
+        messages: how many messages of the transcript it ended with; -1 if its own messages were not recorded as
+            sent, or not behind the same messages.
+        window_id, limit: the window that it was made under, and the most that it could have cost.
+        pressed: whether history had reached the mark for an automatic snapshot.
+        rungs: the rungs of the ladder that it had reached; noticed: whether the model has had a notice since the
+            first of them.
+        bills: the calibration by reported usage.
+        certified, certificate: the most that the request costs, in tokens, and how that is known; 0 and "" if only
+            the counter says it.
+        skipped: compactions in a row that would have saved too little; rests_until: when compaction resumes, in
+            seconds since 1970; `None` if it does not rest.
         mode: the mode of its system text, "" for none; mode_chosen: whether somebody chose it for the session;
-            mode_told: the label of turns that the model was told last.
-        reserve: the room for the answers of its turn; None: the window's.
-        added: what it has behind the request before it; sent: its parts. Neither is stored: its own record needs the
-            first, and the next request of this process the second.
+            mode_told: the label of turns last sent to the model.
+        reserve: the room for the answers of its turn; `None`: the window's.
+        added: what it has behind the request before it; sent: its parts. Neither is stored: its own record needs
+            the first, and this process's next request the second.
     """
 
     number: int = -1
@@ -102,7 +102,7 @@ class LastRequest(NamedTuple):
 
     @property
     def requests(self) -> int:
-        """How many requests have been recorded, this one among them."""
+        """How many requests have been recorded, including this one."""
         return self.number + 1 - self.again
 
     @property
@@ -111,11 +111,11 @@ class LastRequest(NamedTuple):
         return self.number >= 0
 
     def is_before(self, plan: PlanRecord | None) -> bool:
-        """Return whether a plan is younger than this, the newest recorded request: its call is tried again."""
+        """Return whether a plan is newer than this, the newest recorded request: its call is being retried."""
         return plan is not None and plan.plan_id > self.plan_id
 
     def told_by(self, plan: PlanRecord | None) -> LastRequest:
-        """Return the past of a call; where a plan was made or brought back since, the model knows its head."""
+        """Return the state for a call; if a plan was made or restored since, the model knows its head."""
         return self.told_of(plan.sections) if plan is not None and self.is_before(plan) else self
 
     def broken_by(self, parts: Sequence[Part], plan_id: int) -> bool:
@@ -125,23 +125,23 @@ class LastRequest(NamedTuple):
         if len(parts) < self.parts:
             return True
         sealed = parts[max(0, self.parts - SEALED_PARTS) : self.parts]
-        # Where this process made both requests, they hold the same parts.
+        # If this process made both requests, they hold the same parts.
         is_same = len(self.sent) == self.parts and all(map(is_, sealed, self.sent[-SEALED_PARTS:]))
         return not is_same and seal(sealed) != self.seal
 
     def recorded(self, sent: Sequence[StoredMessage], rows: Sequence[StoredMessage]) -> LastRequest:
-        """Return the past whose request can be rebuilt only if `rows` begin with what came with it, as it was sent."""
+        """Return the state whose request can be rebuilt only if `rows` begin with its messages, as sent."""
         if len(rows) >= len(sent) and all(map(_is_as_sent, sent, rows)):
             return self
         return self._replace(messages=-1)
 
     def told_of(self, sections: Sequence[Section]) -> LastRequest:
-        """Return the past in which the model has been told these sections; of memory's own it is told no change."""
+        """Return the state after these sections were sent to the model; memory's own sections send no changes."""
         announced = [section for section in sections if not section.is_remembered]
         return self._replace(told=tuple((section.name, digest(section.text)) for section in announced))
 
     def news(self, sections: Sequence[Section]) -> str | None:
-        """Return the text that tells what of the head differs from what the model was told; None for nothing."""
+        """Return the text with the changes to the head since it was last sent; `None` without any."""
         if not sections and not self.told:
             return None
         announced = dict(self.told)
@@ -152,7 +152,7 @@ class LastRequest(NamedTuple):
 
     @property
     def mode_name(self) -> str:
-        """The name of its mode as people know it: "off" for none."""
+        """The display name of its mode: "off" for none."""
         return self.mode or "off"
 
     @property
@@ -161,11 +161,11 @@ class LastRequest(NamedTuple):
         return Mode(self.mode, self.mode_chosen, self.mode_told)
 
     def reserve_under(self, window: ContextWindow) -> Reserve | None:
-        """Return the room for the answers of the newest request's turn; None if it was made under another window."""
+        """Return the room for the answers of the newest request's turn; `None` if another window was in force."""
         return self.reserve if self.window_id == window.window_id else None
 
     def labelled(self, mode: Mode) -> str | None:
-        """Return the line that tells in which mode earlier turns were said; None if the model knows it."""
+        """Return the line that names the mode of earlier turns; `None` if the model knows it."""
         if not self.known or self.mode_told == mode.label:
             return None
         return f"[from here on: {mode.label or NO_MODE}; before this: {self.mode_told or NO_MODE}]"
@@ -184,7 +184,7 @@ class LastRequest(NamedTuple):
 
     @classmethod
     def of(cls, record: Record) -> LastRequest:
-        """Return the past that `record` wrote.
+        """Return the state that `record` wrote.
 
         Raises:
             DamagedStoreError: the record can't be read.
@@ -193,7 +193,7 @@ class LastRequest(NamedTuple):
 
 
 _written = json.JSONEncoder(separators=(",", ":")).encode
-# The values that a record leaves out; what a request costs is always there.
+# The default values, which a record leaves out; the cost of a request is always stored.
 _USUAL = tuple({**LastRequest._field_defaults, "cost": None}.values())
 
 
@@ -224,7 +224,7 @@ def _is_as_sent(sent: StoredMessage, row: StoredMessage) -> bool:
 
 
 def tokens_used(records: Sequence[Record]) -> int | None:
-    """Return what the providers reported for these requests, read and written, in tokens; None if none did.
+    """Return the reported tokens of these requests, read and written; `None` if nothing was reported.
 
     Raises:
         DamagedStoreError: a record can't be read.
@@ -240,11 +240,11 @@ def tokens_used(records: Sequence[Record]) -> int | None:
 
 
 def seal(parts: Sequence[Part]) -> str:
-    """Return a hash of the last parts of a request: of what is sent, by reference where the transcript holds it."""
+    """Return a hash of the last parts of a request, as sent; parts in the transcript by reference."""
     return _hashed("".join(map(_sealed, parts[-SEALED_PARTS:])))
 
 
-# Of the parts of a request all but the newest were sealed for the one before.
+# All parts of a request but the newest were sealed for the one before.
 @lru_cache(maxsize=64)
 def _sealed(part: Part) -> str:
     fields: list[object] = [
@@ -257,7 +257,7 @@ def _sealed(part: Part) -> str:
         part.call_ids,
         part.result_ids,
     ]
-    # Most have no label, and older records know of none.
+    # Most have no label, and older records lack one.
     return _hashed(json.dumps([*fields, part.label] if part.label else fields))
 
 

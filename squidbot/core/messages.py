@@ -1,4 +1,4 @@
-"""The values that everything speaks in: what was said, where it stands, what it costs."""
+"""The values that everything else works with: messages, parts of requests, their costs."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Role = Literal["system", "user", "assistant", "tool"]
 
 
 class Category(StrEnum):
-    """What a message is for: it follows from the kind of message, never from words in its text.
+    """What a message is for. The kind of message decides it, never words in its text.
 
-    RECALLED are messages that `history` brought back: copies, so notes and searches pass over them.
-    FORGOTTEN are tombstones: what was said there was removed on request.
+    RECALLED are messages that `history` brought back: copies, so notes and searches skip them.
+    FORGOTTEN are tombstones: their content was removed on request.
     """
 
     SYSTEM = "system"
@@ -32,22 +32,22 @@ class Category(StrEnum):
     FORGOTTEN = "forgotten"
 
 
-# What a person's view of a conversation leaves out unless that is asked for.
+# Left out when a person views a conversation, unless they ask for it.
 BEHIND_SCENES = frozenset({Category.SYSTEM, Category.CONTEXT, Category.SYSTEM_OUTPUT})
 
 
 class Cost(NamedTuple):
-    """Tokens of a text: the best estimate, and a bound that is never under the model's own count."""
+    """Tokens of a text: the best estimate, and a bound that is never below the model's own count."""
 
     estimate: int
     bound: int
 
     def plus(self, other: Cost) -> Cost:
-        """Return both costs together, in tokens."""
+        """Return the sum of both costs, in tokens."""
         return Cost(self.estimate + other.estimate, self.bound + other.bound)
 
     def less(self, other: Cost) -> Cost:
-        """Return what is left without `other`, in tokens; not below 0."""
+        """Return the difference to `other`, in tokens; at least 0."""
         return Cost(max(0, self.estimate - other.estimate), max(0, self.bound - other.bound))
 
 
@@ -61,13 +61,13 @@ class ToolCall(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message as the host gave it, beside the index that the core works on.
+    """One message as the host gave it, with the index that the core works on.
 
-    `payload` is the truth: the host's own message as JSON text, in the form that `codec` names. The other
-    fields follow from it. `text` is what the model reads of it except tool calls. `calls` are the tool calls it
-    makes, `results` the ids of the calls that it answers. `time` is in seconds since 1970, None where unknown.
-    `sender` is the id of who said it, "" where that is not known. `extra_tokens` is what its codec's `extra_tokens`
-    returns, where the codec has read the payload just now; None: it is asked.
+    `payload` is the source of truth: the host's own message as JSON text, in the form that `codec` names. The other
+    fields follow from it. `text` is what the model reads of it except tool calls. `calls` are the tool calls it makes,
+    `results` the ids of the calls it answers. `time` is in seconds since 1970, `None` if unknown. `sender` is the id of
+    its author, "" if unknown. `extra_tokens` is the result of its codec's `extra_tokens` if the codec has just read the
+    payload; `None`: ask the codec.
     """
 
     role: Role
@@ -83,36 +83,36 @@ class Message:
 
     @property
     def rendered(self) -> str:
-        """The text that costs tokens: what was said, then a line `name arguments` for each tool call."""
+        """The text that costs tokens: the message's text, then a line `name arguments` for each tool call."""
         return self.rendered_as(self.text, [call.arguments for call in self.calls])
 
     def rendered_as(self, text: str, arguments: Sequence[str]) -> str:
-        """Return `rendered` with another text, and with other argument strings, one for each call, in order."""
+        """Return `rendered` with another text and other argument strings, one for each call, in order."""
         calls = zip(self.calls, arguments, strict=True)
         return text + "".join(f"\n{call.name} {given}" for call, given in calls)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredMessage:
-    """One row of a transcript: a message's index, its payload, and what was frozen on its arrival.
+    """One row of a transcript: a message's index, its payload, and what was frozen on arrival.
 
     Attributes:
-        seq: position in the session's transcript, from 0, without holes; the only order there is.
-        turn: the seq of the user message that opened its turn; the seq of the first message before any user spoke.
+        seq: position in the session's transcript, from 0, without gaps; nothing else defines the order.
+        turn: the seq of the user message that opened its turn; before any user message, the seq of the first message.
         role, category: as in `Message`.
-        codec, payload: as in `Message`; the text is read from the payload by the codec.
+        codec, payload: as in `Message`; the codec reads the text from the payload.
         call_ids: ids of the tool calls it makes, in order.
         result_ids: ids of the tool calls it answers, in order.
-        cost: tokens of the message as it was said, template included, by the counter named `counter`.
-        counter: the name of the token counter that made `cost` and `sent_cost`.
-        time: seconds since 1970, None where unknown; informative, never an order.
-        sent_text: the digest sent instead of an oversized tool output, frozen on arrival; None: as it was said.
+        cost: tokens of the original message, template included, by the counter named `counter`.
+        counter: the name of the token counter for `cost` and `sent_cost`.
+        time: seconds since 1970, `None` if unknown; informative, never used for order.
+        sent_text: the digest sent instead of an oversized tool output, frozen on arrival; `None`: the original.
         sent_arguments: the cut argument strings sent instead of oversized ones, one for each call, frozen on arrival;
-            None: as they were said.
-        notice: volatile text added behind a user message, frozen on arrival; None: nothing was added.
-        sent_cost: tokens of what is sent for it when raw: `cost`, unless `sent_text`, `notice` or `label` is set.
+            `None`: the originals.
+        notice: volatile text added behind a user message, frozen on arrival; `None` without one.
+        sent_cost: tokens of the message when sent raw: `cost`, unless `sent_text`, `notice` or `label` is set.
         sender: as in `Message`.
-        label: the line sent in front of its text, which says where and by whom it was said; "" for none.
+        label: the line sent before its text that names its channel and speaker; "" for none.
     """
 
     seq: int
@@ -136,11 +136,10 @@ class StoredMessage:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A text that stands for named messages of one session.
+    """A text that represents named messages of one session.
 
-    `source_digest` is a hash of what it was made from (texts, level, form of the notes): an equal digest means that
-    nothing new has to be made. `made_by` names the summarizer. `cost` is in tokens of the counter `counter`,
-    template included.
+    `source_digest` is a hash of its source (texts, level, form of the notes): with an equal digest, nothing needs to be
+    rebuilt. `made_by` names the summarizer. `cost` is in tokens of the counter `counter`, template included.
     """
 
     summary_id: str
@@ -161,20 +160,21 @@ class Summary:
 
 
 class SummaryTask(NamedTuple):
-    """A summary that is wanted of a language model: of which messages, for which room, and what it is worth.
+    """A summary to request from a language model: its messages, its room, and its worth.
 
-    Two jobs with one `source_digest` ask for the same: a hash of the messages' ids and texts, level, mode, window,
-    counter and version of the prompts.
+    Two tasks with one `source_digest` are the same: it hashes the messages' ids and texts, level, mode, window, counter
+    and version of the prompts.
 
     Attributes:
-        reason: "gap", "size" (a block was closed by a pause, or because it was full), "pressure" (notes by rule stand
-            for it now), "schedule" or "request" (somebody asked).
+        reason: "gap", "size" (a block was closed by a pause, or because it was full), "pressure" (notes by rule
+        represent
+            it now), "schedule" or "request" (somebody asked).
         session_id, first_seq, last_seq: the messages, both ends included.
         level: as in `Summary`.
-        mode: what is to be kept above all: "developer", "planning", "assistant" or "debugger".
+        mode: what to keep above all: "developer", "planning", "assistant" or "debugger".
         source_digest: see above.
-        limit_tokens: what the summary may cost as it is shown, template included, as a bound.
-        said_tokens: what was said there, the user's messages left out, as a bound.
+        limit_tokens: the most that the summary may cost as shown, template included, as a bound.
+        said_tokens: the cost of the messages, without the user's, as a bound.
         saves_tokens: `said_tokens` less `limit_tokens`.
     """
 
@@ -191,7 +191,7 @@ class SummaryTask(NamedTuple):
 
 
 class Completion(NamedTuple):
-    """What a language model answered, and the tokens of the call as its provider reports them."""
+    """A language model's answer, and the tokens of the call as its provider reports them."""
 
     text: str
     input_tokens: int
@@ -199,13 +199,13 @@ class Completion(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What a language model said next in a conversation.
+    """A language model's next message in a conversation.
 
     Attributes:
         message: the assistant's message in the model's own form, tool calls included.
-        finish: "stop", "tool_calls", or "length" where the answer reached its limit.
-        input_tokens, output_tokens: as its provider reports them; `input_tokens` counts cached ones too.
-        cached_tokens: of the input, read from the prompt cache.
+        finish: "stop", "tool_calls", or "length" if the answer reached its limit.
+        input_tokens, output_tokens: as its provider reports them; `input_tokens` includes cached ones.
+        cached_tokens: input tokens read from the prompt cache.
     """
 
     message: Mapping[str, object]
@@ -216,14 +216,14 @@ class Reply(NamedTuple):
 
 
 class SearchMatch(NamedTuple):
-    """A message that answers a query. `score` is 0 to 1, higher is better; 0: it has some word, and was not ranked."""
+    """A message that matches a query. `score` is 0 to 1, higher is better; 0: it has some word, but no rank."""
 
     seq: int
     score: float
 
 
 class Usage(NamedTuple):
-    """Tokens of one model call as its provider reports them; `input_tokens` counts cached ones too."""
+    """Tokens of one model call as its provider reports them; `input_tokens` includes cached ones."""
 
     input_tokens: int
     output_tokens: int = 0
@@ -232,13 +232,13 @@ class Usage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ContextWindow:
-    """The context window of one session, fixed for as long as the session lasts.
+    """The context window of one session, fixed for the life of the session.
 
-    `window_tokens` is input and output together, `reserved_output_tokens` the room for the answer. `safety_fraction`
-    is the share of the window that the best estimate of a request may fill. `source` says where the window
-    came from, and `detail` how it came about, in sentences. `parameters_billion` is the size of the model, None where
-    unknown. `learned_for` names the model and the window for which a refusal has shown this smaller one; "" for none.
-    The id depends on none of these three, and windows that differ in `detail` or `learned_for` alone are equal.
+    `window_tokens` is input and output together, `reserved_output_tokens` the room for the answer. `safety_fraction` is
+    the share of the window that the best estimate of a request may fill. `source` says where the window came from, and
+    `detail` how it was derived, in sentences. `parameters_billion` is the size of the model, `None` if unknown.
+    `learned_for` names the model and the window for which a refusal revealed this smaller one; "" for none. The id
+    depends on none of these three; windows that differ only in `detail` or `learned_for` are equal.
     """
 
     window_id: str
@@ -254,7 +254,7 @@ class ContextWindow:
 
 
 class Kind(StrEnum):
-    """What a part of a request is: said by somebody, or made by squidbot and then user-role, fenced, marked as data."""
+    """The kind of a request's part: a message, or made by squidbot and then user-role, fenced, marked as data."""
 
     SYSTEM = "system"
     MESSAGE = "message"
@@ -273,18 +273,18 @@ class Part(NamedTuple):
 
     Attributes:
         kind: verbatim (system, message, recalled), cut (slimmed) or made by squidbot (the others).
-        role: whose turn it is for the provider.
+        role: its role for the provider.
         cost: tokens, template included.
-        first_seq, last_seq: the messages that it stands for; -1 and -1 for none (a memory document).
-        payload: the stored payload and its codec's tag, where it is one message of the transcript; else None.
-        text: for a slimmed message the digest that takes the place of its text; for a made part the whole text;
-            None for a verbatim one.
-        arguments: for a slimmed assistant message the cut argument strings, one for each call; None: as stored.
-        notice: text frozen behind a user message at its birth; None where there is none.
-        label: the line in front of its text, frozen on its arrival; "" where there is none.
-        drop_thinking: whether the codec leaves out reasoning that a change before it has made invalid (R4).
+        first_seq, last_seq: the messages that it represents; -1 and -1 for none (a memory document).
+        payload: the stored payload and its codec's tag, if it is one message of the transcript; else `None`.
+        text: for a slimmed message the digest that replaces its text; for a made part the whole text;
+            `None` for a verbatim one.
+        arguments: for a slimmed assistant message the cut argument strings, one for each call; `None`: as stored.
+        notice: text frozen behind a user message on arrival; `None` without one.
+        label: the line before its text, frozen on arrival; "" without one.
+        drop_thinking: whether the codec leaves out reasoning that an earlier plan change invalidated (R4).
         call_ids, result_ids: the tool calls it makes and those it answers.
-        summary_id: the summary that it shows; None where it shows none.
+        summary_id: the summary that it shows, or `None`.
     """
 
     kind: Kind
@@ -305,7 +305,7 @@ class Part(NamedTuple):
 
     @property
     def is_uncut(self) -> bool:
-        """Whether nothing is cut out of what it stands for, taken from it, or put in front of it or behind it."""
+        """Whether it has its whole content: nothing cut, removed, or added before or behind it."""
         added = self.notice is not None or self.label
         return self.text is None and self.arguments is None and not added and not self.drop_thinking
 
@@ -322,9 +322,9 @@ class Record(NamedTuple):
 
 
 class Opening(NamedTuple):
-    """What a session is opened with: how many messages and records of all kinds there are, and newest records by kind.
+    """The start of a session: how many messages and records of all kinds there are, and the newest records by kind.
 
-    A kind that was asked for and has no record is not in `newest`.
+    Requested kinds without a record are not in `newest`.
     """
 
     messages: int
@@ -334,15 +334,15 @@ class Opening(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """What a store does to forget messages, all of it or nothing.
+    """What a store does to forget messages: all of it or nothing.
 
     Attributes:
-        expected: (messages, records of all kinds) that the session has.
-        tombstones: rows that take the place of stored ones, each with the seq of the one that goes.
-        replaced: records that take the place of stored ones of their kind and number.
-        appended: records that come behind the others of their kinds.
-        summaries: ids of the summaries that go with them.
-        unnoticed: stored rows with another notice, or none, behind them, and what they cost with that; else unchanged.
+        expected: (messages, records of all kinds) that the session must have.
+        tombstones: rows that replace the stored ones of the same seq.
+        replaced: records that replace the stored ones of their kind and number.
+        appended: records to add behind the others of their kinds.
+        summaries: ids of the summaries to remove with them.
+        unnoticed: stored rows with another notice, or none, and their new costs; otherwise unchanged.
     """
 
     expected: tuple[int, int]
@@ -354,28 +354,28 @@ class Erasure:
 
     @staticmethod
     def is_unnoticed(stored: StoredMessage, row: StoredMessage) -> bool:
-        """Return whether a row is a stored one with nothing changed but its notice and its costs."""
+        """Return whether a row differs from the stored one only in its notice and its costs."""
         costs = {"cost": row.cost, "sent_cost": row.sent_cost, "counter": row.counter}
         return replace(stored, notice=row.notice, **costs) == row  # type: ignore[arg-type]  # its own fields
 
 
-# Who said a message, and where, as a line in front of its text: `[channel / speaker]`.
+# The author and place of a message, as a line before its text: `[channel / speaker]`.
 
 OWNER, ASSISTANT, UNKNOWN = "owner", "assistant", "unknown"
 # The channel whose owner aliases hold in all others, too.
 ANYWHERE = "*"
-# A name in a label ends before what could end the label.
+# A name in a label ends before any character that could end it.
 _ODD = re.compile(r"[\s\[\]/\x00-\x1f\x7f\u2028\u2029]+")
 _RESERVED = frozenset({OWNER, ASSISTANT, UNKNOWN})
 MOST_CHARS = 64
 
 
 class Labels(NamedTuple):
-    """What messages of one session are labelled by.
+    """The inputs for labels on messages of one session.
 
     Attributes:
-        channel: where they are said; "" where nobody says.
-        user: who speaks where a message names nobody; "" for nobody known.
+        channel: where the messages are written; "" if unknown.
+        user: the speaker if a message names nobody; "" if unknown.
         owners: the ids by which the owner is known there.
     """
 
@@ -385,11 +385,11 @@ class Labels(NamedTuple):
 
     @classmethod
     def of(cls, channel: str, user: str, aliases: Mapping[str, Sequence[str]]) -> Labels:
-        """Return the labels of a channel; its own aliases go before those of any channel, `ANYWHERE`."""
+        """Return the labels of a channel; its own aliases take precedence over those of any channel, `ANYWHERE`."""
         return cls(channel, user, frozenset((*aliases.get(channel, ()), *aliases.get(ANYWHERE, ()))))
 
     def label(self, message: Message) -> str:
-        """Return the label of a message; "" for one that has none: without a text, the system's, a tool's, a copy."""
+        """Return the label of a message; "" for one without: no text, a system message, a tool's, a copy."""
         said = message.role in {"user", "assistant"} and not message.results and message.text
         if not said or message.category is Category.RECALLED:
             return ""
@@ -400,12 +400,12 @@ class Labels(NamedTuple):
         if sender and sender in self.owners:
             return OWNER
         name = _plain(sender)
-        # Nobody becomes the owner by the name of one.
+        # Nobody becomes the owner by taking that name.
         return f"id {name}" if name.lower() in _RESERVED else name or UNKNOWN
 
 
 def labelled(label: str, text: str) -> str:
-    """Return a text with a label in front of it, if there is one."""
+    """Return a text with its label before it, if there is one."""
     return f"{label}\n{text}" if label else text
 
 
@@ -413,18 +413,17 @@ def _plain(name: str) -> str:
     return _ODD.sub(" ", name).strip()[:MOST_CHARS].rstrip()
 
 
-# What of a message goes to another provider: words, pictures and documents, tool calls with their
-# results.
+# The parts of a message that go to another provider: words, pictures and documents, tool calls with their results.
 
 
 class Words(NamedTuple):
-    """Text that somebody said."""
+    """Text of a message."""
 
     text: str
 
 
 class Media(NamedTuple):
-    """A picture, a recording or a document: its type (MIME), and its bytes as base64 or where they are."""
+    """A picture, a recording or a document: its MIME type, and its bytes as base64 or its URL."""
 
     mime: str
     data: str = ""
@@ -433,7 +432,7 @@ class Media(NamedTuple):
 
 
 class ToolResult(NamedTuple):
-    """What a tool answered to a call; `failed` where its host marked it as an error."""
+    """A tool's answer to a call; `failed` if its host marked it as an error."""
 
     call_id: str
     said: tuple[Words | Media, ...] = ()
@@ -446,14 +445,14 @@ Piece: TypeAlias = Words | Media | ToolCall | ToolResult
 class Portable(NamedTuple):
     """A message without anything that only its own provider can read: no signatures, sealed thoughts or item ids.
 
-    `role` is "tool" where it answers calls.
+    `role` is "tool" if it answers calls.
     """
 
     role: Role
     pieces: tuple[Piece, ...]
 
     def cut(self, text: str) -> Portable:
-        """Return it with `text` for all that it says, inside the first result where it answers calls."""
+        """Return it with all its text replaced with `text`, inside the first result if it answers calls."""
         calls = [piece for piece in self.pieces if isinstance(piece, ToolCall)]
         outcomes = [
             ToolResult(piece.call_id, (), piece.failed) for piece in self.pieces if isinstance(piece, ToolResult)
@@ -473,11 +472,11 @@ class Portable(NamedTuple):
         return Portable(self.role, tuple(pieces))
 
     def labelled(self, label: str) -> Portable:
-        """Return it with a label in front of the first words that it says; as it is where it says none."""
+        """Return it with a label before its first words; unchanged if it has none."""
         first = next((piece for piece in self.pieces if isinstance(piece, Words)), None)
         pieces = (Words(labelled(label, piece.text)) if piece is first else piece for piece in self.pieces)
         return Portable(self.role, tuple(pieces))
 
     def noticed(self, notice: str) -> Portable:
-        """Return it with a notice behind what it says."""
+        """Return it with a notice behind its content."""
         return Portable(self.role, (*self.pieces, Words(notice)))

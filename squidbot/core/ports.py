@@ -1,4 +1,4 @@
-"""What the core asks of the outside. A port is a small promise; nobody has to inherit."""
+"""The interfaces that the core needs. A port is a small protocol; nothing has to inherit."""
 
 from __future__ import annotations
 
@@ -27,32 +27,32 @@ if TYPE_CHECKING:
     from squidbot.core.sizing.header import RuntimeReport
 
 
-# What looks at the machine, and what is told of a session.
+# Ports that inspect the machine, and observers of a session.
 
 
 class GpuProbe(Protocol):
-    """Looks for devices that a model could be put on; never called on a request's way."""
+    """Finds devices that could run a model; never called while a request is made."""
 
     @property
     def name(self) -> str:
         """Its name in settings and in `Device.source`."""
 
     def probe(self) -> ProbeResult:
-        """Return what is there now, by number, and what each source that was tried said. Never raises."""
+        """Return the devices there are now, by number, and the outcome of each source. Never raises."""
 
 
 class Observer(Protocol):
-    """Is told what happened. What it returns or raises never reaches the turn."""
+    """Receives events. What it returns or raises never reaches the turn."""
 
     def notify(self, event: Event) -> None:
         """Take one event."""
 
 
-# What knows a host's form of messages.
+# Codecs of hosts' message forms.
 
 
 class Codec(Protocol):
-    """One host's form of messages: payload to index, and what is sent back to the host's form. Pure functions."""
+    """One host's form of messages: payload to index, and back to the host's form for sending. Pure functions."""
 
     @property
     def tag(self) -> str:
@@ -69,58 +69,58 @@ class Codec(Protocol):
         """
 
     def to_message(self, obj: Mapping[str, object], time: float | None = None) -> Message:
-        """Return the message for a host's own dict; `time` in seconds since 1970 wins over what the dict says.
+        """Return the message for a host's own dict; `time` in seconds since 1970 overrides the dict's time.
 
-        Its payload is the dict as JSON text; an envelope that repeats the request may stay behind.
+        Its payload is the dict as JSON text; an envelope that repeats the request may be left out.
 
         Raises:
             ValueError: the dict is not a message of this form, or holds what JSON can't; the text says why.
         """
 
     def extra_tokens(self, payload: str) -> int:
-        """Return the tokens of what `Message.rendered` does not show: pictures, documents, unknown parts; 0 or more."""
+        """Return the tokens of content outside `Message.rendered`: pictures, documents, unknown parts; 0 or more."""
 
     def encode(self, part: Part) -> str:
-        """Return the payload to send for a part: the stored one, or one made for a digest, summary or notice.
+        """Return the payload to send for a part: the stored one, or a new one for a digest, summary or notice.
 
-        It is a message as JSON text, or a list of messages that take its place in the request.
+        It is a message as JSON text, or a list of messages that replace it in the request.
         """
 
     def tombstone(self, payload: str, text: str) -> str:
-        """Return a payload of the same role, with the same tool calls by id and name, that says `text` and no more.
+        """Return a payload of the same role, with the same tool calls by id and name, and only `text` as its text.
 
-        Nothing else of the payload is left: no arguments, no reasoning, no pictures, no unknown keys.
+        Nothing else of the payload remains: no arguments, no reasoning, no pictures, no unknown keys.
 
         Raises:
             ValueError: the payload is not a message of this form.
         """
 
     def portable(self, payload: str) -> Portable:
-        """Return what of a payload goes to another provider: signatures, sealed thoughts and item ids stay behind.
+        """Return the portable content of a payload: without signatures, sealed thoughts and item ids.
 
         Raises:
             ValueError: the payload is not a message of this form.
         """
 
     def adopt(self, said: Portable) -> str:
-        """Return the payload to send for what another codec's payload said, as `encode` does. Equal in, equal out."""
+        """Return the payload to send for another codec's payload, as `encode` does. Equal input gives equal output."""
 
 
 @runtime_checkable
 class SupportsImages(Protocol):
-    """What a codec may have beside: its messages show pictures, and can be sent without the first of them."""
+    """An optional part of a codec: its messages show pictures, and can be sent without the first of them."""
 
     def images(self, payload: str) -> int:
         """Return how many pictures a payload shows, 0 or more; never raises."""
 
     def without_images(self, payload: str, most: int, handle: str) -> str:
-        """Return a payload in which a text stands in the place of each of its first `most` pictures.
+        """Return a payload with a text instead of each of its first `most` pictures.
 
-        `handle` is the message's name in that text, by which what was said is brought back. All else stays.
+        `handle` is the message's name in that text, for recalling the message. All else stays.
         """
 
 
-# What counts tokens, and how far its counts can be trusted.
+# Token counters, and how far their counts can be trusted.
 
 # How far a bound can be trusted, best first. "none": a counter for policy caps and reports only.
 Certificate = Literal["exact", "anchored", "calibrated", "proved", "measured", "none"]
@@ -131,7 +131,7 @@ class TokenCounter(Protocol):
 
     @property
     def name(self) -> str:
-        """The name that configuration and stored counts use."""
+        """Its name in configuration and stored counts."""
 
     @property
     def certificate(self) -> Certificate:
@@ -141,10 +141,10 @@ class TokenCounter(Protocol):
         """Return the best estimate of the tokens of `text`; 0 or more."""
 
     def upper_bound(self, text: str) -> int:
-        """Return a number of tokens that the model's own count of `text` never passes; at least `count(text)`."""
+        """Return a bound that the model's own count of `text` never exceeds; at least `count(text)`."""
 
 
-# What keeps durable facts.
+# Storage of durable facts.
 
 
 class MemoryStore(Protocol):
@@ -158,57 +158,57 @@ class MemoryStore(Protocol):
         said: NewSources | None = None,
         places: Mapping[str, str] | None = None,
     ) -> None:
-        """Store memories in one transaction; durable on return, and found at once. Storing an equal one does nothing.
+        """Store memories in one transaction; durable on return, and searchable at once. An equal one is a no-op.
 
-        One that names what it supersedes takes its place in the same transaction: the old one is history from then on,
-        whatever becomes of the new one. It must be there, or stand earlier in `memories`; where another has taken its
-        place already, that stays so. `superseded_by` and `sources` don't count for being equal: a store keeps its own.
+        A memory that names a superseded one replaces it in the same transaction: the old one is history from then on,
+        whatever becomes of the new one. The old one must exist, or come earlier in `memories`; if another memory has
+        already replaced it, that stays so. Equality ignores `superseded_by` and `sources`: a store keeps its own.
 
-        With `mark` how far a session was read is stored in the same transaction, in the place of `was`, which is what
-        `mark` returned before: of two that read the same, the second one stores nothing. With `said`, memories get
-        sources that say them, too, by id, in the same transaction: those that they still lack (`with_sources`). With
-        `places` memories are put into the places of others there, as `supersede` does, once all of `memories` are
-        stored: for one that takes the places of several.
+        `mark`, how far a session was read, is stored in the same transaction and replaces `was`, the earlier result of
+        `mark`: if two processes read the same, the second one stores nothing. `said` adds sources to memories by id, in
+        the same transaction, if they lack them (`with_sources`). `places` replaces other memories, as `supersede` does,
+        once all of `memories` are stored: for one memory that replaces several.
 
         Raises:
-            NotFoundError: nothing was stored: one of `said` is not there, or no more.
-            StoreError: nothing was stored: another memory has that id, what is superseded is not there or is another
+            NotFoundError: nothing was stored: one of `said` does not exist, or no longer.
+            StoreError: nothing was stored: another memory has that id, the superseded one does not exist or is another
                 tenant's or user's, a value can't be stored (see `refuse_misfit`), the session's mark is not `was`, a
-                place can't be taken, or the disk failed.
+                memory
+                can't be replaced, or the disk failed.
         """
 
     def mark(self, session_id: str, reader: str) -> Mark | None:
-        """Return how far a reader has come in a session; None if it has not begun.
+        """Return how far a reader has come in a session; `None` if it has not begun.
 
         Raises:
             DamagedStoreError: it does not match its checksum.
         """
 
     def supersede(self, places: Mapping[str, str]) -> None:
-        """Put memories into the places of others, in one transaction: of each id, the one that takes its place.
+        """Replace memories with others, in one transaction: `places` maps each id to its replacement.
 
-        "" takes it back: the memory holds again, and whatever had taken its place holds, too. Nothing is removed, and
-        what is so already stays so.
+        "" reverts it: the memory holds again, and so does its former replacement. Nothing is removed, and entries
+        without a change do nothing.
 
         Raises:
-            StoreError: nothing was changed: a memory is not there, or another tenant's or user's, what is to take a
-                place is history itself, another one has taken a place already, or the disk failed.
+            StoreError: nothing was changed: a memory does not exist, or is another tenant's or user's, a replacement is
+                history itself, another memory is the replacement already, or the disk failed.
         """
 
     def from_session(self, session_id: str) -> list[Memory]:
-        """Return all memories that name a session among their sources, whosever they are, history too, in any order.
+        """Return all memories that name a session among their sources, of any owner, with history, in any order.
 
-        For who forgets messages; it may look at every memory there is.
+        Used to forget messages; it may read every memory.
 
         Raises:
             DamagedStoreError: a row does not match its checksum.
         """
 
     def forget_messages(self, session_id: str, seqs: Sequence[int], reason: str = "") -> list[str]:
-        """Take messages of a session out of the sources of memories, and return the ids of those forgotten by that.
+        """Remove messages of a session from the sources of memories; return the ids of memories forgotten with them.
 
-        In one transaction. Forgotten, as by `forget`, are those that named no other source, whosever they are, history
-        too; a source of several messages in a row goes with any of them. It may look at every memory there is.
+        In one transaction. It forgets, as `forget` does, memories without another source, of any owner, history
+        included; a source of several messages in a row goes with any of them. It may read every memory.
 
         Raises:
             StoreError: nothing was changed: the disk failed.
@@ -216,13 +216,13 @@ class MemoryStore(Protocol):
         """
 
     def exchange(self, gone: Sequence[str], memories: Sequence[Memory], reason: str = "") -> None:
-        """Forget memories and add others in one transaction: whoever looks finds all of it done, or nothing.
+        """Forget memories and add others in one transaction: readers see all of it, or nothing.
 
-        An id that is in both is not forgotten: its memory is from then on as it comes.
+        An id in both is not forgotten: the new memory replaces it.
 
         Raises:
-            NotFoundError: nothing was changed: one of those to forget is not there, or no more.
-            StoreError: nothing was changed: as `add` and `forget` do.
+            NotFoundError: nothing was changed: a memory to forget does not exist, or no longer.
+            StoreError: nothing was changed: as in `add` and `forget`.
         """
 
     def get(self, memory_ids: Sequence[str]) -> list[Memory]:
@@ -235,10 +235,10 @@ class MemoryStore(Protocol):
     def listed(
         self, view: View, category: FactCategory | None = None, *, limit: int = 100, after: str = "", past: bool = False
     ) -> list[Memory]:
-        """Return the memories of a view, newest first, at most `limit` behind `after`; with `past` history, too.
+        """Return the memories of a view, newest first, at most `limit` behind `after`; with `past`, history too.
 
-        `after` is the id of the last one of the page before, "" for the first page; those of the same time come in the
-        same order each time. Where it has been forgotten since, the pages go on where it stood.
+        `after` is the last id of the previous page, "" for the first page; memories of the same time have a stable
+        order. If `after` has been forgotten since, the pages continue at its place.
 
         Raises:
             NotFoundError: no memory of the view has, or had, the id `after`.
@@ -246,34 +246,32 @@ class MemoryStore(Protocol):
         """
 
     def search(self, query: str, view: View, *, limit: int = 20, now: float, past: bool = False) -> list[MemoryHit]:
-        """Return the memories of a view that answer a query, best first, ties newest first.
+        """Return the memories of a view that match a query, best first, ties newest first.
 
-        Every score is 0 to 1, higher is closer, and means the same in every store. What was added is found, what was
-        superseded (but with `past`) or forgotten is not, from the moment that the call that did so returned. Searching
-        changes no score.
+        Every score is 0 to 1, higher is closer, and means the same in every store. As soon as a call returns, its added
+        memories are found, and its superseded (unless `past`) or forgotten ones are not. Searching changes no score.
 
         Raises:
-            ValueError: there is no letter or digit in the query.
+            ValueError: the query has no letter or digit.
         """
 
     def forget(self, memory_ids: Sequence[str], reason: str = "") -> int:
-        """Remove memories for good, from all that is searched, too, and return how many were there.
+        """Remove memories for good, from all search indexes too, and return how many existed.
 
-        What was there can't be read back from its files afterwards. That something was forgotten, and why, is kept.
+        Their text can't be read back from the files afterwards. The fact of forgetting and its reason are kept.
 
         Raises:
             StoreError: nothing was removed: the disk failed.
         """
 
     def forgotten(self, memory_ids: Sequence[str]) -> dict[str, str]:
-        """Return, of these ids, those that were forgotten and are not there again, with the reason that was given.
+        """Return those of these ids that were forgotten and do not exist again, with the given reason.
 
-        Who makes memories by rule asks first: what somebody wanted forgotten does not come back by itself.
+        Makers of memories by rule check this first: what a user had forgotten does not come back.
         """
 
 
-# Language models: what answers, what goes on with a conversation, what makes vectors, what writes
-# summaries.
+# Language models: answers, conversations, vectors, summaries.
 
 
 class LLM(Protocol):
@@ -286,7 +284,7 @@ class LLM(Protocol):
     def complete(self, system: str, prompt: str, max_output_tokens: int) -> Completion:
         """Return the model's answer to a prompt under a system text, of at most `max_output_tokens`.
 
-        What is returned was said by the model: an error's text never is.
+        It is always the model's own text, never an error's.
 
         Raises:
             ContextOverflowError: the prompt and the room for the answer don't fit the model's window.
@@ -295,7 +293,7 @@ class LLM(Protocol):
 
 
 class Chat(LLM, Protocol):
-    """A language model that goes on with a conversation; it may take minutes."""
+    """A language model that continues a conversation; it may take minutes."""
 
     @property
     def form(self) -> str:
@@ -303,7 +301,7 @@ class Chat(LLM, Protocol):
 
     @property
     def window_tokens(self) -> int | None:
-        """Input and output together, as the model is really served; None if that is not known."""
+        """Input and output together, as the model is really served; `None` if unknown."""
 
     def reply(
         self,
@@ -315,9 +313,9 @@ class Chat(LLM, Protocol):
     ) -> Reply:
         """Return the next message of the assistant, which may call `tools`, of at most `max_output_tokens`.
 
-        `on_text` gets the pieces of its text as they come; what it raises ends the answer and goes to the caller.
-        `stable` says how many messages, from the first, stay longest as they are (see `Assembly.stable`): a provider
-        that caches prefixes on demand caches one up to there. It does not change the answer.
+        `on_text` receives its text piece by piece; an exception from it ends the answer and reaches the caller.
+        `stable` gives how many leading messages stay unchanged longest (see `Assembly.stable`): a provider that caches
+        prefixes on demand caches up to there. It does not change the answer.
 
         Raises:
             ContextOverflowError: messages, tools and the room for the answer don't fit the model's window.
@@ -326,18 +324,18 @@ class Chat(LLM, Protocol):
 
 
 class Embedder(Protocol):
-    """Texts as vectors that lie close together where the texts mean the same; never called on a request's way."""
+    """Texts as vectors that are close if the meanings are; never called while a request is made."""
 
     @property
     def name(self) -> str:
-        """Which model made the vectors; those of two names are never compared."""
+        """The model of the vectors; vectors of different names are never compared."""
 
     @property
     def dimensions(self) -> int:
         """How many numbers a vector has."""
 
     def embed(self, texts: Sequence[str]) -> list[tuple[float, ...]]:
-        """Return a vector of length 1 for each text, in order; the same text always gets the same, but for rounding.
+        """Return a vector of length 1 for each text, in order; equal texts get equal vectors, up to rounding.
 
         Raises:
             ContextOverflowError: a text is too long for it.
@@ -347,11 +345,11 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class SupportsCalibration(Protocol):
-    """What an embedder may have beside its port: what its cosines say of an answer."""
+    """An optional part of an embedder: the meaning of its cosines for an answer."""
 
     @property
     def even(self) -> float | None:
-        """By how much the nearest cosine stands out where it answers as likely as not; None if nobody measured it.
+        """The lead of the nearest cosine at which an answer is as likely as not; `None` if not measured.
 
         See `core.memory.search.likeness.Meaning`.
         """
@@ -366,30 +364,30 @@ class LoadedModel(Chat, Protocol):
 
     @property
     def served(self) -> RuntimeReport:
-        """What the runtime really set up."""
+        """The runtime's actual setup."""
 
     def embedder(self) -> Embedder:
-        """Return what makes vectors with this model; a context of its own may be made at its first use.
+        """Return an embedder with this model; its first use may create a context of its own.
 
         Raises:
-            LLMError: this model, or its runtime, makes none.
+            LLMError: this model, or its runtime, makes no vectors.
         """
 
     def close(self) -> None:
-        """Give back all memory; a second call does nothing."""
+        """Free all memory; a second call does nothing."""
 
 
 class Summarizer(Protocol):
-    """Writes a text that can stand for messages; never called while a request is made."""
+    """Writes a text that can represent messages; never called while a request is made."""
 
     @property
     def name(self) -> str:
-        """Who writes: `Summary.made_by` is "llm/" with this and the version of the prompts behind it."""
+        """The writer: `Summary.made_by` is "llm/", this name, and the version of the prompts."""
 
     def summarize(self, job: SummaryTask, source: str, limit_tokens: int) -> str | Completion:
-        """Return a text of at most `limit_tokens` for the messages in `source`; who asks checks it before it is used.
+        """Return a text of at most `limit_tokens` for the messages in `source`; the caller checks it before use.
 
-        As a Completion it says what writing it took; of a plain text the tokens of source and text are counted.
+        A Completion reports its own tokens; for a plain text the tokens of source and text are counted.
 
         Raises:
             ContextOverflowError: the source is too long for it.
@@ -397,21 +395,21 @@ class Summarizer(Protocol):
         """
 
 
-# What keeps sessions: transcripts, records, summaries, and who works on them.
+# Storage of sessions: transcripts, records, summaries, and claims on work.
 
 
 class TranscriptStore(Protocol):
     """Append-only transcripts, and the numbered records beside them: plans, context windows, pins, requests.
 
-    A session id is any str of 1 to 1,024 characters; each is its own session; any other id is refused with a
-    StoreError before anything is written. Appending is all or nothing, and durable when it returns.
+    A session id is any str of 1 to 1,024 characters; each is its own session; any other id is refused with a StoreError
+    before anything is written. Appending is all or nothing, and durable on return.
     """
 
     def head(self, session_id: str) -> tuple[int, int]:
         """Return (messages, records of all kinds) of a session; (0, 0) for an unknown one. Cheap at any length."""
 
     def opening(self, session_id: str, kinds: Sequence[str]) -> Opening:
-        """Return in one look how much there is, as `head` does, and the newest record of each kind that has any."""
+        """Return, in one read, the counts as in `head` and the newest record of each kind that has any."""
 
     def append(
         self,
@@ -429,7 +427,7 @@ class TranscriptStore(Protocol):
         """
 
     def read(self, session_id: str, first_seq: int, last_seq: int) -> list[StoredMessage]:
-        """Return the messages first_seq..last_seq, both included, in order of seq; fewer where the transcript ends.
+        """Return the messages first_seq..last_seq, both included, in order of seq; fewer if the transcript ends.
 
         Raises:
             DamagedStoreError: a row does not match its checksum.
@@ -445,40 +443,40 @@ class TranscriptStore(Protocol):
     def newest(self, session_id: str, budget_tokens: int) -> list[StoredMessage]:
         """Return the newest messages, in order of seq, up to and with the first whose bounds sum past the budget.
 
-        Counted is `cost.bound`, newest first. Bodies of messages that are not returned are not read.
+        The sum is of `cost.bound`, newest first. Bodies of other messages are not read.
 
         Raises:
             DamagedStoreError: a row does not match its checksum.
         """
 
     def last_record(self, session_id: str, kind: str) -> Record | None:
-        """Return the newest record of a kind, or None if there is none."""
+        """Return the newest record of a kind, or `None`."""
 
     def records(self, session_id: str, kind: str, first_number: int = 0) -> list[Record]:
         """Return the records of a kind from `first_number` on, in order of number."""
 
     def search(self, session_id: str, query: str, limit: int, after: SearchMatch | None = None) -> list[SearchMatch]:
-        """Return the messages that answer a query, best first, ties newest first: at most `limit`, behind `after`.
+        """Return the messages that match a query, best first, ties newest first: at most `limit`, behind `after`.
 
-        All that was appended is searched, whatever its role, but copies (`Category.RECALLED`). A query is words (all
-        are preferred, any is enough) and "quoted phrases" (which must occur); nothing else in it has a meaning. See
-        `core.recall.search`: what a word is, and what the order. With the last one of a page as `after` comes the
-        next page: while nothing is appended, pages share no message and skip none.
+        The search covers everything appended, of any role, except copies (`Category.RECALLED`). A query is words
+        (matching all is best, any is enough) and "quoted phrases" (which must occur); nothing else in it has a meaning.
+        `core.recall.search` defines words and order. Pass the last match of a page as `after` for the next page: while
+        nothing is appended, pages share no message and skip none.
 
         Raises:
-            ValueError: there is no letter or digit in the query to look for.
+            ValueError: the query has no letter or digit.
         """
 
     def forget(self, session_id: str, erasure: Erasure) -> None:
-        """Put tombstones where messages stand, for good; the only way in which anything is ever taken out.
+        """Replace messages with tombstones, for good; nothing else ever removes anything.
 
-        In one transaction: rows and records are replaced, records appended, what search knows of tombstones' rows
-        removed; a store that keeps summaries, too, removes those that are named. What was there can't be read back from
-        its files afterwards. A search finds tombstones by no word, and rows without their notices as before.
+        In one transaction: rows and records are replaced, records appended, tombstones removed from the search index; a
+        store that also keeps summaries removes the named ones. The old content can't be read back from its files
+        afterwards. No search finds a tombstone, and rows without their notices are found as before.
 
         Raises:
             StoreError: nothing was changed: the session has other numbers of messages or records than `expected`, a
-                seq or a record to be replaced is not there, more than a notice would change of a row, or the disk
+                seq or a record to replace does not exist, more than a notice would change in a row, or the disk
                 failed.
         """
 
@@ -500,7 +498,7 @@ class SummaryStore(Protocol):
         """Return the session's summaries that lie wholly inside first_seq..last_seq, by first seq, then id."""
 
     def remove(self, session_id: str, summary_ids: Sequence[str]) -> None:
-        """Remove summaries for good, because what they tell of was forgotten; unknown ids are passed over.
+        """Remove summaries for good, because their messages were forgotten; unknown ids are skipped.
 
         Raises:
             StoreError: nothing was removed: the disk failed.
@@ -509,12 +507,12 @@ class SummaryStore(Protocol):
 
 @runtime_checkable
 class SupportsDrop(Protocol):
-    """What a store may have beside its port: whole sessions are removed for good, because they are to be forgotten."""
+    """An optional part of a store: it removes whole sessions for good, so that they are forgotten."""
 
     def drop(self, session_id: str) -> None:
-        """Remove a session with all that it has, for good: no list has it any more, its id is as if it was never used.
+        """Remove a session and everything in it, for good: no list shows it, and its id counts as never used.
 
-        What was there can't be read back from the store's files afterwards. An unknown one is passed over.
+        Its content can't be read back from the store's files afterwards. An unknown id is skipped.
 
         Raises:
             StoreError: nothing was removed: the id is refused, or the disk failed.
@@ -523,10 +521,10 @@ class SupportsDrop(Protocol):
 
 @runtime_checkable
 class SupportsRecordSearch(Protocol):
-    """What a store may have beside its port: it finds sessions by what their records say, without opening any."""
+    """An optional part of a store: it finds sessions by the text of their records, without opening any."""
 
     def sessions_with(self, kind: str, words: Sequence[str]) -> list[str]:
-        """Return the sessions with a record of a kind in whose body one of these texts stands, oldest first.
+        """Return the sessions with a record of a kind that contains one of these texts, oldest first.
 
         Raises:
             StoreError: the disk failed.
@@ -535,44 +533,44 @@ class SupportsRecordSearch(Protocol):
 
 @runtime_checkable
 class SupportsClaims(Protocol):
-    """What a store may have beside its port: of all who share it, in any process, one at a time does some work.
+    """An optional part of a store: of all processes that share it, one at a time does some work.
 
-    A claim is no lock on the session: whoever records and asks for requests needs none. Clocks are the holders' own:
-    they should agree to within a fraction of the times that are claimed.
+    A claim is no lock on the session: recording and assembling need none. Clocks are the holders' own: they should
+    agree to within a fraction of the claimed times.
     """
 
     def claim(self, session_id: str, kind: str, holder: str, now: float, ttl_seconds: float) -> bool:
-        """Claim one kind of work on a session, or renew one's claim, and return whether one has it.
+        """Claim one kind of work on a session, or renew the claim; return whether the holder has it.
 
-        It lasts from `now`, in seconds since 1970, for `ttl_seconds`, unless it is renewed or released; who dies holds
-        it no longer. Another holder gets it where nobody's lasts at `now`. Durable, and seen by all, on return.
+        It lasts from `now`, in seconds since 1970, for `ttl_seconds`, unless renewed or released; a dead process loses
+        it. Another holder gets it if no claim is valid at `now`. Durable on return, and visible to all.
 
         Raises:
             StoreError: nothing was claimed: the id is refused, or the disk failed.
         """
 
     def release(self, session_id: str, kind: str, holder: str) -> None:
-        """End a claim of that holder; nothing is done where another has it, or nobody.
+        """End a claim of that holder; do nothing if it has none.
 
         Raises:
             StoreError: it was not ended: the id is refused, or the disk failed.
         """
 
 
-# What the core asks of extensions while a call is decided; what changes a request is frozen with it.
+# What the core asks of extensions during a call; what changes a request is frozen with it.
 
 
 class CallExtensions(Protocol):
-    """What extensions say of a call. No failure of theirs ever fails one: they then say nothing."""
+    """What extensions say about a call. Their failures never fail one: then they say nothing."""
 
     def tail(self, prompt: str, limit_tokens: int) -> str | None:
-        """Return text to freeze behind the user's newest message, of at most that cost as a bound; None for none."""
+        """Return text to freeze behind the user's newest message, with at most that bound; `None` for none."""
 
     def should_compact(self, fraction: float, *, due: bool) -> bool | None:
-        """Return whether history is to be shortened before a new turn; None: as its marks say, which is `due`.
+        """Return whether to shorten history before a new turn; `None`: as its marks say, which is `due`.
 
-        `fraction` is history's share of its room. True and no mark is one: it is shortened if that saves enough.
+        `fraction` is history's share of its room. True also acts without a mark, if it saves enough.
         """
 
     def represent(self, told: Summary, limit_tokens: int) -> str | None:
-        """Return a text to show for messages in the place of `told`, of at most that cost as a bound; None for none."""
+        """Return a text to show for messages instead of `told`, with at most that bound; `None` for none."""

@@ -1,4 +1,4 @@
-"""Tools for models, as sessions, hosts, and programs without conversations of their own offer them.
+"""Tools for models in sessions, hosts, and programs without conversations of their own.
 
-`core/view/marks.py` knows by the names of the tools which answers are copies of messages.
+`core/view/marks.py` recognizes by the names of the tools which answers are copies of messages.
 """

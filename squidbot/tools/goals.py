@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["GOAL", "change_goal", "goal_lines"]
 
-# Only the user unlocks: a model might do so because a tool's output says so.
+# Only the user unlocks: a tool's output might make a model do so.
 _ACTIONS: Final = (*(action for action in ACTIONS if action != UNLOCK), "show")
-# These steer all that follows, so they need the user's words.
+# These steer everything that follows, so they need the user's words.
 _USERS: Final = {"set": "a goal is set", "lock": "a decision is locked"}
 _DONE: Final = {"milestone": " (reached)", "decision": " (locked)"}
 
@@ -39,9 +39,9 @@ def _line(item: GoalItem) -> str:
 
 
 def change_goal(context: ToolContext, action: str, text: str = "", done: bool = False) -> str:  # noqa: FBT001, FBT002  # the tool's argument
-    """Apply a change, or none, and return the goals, without the oldest lines if there is no room.
+    """Apply a change, if any, and return the goals, without the oldest lines if there is no room.
 
-    A goal is set, and a decision locked, only in the user's own words: a tool's output may have made the model call.
+    Setting a goal or locking a decision needs the user's own words: a tool's output may have made the model call.
     """
     book = context.own.goals
     if action in _USERS and len(text) <= MOST_CHARS:
@@ -62,7 +62,7 @@ def _check_own(book: GoalBook, action: str, text: str) -> None:
 
 
 def _within(text: str, most_tokens: int, count: Callable[[str], int]) -> str:
-    """Return the first line of a text and as many of the last ones as fit, with a note on those left out."""
+    """Return the first line of a text and as many of the last ones as fit, with a note on omitted lines."""
     first, *others = text.splitlines()
     shown, every = text, len(others)
     while others and count(shown) > most_tokens:

@@ -31,7 +31,7 @@ OFFSET: Final = {"type": "integer", "description": "where to start, as the last 
 
 
 def search(context: ToolContext, query: str, offset: int = 0, id: str = "") -> str:  # noqa: A002  # the tool's argument
-    """Return the messages that answer a query; `id` may name a session that this one continues."""
+    """Return the messages that match a query; `id` may name a session that this one continues."""
     earlier = _ancestor(context, id.strip())
     if earlier:
         return _of_ancestor(context, earlier, lambda inner: found_in(inner, earlier, query, offset))
@@ -39,7 +39,7 @@ def search(context: ToolContext, query: str, offset: int = 0, id: str = "") -> s
 
 
 def expand(context: ToolContext, id: str, offset: int = 0) -> str:  # noqa: A002  # the tool's argument
-    """Return a page of messages; an earlier session's id may stand in front of a message's."""
+    """Return a page of messages; an earlier session's id may precede a message's."""
     name, mark, rest = id.strip().rpartition("#")
     if not mark or _ancestor(context, rest):
         return context.own.history.expand(id, offset, now=context.now, hints=context.hints).text
@@ -67,7 +67,7 @@ def page_of(context: ToolContext, session_id: str, handle: str, offset: int) -> 
 
 
 def found_in(context: ToolContext, session_id: str, query: str, offset: int) -> str:
-    """Return the messages of a session that is not open that answer a query.
+    """Return the messages that match a query in a session that is not open.
 
     Raises:
         RecallError: the query has no word, or there is no room.
@@ -82,7 +82,7 @@ def found_in(context: ToolContext, session_id: str, query: str, offset: int) -> 
 
 
 def hits_in(context: ToolContext, session_id: str, query: str, words: SearchQuery) -> Iterator[HistoryHit]:
-    """Yield the messages of a session that is not open that answer a query, best first."""
+    """Yield the messages that match a query in a session that is not open, best first."""
     codec = partial(codec_of, context.wired)
     return hits_of(MessageSearch(context.wired.store, session_id, codec).found(query, context.now), words, codec, {})
 
@@ -105,7 +105,7 @@ def _ancestor(context: ToolContext, name: str) -> str:
 
 
 def _of_ancestor(context: ToolContext, session_id: str, look: Callable[[ToolContext], str]) -> str:
-    """Return an answer from an earlier session; ids get its name in front."""
+    """Return an answer from an earlier session, with its name before ids."""
     behind, name = f"\n[of {shown(session_id)}]", shown(session_id).replace("{", "{{").replace("}", "}}")
     recall, page = (hint.replace("{}", f"{name}#{{}}") for hint in (context.hints.recall, context.hints.page))
     hints = context.hints._replace(recall=recall, page=page)

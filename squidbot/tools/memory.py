@@ -31,7 +31,7 @@ def _search(
     offset: int = 0,
     past: bool = False,  # noqa: FBT001, FBT002  # the tool's argument
 ) -> str:
-    """Return the facts that answer a query; with the category of journals, their entries."""
+    """Return the facts that match a query; with the category of journals, their entries."""
     tag = JOURNAL if category == JOURNAL else ""
     asked = MemoryQuery(query, None if tag else _checked(category), MOST_HITS, offset, past=past, tag=tag)
     return _memories(context, writes=False).search(asked, context.now).text
@@ -79,7 +79,7 @@ def _forget(context: ToolContext, id: str) -> str:  # noqa: A002  # the tool's a
 
 
 def _search_all(context: ToolContext, query: str) -> str:
-    """Return the messages of the session that answer a query, and the facts if there is room for them."""
+    """Return the session's messages that match a query, and the facts if there is room for them."""
     messages = history.search(context, query)
     if not _allowed(context.wired.loaded.settings):
         return messages
@@ -176,7 +176,7 @@ def _memory(*, write: bool, journal: bool) -> Tool:
             "past": {"type": "boolean", "description": "also replaced facts"},
             **(_MORE if write else {}),
         },
-        # Some models call it store.
+        # Some models call it "store".
         acts | {"store": acts["add"]},
         lambda settings: _allowed(settings) and (settings.memory.write, settings.journal.enabled) == (write, journal),
         '{"action": "search", "query": "where the user lives"}',

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SessionTools", "ToolContext"]
 
-# The user's own words are looked up in so many of the newest messages.
+# How many of the newest messages to search for the user's words.
 _SPOKEN = 256
 
 
@@ -78,11 +78,11 @@ class ToolContext:
 class SessionTools:
     """The history of a session, and the durable facts of its scope. All times are in seconds since 1970.
 
-    The methods of `Session` of the same names say more, and what is raised.
+    The methods of `Session` of the same names document details and errors.
     """
 
     def __init__(self, wired: Wired, core: CoreSession, meter: Meter, place: SessionHooks) -> None:
-        """Use `Session`; `place` tells extensions what was looked up, and where."""
+        """Use `Session`; `place` notifies extensions of each look-up, and where it was."""
         self.session_id = core.session_id
         self.history = wired.engine.history(core, meter)
         self.wired = wired
@@ -112,7 +112,7 @@ class SessionTools:
         yield from utterances(mine, self.wired.codecs)
 
     def _says(self, words: str) -> bool:
-        """Return whether the user's newest messages have these words."""
+        """Return whether the user's newest messages contain these words."""
         from squidbot.core.own_words import says  # noqa: PLC0415  # its patterns take a third of a start to compile
 
         return any(says(message.text, words) for message in self.spoken())

@@ -48,7 +48,7 @@ _FROM_TEXT: Final[dict[str, Callable[[str], object]]] = {
 class Answer:
     """The answer to a tool call: its text, and whether it is an error message for the model.
 
-    `wants_room`: the call was right, but the next request has no room for the smallest answer.
+    `wants_room`: the call was valid, but the next request has no room for the smallest answer.
     """
 
     text: str
@@ -62,11 +62,11 @@ class Tool(NamedTuple):
     Attributes:
         name, description: sent with every request, so as short as a model can follow.
         arguments: the schema of each argument.
-        acts: functions by `action`; "" for a tool without actions. An act takes the context and the arguments that it
-            names; those without a default are required.
+        acts: functions by `action`; "" for a tool without actions. An act takes the context and its
+            named arguments; those without a default are required.
         offered: whether settings offer the tool.
-        example: arguments of a right call, shown to a model that sends none.
-        refusals: further errors whose text the model gets; others are raised.
+        example: arguments of a valid call, shown to a model that sends none.
+        refusals: further errors with a text for the model; others are raised.
         closed: whether the schema allows no other arguments.
         effect: of a call on the store.
     """

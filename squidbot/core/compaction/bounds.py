@@ -1,4 +1,4 @@
-"""How large a request may be, and really is at most, by what reports have taught of the requests before it."""
+"""How large a request may be, and is at most, as learned from reports on earlier requests."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ if TYPE_CHECKING:
     from squidbot.core.view.assembly import CoreAssembly
 
 
-# Of a limit for which a change came out too large more than once, one part in so many is taken each time beside that.
+# If changes exceeded the limit more than once, each time also takes one part in this many from it.
 CUT_PARTS = 16
-# A provider that reports less than this share of the estimate has cut the prompt: estimates are rarely twice too high.
+# A provider that reports less than this share of the estimate cut the prompt: estimates are rarely twice too high.
 SILENT_CUT_FRACTION = 0.5
 
 
 class Certified(NamedTuple):
-    """The smallest bound of a request that is known to hold, in tokens, and what it is from."""
+    """The smallest bound of a request that is known to hold, in tokens, and its certificate."""
 
     tokens: int
     certificate: Certificate
 
 
 class Limits(NamedTuple):
-    """What a whole request may cost as counted: one that extends the one before it, and one that a change makes."""
+    """The most that a whole request may cost as counted: if it extends the one before, and if a change makes it."""
 
     extends: Cost
     changes: Cost
 
     def less(self, over_tokens: int, times: int) -> Limits:
-        """Return the limits with less for a change, which came out so much too large, after `times` that have."""
+        """Return the limits with less for a change: it was `over_tokens` too large, after `times` others."""
         bound = self.changes.bound - over_tokens - over_tokens // 8 - 1 - times * self.changes.bound // CUT_PARTS
         return self._replace(changes=Cost(self.changes.estimate, bound))
 
 
 def plain_limit(window: ContextWindow, settings: HistorySettings, bills: UsageCalibration, room_tokens: int) -> Cost:
-    """Return what any request may cost as counted; less where reports have shown that the counter is under."""
+    """Return the most that any request may cost as counted; less if reports have shown that the counter is too low."""
     policy = settings.policy_limit
     if policy is None:
         policy = input_limit(window.window_tokens, 0, window.safety_fraction)
@@ -55,7 +55,7 @@ def plain_limit(window: ContextWindow, settings: HistorySettings, bills: UsageCa
 
 
 def limit_as_before(window: ContextWindow, settings: HistorySettings, last_request: LastRequest) -> Cost:
-    """Return what any request may cost as counted that has the same room for its answer as the newest one."""
+    """Return the most that a request may cost as counted, with the same room for its answer as the newest one."""
     reserve = last_request.reserve_under(window)
     reserved_tokens = reserve.tokens if reserve else window.reserved_output_tokens
     return plain_limit(window, settings, last_request.bills, window.window_tokens - reserved_tokens)
@@ -64,9 +64,9 @@ def limit_as_before(window: ContextWindow, settings: HistorySettings, last_reque
 def limits_by_bills(
     window: ContextWindow, settings: HistorySettings, last_request: LastRequest, room_tokens: int, fixed_tokens: int
 ) -> Limits | None:
-    """Return the limits by what was billed, of which a change's is a guess to be checked; None where nothing is known.
+    """Return the limits by earlier bills, the one for changes a guess to be checked; `None` if nothing is known.
 
-    `room_tokens` is what the window leaves for input, `fixed_tokens` the bound of system text and tools.
+    `room_tokens` is the window's room for input, `fixed_tokens` the bound of system text and tools.
     """
     bills = last_request.bills
     if not bills.reported_tokens or last_request.cost.estimate <= 0:
@@ -85,9 +85,9 @@ def limits_by_bills(
 
 
 def added_by(assembly: CoreAssembly, before: LastRequest, digests: tuple[str, str], outside: Cost) -> RequestGrowth:
-    """Return what a request has behind the one before it, which `before` is of.
+    """Return what a request has behind the one before it, given by `before`.
 
-    `digests` are of its system text and tools, which with the head cost `outside`.
+    `digests` are those of its system text and tools, which with the head cost `outside`.
     """
     outside_tokens = 0 if (before.system, before.tools) == digests else outside.bound
     behind = _is_behind(assembly, before, digests)
@@ -112,19 +112,19 @@ def _is_behind(assembly: CoreAssembly, before: LastRequest, digests: tuple[str, 
 
 
 def _is_step(parts: Sequence[Part]) -> bool:
-    """Return whether parts are messages as they were said, the first one of the assistant and no other."""
+    """Return whether parts are original messages, of which the first and no other is the assistant's."""
     said = [part.role == "assistant" for part in parts if part.payload is not None]
     return len(said) == len(parts) > 0 and said[0] and not any(said[1:])
 
 
 def bill_of(left: LastRequest, rows: Sequence[StoredMessage], usage: Usage) -> UsageReport:
-    """Return the bill of a request from what it leaves, what is recorded behind it, and what was reported."""
+    """Return the bill of a request from its state, the messages recorded behind it, and the report."""
     added = left.added or RequestGrowth(None, is_step=False, first_seq=0)
     return UsageReport(
         reported_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
         bound_tokens=left.cost.bound,
-        # As it was said: what is cut of it on arrival was reported, and is no reasoning.
+        # The original size: what arrival truncation cut was reported too, and is no reasoning.
         answer_tokens=sum(row.cost.bound for row in rows if row.role == "assistant"),
         added=added._replace(is_step=added.is_step and left.messages >= 0),
         messages=max(0, left.messages),
@@ -133,20 +133,20 @@ def bill_of(left: LastRequest, rows: Sequence[StoredMessage], usage: Usage) -> U
 
 
 def is_too_little(usage: Usage, left: LastRequest) -> bool:
-    """Return whether less was reported for a request than it can have cost; `left` is what it leaves."""
+    """Return whether less was reported for a request than it can have cost; `left` is its state."""
     return usage.input_tokens < SILENT_CUT_FRACTION * left.cost.estimate
 
 
 def is_too_much(usage: Usage, left: LastRequest, window_tokens: int) -> bool:
-    """Return whether more was reported for a request than it can have cost; `left` is what it leaves.
+    """Return whether more was reported for a request than it can have cost; `left` is its state.
 
-    It was answered, so it was within the window; and no text costs more tokens than it has bytes.
+    It was answered, so it fitted the window; and no text costs more tokens than it has bytes.
     """
     reported_tokens, bound_tokens = usage.input_tokens, left.cost.bound
     if reported_tokens > window_tokens:
         return True
     beside_tokens = left.bills.beside_texts(bound_tokens)
-    if reported_tokens <= bound_tokens + beside_tokens:  # most are, and nothing needs to be measured
+    if reported_tokens <= bound_tokens + beside_tokens:  # usual, and needs no measurement
         return False
     most_tokens = MOST_FACTOR * bound_tokens
     if left.sent:
@@ -156,7 +156,7 @@ def is_too_much(usage: Usage, left: LastRequest, window_tokens: int) -> bool:
 
 
 def _most_of(part: Part) -> int:
-    """Return the most that a part costs: its bytes, or its bound where that has more: a picture, a template."""
+    """Return the most that a part costs: its bytes, or its bound if larger, as with a picture or a template."""
     said = (part.payload, part.text, part.notice, part.label, *(part.arguments or ()))
     return max(part.cost.bound, sum(utf8_bytes(text) for text in said if text))
 
@@ -164,7 +164,7 @@ def _most_of(part: Part) -> int:
 def certified(assembly: CoreAssembly, before: LastRequest, added: RequestGrowth, own: Certificate) -> Certified:
     """Return the smallest bound of a request that holds; `own` is the certificate of the counter.
 
-    `before` is what the request before it left, `added` what it has behind that one.
+    `before` is the state of the request before it, `added` what it has behind that one.
     """
     bills = before.bills
     if bills.reported_tokens and added.appended_tokens is not None:
@@ -194,7 +194,7 @@ def _by_runs(assembly: CoreAssembly, bills: UsageCalibration, added: RequestGrow
 
 
 def _billed(tail: Sequence[Part], bills: UsageCalibration) -> list[Part]:
-    """Return the parts of a tail that were billed as they are: whole steps, behind what was forgotten."""
+    """Return the parts of a tail that were billed as they are: whole steps, behind any forgotten messages."""
     run: list[Part] = []
     steps = False
     for part in tail:

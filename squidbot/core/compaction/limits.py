@@ -39,14 +39,14 @@ class Floors(NamedTuple):
     settings: HistorySettings
 
     def always(self) -> int:
-        """Return how many stay whatever they cost: the newest, and those that came with this call."""
+        """Return how many stay at any cost: the newest, and those that came with this call."""
         stays_from = min(self.in_flight_seq, self.stored) if self.settings.only_in_flight else self.stored
         return min(len(self.tail), max(1, sum(step.last_seq >= stays_from for step in self.tail)))
 
     def fitting(self, fits: Callable[[Sequence[Step]], bool]) -> int:
-        """Return how many stay where `fits` says whether so many do: the union of all floors.
+        """Return how many stay if `fits` accepts them: the union of all floors.
 
-        Where that does not fit it shrinks to the newest complete turn, and then to what stays in any case.
+        If that does not fit, it shrinks to the newest complete turn, and then to the steps that always stay.
         """
         if self.settings.only_in_flight:
             return self.always()
@@ -57,11 +57,11 @@ class Floors(NamedTuple):
         return self.always()
 
     def by_number(self, most: int) -> int:
-        """Return how many steps together hold no more than so many messages."""
+        """Return how many of the newest steps together hold at most `most` messages."""
         return self._while(most, lambda step: len(step.messages))
 
     def _turns(self, turns: int) -> int:
-        """Return how many steps hold so many complete turns, and the one in flight behind them."""
+        """Return how many steps hold `turns` complete turns, and the one in flight behind them."""
         if not turns:
             return 0
         opening = [place for place, step in enumerate(self.tail) if step.is_user and step.last_seq < self.in_flight_seq]
@@ -86,13 +86,13 @@ class Floors(NamedTuple):
         return len(self.tail)
 
 
-# The model's own words that give way: a compaction cuts each text above its share of the room.
+# The model's own texts that give way: a compaction cuts each one above its share of the room.
 
-# No text is cut below this, in tokens as a bound: head and tail should say something beside the mark.
+# No text is cut below this, in tokens as a bound: head and tail should be useful beside the mark.
 LEAST_TOKENS = 128
 
 
-def reduced(  # noqa: PLR0913, PLR0917  # what decides what gives way
+def reduced(  # noqa: PLR0913, PLR0917  # the inputs that decide what gives way
     base: CurrentView,
     slimmed: Callable[[], Sequence[Step]],
     renderer: Renderer,
@@ -100,9 +100,9 @@ def reduced(  # noqa: PLR0913, PLR0917  # what decides what gives way
     pinned: Collection[int],
     room: Cost,
 ) -> Renderer | None:
-    """Return the renderer that sends less of single messages: pictures first, then what the model said at length.
+    """Return the renderer that sends less of single messages: pictures first, then the model's long texts.
 
-    `slimmed` reads the steps in front of the tail that are sent one by one. None where it would send what is sent now.
+    `slimmed` reads the steps before the tail that are sent one by one. `None` if nothing would change.
     """
     share = settings.assistant_fraction
     gone = imageless(base, renderer, settings.most_images, pinned)
@@ -117,9 +117,9 @@ def reduced(  # noqa: PLR0913, PLR0917  # what decides what gives way
 def limited(
     steps: Sequence[Step], renderer: Renderer, most: Cost, pinned: Collection[int]
 ) -> Iterator[tuple[int, int]]:
-    """Yield (seq, what its text may cost, in tokens as a bound) of each message of the model's above `most`.
+    """Yield (seq, the most for its text, in tokens as a bound) of each message of the model above `most`.
 
-    Steps with a pinned message stay whole, and those told as text (R1).
+    Steps with a pinned message stay whole, and so do those sent as text (R1).
     """
     for step in steps:
         if not step.whole or any(row.seq in pinned for row in step.messages):
@@ -131,7 +131,7 @@ def limited(
 
 
 def _limit(row: StoredMessage, renderer: Renderer, most: Cost) -> int | None:
-    """Return what the text of a message may cost, in tokens as a bound; None where it is not to be cut."""
+    """Return the most that a message's text may cost, in tokens as a bound; `None` if it is not to be cut."""
     if not _is_above(row.sent_cost, most):
         return None
     cost = renderer.meter.text(renderer.text_of(row) if row.sent_text is None else row.sent_text)
@@ -156,16 +156,16 @@ def _earlier(base: CurrentView) -> Sequence[Step]:
     return steps if loop is None else [step for step in steps if step.last_seq < loop]
 
 
-# What tools put out gives way first where it has more than its share of a request.
+# Tool outputs give way first if they exceed their share of a request.
 
 
 def outputs_first(
     source: CompactionInput, settings: HistorySettings, stay: int, slim_cost: Callable[[Step], Cost]
 ) -> Compaction | None:
-    """Return the compaction that only cuts tool outputs, oldest first; `None` where that is not called for.
+    """Return the compaction that only cuts tool outputs, oldest first; `None` if there is no call for it.
 
-    That is where they have no more than their share, or where all that may be cut of them is not enough. `stay` of the
-    newest steps stay as they are, `slim_cost` says what a step costs with its outputs cut.
+    There is none if they are within their share, or if cutting all that may be cut is not enough. The `stay` newest
+    steps stay unchanged; `slim_cost` gives the cost of a step with its outputs cut.
     """
     movable = (*source.slimmed, *source.tail)
     history = total((*[block.cost for block in source.blocks], *[step.sent_cost for step in movable]))
@@ -186,7 +186,7 @@ def outputs_first(
 def _share(
     source: CompactionInput, settings: HistorySettings, most: float, history: Cost, output: Cost
 ) -> CategoryShare:
-    """Return the share of tool outputs in a request, beside what they may have of the room that a compaction leaves.
+    """Return the share of tool outputs in a request, and their allowance of the room that a compaction leaves.
 
     That room is `most` of the whole: below the mark that triggers a compaction everything fits, and no share is over.
     """

@@ -1,4 +1,4 @@
-"""The circumstances of one call: what room they leave for history, how full it is, and what does not fit in it."""
+"""The circumstances of one call: the room for history, how full it is, and what does not fit in it."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from squidbot.core.view.renderer import Renderer
 
 
-# What to change where a request does not fit (docs/configuration.md).
+# What to change if a request does not fit (docs/configuration.md).
 _WINDOW_KEY = "window.default or models.<name>.context_window"
 _PINNED_KEY = "history.pinned_fraction"
-# Beside these, by what is too much.
+# Further advice, by the part that is too large.
 _MORE = {"user messages": ", or set history.user_messages to graceful"}
-# What is too much where nothing else is: what must be sent of the newest turn.
+# What to blame if no other part is too large: what must be sent of the newest turn.
 IN_FLIGHT = "current turn"
 # How many pins an error names.
 MOST_NAMED = 8
@@ -42,22 +42,22 @@ class CallContext(NamedTuple):
     """The context of one call.
 
     Attributes:
-        limit: what the whole request may cost.
-        system: the host's system text as a part; empty for none.
-        tools: what its tool definitions cost.
-        notices: what the notices cost that keep a request valid: the one in front, the one behind.
+        limit: the most that the whole request may cost.
+        system: the host's system text as a part; empty without one.
+        tools: the cost of its tool definitions.
+        notices: the costs of the notices that keep a request valid: the opening one, the closing one.
         new_turn: whether the newest message opens a turn.
         cold: whether the provider has forgotten the cached prefix.
         stored: how many messages are in the store; later ones came with this call and stay raw.
-        changed: the cause that lies outside the history ("tools-changed", ...), None where there is none.
-        now: seconds since 1970, None where unknown.
-        paused: whether compaction rests, having saved too little.
+        changed: the cause outside the history ("tools-changed", ...), or `None`.
+        now: seconds since 1970; `None` if unknown.
+        paused: whether compaction pauses because it saved too little.
         unit: what estimates count: "tokens", or the policy's "words".
-        outside_changed: whether system text or tools are others than in the request before, whatever the cause is.
-        extended: what extensions say of the call; None for none.
-        strict: whether no message of the user's may give way.
-        again: whether the plan in force was made by this very call, which is tried once more.
-        most_pinned: what is pinned may cost so many tokens, as a bound; 0 for any number.
+        outside_changed: whether system text or tools differ from the previous request, whatever the cause is.
+        extended: what extensions say about the call; `None` if nothing.
+        strict: whether every message of the user must stay.
+        again: whether this very call, now retried, made the plan in force.
+        most_pinned: the most that pins may cost in tokens, as a bound; 0 for no limit.
     """
 
     limit: Cost
@@ -80,7 +80,7 @@ class CallContext(NamedTuple):
     def verdict(self, due: str | None, fraction: float) -> str | None:
         """Return the cause of a compaction before a new turn, as extensions want it: `due`, "high-water", or `None`.
 
-        What they ask for has to save as much as what a mark fires.
+        What they ask for must save as much as what a mark triggers.
         """
         said = None if self.extended is None else self.extended.should_compact(fraction, due=due is not None)
         if said is None:
@@ -88,7 +88,7 @@ class CallContext(NamedTuple):
         return (due or "high-water") if said else None
 
     def outside(self, view: CurrentView) -> Cost:
-        """Return what is sent beside the session: system text, tools, and the notices that it needs."""
+        """Return the cost beside the session: system text, tools, and the notices that it needs."""
         estimate, bound = self.tools
         for part in self.system:
             estimate += part.cost.estimate
@@ -99,30 +99,30 @@ class CallContext(NamedTuple):
 
 
 def room_of(view: CurrentView, call: CallContext) -> Cost:
-    """Return what history may cost: the limit less system text, tools and head; below 0 where these don't fit."""
+    """Return the room for history: the limit less system text, tools and head; below 0 if these don't fit."""
     limit, fixed, beside = call.limit, view.fixed, call.outside(view)
     return Cost(limit.estimate - fixed.estimate - beside.estimate, limit.bound - fixed.bound - beside.bound)
 
 
 def pressure_fraction(history: Cost, room: Cost) -> float:
-    """Return history's share of its room, in the unit that binds; above 1 where it does not fit."""
+    """Return history's share of its room, in the unit that binds; above 1 if it does not fit."""
     if room.bound <= 0 or room.estimate <= 0:
         return float("inf") if history.bound or history.estimate else 0.0
     return max(history.bound / room.bound, history.estimate / room.estimate)
 
 
 def fullness(view: CurrentView, room: Cost) -> float:
-    """Return how full the room beside the summaries is, for the ladder; above 1, history does not fit."""
+    """Return how full the room beside the summaries is, for the ladder; above 1 if history does not fit."""
     return pressure_of(view.history, view.summaries, room)
 
 
 def check_fixed(view: CurrentView, call: CallContext, renderer: Renderer, room: Cost | None = None) -> None:
     """Check that what is always sent leaves room for a conversation, and that pins stay below their ceiling.
 
-    `room` is what is left for the conversation.
+    `room` is the room left for the conversation.
 
     Raises:
-        BudgetError: it does not.
+        BudgetError: one of them fails.
     """
     if call.most_pinned:
         _check_pinned(view, call.most_pinned, renderer)
@@ -146,9 +146,9 @@ def _check_pinned(view: CurrentView, most_tokens: int, renderer: Renderer) -> No
 
 
 def too_much(view: CurrentView, call: CallContext, cost: Cost, rest_is: str = IN_FLIGHT) -> BudgetError:
-    """Return the error for a request of `cost` that can't be made smaller; the largest of its parts is named.
+    """Return the error for a request of `cost` that can't be made smaller; it names the largest part.
 
-    `rest_is` says what all is that has no name of its own here.
+    `rest_is` names everything that has no name of its own here.
     """
     by_estimate = cost.bound <= call.limit.bound
     what = {
@@ -177,13 +177,13 @@ def too_much(view: CurrentView, call: CallContext, cost: Cost, rest_is: str = IN
 
 
 def _marked_count(view: CurrentView) -> str:
-    """Return how many lines are marked, and how they can be taken away."""
+    """Return how many lines are marked, and how to remove them."""
     lines = view.markers.between(0, view.messages)
     return f" ({len(lines)} goals and decisions; `forget` takes away those of a message)"
 
 
 def _stays(part: Part, view: CurrentView) -> bool:
-    """Return whether a part is a message of the user's from before the current turn, pinned ones aside."""
+    """Return whether a part is an unpinned message of the user from before the current turn."""
     return is_user_part(part) and part.first_seq < view.turn and not _is_pinned(part, view)
 
 
@@ -191,27 +191,27 @@ def _is_pinned(part: Part, view: CurrentView) -> bool:
     return part.kind is Kind.PIN or part.first_seq in view.pins.seqs
 
 
-# What a compaction is chosen from, how hard it tries, and the port that takes notes for it.
+# The input of a compaction, how hard it tries, and the port that takes notes for it.
 
 
 class CompactionInput(NamedTuple):
-    """What a compaction is chosen from.
+    """The input of a compaction.
 
     Attributes:
-        room: what history may cost: the input limit less the fixed parts.
+        room: the room for history: the input limit less the fixed parts.
         blocks: the plan's segments as they are sent, oldest first, up to the first slimmed one.
         slimmed: the steps of the slimmed segments behind them, oldest first.
-        tail: the steps behind those, all sent raw; what is in flight is at their end.
+        tail: the steps behind those, all sent raw; the messages in flight are at their end.
         stored: how many messages the store holds; later ones came with this call and must stay raw.
         pinned: seqs of the messages of pinned steps.
-        held: messages inside `blocks` that must be sent verbatim: pinned steps, the message that is being answered.
-        in_flight_seq: the user message that is being answered.
-        marked: gives the parts that say what messages of a run mark, by first and last seq, those sent verbatim aside.
-        raw_messages: how many messages the tail may keep, if they are not kept in any case; None for any number.
-        cut_by_number: whether too many messages have triggered it, and it must leave just `raw_messages`.
-        kept: what the caps leave raw of `slimmed` and `tail`; None where they don't hold.
-        unread: whether older messages were not read back: what the user said in them is not known.
-        beside: what is sent beside history: system text and tools, then the head, in tokens as bounds.
+        held: messages inside `blocks` that must be sent verbatim: pinned steps, the message being answered.
+        in_flight_seq: the user message being answered.
+        marked: gives the parts for a run's marked lines, by first and last seq, without the messages sent verbatim.
+        raw_messages: how many messages the tail may keep beyond the mandatory ones; `None` for any number.
+        cut_by_number: whether too many messages triggered it, so that it must leave just `raw_messages`.
+        kept: what the caps leave raw of `slimmed` and `tail`; `None` without caps.
+        unread: whether older messages were not read back, so that the user's words in them are unknown.
+        beside: the cost of what is sent beside history: system text and tools, then the head, in tokens as bounds.
     """
 
     room: Cost
@@ -231,10 +231,9 @@ class CompactionInput(NamedTuple):
 
 
 class Compaction(NamedTuple):
-    """One possible compaction: its segments, the summaries made for them, and where the raw tail begins.
+    """One possible compaction: its segments, their new summaries, and where the raw tail begins.
 
-    `kept_blocks` of the blocks stay in front unchanged; `runs` are (first, last) seq of what is noted for the first
-    time.
+    The first `kept_blocks` blocks stay unchanged; `runs` are (first, last) seqs of messages noted for the first time.
     """
 
     segments: tuple[Segment, ...]
@@ -244,34 +243,34 @@ class Compaction(NamedTuple):
     runs: tuple[tuple[int, int], ...] = ()
 
     def cause(self, asked: str) -> str:
-        """Return the cause of its plan: a rollover where a request must be made to fit, and no room is left for notes.
+        """Return the cause of its plan: a rollover if a request must be made to fit and there is no room for notes.
 
-        Beside what must be sent, the newest of the user's messages are, as far as there is room.
+        Then only what must be sent remains, with the user's newest messages as far as they fit.
         """
         told = any(segment.representation is not Representation.ABSENT for segment in self.segments)
         return "rollover" if asked == "overflow" and not told else asked
 
     @property
     def merged_through(self) -> int:
-        """The last message that a merged summary stands for; -1 where there is none."""
+        """The last message that a merged summary covers; -1 without one."""
         merged = [segment.last_seq for segment in self.segments if segment.representation is Representation.MERGED]
         return max(merged, default=-1)
 
 
 class NoteTaker(Protocol):
-    """Makes the notes that stand for messages until a language model has summarized them."""
+    """Makes the notes that represent messages until a language model has summarized them."""
 
     def reach(self, first_seq: int, new_seq: int) -> int:
-        """Return the oldest seq, `first_seq` or later, that one note on everything tells of.
+        """Return the oldest seq, `first_seq` or later, that one note on everything covers.
 
-        Of messages that nothing stands for now, too, where they were noted; `new_seq` where nothing was noted before.
+        It includes noted messages that nothing represents now; `new_seq` if nothing was noted before.
         """
 
     def runs(self, after_seq: int) -> tuple[NoteBlock, ...]:
-        """Return the blocks behind `after_seq`, oldest first: what is kept of each makes a note of its own."""
+        """Return the blocks behind `after_seq`, oldest first; the kept part of each makes its own note."""
 
     def read_block(self, steps: Sequence[Step]) -> NoteBlock:
-        """Read steps as a block that is noted for the first time; the same steps are read once in a compaction."""
+        """Read steps as a block that is noted for the first time; a compaction reads the same steps once."""
 
     def note(
         self,
@@ -280,9 +279,9 @@ class NoteTaker(Protocol):
         limit_tokens: int,
         level: Representation = Representation.DETAILED,
     ) -> Summary:
-        """Return notes on a block; what `before`, the parts in front of them, says is not said again."""
+        """Return notes on a block, without repeating `before`, the parts in front of them."""
 
-    def merged_note(  # noqa: PLR0913, PLR0917  # what one note on everything is made of
+    def merged_note(  # noqa: PLR0913, PLR0917  # the inputs of one note on everything
         self,
         first_seq: int,
         last_seq: int,
@@ -293,12 +292,12 @@ class NoteTaker(Protocol):
     ) -> Summary:
         """Return one note on all messages from `first_seq` to `last_seq`, the end of a block.
 
-        The blocks in `new` that lie among them are noted for the first time; `before` is what is sent verbatim
-        beside it. `texts` stand in front of the notes by rule, and are paid from the limit: they cost no more.
+        The blocks in `new` among them are noted for the first time; `before` is sent verbatim beside it. `texts`
+        precede the notes by rule and count towards the limit: they cost no more.
         """
 
     def named(self, run: tuple[int, int], source: str, make: Callable[[str], Summary]) -> Summary:
-        """Return what `make` makes of the id that it is stored under; `source`: the digest of what it is made from."""
+        """Return what `make` makes of its storage id; `source`: the digest of the input."""
 
 
 class Reduction(NamedTuple):
@@ -324,7 +323,7 @@ def reductions(settings: HistorySettings) -> list[Reduction]:
         Reduction(low / 2, 0.0, users, notes),
         Reduction(low / 4, 0.0, users, notes),
         Reduction(0.0, 0.0, users, notes),
-        # What the assistant and its tools did gives way before what the user said.
+        # The assistant's messages and tool outputs give way before the user's messages.
         Reduction(0.0, 0.0, users, notes / 2),
         Reduction(0.0, 0.0, users, notes / 6),
         Reduction(0.0, 0.0, users / 4, notes / 6),
@@ -333,7 +332,7 @@ def reductions(settings: HistorySettings) -> list[Reduction]:
 
 
 def retelling(settings: HistorySettings) -> list[Reduction]:
-    """Return the attempts that tell all notes anew and leave the messages behind them as they are while they fit."""
+    """Return the attempts that rebuild all notes and keep the messages behind them while they fit."""
     if settings.only_in_flight:
         return reductions(settings)[1:2] if settings.takes_notes else []
     notes = settings.notes_fraction if settings.takes_notes else 0.0
@@ -351,16 +350,15 @@ def by_estimate(cost: Cost) -> int:
 
 
 def noted_as(summary: Summary, representation: Representation, verbatim: tuple[int, ...]) -> Segment:
-    """Return the segment of messages that a summary stands for, these of them verbatim behind it."""
+    """Return the segment of messages that a summary represents, with the `verbatim` ones behind it."""
     first, last = summary.first_seq, summary.last_seq
     return Segment(first, last, representation, summary.summary_id, verbatim, summary.cost.bound)
 
 
-# When going on costs more than a compaction: a high-water mark by price, below the one by size.
+# When continuing costs more than a compaction: a high-water mark by price, below the one by size.
 
-# How fast requests grow is taken from the messages that are still raw, and from so many calls that are supposed before
-# them: right after a compaction there are too few. Its square root counts, so a guess that is wrong by half moves
-# the mark by a quarter.
+# The growth of requests is taken from the messages that are still raw and from these assumed earlier calls: right after
+# a compaction there are too few. Its square root counts, so a guess that is off by half moves the mark by a quarter.
 SUPPOSED_CALLS, SUPPOSED_TOKENS = 20, 500
 
 
@@ -370,9 +368,9 @@ class CompactionCost(NamedTuple):
     Attributes:
         said: the raw messages.
         calls: how many requests they came with.
-        taken: those of them that it would take out.
-        written: what it would write anew: notes on them, and all that stays behind these.
-        saved: what the request would be shorter by.
+        taken: the part of them that it would remove.
+        written: what it would rewrite: notes on them, and everything behind these.
+        saved: how much shorter the request would be.
     """
 
     said: float
@@ -382,15 +380,15 @@ class CompactionCost(NamedTuple):
     saved: float
 
     def pays_by(self, prices: Prices) -> float:
-        """Return how much there is to remove; 1 is where compactions cost least in the long run.
+        """Return how much there is to remove; at 1, compactions cost least in the long run.
 
-        It is 0 where reading again is free, and infinite where a compaction is free: waiting then gains nothing.
+        The result is 0 if rereading is free, and infinite if a compaction is free: waiting then gains nothing.
 
         A compaction costs c = (write - read) written; what it removes, x, would be read again by each request. If x
-        grows by g with each of them, a request costs least on average if the next compaction comes at
-        x = sqrt(2 c g / read): the order quantity of Harris (Factory 10, 1913), a compaction being a setup, and a token
-        that is read again an item held. As x never falls until then, this is also where one more request costs more
-        than the mean: the best stopping rule where x grows by chance.
+        grows by g with each request, a request costs least on average if the next compaction comes at
+        x = sqrt(2 c g / read): the order quantity of Harris (Factory 10, 1913), where a compaction is a setup and a
+        reread token an item held. As x never falls until then, one more request also costs more than the mean from here
+        on: the best stopping rule if x grows by chance.
         """
         growth = (self.said + SUPPOSED_CALLS * SUPPOSED_TOKENS) / (self.calls + SUPPOSED_CALLS)
         least = math.sqrt(2 * max(0.0, prices.write - prices.read) * self.written * growth)
@@ -400,9 +398,9 @@ class CompactionCost(NamedTuple):
 
 
 def pays(view: CurrentView, call: CallContext, settings: HistorySettings) -> bool:
-    """Return whether going on would cost more than a compaction now, and the compaction saves enough.
+    """Return whether continuing would cost more than a compaction now, and the compaction saves enough.
 
-    Before the first compaction everything is sent raw up to the high-water mark, whatever it costs (promise 9).
+    Before the first compaction everything is sent raw up to the high-water mark, at any cost (promise 9).
     """
     if not settings.patience or not settings.chain or not view.blocks:
         return False
@@ -431,14 +429,14 @@ def _cost_of_compaction(view: CurrentView, room: int, settings: HistorySettings)
     return CompactionCost(said, calls, taken, written, taken - notes)
 
 
-# What breaking a prompt cache costs, and what it brings, in tokens weighed by their price.
+# The cost and the gain of breaking a prompt cache, in tokens weighted by their price.
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
     """What is expected after a compaction: requests grow by `growth_tokens` each until they reach `high_tokens`.
 
-    `read_price` and `write_price` are those of a cached and of a newly written input token, 1 being an uncached one.
+    `read_price` and `write_price` are the prices of a cached and of a newly written input token; an uncached one is 1.
     """
 
     high_tokens: float
@@ -449,8 +447,8 @@ class Outlook:
     def cost_per_request(self, *, after: float, written: float) -> float:
         """Return the mean price of a request until the next compaction, with its share of what this one rewrites.
 
-        `after` is what history costs after the compaction, `written` the part that is written anew. A compaction that
-        leaves no room to grow into pays its rewriting on every request.
+        `after` is the cost of history after the compaction, `written` the part that is rewritten. If a compaction
+        leaves no room to grow, every request pays for its rewriting.
         """
         requests = max(1.0, (self.high_tokens - after) / max(1.0, self.growth_tokens))
         rewriting = (self.write_price - self.read_price) * written / requests
@@ -458,7 +456,7 @@ class Outlook:
 
 
 def saves_enough(record: PlanRecord, settings: HistorySettings) -> bool:
-    """Return whether a compaction makes the request enough smaller to be worth breaking the cached prefix."""
+    """Return whether a compaction shrinks the request enough to be worth breaking the cached prefix."""
     return record.tokens_before - record.tokens_after >= settings.min_saving_fraction * record.tokens_before
 
 
@@ -469,9 +467,9 @@ def pays_by_hand(record: PlanRecord, before: CurrentView) -> bool:
     return back or record.tokens_after < record.tokens_before
 
 
-# Caps in words on history: what of it stays raw, and what is cut, newest to oldest.
+# Caps in words on history: what stays raw, and what is cut, newest to oldest.
 
-# What is left of a message that is cut as far as it may be, in the unit of the caps: the mark alone has 13 words.
+# The least that a cut leaves of a message, in the unit of the caps: the mark alone has 13 words.
 LEAST_UNITS = 40
 
 
@@ -479,9 +477,9 @@ class CapLimits(NamedTuple):
     """What the caps leave raw.
 
     Attributes:
-        steps: how many of the newest steps, those of the current turn included.
-        limits: (seq, what it may cost in the unit of the caps) of each message that is cut, in order.
-        notes: what notes may cost, in that unit.
+        steps: how many of the newest steps, including those of the current turn.
+        limits: (seq, its most in the unit of the caps) of each message that is cut, in order.
+        notes: the most that notes may cost, in that unit.
     """
 
     steps: int
@@ -492,9 +490,9 @@ class CapLimits(NamedTuple):
 def capped(
     steps: Sequence[Step], behind_seq: int, caps: HistoryCaps | None, pinned: Collection[int], *, noted: bool
 ) -> CapLimits | None:
-    """Return what the caps leave of steps, oldest first; those from `behind_seq` on are outside of the caps.
+    """Return what the caps leave of steps, oldest first; steps from `behind_seq` on are outside the caps.
 
-    None without caps. `noted` says that something stands for older ones.
+    `None` without caps. `noted` means that notes represent older ones.
     """
     if caps is None:
         return None
@@ -513,7 +511,7 @@ def capped(
 
 
 def is_over(view: CurrentView, behind_seq: int, caps: HistoryCaps) -> bool:
-    """Return whether more stands raw than the caps leave, and something of it can give way."""
+    """Return whether more is raw than the caps leave, and some of it can give way."""
     cut = [block for block in view.blocks if block.segment.representation is Representation.SLIMMED]
     items = [
         *(HistoryItem(spent(one.parts).estimate, one.segment.last_seq - one.segment.first_seq + 1) for one in cut),
@@ -524,14 +522,14 @@ def is_over(view: CurrentView, behind_seq: int, caps: HistoryCaps) -> bool:
 
 
 def floor_of(view: CurrentView, behind_seq: int, caps: HistoryCaps) -> int:
-    """Return what the newest messages cost that stay whatever they cost, in the unit of the caps."""
+    """Return the cost of the newest messages that always stay, in the unit of the caps."""
     least = caps._replace(history=1, total=1)
     steps = [step for step in view.tail.as_sent if step.last_seq < behind_seq]
     return sum(one or 0 for one in least.kept([_item(step, view.pins.seqs) for step in steps]))
 
 
 def history_of(view: CurrentView) -> int:
-    """Return what is sent raw, or cut, of what was said before the current turn, in the unit of the caps."""
+    """Return the cost of all that is sent, raw or cut, from before the current turn, in the unit of the caps."""
     cut = [block for block in view.blocks if block.segment.representation is Representation.SLIMMED]
     tail = (step.sent_cost.estimate for step in view.tail.as_sent if step.last_seq < view.turn)
     return sum(spent(one.parts).estimate for one in cut) + sum(tail)
@@ -545,14 +543,14 @@ def _item(step: Step, pinned: Collection[int]) -> HistoryItem:
 
 
 def _cuttable(row: StoredMessage, pinned: Collection[int]) -> int:
-    """Return by how much a message can be cut: its text, not what tools are called with."""
+    """Return by how much a message can be cut: only its text, not the arguments of tool calls."""
     if row.seq in pinned or row.role not in {"assistant", "tool"} or row.call_ids:
         return 0
     return max(0, row.sent_cost.estimate - LEAST_UNITS)
 
 
 def _limits(step: Step, over: int, pinned: Collection[int]) -> Iterator[tuple[int, int]]:
-    """Yield what the messages of a step may cost that is to cost so much less, its oldest cut first."""
+    """Yield the limits of a step's messages that make it cheaper by `over`; its oldest is cut first."""
     for row in step.messages:
         cut = min(over, _cuttable(row, pinned))
         if cut > 0:
@@ -564,9 +562,9 @@ def _limits(step: Step, over: int, pinned: Collection[int]) -> Iterator[tuple[in
 
 
 def imageless(base: CurrentView, renderer: Renderer, most: int, pinned: Collection[int]) -> tuple[tuple[int, int], ...]:
-    """Return of which messages pictures are not to be sent: those beyond the `most` newest ones, counted one by one.
+    """Return the messages that lose pictures: all but the `most` newest pictures, counted one by one.
 
-    The message that opened the newest turn, the newest step and what is pinned keep theirs, whatever their number.
+    The message that opened the newest turn, the newest step and pinned messages always keep theirs.
     """
     newest = base.tail.steps[-1].first_seq if base.tail.steps else base.messages
     gone, left = dict(still_sent(base, renderer)), most
@@ -587,7 +585,7 @@ def still_sent(made: CurrentView, renderer: Renderer) -> tuple[tuple[int, int], 
 
 
 def lighter(steps: Sequence[Step], renderer: Renderer) -> tuple[Step, ...]:
-    """Return steps whose messages cost what is sent of them: without pictures, with long texts cut, or told as text."""
+    """Return steps at the cost of what is sent: without pictures, with long texts cut, or as text."""
     gone = {seq for seq, _ in (*renderer.imageless, *renderer.limits)}
     return tuple(
         Step.of(tuple(_lighter(step, gone, renderer)), whole=step.whole)
@@ -598,7 +596,7 @@ def lighter(steps: Sequence[Step], renderer: Renderer) -> tuple[Step, ...]:
 
 
 def _lighter(step: Step, gone: AbstractSet[int], renderer: Renderer) -> Iterator[StoredMessage]:
-    # A call without its result, and a result without its call, are told as text, which costs more than they do.
+    # A call without its result, and a result without its call, are sent as text, which costs more.
     told = {} if step.whole else {part.first_seq: part.cost for part in renderer.raw([step])}
     for row in step.messages:
         cost = told.get(row.seq) or (renderer.sent_cost(row) if row.seq in gone else row.sent_cost)

@@ -1,4 +1,4 @@
-"""What was sent before, made once more: an earlier plan, for an undo or a snapshot, and a recorded request."""
+"""Rebuilds what was sent before: an earlier plan, for an undo or a snapshot, and a recorded request."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     from squidbot.core.view.current import CurrentView, SessionContext
 
 
-# What stands for the time before the first plan: everything was sent as it was said.
+# The id for the time before the first plan: everything was sent raw.
 RAW = -1
-# What fills a request with an earlier plan beside what has a name: notes, and more of what was said.
+# What fills a request with an earlier plan beside the named parts: notes, and more raw messages.
 STOOD = "what would stand again"
 _RAW_PLAN = PlanRecord(RAW, None, "", None, "opened")
 
 
 class Return(NamedTuple):
-    """What is to stand again.
+    """The plan to return to.
 
     Attributes:
         cause: "undo" or "restore".
-        target: the plan as it was; one with the id -1 and without segments for everything raw.
+        target: that earlier plan; for everything raw, one with the id -1 and without segments.
         later: the plans made since, oldest first.
     """
 
@@ -59,13 +59,13 @@ def plan_of(context: SessionContext, plan_id: int) -> PlanRecord:
 
 
 def to_the_one_before(context: SessionContext, newest: PlanRecord | None) -> Return:
-    """Return what an undo of the newest plan brings back: the plan before it, or before the one that it brought back.
+    """Return what undoing the newest plan restores: the plan before it, or before the one that it restored.
 
-    Undoing again goes further back, in front of the first plan to everything raw. An undo is undone by no other one: a
-    snapshot made before it can be restored.
+    Undoing again goes further back, in the end to everything raw. No undo reverts an undo: restore a snapshot made
+    before it instead.
 
     Raises:
-        NotFoundError: there is nothing to undo, or what would stand again is no longer stored.
+        NotFoundError: there is nothing to undo, or the earlier plan is no longer stored.
         DamagedStoreError: a plan can't be read.
     """
     undone = newest
@@ -79,7 +79,7 @@ def to_the_one_before(context: SessionContext, newest: PlanRecord | None) -> Ret
 
 
 def to_plan(context: SessionContext, cause: str, plan_id: int) -> Return:
-    """Return what makes a plan stand again by its id; -1 is everything raw.
+    """Return the way back to a plan by its id; -1 is everything raw.
 
     Raises:
         NotFoundError: it is not stored, or no longer.
@@ -107,10 +107,10 @@ def _all(context: SessionContext, first: int) -> list[PlanRecord]:
 def again(
     context: SessionContext, settings: HistorySettings, before: CurrentView, call: CallContext, back: Return
 ) -> NewPlan:
-    """Return the change after which an earlier plan stands again, with all that was said since raw behind it.
+    """Return the change that restores an earlier plan, with all later messages raw behind it.
 
-    Its request is the former one byte for byte, and what came since. Steps that were said under a later plan are sent
-    without their reasoning, which holds behind that plan only (R4); but for the step whose tool loop is open (R3).
+    Its request is the former one byte for byte, plus the later messages. Steps from a later plan are sent without their
+    reasoning, which is valid behind that plan only (R4), except for the step with the open tool loop (R3).
 
     Raises:
         BudgetError: that does not fit.
@@ -152,32 +152,31 @@ def again(
 
 
 def _stale(back: Return, before: CurrentView) -> tuple[int, tuple[tuple[int, int], ...]]:
-    """Return which steps are sent without their reasoning: those before a seq, and those in runs."""
+    """Return the steps that are sent without their reasoning: those before a seq, and those in runs."""
     target, later = back.target, back.later
     loop = open_step([row for step in before.tail.steps for row in step.messages])
     end = before.messages if loop is None else loop
     if any(plan.outside_changed for plan in later):
-        # What stood in front of all reasoning, system text or tools, is no longer what it was.
+        # System text or tools, which precede all reasoning, have changed.
         return end, ()
     since = later[0].made_at_seq if later else end
     runs = (*target.thinking_dropped, (since, end)) if since < end else target.thinking_dropped
     return target.thinking_dropped_before_seq, runs
 
 
-# A request that was sent, made once more from its plan and the transcript.
+# Rebuilds a sent request from its plan and the transcript.
 
 
 def request_again(context: SessionContext, window: ContextWindow, number: int | None, given: Inputs) -> CoreAssembly:
-    """Return the recorded request of a number, from 0; None is the newest one.
+    """Return the recorded request of a number, from 0; `None` is the newest one.
 
-    Its messages are those that were sent, byte for byte. System text and tools are the host's and are not stored: the
-    system text of `given` stands in front. Cost, limit and window are those of then; where no record tells the window,
-    it is `window`.
+    Its messages are the sent ones, byte for byte. The host's system text and tools are not stored: the system text of
+    `given` goes in front. Cost, limit and window are the original ones; if no record has the window, it is `window`.
 
     Raises:
-        NotFoundError: there is no such request, it can't be made again since what came with it was never recorded, or
-            what it was made of is not stored any more.
-        DamagedStoreError: what is stored can't be read.
+        NotFoundError: there is no such request, it can't be rebuilt because what came with it was never recorded, or
+            its sources are not stored any more.
+        DamagedStoreError: stored data can't be read.
     """
     place = context.transcripts, context.session_id
     last_request = _recorded(context, number)
@@ -229,7 +228,7 @@ def _recorded(context: SessionContext, number: int | None) -> LastRequest:
 def _check_counter(
     context: SessionContext, window: ContextWindow, plan: PlanRecord | None, last_request: LastRequest
 ) -> None:
-    """Check that what was cut to a size by a counter is cut by the same one now."""
+    """Check that texts cut to a size by a counter are cut by the same one now."""
     cut = plan is not None and any(segment.representation is Representation.SLIMMED for segment in plan.segments)
     if cut and window.counter != context.renderer.meter.name:
         raise NotFoundError(

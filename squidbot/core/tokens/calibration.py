@@ -1,15 +1,15 @@
 """Calibration by reported usage: the real size of sent messages, and so of those that are sent again.
 
-A provider says how large a whole request was. The next one extends it, so the difference of two reports is what exactly
-the messages between them cost. Three things follow, and none of them trusts a text that was never billed:
+A provider reports the size of a whole request. The next one extends it, so the difference of two reports is the exact
+cost of the messages between them. Three rules follow; none trusts a text that was never billed:
 
-- a request that extends a billed one costs what was reported, and the bound of what was added ("anchored");
-- any run of billed messages, wherever a later request begins, costs at most what any run was above its bound
-  (`excess`): a statement about what was seen, not about what comes ("calibrated");
-- where messages cost more than their bound, so may those that come: as much above it as any run was so far.
+- a request that extends a billed one costs the reported size plus the bound of what was added ("anchored");
+- any run of billed messages, wherever a later request begins, exceeds its bound at most as far as any run did
+    (`excess`): a statement about the past, not the future ("calibrated");
+- if messages exceed their bound, so may future ones: at most as far as any run did until now.
 
-Answers are a class of their own: a provider reports each one's size, and what it has above its message (reasoning, the
-frame around tool calls) comes back as input with some providers, and with others never.
+Answers are a class of their own: a provider reports each one's size, and the part beyond its message (reasoning, the
+frame around tool calls) comes back as input with some providers, and never with others.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-# How far what was billed stood above what was counted, over any run of messages, at each of some
-# factors.
+# How far bills exceeded the counts over any run of messages, at each of several factors.
 
 PERCENT = 100
-# Factors on bounds, in percent. Real tokenizers stand at 60 to 110 % of the class estimator's bound; beyond both ends
-# a slack does the rest.
+# Factors on bounds, in percent. Real tokenizers are at 60 to 110 % of the class estimator's bound; beyond both ends a
+# slack covers the rest.
 GRID = (50, 55, 60, 65, 70, 75, 80, 85, 90, 95, 100, 105, 110, 120, 135, 150, 200)
 WIDE = GRID.index(PERCENT)
 NOTHING = (0,) * len(GRID)
@@ -35,15 +34,15 @@ class Excess(NamedTuple):
     """The cost of runs of messages above each factor of `GRID` x their bound, in tokens.
 
     Attributes:
-        sums: of the run that ends with the newest message and is the most above it; at least 0.
-        slacks: of the run that was the most above it; at least 0.
+        sums: of the run that ends with the newest message and exceeds it most; at least 0.
+        slacks: of the run that exceeded it most; at least 0.
     """
 
     sums: tuple[int, ...] = NOTHING
     slacks: tuple[int, ...] = NOTHING
 
     def grown(self, real_tokens: int, bound_tokens: int) -> Excess:
-        """Return it with messages behind that cost so much and are counted as so much, in tokens."""
+        """Return it after further messages with this real cost and this bound, in tokens."""
         over = [real_tokens - factor * bound_tokens // PERCENT for factor in GRID]
         sums = tuple(max(0, before + tokens) for before, tokens in zip(self.sums, over, strict=True))
         return Excess(sums, tuple(map(max, self.slacks, sums)))
@@ -54,29 +53,29 @@ class Excess(NamedTuple):
         return min(-(-factor * bound_tokens // PERCENT) + slack for factor, slack in pairs)
 
     def run_limit(self, limit_tokens: int) -> int:
-        """Return the largest bound as counted that `run_bound` takes to at most `limit_tokens`; 0 or more."""
+        """Return the largest bound as counted whose `run_bound` is at most `limit_tokens`; 0 or more."""
         pairs = zip(GRID, self.slacks, strict=True)
         return max(0, *((limit_tokens - slack) * PERCENT // factor for factor, slack in pairs))
 
     def text_bound(self, bound_tokens: int) -> int:
-        """Return a bound of texts that may be as much above theirs as any run was: at least the bound as counted."""
+        """Return a bound of texts that may exceed theirs as far as any run did: at least the bound as counted."""
         return bound_tokens + self.above(bound_tokens)
 
     def text_limit(self, limit_tokens: int) -> int:
-        """Return the largest bound as counted that `text_bound` takes to at most `limit_tokens`; may be below 0."""
-        if self.slacks == NOTHING:  # where nothing was reported, and each call asks several times
+        """Return the largest bound as counted whose `text_bound` is at most `limit_tokens`; may be below 0."""
+        if self.slacks == NOTHING:  # nothing was reported, and each call asks several times
             return limit_tokens
         pairs = zip(GRID[WIDE:], self.slacks[WIDE:], strict=True)
         return min(limit_tokens, max((limit_tokens - slack) * PERCENT // factor for factor, slack in pairs))
 
     def above(self, bound_tokens: int) -> int:
-        """Return by how much texts may be above their bound, in tokens; 0 where no run was."""
+        """Return how far texts may exceed their bound, in tokens; 0 if no run did."""
         pairs = zip(GRID[WIDE:], self.slacks[WIDE:], strict=True)
         return min(-(-(factor - PERCENT) * bound_tokens // PERCENT) + slack for factor, slack in pairs)
 
     @property
     def stored(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Both tuples without the zeros at their end."""
+        """Both tuples without trailing zeros."""
         return _trimmed(self.sums), _trimmed(self.slacks)
 
     @classmethod
@@ -84,7 +83,7 @@ class Excess(NamedTuple):
         """Return the excess that `stored` was made from.
 
         Raises:
-            ValueError: it is not that.
+            ValueError: `stored` is malformed.
         """
         try:
             sums, slacks = cast("Iterable[Sequence[object]]", stored)
@@ -105,19 +104,19 @@ def _whole(values: Sequence[object]) -> tuple[int, ...]:
     return (*sizes, *NOTHING[len(sizes) :])
 
 
-# What is kept above what was reported: reminders that a host adds without telling, rounding by the provider.
+# The margin above reports: reminders that a host adds silently, rounding by the provider.
 MARGIN_PERCENT = 2
-# A difference of more than this much of its bound is no text that was counted: a picture, or something never told.
+# A difference further above its bound is no counted text: a picture, or something the host never reported.
 MOST_FACTOR, MOST_EXTRA_TOKENS = 3, 2048
-# Answers that were larger than their messages (reasoning), after which it is known whether that comes back as input.
+# Samples of answers larger than their messages (reasoning) that show whether the surplus comes back as input.
 KEPT_SAMPLES = 3
-# No known tokenizer takes less than this share of the class estimator's bound for a text (`GRID`); and so much
-# of what answers have above their messages comes back at least where a provider keeps it.
+# No known tokenizer takes less than this share of the class estimator's bound for a text (`GRID`); a provider that
+# keeps the surplus of answers returns at least this share of it.
 LEAST_PERCENT = 50
-# The most by which the first reports widen bounds of texts: vocabularies of 32,000 words take 1.2 to 1.4 x the bound's.
+# The most by which first reports widen bounds of texts: vocabularies of 32,000 words take 1.2 to 1.4 x the bound.
 MOST_DOUBT_PERCENT = 150
 MOST_GAPS = 16
-# Of the stored form: another one is read as nothing.
+# Version of the stored form; other versions are ignored.
 VERSION = 2
 NO_EXCESS = Excess()
 
@@ -126,10 +125,10 @@ class RequestGrowth(NamedTuple):
     """The growth of a request over the one before it.
 
     Attributes:
-        appended_tokens: its bound; None where the request does not extend that one.
-        is_step: whether it is one answer and what came after.
-        first_seq: the message that it begins with.
-        outside_tokens: the bound of system text, tools and head, where the former two are others than before; else 0.
+        appended_tokens: its bound; `None` if the request does not extend that one.
+        is_step: whether it is one answer and what followed it.
+        first_seq: its first message.
+        outside_tokens: the bound of system text, tools and head, if system text or tools have changed; else 0.
         oldest_seq: the oldest answer that the request sends, whole or cut.
     """
 
@@ -141,15 +140,15 @@ class RequestGrowth(NamedTuple):
 
 
 class UsageReport(NamedTuple):
-    """One report, and the request that it is for; sizes in tokens.
+    """One report, and its request; sizes in tokens.
 
     Attributes:
         reported_tokens: the whole input, cached tokens included; output_tokens: the answer, reasoning included.
         bound_tokens: of the request, as counted.
         answer_tokens: the bound of the message that the answer became.
-        added: what it has behind the request before.
-        messages: it ends before this one.
-        certified_tokens: what it was to cost at most; 0 where by the counter alone.
+        added: its growth over the request before.
+        messages: the seq after its last message.
+        certified_tokens: the most that it was to cost; 0 if only the counter says it.
     """
 
     reported_tokens: int
@@ -170,9 +169,9 @@ class ReasoningReturn(NamedTuple):
     """The share of answers' surplus tokens that comes back as input: a provider keeps them, or does not.
 
     Attributes:
-        samples: answers that had any.
-        least_percent, most_percent: the share that all of them allow, where what came with them cost between
-            `LEAST_PERCENT` of its bound and all of it.
+        samples: answers with a surplus.
+        least_percent, most_percent: the share consistent with all of them, if the messages with them cost between
+            `LEAST_PERCENT` of their bound and all of it.
     """
 
     samples: int = 0
@@ -181,13 +180,13 @@ class ReasoningReturn(NamedTuple):
 
     @property
     def percent(self) -> int:
-        """The largest share that may come back; all, until samples were seen, and if they contradict each other."""
+        """The largest share that may come back; all before the first samples, and if samples contradict each other."""
         known = self.samples >= KEPT_SAMPLES and self.least_percent <= self.most_percent
         return self.most_percent if known else PERCENT
 
     @property
     def comes_back(self) -> bool:
-        """Whether most of it has come back for sure: one dear text beside much reasoning shows a small share only."""
+        """Whether most of it surely came back: an expensive text beside much reasoning shows only a small share."""
         return min(self.least_percent, self.most_percent) >= LEAST_PERCENT
 
     def of(self, surplus_tokens: int) -> int:
@@ -195,11 +194,11 @@ class ReasoningReturn(NamedTuple):
         return -(-surplus_tokens * self.percent // PERCENT)
 
     def surely_of(self, surplus_tokens: int) -> int:
-        """Return the least of these tokens that has come back."""
+        """Return the least of these tokens that came back."""
         return surplus_tokens * min(self.least_percent, self.most_percent) // PERCENT
 
     def seen(self, surplus_tokens: int, added_tokens: int, appended_tokens: int) -> ReasoningReturn:
-        """Return it after an answer with a surplus, which with its messages, counted as `appended`, cost `added`."""
+        """Return it after an answer with a surplus, which cost `added` with its messages, counted as `appended`."""
         if not surplus_tokens:
             return self
         least = (added_tokens - appended_tokens) * PERCENT // surplus_tokens
@@ -214,7 +213,7 @@ class ReasoningReturn(NamedTuple):
 class Era(NamedTuple):
     """The excess of messages from `first_seq` on: of runs of whole steps, and of answers alone.
 
-    `answers` has of each answer what was reported above its message, whether that comes back or not.
+    `answers` holds each answer's reported surplus over its message, whether that comes back or not.
     """
 
     first_seq: int = 0
@@ -226,18 +225,18 @@ class UsageCalibration(NamedTuple):
     """The calibration of one session, with one model and one counter, by its reports; immutable, sizes in tokens.
 
     Attributes:
-        source: the model and the counter; another one's bills say nothing.
-        reported_tokens: of the newest request; 0 where nothing was reported for it.
-        surplus_tokens: what its answer has above its message's bound.
-        foot_tokens: at most so much do system text, tools, and what the host adds to them, cost; 0: not known.
-        hidden_tokens: the most that a report was above its bound: texts that the host sends and does not tell of.
-        messages: how many messages of the transcript the newest request ended with.
-        gaps: messages without a price, (first, behind the last) each.
-        kept: how much of what answers have above their messages comes back.
-        texts: what all messages were above their bound, without what answers have that no message shows.
-        answers: what all answers have of that.
-        older, newer: both for messages that are still sent. Once none is sent that is older than `newer`, that takes
-            the place of `older`: what nobody sends any more narrows nothing.
+        source: the model and the counter; bills of another source don't apply.
+        reported_tokens: of the newest request; 0 without a report.
+        surplus_tokens: its answer's size beyond its message's bound.
+        foot_tokens: the most that system text, tools, and the host's additions to them cost; 0 if unknown.
+        hidden_tokens: the most by which a report exceeded its bound: texts that the host sends unreported.
+        messages: how many messages of the transcript the newest request included.
+        gaps: runs of messages without a price: (first, one past the last) each.
+        kept: the share of answers' surplus that comes back.
+        texts: the excess of all messages, without the surplus of answers, which no message shows.
+        answers: the surplus of all answers.
+        older, newer: both for messages that are still sent. Once no message older than `newer` is sent, that
+            replaces `older`: messages that are no longer sent narrow nothing.
         reports: how many there were.
     """
 
@@ -258,9 +257,9 @@ class UsageCalibration(NamedTuple):
     # -- what is known ----------------------------------------------------------------------------------------
 
     def plain_bound(self, bound_tokens: int) -> int:
-        """Return a bound of any request from its bound as counted: wider only, where reports have shown that.
+        """Return a bound of any request from its bound as counted: never narrower, wider if reports have shown that.
 
-        What answers have that no message shows is not in it: `answers_bound` says that.
+        It excludes the surplus of answers, which no message shows; see `answers_bound`.
         """
         return self.hidden_tokens + self.texts_bound(bound_tokens)
 
@@ -270,23 +269,23 @@ class UsageCalibration(NamedTuple):
         return min(left * PERCENT // self._doubt_percent, self.texts.text_limit(left))
 
     def texts_bound(self, bound_tokens: int) -> int:
-        """Return a bound of texts that were not billed as they are sent now."""
+        """Return a bound of texts that were not billed in the form that is sent now."""
         doubted = -(-bound_tokens * self._doubt_percent // PERCENT)
         return max(doubted, self.texts.text_bound(bound_tokens))
 
     def answers_bound(self, bound_tokens: int, oldest_seq: int) -> int:
-        """Return the most that answers, of which `oldest_seq` is the oldest, may cost above texts, from their bound."""
+        """Return the most that answers may cost above texts, from their bound; `oldest_seq` is the oldest of them."""
         if not bound_tokens:
             return 0
         answers = self.older.answers if oldest_seq >= self.older.first_seq else self.answers
         return self.kept.of(answers.above(bound_tokens))
 
     def extended_bound(self, appended_tokens: int) -> int:
-        """Return a bound of a request that extends the billed one, from the bound of what it has behind it."""
+        """Return a bound of a request that extends the billed one, from the bound of what it adds."""
         return self._standing_tokens + self.texts_bound(appended_tokens)
 
     def extended_limit(self, limit_tokens: int) -> int:
-        """Return the largest bound of what is appended whose `extended_bound` is at most `limit_tokens`; may be < 0."""
+        """Return the largest bound of an addition whose `extended_bound` is at most `limit_tokens`; may be < 0."""
         left = limit_tokens - self._standing_tokens
         return min(left * PERCENT // self._doubt_percent, self.texts.text_limit(left))
 
@@ -299,7 +298,7 @@ class UsageCalibration(NamedTuple):
         return self.older.runs.run_limit(limit_tokens * PERCENT // (PERCENT + MARGIN_PERCENT))
 
     def fixed_bound(self, bound_tokens: int) -> int:
-        """Return a bound of system text and tools, with what the host adds, from their bound as counted."""
+        """Return a bound of system text and tools, with the host's additions, from their bound as counted."""
         counted = bound_tokens + self.hidden_tokens
         return min(counted, inputs_kept(self.foot_tokens)) if self.foot_tokens else counted
 
@@ -340,7 +339,7 @@ class UsageCalibration(NamedTuple):
     def learn(self, bill: UsageReport) -> UsageCalibration:
         """Return the calibration after one more report, which is credible."""
         learned = self._priced(bill) if self.reports else self._begun(bill)
-        # What is hidden comes with each request: one that costs little more than its texts has little of it.
+        # Hidden texts come with each request: one that costs little more than its texts has few of them.
         texts_tokens = bill.bound_tokens * LEAST_PERCENT // PERCENT
         hidden_tokens = min(learned.hidden_tokens, max(0, bill.reported_tokens - texts_tokens))
         learned = learned._replace(hidden_tokens=hidden_tokens)
@@ -392,7 +391,7 @@ class UsageCalibration(NamedTuple):
     def _skipped(self, messages: int) -> UsageCalibration:
         """Return the calibration with new messages of unknown cost, up to before `messages`."""
         gaps = (*self.gaps, (self.messages, messages)) if messages > self.messages else self.gaps
-        # Too many at once is not worth it; an era of its own begins behind the oldest one.
+        # More gaps are not worth it; a new era begins behind the oldest one.
         first = gaps[-MOST_GAPS - 1][1] if len(gaps) > MOST_GAPS else self.older.first_seq
         gaps = tuple(gap for gap in gaps[-MOST_GAPS:] if gap[1] > self.older.first_seq)
         older = self.older._replace(first_seq=first)
@@ -401,7 +400,7 @@ class UsageCalibration(NamedTuple):
     # -- stored -----------------------------------------------------------------------------------------------
 
     def to_json(self) -> list[object]:
-        """Return it as values that JSON holds; [] for nothing."""
+        """Return it as values that JSON holds; [] if empty."""
         if not self.reports:
             return []
         excesses = self.texts.stored, self.answers.stored, _stored(self.older), _stored(self.newer)
@@ -409,7 +408,7 @@ class UsageCalibration(NamedTuple):
 
     @classmethod
     def from_json(cls, stored: Sequence[object]) -> UsageCalibration:
-        """Return the calibration that `to_json` wrote; an empty one if another version did.
+        """Return the calibration that `to_json` wrote; an empty one for another version.
 
         Raises:
             ValueError: a value is missing or out of its range.
@@ -444,7 +443,7 @@ def inputs_kept(tokens: int) -> int:
 
 
 def _missed(learned: UsageCalibration, bill: UsageReport) -> int:
-    """Return how much of a report nothing explains, in tokens."""
+    """Return the unexplained part of a report, in tokens."""
     plain = learned.plain_bound(bill.bound_tokens) + learned.kept.of(learned.answers.above(bill.bound_tokens))
     missed = bill.reported_tokens - plain
     if bill.certified_tokens and not bill.added.is_step:

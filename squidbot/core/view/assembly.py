@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 
 class Span(NamedTuple):
-    """A run of messages that are sent in one way.
+    """A run of messages that are sent the same way.
 
     `how` is "verbatim", "slimmed", "recalled" (a copy of messages that count on their own), "summary" (then
-    `summary_id` names it) or "absent". `reason` says why it is not verbatim, None where it is.
+    `summary_id` names it) or "absent". `reason` says why it is not verbatim; `None` if it is.
     """
 
     first_seq: int
@@ -35,20 +35,20 @@ class Span(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What a request costs and what became of every message: `spans` is a partition of the transcript.
+    """The cost of a request and the fate of every message: `spans` is a partition of the transcript.
 
     Attributes:
         cost: of the whole request; the bound is what was enforced.
-        limit: what the request might have cost.
+        limit: the most that the request could have cost.
         certificate: how far `usage` can be trusted.
         pressure_fraction: history's share of its room.
         spans: each message of the transcript once, in order of seq.
-        reliability: the share of what was said that the model can be relied on to go by.
-        remembered: what durable memory says in the head unasked: the name of each section, and what it costs.
-        max_output_tokens: the room for the answer: what to ask the model for at most.
-        complexity: of the question that opened the turn, 0 to 1, where the answer's room goes by it; else None.
-        certified: what it costs at most and what the window leaves for input, by what was billed before ("anchored",
-            "calibrated"); None where nothing was. `cost` and `limit` are as counted, and may then be beyond the window.
+        reliability: the share of the conversation that the model can be relied on to follow.
+        remembered: what durable memory adds to the head unprompted: the name of each section, and its cost.
+        max_output_tokens: the room for the answer: the most to ask the model for.
+        complexity: of the question that opened the turn, 0 to 1, if the answer's room depends on it; else `None`.
+        certified: the most that it costs and the window's room for input, by earlier bills ("anchored",
+            "calibrated"); `None` without any. `cost` and `limit` are as counted, and may then exceed the window.
     """
 
     cost: Cost
@@ -64,7 +64,7 @@ class Report(NamedTuple):
 
     @property
     def usage(self) -> ContextUsage:
-        """How much of what the request might have cost is used: the smallest bounds that are known to hold."""
+        """How much of the limit is used, by the smallest bounds that are known to hold."""
         return self.certified or ContextUsage(self.cost.bound, self.limit.bound)
 
 
@@ -73,16 +73,16 @@ class CoreAssembly:
     """What to send for one model call.
 
     Attributes:
-        session_id, window: whose request, and under which window.
+        session_id, window: the session of the request, and its window.
         parts: the request in order.
-        incoming: the messages that came with this call, as `record` takes them.
-        cost, limit: tokens of the whole request, tools included, and what it might have cost.
+        incoming: the messages of this call, as `record` takes them.
+        cost, limit: tokens of the whole request, tools included, and the most that it could have cost.
         certificate: how far the bound can be trusted.
         view: what the request was built from.
-        event: the plan, where this call changed it; else None.
+        event: the plan, if this call changed it; else `None`.
         codecs: the codecs of the payloads, by tag.
-        reserve: the room for the answers of the turn; None: as the window has it.
-        certified_tokens: what it costs at most, as reported usage has taught; 0 where the bound of `cost` says it.
+        reserve: the room for the answers of the turn; `None`: as the window has it.
+        certified_tokens: the most that it costs, by reported usage; 0 if the bound of `cost` says it.
     """
 
     session_id: str
@@ -100,26 +100,26 @@ class CoreAssembly:
 
     @property
     def plan(self) -> PlanRecord | None:
-        """The plan in force; None while everything is sent as it was said."""
+        """The plan in force; `None` while everything is sent raw."""
         return self.view.plan
 
     @property
     def max_output_tokens(self) -> int:
-        """The room for the answer in tokens: what to ask the model for at most."""
+        """The room for the answer in tokens: the most to ask the model for."""
         return self.reserve.tokens if self.reserve else self.window.reserved_output_tokens
 
     @cached_property
     def payloads(self) -> tuple[str, ...]:
-        """The request in the form of its newest message, one JSON text for each part; others cross over to it (M8)."""
+        """The request in the form of its newest message: one JSON text for each part; others are converted (M8)."""
         form = self.form
         return tuple([_sent(part, self.codecs, form) for part in self.parts])
 
     @property
     def stable(self) -> tuple[int, ...]:
-        """How many parts, from the first, stay longest as they are: up to the head's end, and up to the tail.
+        """How many leading parts stay unchanged longest: up to the end of the head, and up to the tail.
 
-        Requests to come share the second with this one even when the plan puts the tail shorter, most often; the first
-        when it also tells anew what was put shorter before.
+        Future requests mostly share the second with this one, even if the plan shortens the tail. They share only the
+        first if it also rebuilds what was shortened before.
         """
         _, closed = self.view.needs_notices
         behind = len(self.view.tail.parts) + closed
@@ -129,17 +129,17 @@ class CoreAssembly:
 
     @property
     def form(self) -> str:
-        """The tag of the codec that the whole request is written in: that of its newest message."""
+        """The tag of the codec for the whole request: that of its newest message."""
         return next((part.codec for part in reversed(self.parts) if part.codec), None) or next(iter(self.codecs))
 
     @property
     def used_tokens(self) -> int:
-        """What the request costs at most: as `Report.usage` says it, without the rest of the report."""
+        """The most that the request costs: as in `Report.usage`, without building the report."""
         return self.certified_tokens or self.cost.bound
 
     @cached_property
     def report(self) -> Report:
-        """What it costs, and what became of every message."""
+        """Its cost, and the fate of every message."""
         room = Cost(self.limit.estimate - self.view.fixed.estimate, self.limit.bound - self.view.fixed.bound)
         history = self.view.history
         pressure = max(history.bound / max(1, room.bound), history.estimate / max(1, room.estimate))
@@ -174,7 +174,7 @@ def _sent(part: Part, codecs: Mapping[str, Codec], form: str) -> str:
 
 
 def remembered(view: CurrentView) -> tuple[tuple[str, Cost], ...]:
-    """Return what durable memory says in the head that stands: the name of each section, and what it costs."""
+    """Return what durable memory adds to the current head: the name of each section, and its cost."""
     sections = view.plan.sections if view.plan else ()
     shown = zip(sections, view.head, strict=False)
     return tuple((section.name, part.cost) for section, part in shown if section.is_remembered)
@@ -186,10 +186,10 @@ def account(
     shown: Mapping[int, Kind],
     tail: Sequence[Part],
 ) -> tuple[Span, ...]:
-    """Return the partition of the transcript that a request stands for.
+    """Return the partition of the transcript that a request represents.
 
-    `lead_count` messages stand in front of the first segment, `shown` says for each message sent inside a segment
-    what kind of part it is, `tail` are the parts behind the segments.
+    `lead_count` messages precede the first segment, `shown` gives the kind of part for each message sent inside a
+    segment, and `tail` are the parts behind the segments.
     """
     spans: list[Span] = []
     if lead_count:
@@ -244,13 +244,13 @@ def _joined(spans: Sequence[Span]) -> Iterator[Span]:
         yield held
 
 
-# What each category has of a request, and what became shorter of it.
+# What each category costs in a request, and which became shorter.
 
 _HEAD = frozenset({Kind.MEMORY, Kind.PIN})
 
 
 class Shorter(NamedTuple):
-    """A category of which less is sent: from which message to which, and what it costs, before and now, as bounds."""
+    """A category of which less is sent: its first and last message, and its cost before and now, as bounds."""
 
     category: str
     first_seq: int
@@ -271,7 +271,7 @@ def category_of(part: Part, lead: int = 0) -> str:
 
 
 def used(parts: Sequence[Part], lead: int = 0) -> dict[str, int]:
-    """Return what parts cost by category, in tokens as bounds."""
+    """Return the cost of parts by category, in tokens as bounds."""
     costs: dict[str, int] = {}
     for part in parts:
         name = category_of(part, lead)
@@ -280,7 +280,7 @@ def used(parts: Sequence[Part], lead: int = 0) -> dict[str, int]:
 
 
 def shorter(before: CurrentView, after: CurrentView) -> Iterator[Shorter]:
-    """Yield each category of which a plan sends less than the one before it did."""
+    """Yield each category of which a plan sends less than the previous plan."""
     old, new = used(before.sent, before.lead_count), used(after.sent, after.lead_count)
     still = {part.first_seq: part for part in after.sent if part.payload is not None}
     for name in sorted(old):

@@ -1,4 +1,4 @@
-"""Groups a transcript into what must stay together: steps, turns, session blocks."""
+"""Groups a transcript into units that stay together: steps, turns, session blocks."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Step(NamedTuple):
 
     Attributes:
         messages: its messages.
-        whole: whether each of its calls is answered in it, and it holds no answer without its call.
+        whole: whether every call is answered in it, and every answer has its call.
         first_seq, last_seq: the seqs of its first and its last message.
-        is_user: whether it is a message of the user, and not one that carries tool results.
-        sent_cost: tokens of what is sent for it when raw.
-        cost: tokens of all that was said in it.
+        is_user: whether it is a user message without tool results.
+        sent_cost: tokens that it costs when sent raw.
+        cost: tokens of its original content.
     """
 
     messages: tuple[StoredMessage, ...]
@@ -37,7 +37,7 @@ class Step(NamedTuple):
 
     @classmethod
     def of(cls, messages: tuple[StoredMessage, ...], *, whole: bool) -> Step:
-        """Return the step that these messages make."""
+        """Return the step of these messages."""
         first, last = messages[0], messages[-1]
         sent, cost = first.sent_cost, first.cost
         if first is not last:
@@ -49,7 +49,7 @@ class Step(NamedTuple):
 
 
 def total(costs: Iterable[Cost]) -> Cost:
-    """Return the sum of costs, in tokens; nothing costs nothing."""
+    """Return the sum of costs, in tokens; zero without any."""
     estimate = bound = 0
     for cost in costs:
         estimate += cost[0]
@@ -58,21 +58,21 @@ def total(costs: Iterable[Cost]) -> Cost:
 
 
 def opens_turn(message: StoredMessage) -> bool:
-    """Return whether a message opens a turn: the user speaks, and neither tool results nor what was recalled."""
+    """Return whether a message opens a turn: user text, neither tool results nor recalled messages."""
     return message.role == "user" and not message.result_ids and message.category is not Category.RECALLED
 
 
 def speaks(message: Message | StoredMessage) -> bool:
-    """Return whether a message, stored or not, is the user's own words, so that it opens a turn."""
+    """Return whether a message, stored or not, is the user's own words and so opens a turn."""
     if message.role != "user" or message.category is Category.RECALLED:
         return False
     return not (message.results if isinstance(message, Message) else message.result_ids)
 
 
 def open_step(messages: Sequence[StoredMessage]) -> int | None:
-    """Return the seq of the step whose tool loop is open: the newest one, with calls, and no user spoke since.
+    """Return the seq of the step with the open tool loop: the newest one, if it has calls and no user spoke since.
 
-    None where there is none: then no provider asks for any reasoning (R3).
+    Return `None` if there is none: then no provider asks for any reasoning (R3).
     """
     for message in reversed(messages):
         if opens_turn(message):
@@ -85,8 +85,8 @@ def open_step(messages: Sequence[StoredMessage]) -> int | None:
 def steps_of(messages: Sequence[StoredMessage]) -> list[Step]:
     """Return the steps of messages in order of seq.
 
-    A step takes the results that stand directly behind it; a result that comes later, or twice, or without a call,
-    is a step of its own that is not whole. `messages` must not begin inside a step.
+    A step takes the results directly behind it. A result that comes later, twice or without a call becomes a step of
+    its own that is not whole. `messages` must not begin inside a step.
     """
     return [Step.of(tuple(group), whole=whole) for group, whole in _groups(messages)]
 
@@ -113,9 +113,9 @@ def _groups(messages: Iterable[StoredMessage]) -> Iterator[tuple[list[StoredMess
 def session_blocks(steps: Sequence[Step], *, gap_seconds: float, max_tokens: int) -> list[list[Step]]:
     """Return session blocks: runs of steps, closed by a pause or by size, oldest first.
 
-    A pause is `gap_seconds` or more between two messages whose times are known. A block is closed by size before the
-    turn that would take it past `max_tokens` (a bound, of what was said); a turn longer than that is closed between
-    steps. A clock that steps back is no pause.
+    A pause is `gap_seconds` or more between two messages with known times; a clock that steps back is no pause. A block
+    closes before the turn that would take it past `max_tokens` (a bound on the original content); a longer turn is
+    closed between steps.
     """
     blocks: list[list[Step]] = []
     size = 0
@@ -132,9 +132,9 @@ def session_blocks(steps: Sequence[Step], *, gap_seconds: float, max_tokens: int
 
 
 def _turn_tokens(steps: Sequence[Step], place: int, enough: int) -> int:
-    """Return what the turn that opens at `place` costs; stops counting where it passes `enough`.
+    """Return the cost of the turn that opens at `place`; stop counting once it exceeds `enough`.
 
-    A turn that can't fit any block is cut between steps, so only its first step asks for room.
+    A turn that fits no block is cut between steps, so only its first step needs room.
     """
     tokens = steps[place].cost.bound
     for step in steps[place + 1 :]:
@@ -151,19 +151,17 @@ def _pause(before: Step, after: Step, gap_seconds: float) -> bool:
     return earlier is not None and later is not None and later - earlier >= gap_seconds
 
 
-# What a message is for: by its kind and its place; by words in its text only where settings
-# ask for that.
+# What a message is for: decided by its kind and place, and by words in its text only if settings say so.
 
-# Words by which a system text is taken for a tool's output, where settings ask for that.
+# A later system text with one of these words counts as tool output, if settings say so.
 OUTPUT_WORDS: Final = ("action executed", "code saved to", "result", "status")
 
 
 def categorized(message: Message, codec: Codec, *, opens: bool, by_words: bool = False) -> Message:
-    """Return a message with what it is for, where that is more than its codec can tell; a hook's word goes before.
+    """Return a message with its category, if that is more than its codec can tell; a hook's category wins.
 
-    `opens` says that nothing but system text stands in front of it: such a system text is the system prompt, a later
-    one is context. What says nothing that anybody knows is unknown. `by_words`: a later system text with `OUTPUT_WORDS`
-    in it is output.
+    `opens` means that only system text precedes it: such a system text is the system prompt, a later one is context. A
+    message without known content is unknown. `by_words`: a later system text with `OUTPUT_WORDS` in it is output.
     """
     category = message.category
     if category is Category.SYSTEM and message.role == "system" and not opens:
@@ -179,7 +177,7 @@ def _sounds_put_out(text: str) -> bool:
 
 
 def _says_nothing(message: Message, codec: Codec) -> bool:
-    """Return whether a message has no words, no calls, no results, and shows nothing: all of it is of unknown kinds."""
+    """Return whether a message has no words, calls, results or pictures: all of it is of unknown kinds."""
     if message.text.strip() or message.calls or message.results:
         return False
     try:
@@ -189,10 +187,10 @@ def _says_nothing(message: Message, codec: Codec) -> bool:
     return not any(isinstance(piece, Media) for piece in pieces)
 
 
-# The rules, R1 to R11, that a request must keep so that no provider refuses it.
+# The rules, R1 to R11, that keep providers from refusing a request.
 
 _MADE = frozenset({Kind.SUMMARY, Kind.PIN, Kind.MARKED, Kind.MEMORY, Kind.NOTICE})
-# Options of provider APIs under which the server has, cuts or adds what nobody here can count (R10).
+# Provider options that let the server hold, cut or add content that nobody here can count (R10).
 _SERVER_STATE = {
     **dict.fromkeys(
         ("previous_response_id", "conversation", "conversation_id", "thread_id", "thread", "store", "background"),

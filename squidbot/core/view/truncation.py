@@ -1,4 +1,4 @@
-"""How a message enters the transcript: counted once, its turn named, oversized output cut before it is first sent."""
+"""How a message enters the transcript: counted once, assigned to a turn, oversized output cut before its first send."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from squidbot.core.view.current import CurrentView
 
 
-# A cut below this says nothing but its own marker.
+# A shorter cut would hold nothing but its own marker.
 LEAST_TOKENS = 48
 
 
 class MessagePlace(NamedTuple):
     """The place of the next message.
 
-    Its seq, its turn, what its step costs so far as a bound, and whether nothing but system text is in front of it.
+    Its seq, its turn, the cost of its step so far as a bound, and whether only system text precedes it.
     """
 
     seq: int
@@ -37,7 +37,7 @@ class MessagePlace(NamedTuple):
 
 
 class FrozenText(NamedTuple):
-    """What is frozen around a message on arrival: the notice behind it, None for none; its label, "" for its own."""
+    """What is frozen around a message on arrival: the notice behind it, or `None`; its label, "" for its own."""
 
     notice: str | None = None
     label: str = ""
@@ -49,9 +49,9 @@ UNFROZEN = FrozenText()
 class ArrivalLimits(NamedTuple):
     """Makes stored messages.
 
-    `output_tokens` and `step_tokens` are the sizes above which a tool output, and a step of the assistant with its
-    outputs, are cut: what is never sent breaks no cache. A user's text is never cut. `labels` says who speaks;
-    None: no message is labelled.
+    A tool output above `output_tokens`, or a step of the assistant with its outputs above `step_tokens`, is cut: what
+    is never sent breaks no cache. A user's text is never cut. `labels` names the speakers; `None`: no message is
+    labelled.
     """
 
     meter: Meter
@@ -65,7 +65,7 @@ class ArrivalLimits(NamedTuple):
     ) -> StoredMessage:
         """Return the message as it is stored at `place`, with what is frozen around it.
 
-        `now`, in seconds since 1970, stands in for a time that the message does not carry itself.
+        `now`, in seconds since 1970, is used if the message has no time.
         """
         extra = extra_of(message, self.codecs[message.codec])
         label = frozen.label or self._label(message)
@@ -127,9 +127,9 @@ class _OpenStep(NamedTuple):
     """The step that the next tool result may belong to.
 
     Attributes:
-        made: the message whose calls are being answered; None for none.
-        missing: the ids of its calls that are not answered yet.
-        tokens: what has to be sent with a result that comes next, as a bound.
+        made: the message whose calls are being answered, or `None`.
+        missing: the ids of its unanswered calls.
+        tokens: what must be sent together with the next result, as a bound.
     """
 
     made: StoredMessage | None = None
@@ -141,7 +141,7 @@ class _OpenStep(NamedTuple):
         return bool(results) and self.missing.issuperset(results)
 
     def behind(self, row: StoredMessage) -> _OpenStep:
-        """Return the step behind a message; a result that it does not await closes it, and adds to what is sent."""
+        """Return the step after a message; a result that it does not await closes it, and adds to what is sent."""
         cost = row.sent_cost.bound
         if not row.result_ids:
             return _OpenStep(row, frozenset(row.call_ids), cost)
@@ -153,9 +153,9 @@ NO_STEP = _OpenStep()
 
 
 class ArrivalTruncation(NamedTuple):
-    """Places messages behind the view, each at its seq and in its turn.
+    """Places messages behind the view, each with its seq and turn.
 
-    `by_words` says that words tell what a system text is for (`steps.categorized`).
+    `by_words`: words in a system text decide what it is for (`steps.categorized`).
     """
 
     limits: ArrivalLimits
@@ -165,9 +165,9 @@ class ArrivalTruncation(NamedTuple):
     def within(
         cls, renderer: Renderer, settings: HistorySettings, input_tokens: int, stored: CurrentView
     ) -> ArrivalTruncation:
-        """Return what places messages where lead and history may cost `input_tokens` as a bound.
+        """Return the truncation of messages if lead and history may cost `input_tokens`, as a bound.
 
-        The user message in flight is sent whole, so outputs share what it leaves, or a fifth where it leaves less.
+        The newest user message is sent whole; outputs share the rest, but at least a fifth.
         """
         room = max(1, input_tokens - sum(part.cost.bound for part in stored.lead))
         left = max(room // 5, room - stored.in_flight.bound)
@@ -184,12 +184,12 @@ class ArrivalTruncation(NamedTuple):
         now: float | None,
         notice: str | None = None,
     ) -> tuple[StoredMessage, ...]:
-        """Return the messages as they are stored behind `stored`, the notice behind the newest of the user's.
+        """Return the messages as stored behind `stored`, the notice behind the newest of the user's.
 
-        Messages that were placed before come out as they are, unless others have taken their place since.
+        Messages that were placed before stay as they are, unless other messages have taken their place since.
 
-        A result shares the room of a step with what no compaction can remove from beside it: the step that it answers,
-        and the messages of the same call. So the retry of a call with a compaction truncates the same.
+        A result shares its step's room with what no compaction can remove: the step that it answers, and the messages
+        of the same call. So retrying a call with a compaction truncates the same.
         """
         newest = max((place for place, one in enumerate(messages) if speaks(one)), default=-1)
         rows: list[StoredMessage] = []
@@ -212,7 +212,7 @@ class ArrivalTruncation(NamedTuple):
     ) -> tuple[StoredMessage, ...] | None:
         """Return what `placed` made of these messages with another notice, without counting them again.
 
-        None where that does not do: the newest message is not the user's, or it was placed before.
+        Return `None` if that is impossible: the newest message is not the user's, or it was placed before.
         """
         newest, limits = messages[-1], self.limits
         if isinstance(newest, StoredMessage) or not speaks(newest) or not opens_turn(placed[-1]):
@@ -228,7 +228,7 @@ class ArrivalTruncation(NamedTuple):
         notice: str | None,
         now: float | None,
     ) -> StoredMessage:
-        """Return a message as it is stored at its place, behind a step."""
+        """Return a message as it is stored at its place, after a step."""
         message, frozen = self._said(given)
         if step.awaits(message.results) and answers(message.text):
             message = self._recalled(message, step)
@@ -237,7 +237,7 @@ class ArrivalTruncation(NamedTuple):
         return self.limits.stored(message, place, frozen if frozen.notice else frozen._replace(notice=notice), now)
 
     def _recalled(self, message: Message, step: _OpenStep) -> Message:
-        """Return the answer to calls of a step, flagged where all of these are calls of our tools.
+        """Return the answer to calls of a step, flagged as recalled if all of them are calls of our tools.
 
         Its opening mark alone is no proof: a file or a page that a tool shows may open with it, too.
         """
@@ -248,7 +248,7 @@ class ArrivalTruncation(NamedTuple):
         return replace(message, category=Category.RECALLED) if ours else message
 
     def _kept(self, given: Message | StoredMessage, seq: int) -> StoredMessage | None:
-        """Return a message that stands in its place already, counted by this counter; else None."""
+        """Return a message that is already in its place, counted by this counter; else `None`."""
         if not isinstance(given, StoredMessage) or given.seq != seq or given.counter != self.limits.meter.name:
             return None
         return given
@@ -266,7 +266,7 @@ def _opens(rows: Sequence[StoredMessage]) -> bool:
 
 
 def _step(stored: Sequence[StoredMessage]) -> _OpenStep:
-    """Return the step that the messages of a step make."""
+    """Return the open step that a step's messages make."""
     step = NO_STEP
     for row in stored:
         step = step.behind(row)
@@ -274,7 +274,7 @@ def _step(stored: Sequence[StoredMessage]) -> _OpenStep:
 
 
 def _turn(message: Message | StoredMessage, seq: int, turn: int) -> int:
-    """Return the seq that opened the turn of a message that stands at `seq`, the one before being in `turn`."""
+    """Return the seq that opened the turn of the message at `seq`; the message before it is in `turn`."""
     return seq if speaks(message) or not seq else turn
 
 
