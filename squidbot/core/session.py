@@ -479,9 +479,7 @@ class SessionState:
         if opening.records != self._notes_at:
             self.reopen_notes()
         self._notes_at = opening.records
-        self._view = load(
-            context, self.window.window_tokens, self.window.window_id, opening, reads_all=self._reads_all
-        )
+        self._view = load(context, self.window.window_tokens, self.window.window_id, opening, reads_all=self._reads_all)
         self._newest, self._says_due = dict(opening.newest), False
         last = opening.newest.get(REQUEST)
         if last and last.number != self.last_request.number:
