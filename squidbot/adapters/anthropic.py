@@ -469,9 +469,7 @@ LEAST_TEXT: Final = "."
 
 
 class AnthropicCounter:
-    """A `TokenCounter`. Threads may share it. Texts that the provider does not count, such as short ones, are
-    estimated.
-    """
+    """A `TokenCounter` that threads may share. It estimates texts that the provider does not count, such as short ones."""
 
     # Short texts are estimated, and the provider's count is no promise either.
     certificate: Certificate = "measured"
