@@ -469,7 +469,7 @@ LEAST_TEXT: Final = "."
 
 
 class AnthropicCounter:
-    """A `TokenCounter` that threads may share. It estimates texts that the provider does not count, such as short ones."""
+    """A `TokenCounter` that threads may share. It estimates texts that the provider does not count."""
 
     # Short texts are estimated, and the provider's count is no promise either.
     certificate: Certificate = "measured"
