@@ -133,7 +133,7 @@ _SLICE_CHARS, _BEHIND_CHARS, _MOST_SECONDS = 1_000, 500, 1.0
 _LONGEST_PATTERN = 1_000
 # What a regular expression is made of: escapes, classes, openings of groups, what repeats, any other sign.
 _TOKENS: Final = re.compile(
-    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*+(?:\]|\Z)|\((?:\?(?:P<\w+>|<?[=!]|[:>]|[a-zA-Z\-]+:?))?|\{\d*+(?:,\d*+)?\}|[\s\S]"
+    r"\\.|\[\^?\]?(?>(?:\\.|[^\]\\])*)(?:\]|\Z)|\((?:\?(?:P<\w+>|<?[=!]|[:>]|[a-zA-Z\-]+:?))?|\{\d*+(?:,\d*+)?\}|[\s\S]"
 )
 
 
@@ -251,8 +251,8 @@ class Redactor:
             r"[^\s\"'`,;]{2,}[^\s\"'`,;.!?])"
         )
         # Behind "is" a word of the language may stand, too: "the token is valid".
-        told = r"is\b(?:\s++(?:now\b|set\s++to\b))?+:?\s*+(?=[^\s\d]{0,200}\d|[^\s.,;!?]{8,}|[\"'`])"
-        joint = rf"\s*+(?:[\"'`]\s*+)?+(?:(?:=>|:=|->|==|[:=])\s*+|\b{told})(?:(?i:bearer|basic)\s++)?+"
+        told = r"is\b(?>(?:\s++(?:now\b|set\s++to\b))?):?\s*+(?=[^\s\d]{0,200}\d|[^\s.,;!?]{8,}|[\"'`])"
+        joint = rf"\s*+(?>(?:[\"'`]\s*+)?)(?:(?:=>|:=|->|==|[:=])\s*+|\b{told})(?>(?:(?i:bearer|basic)\s++)?)"
         kept = rf"(?P<kept>(?<![^\W_])(?:{names})(?![^\W_]){joint})"
         return re.compile(rf"{kept}{_NO_VALUE}{guard}{quoted}", re.IGNORECASE)
 
