@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -96,6 +98,24 @@ def test_forgotten_message_stands_in_no_file_and_is_told_by_nobody(tmp_path: Pat
     assert found_in(tmp_path) == []
     assert {"turns.txt", "kept.db"} <= {*found_in(tmp_path, (KEPT,))}
     assert not (tmp_path / "kept.db-forgetting").exists()
+
+
+def test_entry_that_took_long_to_write_keeps_what_was_not_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that a model writes; and two that were written within one second keep all that they tell of."""
+    began = time.time()
+    seconds = itertools.count(began)
+    monkeypatch.setattr(time, "time", lambda: next(seconds))
+    with engine_in(tmp_path) as engine:
+        talk(engine, "ann/1", SAID, f"The {KEPT} is fed.").forget(0)
+        assert KEPT in told_by(engine.session("ann/2", window_tokens=8_192, scope=ANN))
+        monkeypatch.setattr(time, "time", lambda: began + 1_000)
+        talk(engine, "bob/1", f"The {KEPT} is in Lisbon.", scope=BOB)
+        talk(engine, "bob/1", "The tide is high.", scope=BOB).forget(0)
+        told = [entry.summary for entry in engine.journal(BOB).latest(9).entries]
+        assert len(told) == 2
+        assert all("tide" in one and KEPT not in one for one in told)
 
 
 def test_entries_of_others_stay_as_they_are(tmp_path: Path) -> None:

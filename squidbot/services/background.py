@@ -9,6 +9,7 @@ import time
 import uuid
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, Self, TypeAlias
 
 from squidbot.adapters.common.counts import hold
@@ -22,7 +23,7 @@ from squidbot.core.memories import WITH_MESSAGES, View
 from squidbot.core.memory.view import MOST_COMPARED, among_nearest, merges, places_of
 from squidbot.core.messages import Category
 from squidbot.core.ports import SupportsClaims
-from squidbot.core.transcript.bookkeeping import JOURNALED, note_journaled
+from squidbot.core.transcript.bookkeeping import JOURNALED, JournalMark, note_journaled
 from squidbot.core.transcript.removals import FORGOTTEN
 from squidbot.core.transcript.scopes import SCOPE, scope_at
 from squidbot.wiring.streams import wait
@@ -531,8 +532,9 @@ class JournalWork:
             return
         with self._lock:
             self._asked.pop(session_id, None)
+        at = order.at  # of the entries and of their mark alike: `stretch_of` joins them, and a model takes seconds
         about = JournalEntry(
-            order.at,
+            at,
             "-",
             run_id=trigger[1],
             source_session=session_id,
@@ -557,7 +559,7 @@ class JournalWork:
                     with self._lock:
                         hold(self._rests, session_id, order.at + self._interval_seconds)
                     return
-        note_journaled(store, session_id, stored, order.at, wait)
+        note_journaled(store, session_id, stored, at, wait)
 
     def _trigger(self, one: SessionHandle, progress: JournalProgress, order: WorkOrder) -> tuple[str, str] | None:
         """Return why an entry is due; None if none is."""
@@ -611,14 +613,15 @@ def _progress(one: SessionHandle) -> tuple[JournalProgress, int]:
 def stretch_of(wired: Wired, entry: JournalEntry) -> tuple[int, int]:
     """Return the messages that an entry covers, as a half-open range.
 
-    A newest entry without a record covers all messages after the recorded ones; (0, 0) for entries not written by
-    background work.
+    Entries of one second cover the messages of all of them. A newest entry without a record covers all messages after
+    the recorded ones; (0, 0) for entries not written by background work.
     """
-    until, newest = 0, 0.0
-    for behind, newest in JOURNALED.all(wired.store, entry.source_session):
-        if int(newest) == entry.time:
-            return max(until, behind - MOST_READ), behind
-        until = behind
+    marks = [JournalMark(0, 0.0), *JOURNALED.all(wired.store, entry.source_session)]
+    covered = [(before.until_seq, mark.until_seq) for before, mark in pairwise(marks) if int(mark.time) == entry.time]
+    if covered:
+        first, behind = covered[0]
+        return max(first, behind - MOST_READ), covered[-1][1]
+    until, newest = marks[-1]
     return (until, wired.store.head(entry.source_session)[0]) if entry.time > int(newest) else (0, 0)
 
 
