@@ -79,18 +79,6 @@ def test_import_contracts_are_kept() -> None:
     assert "0 broken" in done.stdout
 
 
-POSSESSIVE_GROUP = re.compile(r"(?<!\\)\)(?:[*+?]|\{\d*,?\d*\})\+(?!,)")
-
-
-def test_no_pattern_repeats_a_group_possessively() -> None:
-    """Python 3.11.0 to 3.11.4 match `(?:...)*+` wrongly (gh-100061, gh-106052), and Debian 12 has 3.11.2.
-
-    `(?>(?:...)*)` says the same and is right everywhere. One character or class may be possessive: `[a-z]*+`.
-    """
-    found = [path.name for path in sources(PACKAGE) if POSSESSIVE_GROUP.search(path.read_text(encoding="utf-8"))]
-    assert not found, "write (?>(?:...)*) instead"
-
-
 # The file, the line to add, the contract it breaks, and the message of that contract.
 MUTATIONS = {
     "core imports what is not in the standard library": (

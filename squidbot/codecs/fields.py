@@ -35,7 +35,7 @@ _ANY_IMAGE_TOKENS: Final = 3_000
 
 # Anthropic accepts these characters in the id of a call, and chat completions this length.
 _PORTABLE_ID: Final = re.compile(r"[a-zA-Z0-9_-]{1,40}")
-_DATA_URL: Final = re.compile(r"data:([^;,]*+)(?>(?:;(?!base64,)[^;,]*+)*);base64,")
+_DATA_URL: Final = re.compile(r"data:([^;,]*+)(?:;(?!base64,)[^;,]*+|(?!))*+;base64,")
 _PROVIDERS_OWN: Final = frozenset(
     {"cache_control", "encrypted_content", "encrypted_index", "encrypted_stdout", "id", "signature", "tool_use_id"}
 )

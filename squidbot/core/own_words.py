@@ -18,9 +18,9 @@ SENTENCE_CHARS = 400
 # A message that is one sentence: a standing order takes no more.
 ALONE_CHARS = 240
 _COURTESY: Final = re.compile(
-    r"(?>(?:(?:hi|hello|hey|good (?:morning|evening|afternoon|day)|thanks|thank you|thx|okay|ok|great|perfect|nice|"
+    r"(?:(?:hi|hello|hey|good (?:morning|evening|afternoon|day)|thanks|thank you|thx|okay|ok|great|perfect|nice|"
     r"cool|fine|sure|yes|no|sorry|please|well|so|one more thing|very|much|a lot|again|all|there|everyone|squid)"
-    r"[\s,!]*+)*)",
+    r"[\s,!]*+|(?!))*+",
     re.IGNORECASE,
 )
 
@@ -164,7 +164,7 @@ _SCENE: Final = re.compile(
 )
 # A quotation of several lines: in marks from its first character, or as Markdown quotes, to the end of its paragraph.
 _QUOTED_LINES: Final = re.compile(
-    r"^[ \t]?[\"\u201c\u00ab][^\"\u201c\u201d\u00ab\u00bb]*[\"\u201d\u00bb]|^[ \t]{0,3}>[^\n]*+(?>(?:\n[^\n]++)*)",
+    r"^[ \t]?[\"\u201c\u00ab][^\"\u201c\u201d\u00ab\u00bb]*[\"\u201d\u00bb]|^[ \t]{0,3}>[^\n]*+(?:\n[^\n]++|(?!))*+",
     re.MULTILINE,
 )
 _COLON: Final = re.compile(r":(?=\s)")

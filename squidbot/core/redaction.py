@@ -133,7 +133,7 @@ _SLICE_CHARS, _BEHIND_CHARS, _MOST_SECONDS = 1_000, 500, 1.0
 _LONGEST_PATTERN = 1_000
 # What a regular expression is made of: escapes, classes, openings of groups, what repeats, any other sign.
 _TOKENS: Final = re.compile(
-    r"\\.|\[\^?\]?(?>(?:\\.|[^\]\\])*)(?:\]|\Z)|\((?:\?(?:P<\w+>|<?[=!]|[:>]|[a-zA-Z\-]+:?))?|\{\d*+(?:,\d*+)?\}|[\s\S]"
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\]|(?!))*+(?:\]|\Z)|\((?:\?(?:P<\w+>|<?[=!]|[:>]|[a-zA-Z\-]+:?))?|\{\d*+(?:,\d*+)?\}|[\s\S]"
 )
 
 

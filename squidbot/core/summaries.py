@@ -300,7 +300,7 @@ _REFUSAL = re.compile(
     re.IGNORECASE,
 )
 _ERROR = re.compile(
-    r"\W*(?:(?>(?:\w++\.)*)\w*(?:error|exception)\s*[:(\[]|traceback \(|cuda (?:error|out)|"
+    r"\W*(?:(?:\w++\.|(?!))*+\w*(?:error|exception)\s*[:(\[]|traceback \(|cuda (?:error|out)|"
     r"(?:http|error|status)\W*(?:code )?[45]\d\d\b|"
     r"[45]\d\d (?:bad|unauth|forbid|not found|too many|internal|service|gateway|client|server)|rate limit|"
     r"out of memory|too many requests|internal server|service unavailable|bad gateway|"

@@ -53,7 +53,7 @@ _WORD: Final = re.compile(r"\w+")
 _UNSPACED: Final = "\u2e80"
 # squidbot's own texts in requests, between its marks, plain or in JSON.
 _FENCED: Final = re.compile(
-    r"<squidbot (?:remembered|memories|journal|recalled|found)\b(?>(?:[^<]++|<(?!/?squidbot ))*)</squidbot "
+    r"<squidbot (?:remembered|memories|journal|recalled|found)\b(?:[^<]++|<(?!/?squidbot )|(?!))*+</squidbot "
 )
 # Most shorter lower-case words are common: "is", "with", "code".
 LEAST_CHARS: Final = 5

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 # Hermes and Qwen; Mistral; Llama 3 writes a bare object, sometimes after its own mark.
-_TAGGED = re.compile(r"<tool_call>\s*+(\{(?>(?:[^<}]++|<(?!tool_call>)|\}(?!\s*+</tool_call>))*)\})\s*+</tool_call>")
+_TAGGED = re.compile(r"<tool_call>\s*+(\{(?:[^<}]++|<(?!tool_call>)|\}(?!\s*+</tool_call>)|(?!))*+\})\s*+</tool_call>")
 _LISTED, _MARKED = "[TOOL_CALLS]", "<|python_tag|>"
 _OPENERS = ("<tool_call>", _LISTED, _MARKED)
 

@@ -26,7 +26,7 @@ Kind = Literal["text", "list", "code", "table", "front"]
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t](.*))?")
 _CLOSING: Final = re.compile(r"(?:\A|[ \t])#+\Z")
 _UNDERLINE: Final = re.compile(r" {0,3}(=+|-+)[ \t]*")
-_RULE: Final = re.compile(r" {0,3}(?:(?>(?:\*[ \t]*+){3,})|(?>(?:_[ \t]*+){3,})|(?>(?:-[ \t]*+){3,}))")
+_RULE: Final = re.compile(r" {0,3}(?:(?:\*[ \t]*+|(?!)){3,}+|(?:_[ \t]*+|(?!)){3,}+|(?:-[ \t]*+|(?!)){3,}+)")
 _FENCE: Final = re.compile(r" {0,8}(?:[-*+>] +)?(`{3,}|~{3,})([^`]*)")
 _ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\S")
 _TABLE: Final = re.compile(r"[ \t]*\|")

@@ -367,11 +367,11 @@ _CHANGES: Final = re.compile(
     re.IGNORECASE,
 )
 _LEAD: Final = re.compile(
-    r"(?>(?:(?:hi|hello|hey|well|so|also|and|but|oh|ok|okay|yes|yeah|yep|no|sure|thanks|actually|anyway|however|plus|"
+    r"(?:(?:hi|hello|hey|well|so|also|and|but|oh|ok|okay|yes|yeah|yep|no|sure|thanks|actually|anyway|however|plus|"
     r"btw|fyi|by the way|for the record|for reference|for context|just so you know|you should know(?: that)?|just|"
     r"to be clear|as i said|as you know|as for me|as a reminder|(?:please )?note that|honestly|personally|fun fact|"
     r"first|second|sorry|hi there|hello there|there|squid|in general|generally|usually|nowadays|these days|now|"
-    r"i(?:'ve| have)? changed my mind|from now on(?=,?\s+i\b)|correction)[\s,:!.\-]++)+)",
+    r"i(?:'ve| have)? changed my mind|from now on(?=,?\s+i\b)|correction)[\s,:!.\-]++|(?!))++",
     re.IGNORECASE,
 )
 # Of texts with one space between their words, as are the rules: `\s*` twice is quadratic in a run of spaces.
@@ -382,8 +382,8 @@ _CLAUSE: Final = re.compile(
     re.IGNORECASE,
 )
 _ASKED: Final = re.compile(
-    r"(?>(?:please\s+|can\s+you\s+|could\s+you\s+|you\s+should\s+|i\s+want\s+you\s+to\s+|i'd\s+like\s+you\s+to\s+"
-    r")*)(?:remember|don't\s+forget|do\s+not\s+forget|never\s+forget|keep\s+in\s+mind|bear\s+in\s+mind|make\s+a\s+"
+    r"(?:please\s+|can\s+you\s+|could\s+you\s+|you\s+should\s+|i\s+want\s+you\s+to\s+|i'd\s+like\s+you\s+to\s+"
+    r"|(?!))*+(?:remember|don't\s+forget|do\s+not\s+forget|never\s+forget|keep\s+in\s+mind|bear\s+in\s+mind|make\s+a\s+"
     r"note|take\s+note|note\s+to\s+self|for\s+future\s+reference|memori[sz]e|save\s+this|remember\s+this)(?:\s+"
     r"this)?\s*(?P<how>,?\s*that\s+|:\s*|,\s*|\s+to\s+|\s+)(?P<x>.+)\Z",
     re.IGNORECASE | re.DOTALL,

@@ -51,7 +51,7 @@ _NOT_NAMES: Final = frozenset(
      "sick", "sorry", "home", "away", "fine", "ready", "busy", "tired", "none", "null", "your", "my", "what",
      "whatever", "anything", "names", "by", "with", "from", "to", "being", "it", "this", "that")
 )  # fmt: skip
-_NAME_PART: Final = re.compile(r"[^\W\d_][^\W\d_'\-.]*+(?>(?:['\-][^\W\d_]++)*)\.?\Z")
+_NAME_PART: Final = re.compile(r"[^\W\d_][^\W\d_'\-.]*+(?:['\-][^\W\d_]++|(?!))*+\.?\Z")
 _PARTICLES: Final = frozenset(("de", "van", "von", "der", "da", "di", "bin", "el"))
 _MOST_NAME_WORDS = 4
 # Things that people move to and that are no place: "I moved to Rust".

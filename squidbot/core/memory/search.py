@@ -35,7 +35,7 @@ TEXT_CHARS = 100_000
 # A longer word is data and does not count.
 WORD_CHARS = 64
 
-_TOKEN = re.compile(r"[^\W_]++(?>(?:['\u2019][^\W_]++)*)")
+_TOKEN = re.compile(r"[^\W_]++(?:['\u2019][^\W_]++|(?!))*+")
 _PLAIN = re.compile(r"[a-z]+|[A-Z][a-z]*|[A-Z]+|[0-9]+")
 _NUMBERS = """
 one two three four five six seven eight nine ten eleven twelve dozen twice once first second third several couple

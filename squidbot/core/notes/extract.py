@@ -100,7 +100,7 @@ _RUN = re.compile(r"[\w@~./\-]{3,}")
 _LITERAL_SIGNS = re.compile(r"[\d_./@]|[a-z][A-Z]|\A[a-f]{7,}\Z")
 # A name with a short suffix (main.ts, example.com, os.path), or words joined by dashes.
 _PIECE = re.compile(r"[\w-]+(\.(?:[a-z]{2,4}|[chr]|swift|ipynb|proto)(?!\w))?")
-_DASHED = re.compile(r"\w++(?>(?:-\w++)*)")
+_DASHED = re.compile(r"\w++(?:-\w++|(?!))*+")
 _WORD = re.compile(r"\w+")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]\w")
 _SNAKE = re.compile(r"[^\W_]_\w")
@@ -298,10 +298,10 @@ _REASON = re.compile(
 # What a sentence is worth for the goal or decision, the finding, or the reason in it: the first that it has.
 _SENTENCE_WEIGHTS = (_MARKED, _MARKED_WEIGHT), (_FINDING, _FINDING_WEIGHT), (_REASON, _REASON_WEIGHT)
 _FILLER = re.compile(
-    r"(?>(?:ok(?:ay)?,? |first,? |good[.,!]? |great[.,!]? )*)(?:let me|i'll|i will|let's|now)\b", re.IGNORECASE
+    r"(?:ok(?:ay)?,? |first,? |good[.,!]? |great[.,!]? |(?!))*+(?:let me|i'll|i will|let's|now)\b", re.IGNORECASE
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n+")
-_LIST_MARK = re.compile(r"^[^\S\n]*+(?>(?:(?:\d{1,3}[.)]|[-*#>\u2022]++)\s++)+)", re.MULTILINE)
+_LIST_MARK = re.compile(r"^[^\S\n]*+(?:(?:\d{1,3}[.)]|[-*#>\u2022]++)\s++|(?!))++", re.MULTILINE)
 _DETAIL = re.compile(
     r"(?<=[\w;] )[A-Z][\w'-]+|\d[\d:.,/-]*|\b(?:yesterday|today|tomorrow|tonight|(?:last|next|this) "
     r"(?:week|weekend|month|year|summer|winter|spring|fall|autumn))\b"
@@ -311,7 +311,7 @@ _NO_OUTPUT = re.compile(r"\W*+(?:(?:no output|ok|done|success|null|none|true)\W*
 # JSON text falls into code lines at its escaped line ends; a line's last leading escape is glued to its first word.
 _JSON_LINE = re.compile(r"(?=\\[nr])")
 # The line ends where the JSON string ends, at a quote that is not escaped.
-_GLUED = re.compile(r"(?>(?:\\[nrt](?![^\s\\\"])|\s)*)(\\[nrt][^\s\\\"](?>(?:[^\\\"]++|\\.)*))", re.DOTALL)
+_GLUED = re.compile(r"(?:\\[nrt](?![^\s\\\"])|\s|(?!))*+(\\[nrt][^\s\\\"](?:[^\\\"]++|\\.|(?!))*+)", re.DOTALL)
 # Keys whose values are asked for by name again; points in time hardly ever are.
 _ID_KEY = re.compile(r"(?:^|_|\b)(?:id|uuid|key|ref|reference|path|url|sha|hash)s?\Z|I[dD]s?\Z")
 _NAME_KEY = re.compile(r"(?:^|_|\b)(?:no|number|code|name|file|order|status)s?\Z|(?:Name|Number|Code)\Z")

@@ -32,9 +32,9 @@ _MARKS = "\u0300-\u036f\u0900-\u0963\u0971-\u0dff\u3099\u309a"
 _LETTER = rf"[\w{_MARKS}{_UNSPACED}]"
 # What, beside `_`, joins the parts of names, paths, addresses, dates and contractions.
 _JOINT = r"[./\\:@'\u2019+\-]{1,3}"
-_TOKEN = re.compile(rf"{_LETTER}++(?>(?:{_JOINT}{_LETTER}++)*)")
+_TOKEN = re.compile(rf"{_LETTER}++(?:{_JOINT}{_LETTER}++|(?!))*+")
 _ASCII_PIECE = re.compile("[A-Za-z0-9]+")
-_PIECE = re.compile(rf"[{_UNSPACED}]|(?>(?:(?![{_UNSPACED}])(?:[^\W_]|[{_MARKS}]))+)")
+_PIECE = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])(?:[^\W_]|[{_MARKS}])|(?!))++")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]").match
 _RAW = r"(?:\\++[bfnrt]?|[^\w\\]|_)"  # between words in JSON text, escapes and all
 _RAW_GAP = rf"(?:{_RAW}{{257}}|{_RAW}{{0,256}}"  # a gap that is longer rules nothing out

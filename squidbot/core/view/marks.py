@@ -64,20 +64,20 @@ _IDS: Final = "m[0-9]{1,18}(?:-m[0-9]{1,18})?"
 _ANSWER: Final = re.compile(rf"<squidbot (?:recalled ({_IDS})|found|{MEMORIES}|{JOURNAL}|refused): ")
 # Match up to the next opening mark, so that an unclosed one costs no more than its length.
 _MEMORIES: Final = re.compile(
-    rf"<squidbot {MEMORIES}: (?>(?:[^<\n]++|<(?!squidbot {MEMORIES}: ))*)\n"
-    rf"((?>(?:[^<\n]++|<(?!squidbot {MEMORIES}: |/squidbot {MEMORIES}>)|\n(?!</squidbot {MEMORIES}>))*))\n?"
+    rf"<squidbot {MEMORIES}: (?:[^<\n]++|<(?!squidbot {MEMORIES}: )|(?!))*+\n"
+    rf"((?:[^<\n]++|<(?!squidbot {MEMORIES}: |/squidbot {MEMORIES}>)|\n(?!</squidbot {MEMORIES}>)|(?!))*+)\n?"
     rf"</squidbot {MEMORIES}>"
 )
 # A line that shows one memory; no id is longer.
 _MEMORY: Final = re.compile(r"^- ([^\s:]{1,1024}): ", re.MULTILINE)
 _FENCED: Final = re.compile(
-    rf"<squidbot recalled ({_IDS}): (?>(?:[^<\n]++|<(?!squidbot recalled )|\n(?!</squidbot recalled \1>))*)\n"
+    rf"<squidbot recalled ({_IDS}): (?:[^<\n]++|<(?!squidbot recalled )|\n(?!</squidbot recalled \1>)|(?!))*+\n"
     r"</squidbot recalled \1>"
 )
 # A journal entry, by the id at the end of its first mark.
 _ENTRY: Final = re.compile(
-    rf"<squidbot {JOURNAL}: (?>(?:[^<\n;]++|<(?!squidbot )|;(?! j-[0-9a-f]{{16}}>\n))*); (j-[0-9a-f]{{16}})>\n"
-    rf"(?>(?:[^<]++|<(?!squidbot {JOURNAL}: |/squidbot {JOURNAL}>))*)</squidbot {JOURNAL}>"
+    rf"<squidbot {JOURNAL}: (?:[^<\n;]++|<(?!squidbot )|;(?! j-[0-9a-f]{{16}}>\n)|(?!))*+; (j-[0-9a-f]{{16}})>\n"
+    rf"(?:[^<]++|<(?!squidbot {JOURNAL}: |/squidbot {JOURNAL}>)|(?!))*+</squidbot {JOURNAL}>"
 )
 
 
