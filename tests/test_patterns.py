@@ -503,6 +503,16 @@ def wrong_on_old_pythons(sequence: Any) -> bool:
     return False
 
 
+def ends_at_once(sequence: Any) -> bool:
+    """Return whether a parse tree has a group that no one goes back into: possessive, or atomic."""
+    return any(
+        op is _constants.ATOMIC_GROUP
+        or (op is _constants.POSSESSIVE_REPEAT and [each[0] in SINGLE for each in value[2]] != [True])
+        or any(map(ends_at_once, below(op, value)))
+        for op, value in sequence
+    )
+
+
 @pytest.mark.parametrize("pattern", ["(?:ab?c)*+", "(?:ab|c)++", "a(b(?:cd){2,}+)", "(?:ab|(?!)|c)?+", "(?=(?:ab)*+)"])
 def test_wrong_groups_are_seen(pattern: str) -> None:
     """However they are repeated, and wherever they stand."""
@@ -512,16 +522,21 @@ def test_wrong_groups_are_seen(pattern: str) -> None:
 
 @pytest.mark.parametrize("imports", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_possessive_groups_match_the_same_on_every_python(imports: bool) -> None:  # noqa: FBT001  # as above
-    """Each ends in `|(?!)`: `(?:ab?c|(?!))*+`.
+    r"""Each ends in `|(?!)`: `(?:ab?c|(?!))*+`.
 
     Python 3.11.0 to 3.11.4 go on from where the last round, which failed, came to (gh-106052); Debian 12 has 3.11.2.
     A last branch that never matches takes them back to where that round began. `(?>(?:ab?c)*)` is right there too, and
     keeps 116 bytes for every round: 116 MB for a megabyte of signs.
+
+    For `fullmatch`, 3.11.0 and 3.11.1 let no such group end before the text does (gh-100061): there it is `match`, of a
+    pattern that ends in `\Z`.
     """
     found = all_patterns(imports=imports)[0]
-    trees = ((each.where, _parser.parse(each.pattern.pattern, each.pattern.flags)) for each in found)
-    wrong = [where for where, tree in trees if wrong_on_old_pythons(tree)]
+    trees = [(each, _parser.parse(each.pattern.pattern, each.pattern.flags)) for each in found]
+    wrong = [each.where for each, tree in trees if wrong_on_old_pythons(tree)]
     assert not wrong, "end the group in |(?!)"
+    whole = [each.where for each, tree in trees if "fullmatch" in each.methods and ends_at_once(tree)]
+    assert not whole, r"end the pattern in \Z, and use match"
 
 
 @pytest.mark.parametrize(

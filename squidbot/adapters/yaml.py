@@ -45,7 +45,7 @@ _MADE: Final[dict[str, Callable[[str], Plain]]] = {
 # A text of several lines is written as lines if that loses nothing.
 _INK: Final = r"!-~\xa1-\u1fff\u2030-\u2fef\u3001-\ud7ff"
 # Each character can match in one way only: no text, however odd, takes longer than its length.
-_LINES: Final = re.compile(rf"(?=[{_INK}])(?:[{_INK}\n]++|\x20++(?=[{_INK}])|(?!))*+")
+_LINES: Final = re.compile(rf"(?=[{_INK}])(?:[{_INK}\n]++|\x20++(?=[{_INK}])|(?!))*+\Z")
 _ENDS: Final = re.compile("[\n\r\x85\u2028\u2029]")
 _COLUMNS: Final = 120
 # PyYAML's patterns of numbers and times see this much of a text, and a longer text that begins like one is quoted: they
@@ -83,7 +83,7 @@ for _tag, (_pattern, _first) in _SCALARS.items():
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     style = None
     if _ENDS.search(text):  # quoted, with all others written plainly
-        style = "|" if _LINES.fullmatch(text) else '"'
+        style = "|" if _LINES.match(text) else '"'
     elif len(text) > _PLAIN_CHARS and text[0] in _NUMBERS_BEGIN:
         style = '"'
     return dumper.represent_scalar(_STR, text, style=style)

@@ -20,7 +20,7 @@ ALONE_CHARS = 240
 _COURTESY: Final = re.compile(
     r"(?:(?:hi|hello|hey|good (?:morning|evening|afternoon|day)|thanks|thank you|thx|okay|ok|great|perfect|nice|"
     r"cool|fine|sure|yes|no|sorry|please|well|so|one more thing|very|much|a lot|again|all|there|everyone|squid)"
-    r"[\s,!]*+|(?!))*+",
+    r"[\s,!]*+|(?!))*+\Z",
     re.IGNORECASE,
 )
 
@@ -257,7 +257,7 @@ def stands_alone(text: str) -> bool:
     bare = text.strip()
     if len(bare) > ALONE_CHARS or "\n" in bare:
         return False
-    return sum(not _COURTESY.fullmatch(sentence.text) for sentence in sentences(bare)) == 1
+    return sum(not _COURTESY.match(sentence.text) for sentence in sentences(bare)) == 1
 
 
 def says(text: str, words: str) -> bool:

@@ -26,7 +26,7 @@ Kind = Literal["text", "list", "code", "table", "front"]
 _HEADING: Final = re.compile(r" {0,3}(#{1,6})(?:[ \t](.*))?")
 _CLOSING: Final = re.compile(r"(?:\A|[ \t])#+\Z")
 _UNDERLINE: Final = re.compile(r" {0,3}(=+|-+)[ \t]*")
-_RULE: Final = re.compile(r" {0,3}(?:(?:\*[ \t]*+|(?!)){3,}+|(?:_[ \t]*+|(?!)){3,}+|(?:-[ \t]*+|(?!)){3,}+)")
+_RULE: Final = re.compile(r" {0,3}(?:(?:\*[ \t]*+|(?!)){3,}+|(?:_[ \t]*+|(?!)){3,}+|(?:-[ \t]*+|(?!)){3,}+)\Z")
 _FENCE: Final = re.compile(r" {0,8}(?:[-*+>] +)?(`{3,}|~{3,})([^`]*)")
 _ITEM: Final = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+\S")
 _TABLE: Final = re.compile(r"[ \t]*\|")
@@ -83,7 +83,7 @@ class _MarkdownReader:
             if heading:
                 yield from self._enter(len(heading[1]), heading[2] or "")
                 self._at += 1
-            elif not line.strip() or _UNDERLINE.fullmatch(line) or _RULE.fullmatch(line):
+            elif not line.strip() or _UNDERLINE.fullmatch(line) or _RULE.match(line):
                 self._at += 1
             elif _FENCE.match(line):
                 yield self._block(self._fenced(), "code")
