@@ -275,6 +275,12 @@ class MemoryService:
         memory = self._loaded.settings.memory
         return memory.enabled and memory.extract != "off"
 
+    @property
+    def learns_by_model(self) -> bool:
+        """Whether a language model learns facts, too: it is asked for, or one is named and nothing is asked for."""
+        memory = self._loaded.settings.memory
+        return memory.extract == "model" or (memory.extract in {None, "auto"} and bool(memory.llm))
+
     def learns_of(self, scope: Scope) -> bool:
         """Return whether facts are learned from a scope's messages; without a user only if `memory.extract` is set."""
         return self.learns and (bool(scope.user) or self._loaded.settings.memory.extract is not None)

@@ -407,6 +407,16 @@ def test_window_takes_the_names_of_document_004() -> None:
     assert opened({"window": {"targetSize": 4096}}).window.source == "global-config"
 
 
+def test_caps_stand_in_a_table_agents_as_in_document_001() -> None:
+    """Q-01: "In `AgentConfig`, add fields": its table has the caps; a wrong name is told with the right."""
+    given = {"context_history_max_words": 900, "context_total_max_words": 1000, "context_min_recent_messages": 3}
+    loaded = load_settings({"agents": given})
+    assert (loaded.settings.budget.caps.history, loaded.settings.budget.caps.min_recent_messages) == (900, 3)
+    assert loaded.policy
+    with pytest.raises(ConfigError, match=r"unknown key context_words, known: context_.*@ argument\.agents"):
+        load_settings({"agents": {"context_words": 4}})
+
+
 def test_compression_and_snapshots_take_the_names_of_document_004() -> None:
     """O-15: keys of its tables are keys of ours, beside those that stand there."""
     given = {"compression": {"preserveRecent": 1024, "summaryMaxTokens": 300}, "snapshot": {"autoThreshold": 0.8}}

@@ -220,11 +220,15 @@ def test_document_takes_its_place_at_once_under_the_caps() -> None:
     assert all("is now" not in str(message) for message in made.messages)
 
 
-def test_caps_in_tokens_count_words_where_the_counter_does_and_say_so_once() -> None:
-    """Q-08: one warning for each session, no failure; a counter of tokens needs none."""
+def test_caps_in_tokens_count_words_where_the_counter_does_and_say_so_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Q-08: "single warning is logged", with no observer, too; no failure; a counter of tokens needs none."""
     for counter, warnings in (("words", 1), ("classes", 0)):
         heard = Heard()
         budget = {"context_budget_mode": "tokens", "counter": counter}
         session = squidbot.load({"budget": budget}, extensions=[heard]).session("s", window_tokens=32_000)
         talk(session, 5)
         assert [event.name for event in heard.events].count(events.BUDGET_FALLBACK) == warnings
+        talk(squidbot.load({"budget": budget}).session("bare", window_tokens=32_000), 5)
+        lines = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+        assert len([line for line in lines if line.startswith("session bare: caps are in tokens")]) == warnings
+        caplog.clear()

@@ -13,6 +13,7 @@ from squidbot.config import load_settings
 from squidbot.config.loading import with_profile
 from squidbot.config.presets import DEFAULT, profile_of, profiles
 from squidbot.core.errors import ConfigError
+from squidbot.core.memories import Scope
 
 NAMES = ("ladder", "llm-bawt", "squidbot-v2", "workspaceai", "penguin", "ollm", "manual")
 PAGE = Path(__file__).parents[1] / "docs" / "maintainers" / "profiles.md"
@@ -106,6 +107,18 @@ def test_nothing_that_is_set_is_lost_or_changed(name: str, given_settings: dict[
             assert isinstance(at, dict)
             at = at[part]
         assert profile_of(name).keys[".".join(path)] == at
+
+
+def test_llm_bawt_says_when_it_works_from_a_summary_and_learns_of_every_bot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """B-19: "prompted to mention when it's working from a summary"; B-32: "All bots: auto-extraction"."""
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "none")
+    memory = {"llm": "anthropic:any"}
+    with squidbot.load({"profile": "llm-bawt"}) as engine:
+        assert engine.session("s", window_tokens=4096, scope=Scope(bot="nova")).core.settings.says_notes
+        assert engine.wired.remembering.learns_of(Scope(bot="nova"))
+        assert not engine.wired.remembering.learns_by_model
+    with squidbot.load({"profile": "llm-bawt", "memory": memory, "summary": {"scheduler": "none"}}) as engine:
+        assert engine.wired.remembering.learns_by_model
 
 
 def test_every_key_of_a_profile_stands_on_its_page() -> None:

@@ -11,7 +11,7 @@ from squidbot.cli.printer import bar
 from squidbot.cli.texts import ANSWER_IS_NO, USAGE, count, exit_code, shorter, span
 from squidbot.core.errors import ConfigError, LLMError, SquidbotError
 from squidbot.core.memory.learning import MODEL, RULES, LearningResult, UnreadMessages
-from squidbot.core.transcript.scopes import SCOPE
+from squidbot.core.transcript.scopes import NOBODY, SCOPE
 from squidbot.services.background import BackgroundWorker, FactWork, WorkOrder, reader_of, study_of
 from squidbot.services.summaries import SummaryWorker
 
@@ -116,10 +116,9 @@ def _due(place: OpenStore, session_id: str | None, reason: str, limit: int) -> D
 def _unread(place: OpenStore, session_id: str) -> Iterator[UnreadMessages]:
     """Yield each reader's unread messages in a session; nothing for a session without an owner."""
     wired, messages = place.wired, place.length(session_id)
-    memory = wired.loaded.settings.memory
-    by_model = memory.extract == "model" or (memory.extract is None and bool(memory.llm))
-    has_reader = memory.extract is not None or any(one.scope.user for one in SCOPE.state(place.store, session_id))
-    if not (wired.remembering.learns and messages and has_reader):
+    by_model = wired.remembering.learns_by_model
+    scopes = [one.scope for one in SCOPE.state(place.store, session_id)] or [NOBODY]
+    if not (messages and any(map(wired.remembering.learns_of, scopes))):
         return
     if wired.remembering.kept() is None:  # nothing is kept yet: don't create a place
         yield from (UnreadMessages(session_id, reader, 0, messages - 1) for reader in READERS[: 1 + by_model])

@@ -30,6 +30,9 @@ ALIASES = {
     for key in keys_of(Settings)
     if (alias := key.field.metadata["alias"])
 }
+CAPS = [field.name for field in dataclasses.fields(BudgetTable) if field.name.startswith("context_")]
+# The system that the caps come from has them in a table `agents`.
+ALIASES |= {("agents", name): ("budget", name) for name in CAPS}
 
 
 class Origin(NamedTuple):
@@ -69,8 +72,7 @@ class Loaded:
         """Whether the caps on history and total apply: as `budget.policy` says, else if any cap is set."""
         if self.settings.budget.policy is not None:
             return self.settings.budget.policy
-        caps = [field.name for field in dataclasses.fields(BudgetTable) if field.name.startswith("context_")]
-        return any(self.sets("budget", name) for name in caps)
+        return any(self.sets("budget", name) for name in CAPS)
 
     def sets(self, *path: str) -> bool:
         """Return whether a key is set."""

@@ -188,7 +188,7 @@ class ModelTable:
     """`[models.<alias>]`: one model; pass the alias to `Engine.session`."""
 
     context_window: Tokens | None = key(None, "Window: input and output together. Not set: `window.default`.")
-    max_tokens: Tokens | None = key(None, "The longest answer; the room for the answer is never larger.")
+    max_tokens: Tokens | None = key(None, "The longest answer: the room for it. Not set: 4096.")
     native_context_limit: Tokens | None = expert(None, "Window that the model was trained for; no window is larger.")
     tokenizer: str | None = expert(None, "Its token counter, as `budget.counter`; `provider`: its API counts.")
     parameters_billion: Amount | None = expert(None, "Size of the model: how reliably it works from notes.")
@@ -223,7 +223,7 @@ class BudgetTable:
 
     counter: str = key("auto", "What counts tokens. `auto`: the model's own vocabulary if it is here, else `classes`.")
     reserved_output_tokens: TokensOrZero | None = key(
-        None, "Room for the answer. Not set: 4096, at most a quarter of the window.", env="MAX_TOKENS"
+        None, "Room for the answer. Not set: the model's `max_tokens`, at most a quarter.", env="MAX_TOKENS"
     )
     policy: bool | None = expert(None, "Whether history and total are capped. Not set: if you set any cap.")
     trim_rule: TrimRule = expert("ladder", "What gives way: tool output of the newest messages, or the documents.")
@@ -435,8 +435,8 @@ class MemoryTable:
     index_tokens: TokensOrZero = expert(200, "Limit of the index in the head of requests; 0: no index.")
     profile_tokens: TokensOrZero = expert(300, "Limit of each section on the user and on the model.")
     cold_start_tokens: TokensOrZero = expert(200, "Limit of facts that answer the first message of a conversation.")
-    extract: Literal["rules", "model", "off"] | None = key(
-        None, "Who learns facts. Not set: `model` with `memory.llm`, else `rules`."
+    extract: Literal["auto", "rules", "model", "off"] | None = key(
+        None, "Who learns facts. `auto`: `model` with `memory.llm`, else `rules`. Not set: the same, of named users."
     )
     llm: str | None = key(None, "The model that learns facts, as `summary.llm`.")
     merge: bool = expert(False, "Let a new fact replace those that say the same in other words.")

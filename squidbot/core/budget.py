@@ -149,7 +149,7 @@ def _budget_of(given: object) -> float:
 
 
 def default_reserve_tokens(window_tokens: int, model_max_tokens: int | None = None) -> int:
-    """Return the default room for the answer: min(4096, the model's longest answer, window // 4).
+    """Return the default room for the answer: the model's longest answer, else 4096; at most window // 4.
 
     Both sizes are in tokens; `model_max_tokens` None means unknown.
 
@@ -160,7 +160,7 @@ def default_reserve_tokens(window_tokens: int, model_max_tokens: int | None = No
     if model_max_tokens is None:
         return min(DEFAULT_RESERVE_TOKENS, window_tokens // 4)
     _positive("longest answer of the model", model_max_tokens)
-    return min(DEFAULT_RESERVE_TOKENS, model_max_tokens, window_tokens // 4)
+    return min(model_max_tokens, window_tokens // 4)
 
 
 def left_reserve_tokens(window_tokens: int) -> int:

@@ -378,8 +378,7 @@ def reader_of(wired: Wired) -> ModelReader | None:
     Raises:
         ConfigError: it can't be made, or `memory.extract` is "model" without a model.
     """
-    memory = wired.loaded.settings.memory
-    if not wired.remembering.learns or memory.extract == "rules" or not (memory.llm or memory.extract):
+    if not (wired.remembering.learns and wired.remembering.learns_by_model):
         return None
     from squidbot.core.memory.learning import ModelReader  # noqa: PLC0415  # as above
 

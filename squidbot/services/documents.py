@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import stat
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 # No window has room for a larger document.
 MOST_BYTES: Final = 1024 * 1024
 MOST_NAME_CHARS: Final = 200
+_LOG = logging.getLogger("squidbot")
 # Characters that would end the line that names a document in a request; paths have none.
 _REFUSED: Final = re.compile(r"[\x00-\x1f\x7f<>\ud800-\udfff]")
 
@@ -469,6 +471,8 @@ class CapPolicy:
         if (cause := self._overrun(assembly, inputs)) is not None:
             told.append((events.BUDGET_OVERRUN, cause))
         window, bound = assembly.window, assembly.cost.bound
+        for cause in fallbacks:  # with no observer, too
+            _LOG.warning("session %s: %s", assembly.session_id, cause)
         for name, cause in told:
             costs = (bound, bound) if name == events.BUDGET_FALLBACK else (0, 0)
             event = Event(name, assembly.session_id, cause, window.window_id, -1, *costs, model=window.model)

@@ -132,14 +132,16 @@ def cold_start(  # noqa: PLR0913  # each limits another thing
 ) -> MemoryPage | None:
     """Return two or three facts that answer the first words of a conversation, for the tail of that message.
 
-    `None` if nothing relevant is remembered or there is no room. What tools printed is left out, and so are the ids of
+    Of the facts that answer them, core facts come first, then the more important ones, then the better answers. `None`
+    if nothing relevant is remembered or there is no room. What tools printed is left out, and so are the ids of
     `known`. `searchable`: the model has the tool that finds more. `now` is in seconds since 1970.
 
     Raises:
         StoreError: the store failed.
     """
     found = memories.relevant(prompt[:COLD_QUERY_CHARS], 4 * COLD_FACTS, now)
-    facts = [memory for memory in found if memory.trust in _INJECTABLE and memory.memory_id not in known][:COLD_FACTS]
+    facts = [memory for memory in found if memory.trust in _INJECTABLE and memory.memory_id not in known]
+    facts = sorted(facts, key=lambda memory: (memory.category != "core", -memory.importance))[:COLD_FACTS]
     formatter = MemoryFormatter(memories.meter, now, memories.session_id)
     about = "remembered, may be relevant" + ("; the tool memory finds more" if searchable else "")
 

@@ -108,14 +108,15 @@ def test_input_limit_names_the_setting_when_it_is_out_of_range(
         (4096, None, 1024),
         (2048, None, 512),
         (128000, 1024, 1024),
+        (128000, 16384, 16384),
         (8000, 16384, 2000),
         (3, None, 0),
     ],
 )
-def test_default_reserve_is_the_smallest_of_three(
+def test_default_reserve_is_the_longest_answer_within_a_quarter(
     window_tokens: int, model_max_tokens: int | None, expected_tokens: int
 ) -> None:
-    """C12: min(4096, the model's longest answer, a quarter of the window)."""
+    """B-02: `max_tokens` of a definition, else 4,096; C12: at most a quarter of the window."""
     assert default_reserve_tokens(window_tokens, model_max_tokens) == expected_tokens
 
 

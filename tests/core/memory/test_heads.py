@@ -115,6 +115,14 @@ def test_cold_start_tells_at_most_three_facts_that_are_relevant() -> None:
     assert not started(shelf(), "tea")
 
 
+def test_cold_start_tells_important_core_facts_first() -> None:
+    """B-33: "pre-loading 2-3 high-importance core facts"."""
+    liked = [fact(f"tea tea tea {number}", "preferences") for number in range(3)]
+    store = shelf(*liked, fact("A shop for tea.", importance=0.4), fact("Allergic to tea.", importance=0.9))
+    lines = [line for line in started(store, "tea").splitlines() if line.startswith("- ")]
+    assert ["Allergic" in lines[0], "shop" in lines[1], "tea tea" in lines[2], len(lines)] == [True, True, True, 3]
+
+
 @given(st.lists(st.text(max_size=300), max_size=6), st.integers(1, 250))
 def test_cold_start_never_costs_more_than_it_may(texts: list[str], limit_tokens: int) -> None:
     """As many facts as fit, or none."""
