@@ -128,7 +128,7 @@ def _model(engine: Engine, wanted: str) -> str:
         known = ", ".join(able) or "none"
         raise ConfigError(f"no model {wanted!r} that has an adapter, known: {known} @ {loaded.source}.models")
     if not able:
-        file = str(loaded.folder / (loaded.source if loaded.source.endswith(".toml") else "squidbot.toml"))
+        file = str(loaded.folder / (loaded.source if Path(loaded.source).suffix else "squidbot.toml"))
         examples = "\n".join(API_EXAMPLES.values())
         raise NoModelError(NO_MODEL.format(file=file, examples=examples))
     return able[0]

@@ -159,6 +159,11 @@ def sizing(value: object) -> object:
     return one_of(Sizing, {True: "max_safe", False: "manual"}[value] if isinstance(value, bool) else value)
 
 
+def an_adapter(value: object) -> object:
+    """Return the name of an adapter: "gguf" is the one that opens such files."""
+    return {"gguf": "llama_cpp"}.get(said := str(PLAIN[str](value)), said)
+
+
 def one_of(kind: object, value: object) -> object:
     """Refuse values other than the words of a Literal."""
     if value not in get_args(kind):
@@ -201,6 +206,7 @@ Layers = Annotated[int, gpu_layers]
 Shares = Annotated[tuple[float, ...], shares]
 Options = Annotated[dict[str, object], request_options]
 Sized = Annotated[Sizing, sizing]
+AdapterName = Annotated[str, an_adapter]
 KvType = Literal["f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"]  # as llama.cpp names them
 Mode = Literal["developer", "planning", "assistant", "debugger"]
 

@@ -115,14 +115,33 @@ def load_settings(source: str | Path | Mapping[str, object] | None = None) -> Lo
     if source is None and not Path(FILE_NAME).is_file():
         return Loaded(Settings(), "default", Path.cwd())
     path = Path(source or FILE_NAME)
+    folder = path.absolute().parent
     try:
         text = path.read_text(encoding="utf-8")
+        if path.suffix.lower() in {".yaml", ".yml"}:
+            return _load(_from_yaml(text, path.name), path.name, folder, {})
         raw = tomllib.loads(text)
     except OSError as error:
         raise ConfigError(f"cannot read it: {error.strerror or error} @ {path}") from error
     except ValueError as error:  # not TOML, or not UTF-8
         raise ConfigError(f"{error} @ {path.name}") from error
-    return _load(raw, path.name, path.absolute().parent, lines_of(text))
+    return _load(raw, path.name, folder, lines_of(text))
+
+
+def _from_yaml(text: str, name: str) -> Raw:
+    """Return the tables of settings in YAML: the same keys as in TOML.
+
+    Raises:
+        ConfigError: it is no YAML, or no tables, or the extra `yaml` is not installed.
+    """
+    try:
+        from squidbot.adapters.yaml import read  # noqa: PLC0415  # an optional package
+    except ImportError as error:
+        raise ConfigError(f"settings in YAML need the extra `yaml`; install it, or write TOML @ {name}") from error
+    tables = read(text, name)
+    if not isinstance(tables, dict):
+        raise ConfigError(f"must be tables of settings, not {tables!a:.60} @ {name}")
+    return tables
 
 
 def _load(given: Mapping[str, object], source: str, folder: Path, lines: Mapping[Place, int]) -> Loaded:
@@ -199,7 +218,7 @@ def _rename(raw: Raw, source: str, lines: dict[Place, int]) -> None:
     Raises:
         ConfigError: a key is set under two names.
     """
-    for path, own in ALIASES.items():
+    for path, own in _aliases(raw):
         value = _found(raw, path)
         if value is _NOTHING or not isinstance(raw.get(own[0], {}), dict):
             continue
@@ -208,9 +227,19 @@ def _rename(raw: Raw, source: str, lines: dict[Place, int]) -> None:
             raise ConfigError(
                 f"{path[-1]} and {name} are the same setting; keep one @ {source}.{path[0]}{at_line(path, lines)}"
             )
-        del raw[path[0]][path[1]]
+        del _found(raw, path[:-1])[path[-1]]  # type: ignore[attr-defined]  # a table, as it has the value
         _put(raw, own, value)
         lines[own] = lines.get(path, 0)
+
+
+def _aliases(raw: Raw) -> Iterator[tuple[Place, Place]]:
+    """Yield each other name and its key, with the models that are named in the place of "<alias>"."""
+    models = raw.get("models")
+    for path, own in ALIASES.items():
+        if "<alias>" not in path:
+            yield path, own
+        elif isinstance(models, dict):
+            yield from (((path[0], name, path[2]), (own[0], name, own[2])) for name in models)
 
 
 def _drop_foreign(raw: Raw, source: str, lines: Mapping[Place, int]) -> None:

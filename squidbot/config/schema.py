@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 from squidbot.config.checks import (
+    AdapterName,
     Amount,
     Bytes,
     Count,
@@ -192,15 +193,16 @@ class ModelTable:
     native_context_limit: Tokens | None = expert(None, "Window that the model was trained for; no window is larger.")
     tokenizer: str | None = expert(None, "Its token counter, as `budget.counter`; `provider`: its API counts.")
     parameters_billion: Amount | None = expert(None, "Size of the model: how reliably it works from notes.")
-    adapter: str | None = key(
+    adapter: AdapterName | None = key(
         None,
         'Adapter for `engine.model`: "llama_cpp", "xllamacpp", "ollama", "anthropic", "openai", an extension.',
+        alias="type",
     )
     path: FilePath | None = key(None, "The model file; any part of one in several parts.")
     repo_id: str | None = key(None, "With `filename`: a file of a hub that you have downloaded.")
     filename: FilePath | None = key(None, "Name of that file; `*` stands for anything.")
     projector: str | None = expert(None, "Projector file of a vision model: its size is added.")
-    model: str | None = key(None, "The model's name at the server. Not set: the alias.")
+    model: str | None = key(None, "The model's name at the server. Not set: the alias.", alias="model_id")
     url: str | None = key(None, "URL of the server. Not set: that of the adapter's provider.")
     api: Literal["chat", "responses"] | None = expert(None, 'Which API `adapter = "openai"` uses. Not set: chat.')
     key_env: Variable | None = key(None, "Environment variable that holds the API key; the key itself is refused here.")
