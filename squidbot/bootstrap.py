@@ -16,9 +16,10 @@ from squidbot.core.engine import ContextEngine
 from squidbot.core.errors import ConfigError
 from squidbot.core.events import Event
 from squidbot.core.forgetting import FactRetraction
+from squidbot.core.memories import NOBODY
 from squidbot.core.settings import HistorySettings, strategy
 from squidbot.core.tokens.counters import Meter, builtin_counter
-from squidbot.memory import NOBODY, MemoryService, retract
+from squidbot.memory import MemoryService, retract
 from squidbot.models import PLAIN_SOURCES, Catalog, LearnedWindows, learned_for, refused
 from squidbot.wiring.extensions import Hooks, learn_model, window_of
 from squidbot.wiring.journal import Journals

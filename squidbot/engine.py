@@ -32,7 +32,7 @@ from squidbot.core.arguments import (
 )
 from squidbot.core.errors import ConfigError, NotFoundError, StoreError
 from squidbot.core.events import Event
-from squidbot.core.memories import Scope
+from squidbot.core.memories import NOBODY, Scope
 from squidbot.core.messages import Category
 from squidbot.core.text import stamp
 from squidbot.core.transcript.documents import DOCUMENT, Document, DocumentChange
@@ -52,7 +52,7 @@ from squidbot.core.transcript.pins import PIN, Pin
 from squidbot.core.transcript.records import append, messages_of
 from squidbot.core.transcript.scopes import MOST_ID_CHARS, SCOPE, SessionOwner, transcript_id
 from squidbot.core.transcript.windows import WINDOW
-from squidbot.memory import NOBODY, sessions_of
+from squidbot.memory import sessions_of
 from squidbot.services import forget
 from squidbot.services.background import (
     BackgroundWorker,

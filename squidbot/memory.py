@@ -15,7 +15,7 @@ from squidbot.adapters.common.embeddings import known_even
 from squidbot.core import events
 from squidbot.core.errors import ConfigError, LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
-from squidbot.core.memories import Scope, View
+from squidbot.core.memories import NOBODY, Scope, View
 from squidbot.core.memory.semantic import SemanticStore
 from squidbot.core.memory.view import Memories
 from squidbot.core.ports import SupportsCalibration, SupportsRecordSearch
@@ -140,7 +140,6 @@ class VectorWorker:
                 self._due.set()
 
 
-NOBODY = Scope()
 LOST = (
     "facts are gone when this process ends: the store {adapter!r} keeps sessions alone; name a file for facts @ {place}"
 )

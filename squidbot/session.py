@@ -30,8 +30,8 @@ from squidbot.core.arguments import (
 )
 from squidbot.core.engine import Inputs
 from squidbot.core.errors import ArgumentError, NotFoundError
+from squidbot.core.memories import NOBODY
 from squidbot.core.messages import Message, StoredMessage, Usage
-from squidbot.memory import NOBODY
 from squidbot.services.documents import CapPolicy
 from squidbot.services.forget import forget_messages, forget_named
 from squidbot.services.injected import MemoryCall, UnpromptedMemory, is_searchable

@@ -10,8 +10,9 @@ from squidbot.cli.output import Result, ResultCommand, limit
 from squidbot.cli.printer import bar
 from squidbot.cli.texts import ANSWER_IS_NO, USAGE, count, exit_code, shorter, span
 from squidbot.core.errors import ConfigError, LLMError, SquidbotError
+from squidbot.core.memories import NOBODY
 from squidbot.core.memory.learning import MODEL, RULES, LearningResult, UnreadMessages
-from squidbot.core.transcript.scopes import NOBODY, SCOPE
+from squidbot.core.transcript.scopes import SCOPE
 from squidbot.services.background import BackgroundWorker, FactWork, WorkOrder, reader_of, study_of
 from squidbot.services.summaries import SummaryWorker
 

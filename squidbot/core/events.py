@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from squidbot.core.memories import Scope
-
-NOBODY = Scope()
+from squidbot.core.memories import NOBODY, Scope
 
 STARTED = "started"
 STOPPED = "stopped"

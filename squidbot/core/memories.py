@@ -48,6 +48,9 @@ class Scope(NamedTuple):
         return tuple(self) if self.collection else self[:7]
 
 
+NOBODY: Final = Scope()
+
+
 class View(NamedTuple):
     """The memories that a scope sees under an isolation policy."""
 

@@ -28,6 +28,7 @@ from squidbot.core.forgetting import (
     unprompted_facts,
 )
 from squidbot.core.last_request import REQUEST, LastRequest
+from squidbot.core.memories import NOBODY
 from squidbot.core.messages import Category, Cost, Record
 from squidbot.core.plan import PlanRecord
 from squidbot.core.tokens.calibration import UsageCalibration
@@ -815,7 +816,7 @@ class SessionState:
                 before.bound,
                 after.bound,
                 model=self.window.model,
-                scope=self.context.scope or events.NOBODY,
+                scope=self.context.scope or NOBODY,
             )
             self._observer.notify(event)
 

@@ -23,7 +23,7 @@ from squidbot.core import events
 from squidbot.core.errors import DamagedStoreError, NotFoundError, SquidbotError, StoreError
 from squidbot.core.events import Event
 from squidbot.core.forgetting import remove_document, remove_goals
-from squidbot.core.memories import CARDS, Scope, View
+from squidbot.core.memories import CARDS, NOBODY, Scope, View
 from squidbot.core.messages import Category
 from squidbot.core.ports import SupportsDrop
 from squidbot.core.transcript.records import as_fields, fields
@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from squidbot.core.messages import StoredMessage
 
 
-NOBODY: Final = Scope()
 _WORD: Final = re.compile(r"\w+")
 # From this code point on, most scripts have no spaces: their words are pairs of characters.
 _UNSPACED: Final = "\u2e80"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from squidbot.codecs.transcripts import read_transcripts
 from squidbot.core.errors import DamagedStoreError, NotFoundError, StoreError, TranscriptError
-from squidbot.core.memories import CARDS
+from squidbot.core.memories import CARDS, NOBODY
 from squidbot.core.memory.chunks import (
     MOST_FORMER,
     OUTDATED,
@@ -32,7 +32,7 @@ from squidbot.core.memory.chunks import (
     talk,
 )
 from squidbot.core.memory.view import every
-from squidbot.memory import NOBODY, provider_of
+from squidbot.memory import provider_of
 from squidbot.wiring.journal import indexed_of
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from squidbot.core.arguments import instance, number, takes, text
 from squidbot.core.errors import StoreError
 from squidbot.core.events import Event
 from squidbot.core.journal import JournalEntry
-from squidbot.core.memories import Scope, View
+from squidbot.core.memories import NOBODY, Scope, View
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from squidbot.core.ports import Observer
 
 
-NOBODY = Scope()
 # The length of a name within a folder's name.
 NAME_CHARS = 40
 

@@ -10,7 +10,7 @@ import json
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from squidbot.core.memories import Scope
+from squidbot.core.memories import NOBODY, Scope
 from squidbot.core.transcript.records import RecordKind, as_fields, fields
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from squidbot.core.ports import TranscriptStore
 
 
-NOBODY: Final = Scope()
 # Ids of sessions may be this long (`ports.TranscriptStore`).
 MOST_ID_CHARS: Final = 1024
 
