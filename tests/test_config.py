@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from squidbot.session import Session
 
 PATH = "squidbot.toml"
+SIZINGS = "max_safe, one_tier_below, manual, true (one_tier_below), false (manual)"
+KV_TYPES = f"{', '.join(get_args(KvType))}, true (q8_0), false (f16)"
 
 
 def opened(settings: dict[str, object], model: str = "") -> Session:
@@ -287,8 +289,8 @@ SIZES = "write 32000, 32k (32,000) or 32Ki (32,768)"
         ({"extensions": [1]}, "must be a list of strings, not [1] @ {}"),
         ({"budget": 3}, "must be a table, not 3 @ {}"),
         ({"models": []}, "must be a table, not [] @ {}"),
-        ({"window": {"sizing": "big"}}, "unknown 'big', known: max_safe, one_tier_below, manual @ {}"),
-        ({"window": {"kv_type": "f8"}}, f"unknown 'f8', known: {', '.join(get_args(KvType))} @ {{}}"),
+        ({"window": {"sizing": "big"}}, f"unknown 'big', known: {SIZINGS} @ {{}}"),
+        ({"window": {"kv_type": "f8"}}, f"unknown 'f8', known: {KV_TYPES} @ {{}}"),
         ({"window": {"vram_margin_mib": -1}}, "must be >= 0, not -1 @ {}"),
         ({"gpu": {"probe": 1}}, "must be a string, not 1 @ {}"),
         ({"store": {"adapter": ["x"]}}, "must be a string, not ['x'] @ {}"),
@@ -386,7 +388,7 @@ def test_an_id_that_is_none_is_refused_where_it_is_given(session_id: object) -> 
         ("tensor_split", [0, 0], "must be numbers >= 0, one of them above 0, not [0, 0]"),
         ("tensor_split", [1, -1], "must be numbers >= 0, one of them above 0, not [1, -1]"),
         ("n_batch", 0, "must be > 0, not 0"),
-        ("kv_type", "q8", f"unknown 'q8', known: {', '.join(get_args(KvType))}"),
+        ("kv_type", "q8", f"unknown 'q8', known: {KV_TYPES}"),
         ("flash_attn", 1, "must be true or false, not 1"),
     ],
 )
@@ -397,23 +399,43 @@ def test_load_settings_refuses_wrong_values_of_a_local_model(key: str, value: ob
     assert str(caught.value) == f"{message} @ argument.models['qwen2.5:7b'].{key}"
 
 
-def test_window_takes_the_names_of_document_004() -> None:
-    """O-15: each is another name of a key of ours; the buffer is in MB of 2^20 bytes."""
-    given = {"targetSize": 4096, "minSize": 3000, "maxSize": 9000, "vramBuffer": 1024, "kvQuantization": "q8_0"}
-    window = load_settings({"window": {**given, "autoSize": False}}).settings.window
-    assert (window.default, window.min, window.max, window.vram_margin_mib) == (4096, 3000, 9000, 1024)
-    assert (window.kv_type, window.sizing) == ("q8_0", "manual")
-    assert load_settings({"window": {"autoSize": True}}).settings.window.sizing == "max_safe"
-    assert opened({"window": {"targetSize": 4096}}).window.source == "global-config"
+# Each key of the document's ContextConfig with its companion's default, the key it stands for, and the value there.
+CONTEXT_CONFIG = {
+    "targetSize": (8192, "default", 8192),
+    "minSize": (2048, "min", 2048),
+    "maxSize": (131_072, "max", 131_072),
+    "autoSize": (False, "sizing", "manual"),
+    "vramBuffer": (1024, "vram_margin_mib", 1024),
+    "kvQuantization": (False, "kv_type", "f16"),
+}
+
+
+@pytest.mark.parametrize("table", ["window", "context"])
+def test_window_takes_the_names_of_document_004(table: str) -> None:
+    """O-15: `interface ContextConfig`; its autoSize and kvQuantization are booleans, vramBuffer is in MB of 2^20 bytes.
+
+    Its settings call the table `context`, ours is `window`: both take these names, and ours take them as values.
+    """
+    given = {name: value for name, (value, _, _) in CONTEXT_CONFIG.items()}
+    loaded = load_settings({table: given})
+    for _, key, value in CONTEXT_CONFIG.values():
+        assert getattr(loaded.settings.window, key) == value
+        assert loaded.sets("window", key)
+    enabled = load_settings({table: {**given, "autoSize": True, "kvQuantization": True}}).settings.window
+    assert (enabled.sizing, enabled.kv_type) == ("one_tier_below", "q8_0")
+    words = load_settings({table: {**given, "autoSize": "max_safe", "kvQuantization": "q4_0"}}).settings.window
+    assert (words.sizing, words.kv_type) == ("max_safe", "q4_0")
+    assert load_settings({"models": {"m": {"kv_type": True}}}).settings.model("m").kv_type == "q8_0"
+    assert opened({table: {"targetSize": 4096}}).window.source == "global-config"
 
 
 def test_compression_and_snapshots_take_the_names_of_document_004() -> None:
-    """O-15: keys of its tables are keys of ours, beside those that stand there."""
-    given = {"compression": {"preserveRecent": 1024, "summaryMaxTokens": 300}, "snapshot": {"autoThreshold": 0.8}}
+    """O-15: `preserveRecent` 2048, `summaryMaxTokens` 1024, `autoThreshold` 0.8: its tables, beside ours."""
+    given = {"compression": {"preserveRecent": 2048, "summaryMaxTokens": 1024}, "snapshot": {"autoThreshold": 0.8}}
     settings = load_settings({**given, "snapshots": {"max": 3}}).settings
-    assert (settings.history.keep_recent_tokens, settings.summary.max_tokens) == (1024, 300)
+    assert (settings.history.keep_recent_tokens, settings.summary.max_tokens) == (2048, 1024)
     assert (settings.snapshots.auto_fraction, settings.snapshots.max) == (0.8, 3)
-    assert opened(given).core.settings.level_tokens(Representation.DETAILED, 13_600) == 300
+    assert opened(given).core.settings.level_tokens(Representation.DETAILED, 13_600) == 1024
 
 
 @pytest.mark.parametrize(
@@ -424,6 +446,11 @@ def test_compression_and_snapshots_take_the_names_of_document_004() -> None:
             "preserveRecent and history.keep_recent_tokens are the same setting; keep one @ argument.compression",
         ),
         ({"snapshot": {"autoThreshold": 7}}, "@ argument.snapshots.auto_fraction"),
+        ({"targetSize": 8192}, "unknown key targetSize; did you mean window.targetSize? @ argument"),
+        (
+            {"context": {"minSize": 9}, "window": {"min": 9}},
+            "minSize and window.min are the same setting; keep one @ argument.context",
+        ),
         (
             {"compression": {"strength": 7}},
             "unknown key strength, known: preserveRecent, summaryMaxTokens @ argument.compression",
@@ -445,7 +472,14 @@ def test_names_of_document_004_are_refused_as_our_own_are(given: dict[str, objec
             "targetSize and default are the same setting; keep one @ argument.window",
         ),
         ({"min": 9000, "max": 8000}, "min must be at most max, not 9000 > 8000 @ argument.window"),
-        ({"autoSize": 3}, "unknown 3, known: max_safe, one_tier_below, manual @ argument.window.sizing"),
+        (
+            {"autoSize": 3},
+            f"unknown 3, known: {SIZINGS} @ argument.window.sizing",
+        ),
+        (
+            {"kvQuantization": "yes"},
+            f"unknown 'yes', known: {KV_TYPES} @ argument.window.kv_type",
+        ),
     ],
 )
 def test_load_settings_refuses_windows_that_contradict_themselves(window: dict[str, object], message: str) -> None:
