@@ -14,11 +14,14 @@ import squidbot
 from squidbot.config import Loaded, load_settings
 from squidbot.config.checks import KvType
 from squidbot.config.schema import PriceEntry, Settings, keys_of
-from squidbot.core.budget import HistoryCaps, Ladder
+from squidbot.core import events
+from squidbot.core.budget import ContextUsage, HistoryCaps, Ladder, pressure_of, tier_of
 from squidbot.core.errors import ArgumentError, ConfigError, JournalFullError
 from squidbot.core.journal import JournalEntry, JournalRules
+from squidbot.core.messages import Cost
 from squidbot.core.plan import Representation
 from squidbot.core.settings import HistorySettings
+from squidbot.core.sizing.vram import level
 from squidbot.core.summaries import SummarySettings
 from squidbot.core.transcript.snapshots import Retention
 
@@ -28,6 +31,8 @@ if TYPE_CHECKING:
     from squidbot.session import Session
 
 PATH = "squidbot.toml"
+SIZINGS = "max_safe, one_tier_below, manual, true (one_tier_below), false (manual)"
+KV_TYPES = f"{', '.join(get_args(KvType))}, true (q8_0), false (f16)"
 
 
 def opened(settings: dict[str, object], model: str = "") -> Session:
@@ -287,8 +292,8 @@ SIZES = "write 32000, 32k (32,000) or 32Ki (32,768)"
         ({"extensions": [1]}, "must be a list of strings, not [1] @ {}"),
         ({"budget": 3}, "must be a table, not 3 @ {}"),
         ({"models": []}, "must be a table, not [] @ {}"),
-        ({"window": {"sizing": "big"}}, "unknown 'big', known: max_safe, one_tier_below, manual @ {}"),
-        ({"window": {"kv_type": "f8"}}, f"unknown 'f8', known: {', '.join(get_args(KvType))} @ {{}}"),
+        ({"window": {"sizing": "big"}}, f"unknown 'big', known: {SIZINGS} @ {{}}"),
+        ({"window": {"kv_type": "f8"}}, f"unknown 'f8', known: {KV_TYPES} @ {{}}"),
         ({"window": {"vram_margin_mib": -1}}, "must be >= 0, not -1 @ {}"),
         ({"gpu": {"probe": 1}}, "must be a string, not 1 @ {}"),
         ({"store": {"adapter": ["x"]}}, "must be a string, not ['x'] @ {}"),
@@ -386,7 +391,7 @@ def test_an_id_that_is_none_is_refused_where_it_is_given(session_id: object) -> 
         ("tensor_split", [0, 0], "must be numbers >= 0, one of them above 0, not [0, 0]"),
         ("tensor_split", [1, -1], "must be numbers >= 0, one of them above 0, not [1, -1]"),
         ("n_batch", 0, "must be > 0, not 0"),
-        ("kv_type", "q8", f"unknown 'q8', known: {', '.join(get_args(KvType))}"),
+        ("kv_type", "q8", f"unknown 'q8', known: {KV_TYPES}"),
         ("flash_attn", 1, "must be true or false, not 1"),
     ],
 )
@@ -397,14 +402,103 @@ def test_load_settings_refuses_wrong_values_of_a_local_model(key: str, value: ob
     assert str(caught.value) == f"{message} @ argument.models['qwen2.5:7b'].{key}"
 
 
-def test_window_takes_the_names_of_document_004() -> None:
-    """O-15: each is another name of a key of ours; the buffer is in MB of 2^20 bytes."""
-    given = {"targetSize": 4096, "minSize": 3000, "maxSize": 9000, "vramBuffer": 1024, "kvQuantization": "q8_0"}
-    window = load_settings({"window": {**given, "autoSize": False}}).settings.window
-    assert (window.default, window.min, window.max, window.vram_margin_mib) == (4096, 3000, 9000, 1024)
-    assert (window.kv_type, window.sizing) == ("q8_0", "manual")
-    assert load_settings({"window": {"autoSize": True}}).settings.window.sizing == "max_safe"
-    assert opened({"window": {"targetSize": 4096}}).window.source == "global-config"
+# Each key of the document's ContextConfig with its companion's default, the key it stands for, and the value there.
+CONTEXT_CONFIG = {
+    "targetSize": (8192, "default", 8192),
+    "minSize": (2048, "min", 2048),
+    "maxSize": (131_072, "max", 131_072),
+    "autoSize": (False, "sizing", "manual"),
+    "vramBuffer": (1024, "vram_margin_mib", 1024),
+    "kvQuantization": (False, "kv_type", "f16"),
+}
+
+
+@pytest.mark.parametrize("table", ["window", "context"])
+def test_window_takes_the_names_of_document_004(table: str) -> None:
+    """O-15: `interface ContextConfig`; its autoSize and kvQuantization are booleans, vramBuffer is in MB of 2^20 bytes.
+
+    Its settings call the table `context`, ours is `window`: both take these names, and ours take them as values.
+    """
+    given = {name: value for name, (value, _, _) in CONTEXT_CONFIG.items()}
+    loaded = load_settings({table: given})
+    for _, key, value in CONTEXT_CONFIG.values():
+        assert getattr(loaded.settings.window, key) == value
+        assert loaded.sets("window", key)
+    enabled = load_settings({table: {**given, "autoSize": True, "kvQuantization": True}}).settings.window
+    assert (enabled.sizing, enabled.kv_type) == ("one_tier_below", "q8_0")
+    words = load_settings({table: {**given, "autoSize": "max_safe", "kvQuantization": "q4_0"}}).settings.window
+    assert (words.sizing, words.kv_type) == ("max_safe", "q4_0")
+    assert load_settings({"models": {"m": {"kv_type": True}}}).settings.model("m").kv_type == "q8_0"
+    assert opened({table: {"targetSize": 4096}}).window.source == "global-config"
+
+
+# Document 004's tiers: number, label, sizes, and what the model gets of each.
+TIERS_004 = [
+    (1, "Minimal", {"2K": 1700, "4K": 3400}),
+    (2, "Basic", {"8K": 6800}),
+    (3, "Standard", {"16K": 13_600}),
+    (4, "Premium", {"32K": 27_200}),
+    (5, "Ultra", {"64K": 54_400, "128K": 108_800}),
+]
+# Its budgets: tokens of summaries, what they leave of 13,600 less 1,000 of system text, and the trigger. It prints
+# 10,400 and 8,320 behind the first compaction; 13,600 - 1,000 - 1,200 is 11,400.
+BUDGETS_004 = [((), 12_600, 10_080), ((1200,), 11_400, 9_120), ((600, 1200), 10_800, 8_640)]
+# Its levels of memory, each with the shares that it names.
+MEMORY_004 = {"NORMAL": (0, 69), "WARNING": (70, 84), "CRITICAL": (85, 95), "EMERGENCY": (96, 100)}
+EVENTS_004 = """
+    started stopped config-updated tier-changed mode-changed
+    low-memory memory-warning memory-critical memory-emergency
+    compressed compression-skipped compression-error checkpoint-created checkpoint-aged
+    snapshot-created snapshot-restored snapshot-error
+"""
+
+
+def test_every_example_of_document_004_is_taken_as_it_stands(tmp_path: Path) -> None:
+    """O-02, O-03, O-06, O-11, O-13, O-14, O-15, O-16: its settings, tiers, budgets, usage, levels, modes and events.
+
+    "User selects: 16K. Ollama limit: 13,600 (85%). Current usage: 8,500 tokens. Percentage: 62%. Available: 5,100".
+    """
+    given = "".join(f"{name} = {str(value).lower()}\n" for name, (value, _, _) in CONTEXT_CONFIG.items())
+    for number, label, sizes in TIERS_004:
+        for size, limit in sizes.items():
+            path = tmp_path / f"{size}.toml"
+            mode = "assistant" if number >= 4 else "debugger"
+            table = given.replace("targetSize = 8192", f'targetSize = "{size.lower()}"')
+            path.write_text(f'profile = "ollm"\n[prompt]\nmode = "{mode}"\n[context]\n{table}', encoding="utf-8")
+            with squidbot.load(path) as engine:
+                session = engine.session("s")
+                report = session.assemble("Build a REST API with authentication").report
+            tier = tier_of(session.window.window_tokens)
+            assert (tier.number, tier.label) == (number, label)
+            assert report.usage.max_tokens == limit
+            assert session.mode == mode
+    usage = ContextUsage(8_500, TIERS_004[2][2]["16K"])
+    assert (usage.percentage, usage.available_tokens) == (62, 5_100)
+    for summaries, available, trigger in BUDGETS_004:
+        room, notes = Cost(12_600, 12_600), Cost(sum(summaries), sum(summaries))
+        assert room.less(notes).bound == available
+        assert pressure_of(notes.plus(Cost(trigger, trigger)), notes, room) == 0.8
+    for name, shares in MEMORY_004.items():
+        assert {level(share, 100).name for share in shares} == {name}
+    assert set(EVENTS_004.split()) <= {value for value in vars(events).values() if isinstance(value, str)}
+
+
+@pytest.mark.parametrize(
+    ("table", "sentence"),
+    [
+        ({"targetSize": 8192}, "unknown key targetSize; did you mean window.targetSize?"),
+        ({"context": {"targetSize": True}}, "must be a whole number, not True @ argument.window.default"),
+        (
+            {"context": {"targetSize": "16K"}},
+            "'16K' is not a number of tokens; write 32000, 32k (32,000) or 32Ki (32,768)",
+        ),
+    ],
+)
+def test_what_is_not_an_example_of_document_004_says_what_to_write(table: dict[str, object], sentence: str) -> None:
+    """O-15: without a table, with another type, and a K that may be 1,000 or 1,024 (C13)."""
+    with pytest.raises(ConfigError) as caught:
+        load_settings(table)
+    assert sentence in str(caught.value)
 
 
 def test_caps_stand_in_a_table_agents_as_in_document_001() -> None:
@@ -418,12 +512,12 @@ def test_caps_stand_in_a_table_agents_as_in_document_001() -> None:
 
 
 def test_compression_and_snapshots_take_the_names_of_document_004() -> None:
-    """O-15: keys of its tables are keys of ours, beside those that stand there."""
-    given = {"compression": {"preserveRecent": 1024, "summaryMaxTokens": 300}, "snapshot": {"autoThreshold": 0.8}}
+    """O-15: `preserveRecent` 2048, `summaryMaxTokens` 1024, `autoThreshold` 0.8: its tables, beside ours."""
+    given = {"compression": {"preserveRecent": 2048, "summaryMaxTokens": 1024}, "snapshot": {"autoThreshold": 0.8}}
     settings = load_settings({**given, "snapshots": {"max": 3}}).settings
-    assert (settings.history.keep_recent_tokens, settings.summary.max_tokens) == (1024, 300)
+    assert (settings.history.keep_recent_tokens, settings.summary.max_tokens) == (2048, 1024)
     assert (settings.snapshots.auto_fraction, settings.snapshots.max) == (0.8, 3)
-    assert opened(given).core.settings.level_tokens(Representation.DETAILED, 13_600) == 300
+    assert opened(given).core.settings.level_tokens(Representation.DETAILED, 13_600) == 1024
 
 
 @pytest.mark.parametrize(
@@ -434,6 +528,10 @@ def test_compression_and_snapshots_take_the_names_of_document_004() -> None:
             "preserveRecent and history.keep_recent_tokens are the same setting; keep one @ argument.compression",
         ),
         ({"snapshot": {"autoThreshold": 7}}, "@ argument.snapshots.auto_fraction"),
+        (
+            {"context": {"minSize": 9}, "window": {"min": 9}},
+            "minSize and window.min are the same setting; keep one @ argument.context",
+        ),
         (
             {"compression": {"strength": 7}},
             "unknown key strength, known: preserveRecent, summaryMaxTokens @ argument.compression",
@@ -455,7 +553,14 @@ def test_names_of_document_004_are_refused_as_our_own_are(given: dict[str, objec
             "targetSize and default are the same setting; keep one @ argument.window",
         ),
         ({"min": 9000, "max": 8000}, "min must be at most max, not 9000 > 8000 @ argument.window"),
-        ({"autoSize": 3}, "unknown 3, known: max_safe, one_tier_below, manual @ argument.window.sizing"),
+        (
+            {"autoSize": 3},
+            f"unknown 3, known: {SIZINGS} @ argument.window.sizing",
+        ),
+        (
+            {"kvQuantization": "yes"},
+            f"unknown 'yes', known: {KV_TYPES} @ argument.window.kv_type",
+        ),
     ],
 )
 def test_load_settings_refuses_windows_that_contradict_themselves(window: dict[str, object], message: str) -> None:
@@ -529,6 +634,34 @@ def test_low_water_and_the_ceiling_of_pins_are_the_tiers_where_that_is_set(
     settings = engine.session("s", window_tokens=window).core.settings
     assert (round(settings.low_fraction, 9), settings.pinned_fraction) == (low, pinned)
     assert squidbot.load({}).session("s", window_tokens=window).core.settings.pinned_fraction == 0
+
+
+@pytest.mark.parametrize(
+    ("window", "counts", "sizes", "merged"),
+    [
+        (4_000, (0, 0, 0), (300, 150, 75), 300),  # rollover: one note on the whole session
+        (8_000, (1, 0, 0), (700, 300, 150), 500),  # smart: one summary, and that note
+        (16_000, (1, 1, 1), (1024, 600, 300), 150),  # progressive: by age
+        (32_000, (4, 3, 3), (1024, 1000, 300), 300),  # structured: several of each age
+        (128_000, (5, 5, 5), (1024, 900, 300), 1024),  # ultra: more of them, older ones merged
+    ],
+)
+def test_summaries_are_as_many_and_as_large_as_the_tier_has_them(
+    window: int, counts: tuple[int, ...], sizes: tuple[int, ...], merged: int
+) -> None:
+    """O-05: "Compression: Rollover, Smart, Progressive, Structured, Ultra", "Checkpoints: 0, 1, 3, 10, 15".
+
+    Number and size are the style; `summaryMaxTokens` 1024 bounds the size. The size is what a summary's prompt allows.
+    """
+    settings = opened({"profile": "ollm", "window": {"default": window}}).core.settings
+    assert settings.layout is not None
+    limit = settings.layout.total
+    ranks = settings.ranks()
+    levels = (Representation.DETAILED, Representation.MODERATE, Representation.COMPACT)
+    assert tuple(map(ranks.count, levels)) == counts
+    assert sum(counts) == len(ranks)
+    assert tuple(settings.level_tokens(level, limit) for level in levels) == sizes
+    assert settings.merged_tokens(limit) == merged
 
 
 def test_parts_have_shares_by_tier_where_that_is_set() -> None:

@@ -227,6 +227,7 @@ def piped_line(_toolbar: Callable[[], str]) -> str:
     return said.removesuffix("\n")
 
 
+RESTART: Final = "to free memory, restart with a smaller context_window or window.max"
 # Events that the user sees at once; a compaction is shown with its request.
 TOLD: Final = {
     events.CONTEXT_PRESSURE: "history is {share:.0%} full ({cause})",
@@ -235,8 +236,13 @@ TOLD: Final = {
     events.USAGE_DROPPED: "{cause}",
     events.DEGRADED: "{cause}",
     events.FACTS_ERROR: "{cause}",
-    events.LOW_MEMORY: "{cause}",
+    events.LOW_MEMORY: f"low GPU memory: {{cause}}; {RESTART}",
+    events.MEMORY_WARNING: f"warning, GPU memory: {{cause}}; {RESTART}",
+    events.MEMORY_CRITICAL: f"critical, GPU memory: {{cause}}; {RESTART}",
+    events.MEMORY_EMERGENCY: f"emergency, GPU memory: {{cause}}; {RESTART}",
 }
+# Each of these says more than `low-memory`, which comes with it for the same reason.
+LEVELS: Final = frozenset({events.MEMORY_WARNING, events.MEMORY_CRITICAL, events.MEMORY_EMERGENCY})
 
 
 class Notices:
@@ -244,18 +250,20 @@ class Notices:
 
     def __init__(self) -> None:
         """Begin without notices."""
-        self._said: list[str] = []
+        self._events: list[Event] = []
 
     @hookimpl
     def on_event(self, event: Event) -> None:
-        """Keep a sentence for events that the user should see."""
+        """Keep events that the user should see."""
         if event.name in TOLD:
-            self._said.append(TOLD[event.name].format(share=event.fraction, cause=event.cause))
+            self._events.append(event)
 
     def take(self) -> list[str]:
         """Return the new sentences, each once."""
-        said, self._said = self._said, []
-        return list(dict.fromkeys(said))
+        found, self._events = self._events, []
+        named = {event.cause for event in found if event.name in LEVELS}
+        shown = (event for event in found if event.name != events.LOW_MEMORY or event.cause not in named)
+        return list(dict.fromkeys(TOLD[one.name].format(share=one.fraction, cause=one.cause) for one in shown))
 
 
 class ChatSetup(NamedTuple):

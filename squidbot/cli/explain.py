@@ -19,6 +19,7 @@ from squidbot.core.budget import (
     reliability,
     shares,
 )
+from squidbot.core.compaction.pressure import marked_fraction
 from squidbot.core.errors import BudgetError, ConfigError, InvalidRequestError
 from squidbot.core.messages import Category, Kind
 from squidbot.core.plan import Representation
@@ -89,7 +90,7 @@ def _explained(place: OpenStore, session_id: str) -> Explanation:
     seen = place.seen(session_id)
     session, (window, source) = seen.core, place.window(session_id)
     settings, room = session.settings, session.room()
-    view, history = room.view, room.view.history
+    view, whole = room.view, room.view.history.plus(room.whole)
     is_same = place.wired.meter(window.model).name == window.counter
     due, unfit = _outlook(session)
     budget, reserve = _budget(room, window, source), room.newest.reserve_under(window)
@@ -112,9 +113,9 @@ def _explained(place: OpenStore, session_id: str) -> Explanation:
         "remembered": {name.replace(" ", "_"): tokens for name, tokens in facts.items()},
         "prompt": prompt_json(_prompt(seen, room.newest.mode)),
         "complexity": reserve.score if reserve else None,
-        "pressure": history.bound / max(1, history.bound + room.whole.bound),
+        "pressure": marked_fraction(view, whole, settings),
         "marks": {"high": settings.high_fraction, "low": settings.low_fraction},
-        "rungs": [*settings.ladder.told(pressure_of(history, view.summaries, history.plus(room.whole)))],
+        "rungs": [*settings.ladder.told(pressure_of(view.history, view.summaries, whole))],
         "reliability": {"fraction": reliable, "level": level_of(reliable)},
         "runs": [*_runs(view, _makers(place.plans(session_id)), _costs(place, session_id, view.messages))],
         "spans": [_span_json(one) for one in _spans(view)],

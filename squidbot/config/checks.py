@@ -154,9 +154,16 @@ def shares(value: object) -> tuple[float, ...]:
     return numbers
 
 
-def sizing(value: object) -> object:
-    """Return a mode of window sizing: true is "max_safe", false is "manual"."""
-    return one_of(Sizing, {True: "max_safe", False: "manual"}[value] if isinstance(value, bool) else value)
+def word_or_switch(kind: object, on: str, off: str) -> Callable[[object], Any]:
+    """Return a check for the words of a Literal; true is the word `on`, false is `off`."""
+
+    def check(value: object) -> object:
+        try:
+            return one_of(kind, {True: on, False: off}[value] if isinstance(value, bool) else value)
+        except ValueError as error:
+            raise ValueError(f"{error}, true ({on}), false ({off})") from None
+
+    return check
 
 
 def an_adapter(value: object) -> object:
@@ -205,9 +212,11 @@ Variable = Annotated[str, a_variable]
 Layers = Annotated[int, gpu_layers]
 Shares = Annotated[tuple[float, ...], shares]
 Options = Annotated[dict[str, object], request_options]
-Sized = Annotated[Sizing, sizing]
+# What a plain switch means: size the window with a tier in reserve; quantize the cache with the least loss.
+Sized = Annotated[Sizing, word_or_switch(Sizing, "one_tier_below", "manual")]
 AdapterName = Annotated[str, an_adapter]
 KvType = Literal["f16", "bf16", "q8_0", "q5_1", "q5_0", "q4_1", "q4_0", "iq4_nl"]  # as llama.cpp names them
+CacheType = Annotated[KvType, word_or_switch(KvType, "q8_0", "f16")]
 Mode = Literal["developer", "planning", "assistant", "debugger"]
 
 # -- reading values ----------------------------------------------------------------------------------------------------

@@ -28,7 +28,7 @@ Raw = dict[str, Any]
 ALIASES = {
     tuple(alias.split(".")) if "." in alias else (*key.path[:-1], alias): key.path
     for key in keys_of(Settings)
-    if (alias := key.field.metadata["alias"])
+    for alias in key.field.metadata["alias"].split()
 }
 CAPS = [field.name for field in dataclasses.fields(BudgetTable) if field.name.startswith("context_")]
 # The system that the caps come from has them in a table `agents`.
@@ -216,8 +216,11 @@ def _rename(raw: Raw, source: str, lines: dict[Place, int]) -> None:
     """Move values from other names to their keys.
 
     Raises:
-        ConfigError: a key is set under two names.
+        ConfigError: a key is set under two names, or another name stands in no table.
     """
+    tables = {path[-1]: ".".join(path) for path in reversed(ALIASES)}
+    for name in raw.keys() & tables:
+        raise ConfigError(f"unknown key {name}; did you mean {tables[name]}? @ {source}{at_line((name,), lines)}")
     for path, own in _aliases(raw):
         value = _found(raw, path)
         if value is _NOTHING or not isinstance(raw.get(own[0], {}), dict):

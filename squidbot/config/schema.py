@@ -15,13 +15,13 @@ from squidbot.config.checks import (
     AdapterName,
     Amount,
     Bytes,
+    CacheType,
     Count,
     Day,
     Days,
     FilePath,
     Fraction,
     Hours,
-    KvType,
     Layers,
     Lifetime,
     LogFile,
@@ -59,7 +59,7 @@ def key(  # noqa: PLR0913  # the attributes of a key
     Args:
         default: the default value. A table has the default of its type.
         doc: the effect of the key, in Markdown.
-        alias: another name in the same table, or, with a dot, in another table.
+        alias: other names, by spaces: in the same table, or, with a dot, in another table.
         env: the environment variable that sets it if `compat.env` is true.
         core: the core's field that it sets, if its name differs.
         expert: whether it is in the table for experts.
@@ -140,20 +140,31 @@ class WindowTable:
     """`[window]`: the size of windows."""
 
     default: Tokens = key(
-        32_768, "Window of models that set none: input and output.", alias="targetSize", env="LLAMA_CPP_N_CTX"
+        32_768,
+        "Window of models that set none: input and output.",
+        alias="targetSize context.targetSize",
+        env="LLAMA_CPP_N_CTX",
     )
     safety_fraction: Share | None = expert(
         None,
         "Share of the window for estimated requests. Not set: 1 if counted exactly, else 0.85.",
         env="PENGUIN_CONTEXT_SAFETY_FRACTION",
     )
-    sizing: Sized = key("max_safe", "How to size the windows of local models; `manual`: do not.", alias="autoSize")
-    min: Tokens = expert(2_048, "The smallest window that sizing may choose.", alias="minSize")
-    max: Tokens = expert(131_072, "The largest window that sizing may choose.", alias="maxSize")
-    vram_margin_mib: MiB = expert(
-        1_536, "Memory that stays free on each device, for the runtime itself.", alias="vramBuffer"
+    sizing: Sized = key(
+        "max_safe",
+        "How to size windows of local models. true: `one_tier_below`; false: `manual`, which sizes none.",
+        alias="autoSize context.autoSize",
     )
-    kv_type: KvType = expert("f16", "Type of the KV cache of models that set none.", alias="kvQuantization")
+    min: Tokens = expert(2_048, "The smallest window that sizing may choose.", alias="minSize context.minSize")
+    max: Tokens = expert(131_072, "The largest window that sizing may choose.", alias="maxSize context.maxSize")
+    vram_margin_mib: MiB = expert(
+        1_536, "Memory that stays free on each device, for the runtime itself.", alias="vramBuffer context.vramBuffer"
+    )
+    kv_type: CacheType = expert(
+        "f16",
+        "Type of the KV cache of models that set none; true: `q8_0`, false: `f16`.",
+        alias="kvQuantization context.kvQuantization",
+    )
 
     def __post_init__(self) -> None:
         """Refuse an empty range."""
@@ -210,7 +221,7 @@ class ModelTable:
     n_gpu_layers: Layers = key(-1, 'Layers on GPUs, counting the output as one; -1: all; "auto": as many as fit.')
     n_batch: Tokens | None = expert(None, "Tokens of a logical batch. Not set: 2048.")
     n_ubatch: Tokens | None = expert(None, "Tokens of a physical batch. Not set: 512; half needs half of the buffer.")
-    kv_type: KvType | None = expert(None, "Type of the KV cache. Not set: `window.kv_type`.")
+    kv_type: CacheType | None = expert(None, "Type of the KV cache. Not set: `window.kv_type`.")
     flash_attn: bool = expert(True, "Flash attention: without it buffers grow with the window.")
     tensor_split: Shares = expert((), "Shares of several GPUs, in their order. Empty: by their free memory.")
     prices: str | None = key(None, "Its entry of the price table. Not set: `prices`.")

@@ -948,8 +948,10 @@ RECENT: Final = "recent"
 # The parts that are summaries with a level, in the order of `Tier.summaries`; and the one note on all that was said.
 LAYOUT_LEVELS: Final = ("detailed", "moderate", "compact")
 SESSION: Final = "session"
-# One note on what is older than all summaries is paid from recent where it has no part: this much of it.
-MERGED_FRACTION: Final = 0.25
+# A summary's size is named for this input limit, and scaled with the limit; none is smaller than the least.
+LEVEL_BASE_TOKENS, LEVEL_LEAST_TOKENS = 13_600, 64
+# One note on what is older than all summaries. Where the tier has no part for it, recent pays.
+MERGED_TOKENS: Final = 150
 # Of the smallest windows recent keeps so much in any case: where the document's figures would fill all of them.
 LEAST_RECENT: Final = 3
 
@@ -977,12 +979,13 @@ class Layout(NamedTuple):
     @property
     def notes(self) -> int:
         """The tokens of all notes, with the one on everything older."""
-        return self.levels + (self.session or int(MERGED_FRACTION * self.tokens(RECENT)))
+        return self.levels + self.merged
 
     @property
-    def session(self) -> int:
-        """The tokens of one note on everything older than the summaries; 0 if the tier has no part for it."""
-        return self.tokens(SESSION)
+    def merged(self) -> int:
+        """The tokens of one note on everything older than the summaries: its own part, or a little of recent."""
+        scaled = max(LEVEL_LEAST_TOKENS, MERGED_TOKENS * self.total // LEVEL_BASE_TOKENS)
+        return self.tokens(SESSION) or min(scaled, self.tokens(RECENT))
 
     def single(self, level: str) -> int | None:
         """Return the tokens of one summary of a level; None if the tier names none of that level."""

@@ -6,7 +6,16 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from squidbot.core.budget import CALIBRATED_FRACTION, Ladder, input_limit, laid_out, tier_of
+from squidbot.core.budget import (
+    CALIBRATED_FRACTION,
+    LEVEL_BASE_TOKENS,
+    LEVEL_LEAST_TOKENS,
+    MERGED_TOKENS,
+    Ladder,
+    input_limit,
+    laid_out,
+    tier_of,
+)
 from squidbot.core.errors import ConfigError
 from squidbot.core.plan import Prices, Representation
 
@@ -17,15 +26,13 @@ if TYPE_CHECKING:
     from squidbot.core.messages import ContextWindow, Labels
 
 
-# Tokens of a summary by level at an input limit of 13,600 (a 16K window), scaled with the limit, at least 64.
+# Tokens of a summary by level at an input limit of LEVEL_BASE_TOKENS (a 16K window), scaled with the limit.
 LEVEL_TOKENS = {
     Representation.DETAILED: 1200,
     Representation.MODERATE: 600,
     Representation.COMPACT: 300,
-    Representation.MERGED: 150,
+    Representation.MERGED: MERGED_TOKENS,
 }
-LEVEL_BASE_TOKENS = 13_600
-LEVEL_LEAST_TOKENS = 64
 LADDER = Ladder()
 # The largest session block, in tokens: a quarter of the input limit, at most this.
 BLOCK_MOST_TOKENS = 8192
@@ -209,9 +216,15 @@ class HistorySettings:
         return most if self.max_summary_tokens is None else min(most, self.max_summary_tokens)
 
     def merged_tokens(self, left_tokens: int) -> int:
-        """Return the room for one note on everything older, of the room that other notes leave, in tokens."""
-        part = self.layout.session if self.layout else 0
-        return min(part, left_tokens) if part else left_tokens
+        """Return the room for one note on everything older, of the room that other notes leave, in tokens.
+
+        A layout bounds it, and so does the largest summary. Without them it takes all: no other note is on those
+        messages.
+        """
+        most = left_tokens if self.layout is None else min(left_tokens, self.layout.merged)
+        return (
+            most if self.max_summary_tokens is None else min(most, max(self.min_note_tokens, self.max_summary_tokens))
+        )
 
     def ranks(self) -> tuple[Representation, ...]:
         """Return the levels of the newest blocks, newest first."""

@@ -144,7 +144,8 @@ class _SlotFinder(NamedTuple):
         """
         blocks = [*self.merged, *(run for run in known if run not in stays)]
         settings = self.ground.settings
-        left = self.ground.fold_tokens(reductions(settings)[0]) * (1 - settings.level_fraction) * TEXTS_FRACTION
+        beside_levels = int(self.ground.fold_tokens(reductions(settings)[0]) * (1 - settings.level_fraction))
+        left = settings.merged_tokens(beside_levels) * TEXTS_FRACTION
         limit = settings.level_tokens(Representation.MERGED, self.ground.room) + MARK_TOKENS
         newest = blocks[max(0, len(blocks) - int(left / limit)) :]
         return [SummarySlot(run, Representation.MERGED, limit, "pressure") for run in newest]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -15,10 +16,16 @@ import pytest
 
 import squidbot
 from squidbot.chat.conversation import BY_DEATH, BY_USER, ENOUGH, MOST_STEPS, ChatSession, results
+from squidbot.chat.screen import Screen
+from squidbot.chat.talk import ChatSetup, Notices
+from squidbot.chat.talk import Talk as Conversation
+from squidbot.core.devices import Device, ProbeResult
 from squidbot.core.errors import BudgetError, StoreError
 from squidbot.core.kinds import unreadable
+from squidbot.core.memories import Scope
 from squidbot.core.transcript.bookkeeping import CUT, BrokenAnswer
 from squidbot.core.view.marks import tool_names
+from squidbot.models import MemoryWatch
 from squidbot.wiring.streams import PartialAnswer
 
 from .conftest import COMMAND, environment_of, folder_in
@@ -110,6 +117,43 @@ def test_turn_is_recorded_with_its_usage(held: Held) -> None:
     first, second = held.model.requests
     assert second[: len(first)] == first
     assert first[0] == {"role": "system", "content": "Be brief."}
+
+
+def test_each_level_of_gpu_memory_is_shown_once_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """O-13: "WARNING: Show warning message", "CRITICAL: Show critical warning", "EMERGENCY: Show emergency warning".
+
+    "User must restart with smaller context if needed." Leaving NORMAL is no line of its own beside the new level's.
+    """
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    notices = Notices()
+    settings = {"models": {"m": {"adapter": "scripted", "context_window": 8192}}}
+    with squidbot.load(settings, extensions=[Offer(Scripted()), notices]) as engine:
+        talk = Conversation(ChatSetup(engine, "m", "s", notices, Scope()), Screen(), system="", tools=False)
+        free_mib = 500
+
+        def probe() -> ProbeResult:
+            card = Device(0, "", "Card", "nvidia", 1000 << 20, free_mib << 20, unified=False, source="test")
+            return ProbeResult((card,), ())
+
+        watch = MemoryWatch(probe, engine.wired.relay, 0, 60)
+        shown = []
+        for now, free_mib in enumerate((400, 280, 280, 140, 40, 30)):  # noqa: B007  # `probe` reads it
+            watch.look(100.0 * now)
+            talk.turn("hello")
+            out = " ".join(capsys.readouterr().out.split())
+            shown.append(re.findall(r"\* (\w+), GPU memory: (.*?) window\.max", out))
+    after = "MiB are free; the window stays as it is; to free memory, restart with a smaller context_window or"
+    assert shown == [
+        [],
+        [("warning", f"device 0, Card: 280 of 1000 {after}")],
+        [],
+        [("critical", f"device 0, Card: 140 of 1000 {after}")],
+        [("emergency", f"device 0, Card: 40 of 1000 {after}")],
+        [],
+    ]
 
 
 def test_prompt_is_stored_before_the_model_is_called(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,12 +66,21 @@ def test_config_shows_what_is_set_by_whom_it_is_for() -> None:
     assert "window.max 131072 (default)" in shown("--all")
 
 
+def test_config_shows_the_word_that_a_switch_stands_for(here: Path) -> None:
+    """O-02: `autoSize: boolean` is shown as the mode that it means, with the line that sets it."""
+    (here / "squidbot.toml").write_text("[context]\nautoSize = true\nkvQuantization = true\n", encoding="utf-8")
+    printed = shown("window")
+    assert "value one_tier_below (squidbot.toml:2)" in printed
+    assert "value q8_0 (squidbot.toml:3)" in printed
+    assert "names window.autoSize, context.autoSize" in printed
+
+
 def test_config_explains_a_key_and_a_table() -> None:
     """What it does, its value and where that is from, default, unit, other names."""
     printed = shown("window.default")
     assert printed.startswith("window.default Window of models that set none")
     assert "value 9000 (squidbot.toml:5) default 32768 unit tokens" in printed
-    assert "names window.targetSize, LLAMA_CPP_N_CTX" in printed
+    assert "names window.targetSize, context.targetSize, LLAMA_CPP_N_CTX" in printed
     assert "choices coherence, balanced, speed" in shown("pressure.strategy")
     assert shown("window").count("default") >= 5
     assert "Layers on GPUs" in shown('models."qwen2.5:7b"')

@@ -272,6 +272,35 @@ def test_explain_budget_adds_up(run: Callable[..., Result]) -> None:
     assert all(one["here_tokens"] <= one["said_tokens"] for one in made["runs"] if one["how"] == "summary")
 
 
+@pytest.mark.parametrize("marks", ["beside_summaries = true\n", "", "compact_at_tokens = 1_200\n"])
+def test_explain_measures_the_pressure_that_compacts(copied: Callable[..., Result], marks: str) -> None:
+    """O-06: "Usage > 80 %" of what is available, beside summaries where that is set: compaction is due above it alone.
+
+    What is free up to the mark agrees.
+    """
+    with Path("squidbot.toml").open("a", encoding="utf-8") as settings:
+        settings.write(f"[pressure]\ncompact_at_fraction = 0.8\npatience = 0\n{marks}")
+    seen = set()
+    for turn in range(12):
+        with squidbot.load() as engine:
+            session = engine.session("support/42")
+            session.record(session.assemble(f"Look at line {turn} " * 9).incoming, "word " * 90)
+            session.record({"role": "user", "content": "And more?"})
+            view, room = session.core.room().view, session.core.room()
+        made = json.loads(copied("session", "explain", "support/42", "--json").output)
+        assert view.summaries.bound > 0
+        assert (made["pressure"] > 0.8) == (min(room.marked) < 0)
+        assert made["due"] is None or made["pressure"] > 0.8
+        seen.add(made["due"] is not None)
+        whole = view.history.plus(room.whole)
+        if "beside" in marks:
+            expected = (view.history.bound - view.summaries.bound) / (whole.bound - view.summaries.bound)
+            assert made["pressure"] == expected != view.history.bound / whole.bound
+        with squidbot.load() as engine:
+            engine.session("support/42").record("Yes.")
+    assert seen == {True, False}
+
+
 def test_explain_names_event_and_price_of_each_run(run: Callable[..., Result]) -> None:
     """Why it is not sent as it was said: which plan, its cause, what that cost."""
     made = json.loads(run("session", "explain", "support/42", "--json").output)

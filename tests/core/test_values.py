@@ -198,6 +198,17 @@ def test_levels_have_their_sizes_at_a_16k_window(level: Representation, tokens: 
     assert SETTINGS.level_tokens(level, 10) == 64
 
 
+def test_merged_note_takes_what_is_left_up_to_the_largest_summary_that_is_set() -> None:
+    """O-09: `summaryMaxTokens` 1024 holds for a merged note, too; a note has at least room for its heading and a line.
+
+    Without it and without a layout the note on everything older is as large as its room: it is all that is told.
+    """
+    assert SETTINGS.merged_tokens(3300) == 3300
+    set_to = replace(SETTINGS, max_summary_tokens=1024)
+    assert [set_to.merged_tokens(left) for left in (3300, 500)] == [1024, 500]
+    assert replace(SETTINGS, max_summary_tokens=1).merged_tokens(3300) == SETTINGS.min_note_tokens
+
+
 @pytest.mark.parametrize("name", STRATEGIES)
 @pytest.mark.parametrize("room", [0, 2_000, 7_999, 8_000, 15_999, 16_000, 1_000_000])
 def test_strategy_goes_down_from_its_mark_at_any_size(name: str, room: int) -> None:

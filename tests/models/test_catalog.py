@@ -203,6 +203,28 @@ def large(path: Path) -> str:
     return str(path)
 
 
+def test_automatic_size_is_one_tier_below_the_largest_and_the_cache_is_quantized(tmp_path: Path) -> None:
+    """O-02, O-15: `autoSize: boolean`: "Calculate Optimal Size, Pick One Tier Below Max, LOCK for Session", or by hand.
+
+    `kvQuantization: boolean; // Enable KV cache quantization`: more tokens fit the same memory.
+    """
+    model, known = large(tmp_path / "large.gguf"), {"vramBuffer": 1024, "kvQuantization": False}
+    for window, tokens, source in (
+        ({"autoSize": True, "maxSize": 131_072}, 32_768, "tier"),
+        ({"autoSize": True, "maxSize": 16_384}, 8_192, "tier"),
+        ({"autoSize": False, "targetSize": 16_000}, 16_000, "global-config"),
+    ):
+        with engine_of(Machine(), model, {**known, **window}) as engine:
+            opened = engine.session("s", model="tiny").window
+            assert (opened.window_tokens, opened.source) == (tokens, source)
+    fitting = {}
+    for quantized, kind in ((False, "f16"), (True, "q8_0")):
+        with engine_of(Machine(6 * GIB), model, {"kvQuantization": quantized}) as engine:
+            assert {engine.loading("tiny").type_k, engine.loading("tiny").type_v} == {kind}
+            fitting[quantized] = engine.session("s", model="tiny").window.window_tokens
+    assert fitting[True] > 1.5 * fitting[False]
+
+
 def test_devices_are_looked_at_again_right_before_a_model_is_opened(tmp_path: Path) -> None:
     """A session was sized an hour ago; less is free now: the model is opened with what fits now, and so on."""
     machine = Machine(free_bytes=6 * GIB)

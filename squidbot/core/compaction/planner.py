@@ -21,6 +21,7 @@ from squidbot.core.compaction.pressure import (
     fullness,
     is_over,
     lighter,
+    marked_fraction,
     noted_as,
     pays,
     pressure_fraction,
@@ -107,10 +108,7 @@ def _marked_pressure(
         return math.inf
     if settings.cap is not None and is_over(view, min(view.turn, call.stored), settings.cap):
         return math.inf
-    room = ladder.marked_room(room or room_of(view, call), settings.high_fraction)
-    if settings.beside_summaries:
-        return fullness(view, room)
-    return pressure_fraction(view.history, room)
+    return marked_fraction(view, room or room_of(view, call), settings)
 
 
 def _too_many(view: CurrentView, ladder: Ladder) -> bool:

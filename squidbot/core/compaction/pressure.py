@@ -116,6 +116,15 @@ def fullness(view: CurrentView, room: Cost) -> float:
     return pressure_of(view.history, view.summaries, room)
 
 
+def marked_fraction(view: CurrentView, room: Cost, settings: HistorySettings) -> float:
+    """Return history's share of its room as the high-water mark measures it; above 1 if it does not fit.
+
+    The room is smaller where a number of tokens is the mark, and summaries leave both shares where settings say so.
+    """
+    room = settings.ladder.marked_room(room, settings.high_fraction)
+    return fullness(view, room) if settings.beside_summaries else pressure_fraction(view.history, room)
+
+
 def check_fixed(view: CurrentView, call: CallContext, renderer: Renderer, room: Cost | None = None) -> None:
     """Check that what is always sent leaves room for a conversation, and that pins stay below their ceiling.
 

@@ -918,11 +918,13 @@ class Planner:
         limit = limits.extends if limits else self.plain_limit
         cuts = arrival(self.context.renderer, self.settings, stored, self.plain_limit, outside.plus(came)).limits
         fixed, history = sent.plus(outside), stored.history.plus(came)
-        used, most, high = fixed.plus(history), limit.less(fixed), self.settings.high_fraction
+        used, high = fixed.plus(history), self.settings.high_fraction
+        beside = stored.summaries if self.settings.beside_summaries else NOTHING
+        most, raw = self.settings.ladder.marked_room(limit.less(fixed), high).less(beside), history.less(beside)
         return Room(
             view=stored,
             used_tokens=used.bound,
-            marked=Cost(int(high * most.estimate) - history.estimate, int(high * most.bound) - history.bound),
+            marked=Cost(int(high * most.estimate) - raw.estimate, int(high * most.bound) - raw.bound),
             whole=limit.less(used),
             output_tokens=cuts.output_tokens,
             step_tokens=cuts.step_tokens,

@@ -37,8 +37,18 @@ def test_layouts_are_those_of_the_document() -> None:
     ]
     assert [fourth.single(name) for name in (*LAYOUT_LEVELS, "merged")] == [1625, 1000, 300, None]
     smallest = laid_out(4000, 3400)
-    assert (smallest.session, smallest.notes, smallest.single("detailed")) == (300, 300, None)
-    assert (fourth.session, fourth.notes) == (0, 10_400 + 9700 // 4)
+    assert (smallest.merged, smallest.notes, smallest.single("detailed")) == (300, 300, None)
+
+
+@pytest.mark.parametrize(
+    ("window_tokens", "merged"),
+    [(2000, 300), (8000, 500), (9000, 84), (16_000, 150), (16_384, 153), (32_000, 300), (128_000, 1200)],
+)
+def test_merged_note_has_the_size_of_the_document(window_tokens: int, merged: int) -> None:
+    """O-09, C23: "Ultra (Merged): 80% compression, ~150 tokens", scaled with the limit; the first tiers name a part."""
+    made = laid_out(window_tokens, limit(window_tokens))
+    assert made.merged == merged
+    assert made.notes == made.levels + merged
 
 
 @given(st.integers(1, 2_000_000), st.floats(0.01, 1.0))

@@ -246,6 +246,19 @@ def test_request_asks_for_merged_blocks_although_no_event_is_near() -> None:
     assert Representation.MERGED in levels
 
 
+def test_texts_are_asked_for_as_far_as_a_bounded_merged_note_has_room() -> None:
+    """O-09: a note of at most 400 tokens, half of it texts by a model, shows one of about 120 tokens and no second."""
+    counts = []
+    for most in (None, 400):
+        setup = replace(MIDDLE, settings=replace(MIDDLE.settings, max_summary_tokens=most))
+        host = Host(InMemoryStore(), setup, watch=False)
+        host.run(tame(60, 400))
+        levels = [job.level for job in desk_of(host.store, setup).due(reason="request")]
+        counts.append(levels.count(Representation.MERGED))
+    assert counts[0] > 1
+    assert counts[1] == 1
+
+
 def test_pause_in_a_small_room_is_no_reason_for_jobs_before_an_event() -> None:
     """What is raw there has no block of its own before it is noted."""
     host = Host(InMemoryStore(), SMALL, watch=False)

@@ -55,7 +55,7 @@ def check_levels(setup: Setup, one: CoreAssembly) -> None:
     for level in LAYOUT_LEVELS:
         assert sum(costs.get(level, [])) <= layout.tokens(level), (level, costs)
         assert all(each <= (layout.single(level) or 0) for each in costs.get(level, []))
-    assert sum(costs.get("merged", [])) <= (layout.session or layout.notes)
+    assert sum(costs.get("merged", [])) <= layout.merged
     assert sum(map(sum, costs.values())) <= layout.notes + ROUNDING_TOKENS
 
 
@@ -77,6 +77,16 @@ def test_notes_of_each_level_keep_to_their_parts(window_tokens: int) -> None:
     seen = {level for one in made for level in told(one)}
     assert seen & {*LAYOUT_LEVELS} <= {level for level in LAYOUT_LEVELS if layout_of(setup).single(level)}
     assert seen
+
+
+def test_merged_note_keeps_its_size_however_much_is_merged() -> None:
+    """O-09, C23: "Age Checkpoint 1 -> Merge", "Ultra (Merged): 80% compression, ~150 tokens": 153 of 13,926."""
+    setup = laid(16_384)
+    host = Host(InMemoryStore(), setup, watch=False)
+    host.run(tame(150, 200))
+    merged = [told(one)["merged"] for one in requests(host.calls) if "merged" in told(one)]
+    assert len({tuple(each) for each in merged}) > 5
+    assert all(len(each) == 1 and 64 <= each[0] <= 153 for each in merged)
 
 
 @effort(40)
