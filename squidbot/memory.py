@@ -275,6 +275,12 @@ class MemoryService:
         memory = self._loaded.settings.memory
         return memory.enabled and memory.extract != "off"
 
+    @property
+    def indexes(self) -> bool:
+        """Whether files are indexed: `memory.index_paths`, or the journal."""
+        settings = self._loaded.settings
+        return settings.memory.enabled and bool(settings.memory.index_paths or settings.journal.enabled)
+
     def learns_of(self, scope: Scope) -> bool:
         """Return whether facts are learned from a scope's messages; without a user only if `memory.extract` is set."""
         return self.learns and (bool(scope.user) or self._loaded.settings.memory.extract is not None)

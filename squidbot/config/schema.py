@@ -443,7 +443,7 @@ class MemoryTable:
     embedder: str = key("none", 'Embedder that finds facts by meaning: "onnxruntime:FOLDER", "openai:MODEL", an alias.')
     index: str = expert("auto", 'Index of vectors: "faiss", "lancedb", "stdlib"; of several, the first that works.')
     redact_patterns: Patterns = key((), "Regular expressions of secrets, beside the known ones.")
-    index_paths: Names = key((), "Files, folders, patterns to index: `squidbot memory reindex`.")
+    index_paths: Names = key((), "Files, folders, patterns that background work indexes for search.")
     index_most_bytes: Bytes = expert(8 << 20, "Larger files are not indexed.")
 
 

@@ -1,4 +1,7 @@
-"""Background work on sessions, on demand or in a thread: facts, summaries, journal entries. Requests never wait."""
+"""Background work on sessions, in a thread or on demand: facts, summaries, the journal, the index of files.
+
+Requests never wait for it.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +28,15 @@ from squidbot.core.messages import Category
 from squidbot.core.ports import SupportsClaims
 from squidbot.core.transcript.bookkeeping import JOURNALED, JournalMark, note_journaled
 from squidbot.core.transcript.removals import FORGOTTEN
-from squidbot.core.transcript.scopes import SCOPE, scope_at
+from squidbot.core.transcript.scopes import NOBODY, SCOPE, scope_at
+from squidbot.wiring.journal import journal_of
 from squidbot.wiring.streams import wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from types import TracebackType
 
+    from squidbot.adapters.stdlib.daybook import State
     from squidbot.bootstrap import Wired
     from squidbot.core.engine import CoreSession
     from squidbot.core.memories import Scope
@@ -42,6 +47,7 @@ if TYPE_CHECKING:
     from squidbot.core.summaries import Backoff, TaskResult
     from squidbot.core.tokens.counters import Meter
     from squidbot.core.transcript.bookkeeping import JournalProgress
+    from squidbot.services.indexing import IndexReport
     from squidbot.wiring.registry import Timer
 
 
@@ -53,7 +59,7 @@ TASKS_IN_A_ROW = 4
 # How long a claim lasts after its worker dies; a living worker renews it before each task.
 CLAIM_SECONDS = 900.0
 
-TaskOutcome: TypeAlias = "TaskResult | LearningResult | JournalOutcome"
+TaskOutcome: TypeAlias = "TaskResult | LearningResult | JournalOutcome | IndexOutcome"
 
 
 class WorkSession(Protocol):
@@ -680,3 +686,82 @@ def _forgotten(one: SessionHandle) -> int:
     """Return how often messages of a session were forgotten."""
     last = one.wired.store.last_record(one.session_id, FORGOTTEN.name)
     return last.number + 1 if last else 0
+
+
+# The index of files and journals: each scope of a session has its own.
+
+# Files are looked at again after this pause at the earliest; a new journal entry is indexed at once.
+INDEX_SECONDS: Final = 60.0
+
+
+class IndexOutcome(NamedTuple):
+    """What one pass over a scope's files changed in the index, or `None` and why it failed."""
+
+    report: IndexReport | None
+    why: str = ""
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the pass ended."""
+        return self.report is not None
+
+
+class IndexWork:
+    """Indexes the files of `memory.index_paths` and the journal, for the scopes of a session; reads what changed.
+
+    One process at a time works on a scope.
+    """
+
+    claim = ""
+
+    def __init__(self) -> None:
+        """Start with every scope due."""
+        # By scope: the time of its newest pass, and the state of its journal before that pass.
+        self._passes: dict[tuple[str, ...], tuple[float, State]] = {}
+
+    def again(self) -> None:
+        """Make all files due, however recently they were looked at."""
+        self._passes.clear()
+
+    def waits(self, one: SessionHandle, order: WorkOrder) -> bool:
+        """Return whether the files of one of the session's scopes are due; reads no file."""
+        return any(self._due(one, order))
+
+    def doing(self, one: SessionHandle, order: WorkOrder) -> Iterator[IndexOutcome]:
+        """Index each due scope; yield an outcome if that changed the index, or failed.
+
+        A failure is an event `degraded`, and the scope rests.
+        """
+        for place, scope, journal in list(self._due(one, order)):
+            key = f"index {' '.join(filter(None, place))}"[-1_000:]
+            with claimed(one.wired.store, key, "index", seconds=CLAIM_SECONDS) as claim:
+                if claim is None or not claim():
+                    continue
+                hold(self._passes, place, (order.at, journal))
+                outcome = _indexed(one, scope)
+            if outcome is not None:
+                yield outcome
+
+    def _due(self, one: SessionHandle, order: WorkOrder) -> Iterator[tuple[tuple[str, ...], Scope, State]]:
+        """Yield the due scopes of a session, with the states of their journals."""
+        settings = one.wired.loaded.settings
+        scopes = [change.scope for change in SCOPE.state(one.wired.store, one.session_id)] or [NOBODY]
+        for place, scope in {View(each, settings.memory.isolation).key: each for each in scopes}.items():
+            journal = journal_of(one.wired.loaded, None, scope).state() if settings.journal.enabled else None
+            at, before = self._passes.get(place, (None, None))
+            rested = at is None or order.reason != "" or order.at - at >= INDEX_SECONDS
+            if (settings.memory.index_paths and rested) or journal != before:
+                yield place, scope, journal
+
+
+def _indexed(one: SessionHandle, scope: Scope) -> IndexOutcome | None:
+    """Bring the index of a scope up to date; None if nothing changed."""
+    from squidbot.services.indexing import IndexPaths, reindex  # noqa: PLC0415  # no turn needs it
+
+    try:
+        memories = one.wired.memories(one.meter, scope)
+        report = reindex(memories, IndexPaths.in_background(one.wired.loaded, memories))
+    except (SquidbotError, OSError) as error:
+        _notify(one, f"files were not indexed: {error}")
+        return IndexOutcome(None, str(error))
+    return IndexOutcome(report) if any(change.became != "skipped" for change in report.outcomes) else None
