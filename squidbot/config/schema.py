@@ -38,6 +38,7 @@ from squidbot.config.checks import (
     Tokens,
     TokensOrZero,
     Variable,
+    Vectors,
     inner,
 )
 from squidbot.core.budget import PolicyCaps, TrimRule, Verbosity, WordLists
@@ -319,7 +320,7 @@ class PressureTable:
     beside_summaries: bool | None = expert(None, "Shares are of the room that summaries leave.")
     tier_targets: bool = expert(False, "Take low water and the limit of pinned messages from the tier.")
     warn_fraction: Fraction | None = expert(None, "Warn the user by an event, and the model by one line.")
-    journal_fraction: Fraction | None = expert(None, "Make a journal entry.")
+    journal_fraction: Fraction | None = expert(None, "Make a journal entry.", alias="journal.token_threshold_fraction")
     critical_fraction: Fraction | None = expert(None, "Warn the user again.")
     emergency_fraction: Fraction | None = expert(None, "Warn again, and compact to below `warn_fraction`.")
     notice: bool | None = expert(None, "Whether the model sees the warning at `warn_fraction`.")
@@ -430,7 +431,9 @@ class MemoryTable:
     isolation: Isolation = key("bot", "The parts of a scope that separate facts, beside tenant and user.")
     min_relevance: Fraction = expert(0.3, "Hits with a lower score are left out.")
     write: bool = expert(True, "Whether the tool `memory` may add and forget facts.")
-    allow_tools: bool | None = expert(None, "false: no memory tools for models; true: `reindex_workspace`, too.")
+    allow_tools: bool | None = expert(
+        None, "false: no memory tools for models; true: `reindex_workspace`, too.", alias="tools.allow_memory_tools"
+    )
     in_prompt: bool = key(True, "Whether requests show facts automatically.")
     index_tokens: TokensOrZero = expert(200, "Limit of the index in the head of requests; 0: no index.")
     profile_tokens: TokensOrZero = expert(300, "Limit of each section on the user and on the model.")
@@ -440,7 +443,11 @@ class MemoryTable:
     )
     llm: str | None = key(None, "The model that learns facts, as `summary.llm`.")
     merge: bool = expert(False, "Let a new fact replace those that say the same in other words.")
-    embedder: str = key("none", 'Embedder that finds facts by meaning: "onnxruntime:FOLDER", "openai:MODEL", an alias.')
+    embedder: Vectors = key(
+        "none",
+        'Embedder that finds facts by meaning: "onnxruntime:FOLDER", "openai:MODEL", an alias.',
+        alias="embedding_model",
+    )
     index: str = expert("auto", 'Index of vectors: "faiss", "lancedb", "stdlib"; of several, the first that works.')
     redact_patterns: Patterns = key((), "Regular expressions of secrets, beside the known ones.")
     index_paths: Names = key((), "Files, folders, patterns that background work indexes for search.")
