@@ -236,6 +236,7 @@ TOLD: Final = {
     events.DEGRADED: "{cause}",
     events.FACTS_ERROR: "{cause}",
     events.LOW_MEMORY: "{cause}",
+    events.JOURNAL_HEARTBEAT: "status: {cause}",
 }
 
 
@@ -245,16 +246,20 @@ class Notices:
     def __init__(self) -> None:
         """Begin without notices."""
         self._said: list[str] = []
+        # The journal's newest status, of one or two lines, until it is taken with the other sentences.
+        self.status = ""
 
     @hookimpl
     def on_event(self, event: Event) -> None:
         """Keep a sentence for events that the user should see."""
         if event.name in TOLD:
-            self._said.append(TOLD[event.name].format(share=event.fraction, cause=event.cause))
+            self._said += TOLD[event.name].format(share=event.fraction, cause=event.cause).splitlines()
+        if event.name == events.JOURNAL_HEARTBEAT:
+            self.status = event.cause
 
     def take(self) -> list[str]:
         """Return the new sentences, each once."""
-        said, self._said = self._said, []
+        said, self._said, self.status = self._said, [], ""
         return list(dict.fromkeys(said))
 
 
@@ -346,16 +351,17 @@ class Talk:
         return f"{self.setup.alias} ({self._model.name}, by {model.adapter})"
 
     def run(self, read: Callable[[Callable[[], str]], str]) -> None:
-        """Run until the input or a command ends it; `read` takes a function for the status line."""
+        """Run until the input or a command ends it; `read` takes a function for the lines below the input."""
         self._greet()
         while not self.ends:
             try:
-                said = read(lambda: self.budget()[0])
+                said = read(self._toolbar)
             except EOFError:
                 break
             except KeyboardInterrupt:
                 self.screen.say("Ctrl-D or /quit ends", "dim")
                 continue
+            self._put_notices()  # what came while the user typed
             if said.strip():
                 self._take(said)
         self._part()
@@ -415,11 +421,19 @@ class Talk:
             self.screen.say(_kept(turn), "dim")
         elif not turn.text.strip():
             self.screen.say("(the model's answer is empty)", "dim")
-        for notice in self.setup.notices.take():
-            self.screen.remark(notice)
+        self._put_notices()
         if turn.sent:
             self.screen.cost(turn, self.budget(), self.conversation.session.core.settings.prices)
         self.screen.say("")
+
+    def _put_notices(self) -> None:
+        for notice in self.setup.notices.take():
+            self.screen.remark(notice)
+
+    def _toolbar(self) -> str:
+        """Return the budget, and below it the journal's newest status until the user sends a line."""
+        rows = (self.budget()[0], *self.setup.notices.status.splitlines())
+        return "\n".join(shorter(row, self.screen.columns) for row in rows)
 
     def _fail(self, text: str) -> None:
         self.failed = True

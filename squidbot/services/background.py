@@ -20,7 +20,7 @@ from squidbot.core import events
 from squidbot.core.budget import JOURNAL
 from squidbot.core.errors import LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
-from squidbot.core.journal import DEFAULT_AGENT, JournalEntry, JournalSpan, by_model, by_rule
+from squidbot.core.journal import DEFAULT_AGENT, JournalEntry, JournalSpan, by_model, by_rule, status
 from squidbot.core.last_request import REQUEST, tokens_used
 from squidbot.core.memories import WITH_MESSAGES, View
 from squidbot.core.memory.view import MOST_COMPARED, among_nearest, merges, places_of
@@ -344,8 +344,8 @@ def failed(one: SessionHandle, error: Exception) -> None:
     _notify(one, f"jobs failed: {type(error).__name__}: {error}")
 
 
-def _notify(one: SessionHandle, cause: str, name: str = events.DEGRADED) -> None:
-    event = Event(name, one.session_id, cause, one.window.window_id, model=one.window.model)
+def _notify(one: SessionHandle, cause: str, name: str = events.DEGRADED, scope: Scope = NOBODY) -> None:
+    event = Event(name, one.session_id, cause, one.window.window_id, model=one.window.model, scope=scope)
     one.wired.relay.notify(event)
 
 
@@ -601,13 +601,21 @@ class JournalWork:
         return JournalOutcome(kept.entry, kept.number)
 
     def _beat(self, one: SessionHandle, progress: JournalProgress, stored: int) -> None:
-        """Send a heartbeat, once for each state of a session."""
+        """Send a heartbeat for each scope, once for each state of a session: how much is new, and what it says."""
         if stored == self._beats.get(one.session_id):
             return
         with self._lock:
             hold(self._beats, one.session_id, stored)
         since = f"entry {progress.entries}" if progress.entries else "the beginning"
-        _notify(one, f"{stored - progress.until_seq:,} messages since {since}", events.JOURNAL_HEARTBEAT)
+        first = max(progress.until_seq, stored - MOST_READ)
+        by_place = _by_place(one, one.wired.store.read(one.session_id, first, stored - 1))
+        for scope, rows in by_place.values():
+            number = len(rows) if by_place.keys() - {one.wired.journals.place(scope)} else stored - progress.until_seq
+            cause = f"{number:,} messages since {since}"
+            made = by_rule(_span(one.wired, rows), JournalEntry(0, "-"), one.wired.counter("classes"))
+            if made is not None and made.summary.strip():
+                cause += f": {status(one.wired.journals.applied(made))}"
+            _notify(one, cause, events.JOURNAL_HEARTBEAT, scope)
 
 
 def _progress(one: SessionHandle) -> tuple[JournalProgress, int]:
