@@ -432,7 +432,9 @@ class MemoryTable:
     min_relevance: Fraction = expert(0.3, "Hits with a lower score are left out.")
     write: bool = expert(True, "Whether the tool `memory` may add and forget facts.")
     allow_tools: bool | None = expert(
-        None, "false: no memory tools for models; true: `reindex_workspace`, too.", alias="tools.allow_memory_tools"
+        None,
+        "false: no memory tools for models; true: tools to index and add notes, too.",
+        alias="tools.allow_memory_tools",
     )
     in_prompt: bool = key(True, "Whether requests show facts automatically.")
     index_tokens: TokensOrZero = expert(200, "Limit of the index in the head of requests; 0: no index.")

@@ -9,8 +9,8 @@ from squidbot.core.view.marks import HINTS, Hints, refused
 from squidbot.tools.context import CONTEXT
 from squidbot.tools.goals import GOAL
 from squidbot.tools.history import HISTORY, HOST_HISTORY
-from squidbot.tools.journal import ADD_ENTRY, JOURNAL_STATUS, LIST_ENTRIES
-from squidbot.tools.memory import HOST_ADD, HOST_SEARCH, MEMORY, REINDEX
+from squidbot.tools.journal import ADD_ENTRY, ADD_SUMMARY_NOTE, JOURNAL_STATUS, LIST_ENTRIES
+from squidbot.tools.memory import ADD_DECLARATIVE_NOTE, HOST_ADD, HOST_SEARCH, MEMORY, REINDEX
 from squidbot.tools.tool import Answer, definition
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ __all__ = [
     "offered",
 ]
 
-_MORE: Final = (REINDEX, GOAL, ADD_ENTRY, LIST_ENTRIES, JOURNAL_STATUS, CONTEXT)
+_NOTES: Final = (ADD_DECLARATIVE_NOTE, ADD_SUMMARY_NOTE)
+_MORE: Final = (REINDEX, *_NOTES, GOAL, ADD_ENTRY, LIST_ENTRIES, JOURNAL_STATUS, CONTEXT)
 FOR_SESSIONS: Final[tuple[Tool, ...]] = (HISTORY, *MEMORY, *_MORE)
 # Hosts show each tool as a function with plain arguments.
 FOR_HOSTS: Final[tuple[Tool, ...]] = tuple(
