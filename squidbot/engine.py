@@ -582,6 +582,8 @@ class EngineJobs:
         if self._index is not None:
             self._index.again()
         for worker in self._workers:
+            if worker is self._rules and not self._remembering.learns:
+                continue
             left = None if limit is None else limit - len(done)
             done += worker.work(session, WorkOrder(left, reason))
         return tuple(done)

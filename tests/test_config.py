@@ -68,6 +68,7 @@ OTHER_KEYS = {
     "": "extensions observers prices profile",
     "allocation": "adaptive by_category context_weight dialog_weight layout output_weight system_weight verbosity",
     "allocation.words.<language>": "analyse create question_marks request spaced",
+    "bots.<name>": "requires_memory uses_tools",
     "budget": (
         "context_budget_mode context_dedupe_summary_against_memory context_history_max_words "
         "context_memory_max_words context_min_recent_messages context_summary_max_words "

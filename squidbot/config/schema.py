@@ -126,7 +126,9 @@ def keys_of(table: type, path: tuple[str, ...] = ()) -> Iterator[Key]:
 NAMED: Final = {"models": "<alias>", "words": "<language>", "owner_aliases": "<channel>"}
 # The subjects of tables: the engine as a whole, a model, a conversation.
 TIERS: Final = {
-    "job": {*("summary", "snapshots", "memory", "journal", "goals", "context", "store", "observers", "extensions")}
+    "job": {
+        *("summary", "snapshots", "memory", "bots", "journal", "goals", "context", "store", "observers", "extensions")
+    }
     | {"compat", "debug", "ui"},
     "physical": {"window", "gpu", "models", "prices", "price_table"},
     "policy": {"profile", "budget", "allocation", "prompt", "pressure", "history", "images", "session"},
@@ -457,6 +459,14 @@ class MemoryTable:
 
 
 @dataclass(frozen=True)
+class BotTable:
+    """`[bots.<name>]`: one bot, by the name in its scope."""
+
+    requires_memory: bool = expert(True, "false: its sessions learn, show and search no facts.")
+    uses_tools: bool = expert(True, "false: its model only gets tools that read: `history`, and `memory` to search.")
+
+
+@dataclass(frozen=True)
 class JournalTable:
     """`[journal]`: entries about the work."""
 
@@ -549,6 +559,7 @@ class Settings:
     summary: SummaryTable = SummaryTable()
     snapshots: SnapshotsTable = SnapshotsTable()
     memory: MemoryTable = MemoryTable()
+    bots: dict[str, BotTable] = field(default_factory=dict)
     journal: JournalTable = JournalTable()
     goals: GoalsTable = GoalsTable()
     context: ContextTable = ContextTable()
@@ -562,3 +573,16 @@ class Settings:
     def model(self, alias: str) -> ModelTable:
         """Return a model's settings; the defaults for one that is not named."""
         return self.models.get(alias, ModelTable())
+
+    def bot(self, name: str) -> BotTable:
+        """Return a bot's settings; the defaults for one that is not named."""
+        return self.bots.get(name, BotTable())
+
+    def memory_of(self, bot: str) -> MemoryTable:
+        """Return the settings of memory for a bot: off unless it requires memory, to read only unless it uses tools."""
+        memory, own = self.memory, self.bot(bot)
+        if own.uses_tools and own.requires_memory:
+            return memory
+        allowed = memory.allow_tools if own.uses_tools or memory.allow_tools is False else None
+        is_on, writes = memory.enabled and own.requires_memory, memory.write and own.uses_tools
+        return dataclasses.replace(memory, enabled=is_on, write=writes, allow_tools=allowed)

@@ -363,7 +363,8 @@ def study_of(
     """
     from squidbot.core.memory.learning import FactReader  # noqa: PLC0415  # a seventh of a start; no turn needs it
 
-    memory, remembering = wired.loaded.settings.memory, wired.remembering
+    settings, remembering = wired.loaded.settings, wired.remembering
+    memory = settings.memory
     study = FactReader(
         session_id,
         wired.store,
@@ -372,6 +373,7 @@ def study_of(
         memory.isolation,
         remembering.redactor,
         anonymous=memory.extract is not None,
+        without=frozenset(name for name, bot in settings.bots.items() if not bot.requires_memory),
         model=model,
         observer=wired.relay,
     )
@@ -753,7 +755,8 @@ class IndexWork:
     def _due(self, one: SessionHandle, order: WorkOrder) -> Iterator[tuple[tuple[str, ...], Scope, State]]:
         """Yield the due scopes of a session, with the states of their journals."""
         settings = one.wired.loaded.settings
-        scopes = [change.scope for change in SCOPE.state(one.wired.store, one.session_id)] or [NOBODY]
+        said = [change.scope for change in SCOPE.state(one.wired.store, one.session_id)] or [NOBODY]
+        scopes = [scope for scope in said if settings.bot(scope.bot).requires_memory]
         for place, scope in {View(each, settings.memory.isolation).key: each for each in scopes}.items():
             journal = journal_of(one.wired.loaded, None, scope).state() if settings.journal.enabled else None
             at, before = self._passes.get(place, (None, None))
