@@ -726,12 +726,14 @@ class IndexWork:
 
     def __init__(self) -> None:
         """Start with every scope due."""
-        # By scope: the time of its newest pass, and the state of its journal before that pass.
-        self._passes: dict[tuple[str, ...], tuple[float, State]] = {}
+        # By scope: the time of its newest pass, the state of its journal before that pass, and whether it failed.
+        self._passes: dict[tuple[str, ...], tuple[float, State, bool]] = {}
+        self._lock = threading.Lock()
 
     def again(self) -> None:
         """Make all files due, however recently they were looked at."""
-        self._passes.clear()
+        with self._lock:
+            self._passes.clear()
 
     def waits(self, one: SessionHandle, order: WorkOrder) -> bool:
         """Return whether the files of one of the session's scopes are due; reads no file."""
@@ -747,8 +749,9 @@ class IndexWork:
             with claimed(one.wired.store, key, "index", seconds=CLAIM_SECONDS) as claim:
                 if claim is None or not claim():
                     continue
-                hold(self._passes, place, (order.at, journal))
                 outcome = _indexed(one, scope)
+                with self._lock:
+                    hold(self._passes, place, (order.at, journal, outcome is not None and not outcome.succeeded))
             if outcome is not None:
                 yield outcome
 
@@ -759,9 +762,9 @@ class IndexWork:
         scopes = [scope for scope in said if settings.bot(scope.bot).requires_memory]
         for place, scope in {View(each, settings.memory.isolation).key: each for each in scopes}.items():
             journal = journal_of(one.wired.loaded, None, scope).state() if settings.journal.enabled else None
-            at, before = self._passes.get(place, (None, None))
+            at, before, has_failed = self._passes.get(place, (None, None, False))
             rested = at is None or order.reason != "" or order.at - at >= INDEX_SECONDS
-            if (settings.memory.index_paths and rested) or journal != before:
+            if (rested and (settings.memory.index_paths or has_failed)) or journal != before:
                 yield place, scope, journal
 
 

@@ -145,6 +145,33 @@ def test_failure_is_an_event_and_the_turn_goes_on(tmp_path: Path, monkeypatch: p
         assert "disk is full" not in json.dumps(session.assemble("and now?").messages)
 
 
+def test_entry_that_could_not_be_indexed_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """J-05: after a rest, also where nothing else is to be indexed and no further entry comes."""
+    settings = {
+        "store": {"path": f"{tmp_path}/s.db"},
+        "journal": {"enabled": True, "folder": f"{tmp_path}/journal"},
+        "summary": {"scheduler": "none"},
+    }
+    now = time.time()
+    with squidbot.load(settings) as engine:
+        session = engine.session("s")
+        session.record({"role": "user", "content": "hello"}, "Hello.")
+        engine.journal().append(JournalEntry(now, "Fed the walrus."))
+        worker = background.BackgroundWorker(background.IndexWork())
+
+        def fails(*_: object, **__: object) -> None:
+            raise StoreError("the disk is full")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(indexing, "reindex", fails)
+            assert [one.succeeded for one in worker.work(session, background.WorkOrder(now=now))] == [False]
+        assert worker.work(session, background.WorkOrder(now=now + background.INDEX_SECONDS - 1)) == []
+        later = background.WorkOrder(now=now + background.INDEX_SECONDS)
+        assert [one.succeeded for one in worker.work(session, later)] == [True]
+        assert "Fed the walrus" in searched(session, "walrus", "journal")
+        assert worker.work(session, background.WorkOrder(now=now + 9_999)) == []
+
+
 def test_one_process_at_a_time_indexes_a_scope(tmp_path: Path) -> None:
     """P-11: while another one has the claim nothing is read; afterwards it is."""
     with opened(tmp_path, journal=False) as engine, opened(tmp_path, journal=False) as other:
