@@ -57,6 +57,7 @@ from squidbot.services import forget
 from squidbot.services.background import (
     BackgroundWorker,
     FactWork,
+    IndexWork,
     JournalWork,
     SafeModel,
     WorkOrder,
@@ -135,6 +136,7 @@ class Engine:
         settings = wired.loaded.settings
         if (
             wired.journals.enabled
+            or wired.remembering.indexes
             or settings.summary.llm
             or (wired.remembering.learns and (settings.memory.llm or settings.memory.extract))
         ):
@@ -412,16 +414,18 @@ class Engine:
         """Run due background work, at most `limit` tasks, and return the outcome of each; waits for the models.
 
         `None` takes all sessions recorded by this engine: facts first (`LearningResult`), then summaries
-        (`TaskResult`), then journal entries (`JournalOutcome`), each if the settings turn it on. `reason` "schedule"
-        adds blocks that ended with a pause; "request" adds all closed blocks, and work that rests after a failure. You
-        only need it if `summary.scheduler` is "none".
+        (`TaskResult`), then journal entries (`JournalOutcome`), then changed files and new entries for the index
+        (`IndexOutcome`), each if the settings turn it on. `reason` "schedule" adds blocks that ended with a pause;
+        "request" adds all closed blocks, and work that rests after a failure. You only need it if `summary.scheduler`
+        is "none".
 
         Raises:
             ConfigError: no language model is set, and no facts are learned.
             ArgumentError: unknown reason.
             StoreError: a store failed.
         """
-        if not self.wired.remembering.learns and not self.wired.journals.enabled:
+        remembering = self.wired.remembering
+        if not (remembering.learns or remembering.indexes or self.wired.journals.enabled):
             _ = self.jobs
         return self._jobs().run(session, limit, reason)
 
@@ -528,7 +532,7 @@ class Engine:
         self.wired.close()
 
 
-# The background work of one engine: facts, summaries, journal entries.
+# The background work of one engine: facts, summaries, journal entries, the index of files.
 
 
 class EngineJobs:
@@ -545,6 +549,10 @@ class EngineJobs:
         self.jobs, self._models = _by_models(wired)
         self._rules = BackgroundWorker(FactWork())
         self._journal = _journal(wired)
+        self._index = IndexWork() if wired.remembering.indexes else None
+        # In this order: an entry is indexed as soon as it is made.
+        files = [work for work in (self._journal, self._index) if work is not None]
+        self._files = BackgroundWorker(*files) if files else None
         self._timer = wired.timer()
         self._is_scheduled = settings.summary.scheduler != "none"
         self._seconds = settings.summary.interval_minutes * 60.0
@@ -556,21 +564,26 @@ class EngineJobs:
             self._have(self._rules, session)
         if self._models is not None:
             self._have(self._models, session)
-        if self._journal is not None:
-            self._have(self._journal[0], session)
+        if self._files is not None:
+            self._have(self._files, session)
 
     def iterated(self, session: Session, run_id: str) -> tuple[TaskOutcome, ...]:
         """Make an entry of what a session has said since its last one, here and now; none where the journal is off."""
-        if self._journal is None:
+        if self._journal is None or self._files is None:
             return ()
-        worker, work = self._journal
-        work.ask(session.session_id, "iteration", run_id)
-        return tuple(worker.work(session, WorkOrder()))
+        self._journal.ask(session.session_id, "iteration", run_id)
+        done = self._files.work(session, WorkOrder(), [self._journal])
+        self._files.poke(session)  # the thread, if there is one, indexes the entry
+        return tuple(done)
 
     def run(self, session: Session | None, limit: int | None, reason: str) -> tuple[TaskOutcome, ...]:
         """Run due work on a session, or (None) on all recorded ones, and return the outcome of each task."""
         done: list[TaskOutcome] = []
+        if self._index is not None:
+            self._index.again()
         for worker in self._workers:
+            if worker is self._rules and not self._remembering.learns:
+                continue
             left = None if limit is None else limit - len(done)
             done += worker.work(session, WorkOrder(left, reason))
         return tuple(done)
@@ -583,14 +596,14 @@ class EngineJobs:
 
     @property
     def _workers(self) -> tuple[BackgroundWorker, ...]:
-        every = self._rules, self._models, self._journal and self._journal[0]
+        every = self._rules, self._models, self._files
         return tuple(one for one in every if one is not None)
 
     def _have(self, worker: BackgroundWorker, session: Session) -> None:
         worker.watch(session)
         if self._is_scheduled:
             try:
-                if self._journal and worker is self._journal[0]:
+                if worker is self._files:
                     worker.start(self._journal_seconds)
                 else:
                     worker.start(self._seconds, self._timer if worker is self._models else None)
@@ -599,7 +612,7 @@ class EngineJobs:
             worker.poke(session)
 
 
-def _journal(wired: Wired) -> tuple[BackgroundWorker, JournalWork] | None:
+def _journal(wired: Wired) -> JournalWork | None:
     """Return what writes entries of the journal, which listens for what makes one due; None where it is off.
 
     Raises:
@@ -611,7 +624,7 @@ def _journal(wired: Wired) -> tuple[BackgroundWorker, JournalWork] | None:
     _ = settings.rules  # what is wrong with them is said when the engine is made, and not when an entry is
     work = JournalWork(settings.interval_minutes * 60.0, SafeModel(wired.llm("journal.llm")) if settings.llm else None)
     wired.relay.listen("journal", work.listen)
-    return BackgroundWorker(work), work
+    return work
 
 
 def _by_models(wired: Wired) -> tuple[SummaryWorker | None, BackgroundWorker | None]:

@@ -280,9 +280,20 @@ class MemoryService:
         memory = self._loaded.settings.memory
         return memory.extract == "model" or (memory.extract in {None, "auto"} and bool(memory.llm))
 
+    @property
+    def indexes(self) -> bool:
+        """Whether files are indexed: `memory.index_paths`, or the journal."""
+        settings = self._loaded.settings
+        return settings.memory.enabled and bool(settings.memory.index_paths or settings.journal.enabled)
+
     def learns_of(self, scope: Scope) -> bool:
-        """Return whether facts are learned from a scope's messages; without a user only if `memory.extract` is set."""
-        return self.learns and (bool(scope.user) or self._loaded.settings.memory.extract is not None)
+        """Return whether facts are learned from a scope's messages: of each bot that requires memory.
+
+        Without a user only if `memory.extract` is set.
+        """
+        settings = self._loaded.settings
+        is_read = bool(scope.user) or settings.memory.extract is not None
+        return self.learns and is_read and settings.bot(scope.bot).requires_memory
 
     @cached_property
     def redactor(self) -> Redactor:

@@ -711,7 +711,7 @@ class Session:
             from squidbot.tools.table import FOR_SESSIONS, offered  # noqa: PLC0415  # no turn needs it
 
             settings, form = self.wired.loaded.settings, self.codec.tag
-            every = {tool.name: definition(tool, form) for tool in offered(FOR_SESSIONS, settings)}
+            every = {tool.name: definition(tool, form) for tool in offered(FOR_SESSIONS, settings, self.scope.bot)}
             granted = self._place.granted(self.window.model, tuple(every))
             self._offered = tuple(every[name] for name in granted)
         return self._offered

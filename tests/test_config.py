@@ -73,6 +73,7 @@ OTHER_KEYS = {
     "": "extensions observers prices profile",
     "allocation": "adaptive by_category context_weight dialog_weight layout output_weight system_weight verbosity",
     "allocation.words.<language>": "analyse create question_marks request spaced",
+    "bots.<name>": "requires_memory uses_tools",
     "budget": (
         "context_budget_mode context_dedupe_summary_against_memory context_history_max_words "
         "context_memory_max_words context_min_recent_messages context_summary_max_words "
@@ -540,6 +541,64 @@ def test_compression_and_snapshots_take_the_names_of_document_004() -> None:
 )
 def test_names_of_document_004_are_refused_as_our_own_are(given: dict[str, object], message: str) -> None:
     """A key under two names, a value out of its range, and one that nobody has."""
+    with pytest.raises(ConfigError) as caught:
+        load_settings(given)
+    assert message in str(caught.value)
+
+
+def test_memory_tools_and_journal_take_the_names_of_document_003(tmp_path: Path) -> None:
+    """P-11, J-03: `memory: storage_path`, `tools.allow_memory_tools`, `token_threshold_fraction` and others."""
+    text = """
+[memory]
+provider = "sqlite"
+storage_path = "memory_db"
+embedding_model = "onnxruntime:minilm"
+[memory.providers.sqlite]
+database_file = "penguin_memory.db"
+[tools]
+allow_memory_tools = true
+[journal]
+token_threshold_fraction = 0.7
+"""
+    (tmp_path / "squidbot.toml").write_text(text, encoding="utf-8")
+    loaded = load_settings(tmp_path / "squidbot.toml")
+    memory = loaded.settings.memory
+    assert (memory.provider, memory.path) == ("sqlite3", "memory_db/penguin_memory.db")
+    assert (memory.embedder, memory.allow_tools) == ("onnxruntime:minilm", True)
+    assert loaded.settings.pressure.journal_fraction == 0.7
+    assert loaded.named["memory", "path"] == "squidbot.toml:4"
+    assert load_settings({"memory": {"storage_path": "db"}}).settings.memory.path == "db/penguin_memory.db"
+    alone = load_settings({"memory": {"providers": {"sqlite": {"database_file": "a.db"}}}})
+    assert alone.settings.memory.path == "memory_db/a.db"
+    assert opened({"journal": {"token_threshold_fraction": 0.2}}).core.settings.ladder.journal_fraction == 0.2
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"memory": {"embedding_model": "sentence-transformers/all-MiniLM-L6-v2"}},
+            'docs/memory.md shows, and write embedder = "onnxruntime:FOLDER" @ argument.memory.embedder',
+        ),
+        (
+            {"memory": {"storage_path": "${paths.memory_db}"}},
+            "write the folder itself, not '${paths.memory_db}' @ argument.memory.storage_path",
+        ),
+        ({"memory": {"storage_path": 3}}, "must be a path, not 3 @ argument.memory.storage_path"),
+        (
+            {"memory": {"path": "a.db", "storage_path": "db"}},
+            "storage_path and path are the same setting; keep path @ argument.memory",
+        ),
+        ({"memory": {"providers": {"faiss": {}}}}, "unknown key providers; did you mean provider? @ argument.memory"),
+        ({"tools": {"allow": True}}, "unknown key allow, known: allow_memory_tools @ argument.tools"),
+        (
+            {"journal": {"token_threshold_fraction": 0.7}, "pressure": {"journal_fraction": 0.7}},
+            "token_threshold_fraction and pressure.journal_fraction are the same setting; keep one @ argument.journal",
+        ),
+    ],
+)
+def test_names_of_document_003_that_mean_nothing_say_what_to_write(given: dict[str, object], message: str) -> None:
+    """P-11, J-03: what squidbot can't take as it is."""
     with pytest.raises(ConfigError) as caught:
         load_settings(given)
     assert message in str(caught.value)

@@ -235,11 +235,48 @@ def test_heartbeat_is_told_at_each_interval_in_which_something_was_said(tmp_path
         session.record({"role": "user", "content": "Hello"}, "Hi")
         for _ in range(2):
             engine.run_jobs(session, reason="schedule")
-        assert [one.cause for one in heard_of(heard, events.JOURNAL_HEARTBEAT)] == ["2 messages since the beginning"]
+        assert [one.cause for one in heard_of(heard, events.JOURNAL_HEARTBEAT)] == [
+            "2 messages since the beginning: Hello; Hi"
+        ]
         session.record({"role": "user", "content": "More"}, "Yes")
         engine.run_jobs(session, reason="schedule")
-        assert heard_of(heard, events.JOURNAL_HEARTBEAT)[-1].cause == "4 messages since the beginning"
+        assert heard_of(heard, events.JOURNAL_HEARTBEAT)[-1].cause == "4 messages since the beginning: More; Yes"
         assert entries(engine) == ()
+
+
+def test_heartbeat_says_in_two_lines_what_has_happened(tmp_path: Path) -> None:
+    """J-06: "emits a summarized status update to the UI/console every N minutes"; by rule, and without secrets."""
+    heard = Writer()
+    with opened(tmp_path, heard, include_files=False) as engine:
+        session = engine.session("s", scope=Scope(user="ann"))
+        worked(session)
+        session.record({"role": "user", "content": "The api_key: abcd1234efgh"}, "[DECISION] No more files", now=NOW)
+        engine.run_jobs(session, reason="schedule", limit=0)
+        assert heard_of(heard, events.JOURNAL_HEARTBEAT) == []
+        BackgroundWorker(JournalWork(20 * MINUTE)).work(session, WorkOrder(reason="schedule", now=NOW))
+        (told,) = heard_of(heard, events.JOURNAL_HEARTBEAT)
+        assert told.scope.user == "ann"
+        said, items = told.cause.splitlines()
+        assert said.startswith("7 messages since the beginning: asked: Move the facts into SQLite, please.; ")
+        assert items.startswith("open: mend test_store.py; decided: No more files (+1); failed: run: ERROR: 2 tests")
+        assert items.endswith("; done: facts moved - COMPLETED")
+        assert "abcd1234" not in told.cause
+        assert heard.prompts == []
+
+
+def test_heartbeat_quotes_no_other_user(tmp_path: Path) -> None:
+    """J-06: of a session with several users each is told by itself."""
+    heard = Writer()
+    with opened(tmp_path, heard) as engine:
+        for user in ("ann", "bob"):
+            session = engine.session("s", scope=Scope(user=user))
+            session.record({"role": "user", "content": f"I am {user}"}, "Hi", now=NOW)
+        BackgroundWorker(JournalWork(20 * MINUTE)).work(session, WorkOrder(reason="schedule", now=NOW))
+        causes = {one.scope.user: one.cause for one in heard_of(heard, events.JOURNAL_HEARTBEAT)}
+        assert causes == {
+            "ann": "2 messages since the beginning: I am ann; Hi",
+            "bob": "2 messages since the beginning: I am bob; Hi",
+        }
 
 
 def test_full_day_lets_the_session_rest_and_loses_nothing(tmp_path: Path) -> None:

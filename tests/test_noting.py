@@ -77,6 +77,53 @@ def test_notes_come_back_as_facts_and_entries(tmp_path: Path) -> None:
         assert "boat" not in sent
 
 
+def test_notes_that_a_model_adds_are_found_and_written(tmp_path: Path) -> None:
+    """P-12: "Actions `<add_summary_note>` and `<add_declarative_note>` write to these files via `ToolManager`"."""
+    settings = {
+        "store": {"path": f"{tmp_path}/s.db"},
+        "memory": {"allow_tools": True},
+        "journal": {"enabled": True, "folder": f"{tmp_path}/journal"},
+        "summary": {"scheduler": "none"},
+    }
+    with squidbot.load(settings) as engine:
+        session = engine.session("s")
+        session.record({"role": "user", "content": "Please take notes."}, "I will.")
+        names = [tool["function"]["name"] for tool in session.tools]
+        assert {"add_summary_note", "add_declarative_note"} <= set(names)
+        noted = session.call("add_declarative_note", {"content": "The boat is called Dora.", "category": "core"})
+        summed = session.call("add_summary_note", {"content": "Moved the parser.", "category": "parser store"})
+        assert not noted.is_error, noted.text
+        assert not summed.is_error, summed.text
+        assert session.call("add_summary_note", {"content": ""}).is_error
+        assert session.call("add_declarative_note", {"content": "x", "category": "nonsense"}).is_error
+        engine.run_jobs()
+        assert "Dora" in session.memory({"action": "search", "query": "boat"}).text
+        found = session.memory({"action": "search", "query": "parser", "category": "journal"}).text
+        assert "Moved the parser" in found
+        assert written(engine, tmp_path / "notes") == (1, 1, 0)
+    declarative, summary = (
+        (tmp_path / "notes" / f"{kind}_notes.yml").read_text(encoding="utf-8") for kind in ("declarative", "summary")
+    )
+    assert declarative.endswith("  category: core\n  content: The boat is called Dora.\n")
+    assert summary.endswith("  category: parser store\n  content: Moved the parser.\n")
+
+
+def test_notes_have_no_tools_unless_settings_allow_them() -> None:
+    """P-12: they cost nothing where nobody asked for them; a session that may not write has none."""
+    for given, wanted in (
+        ({}, set()),
+        ({"journal": {"enabled": True}}, set()),
+        ({"memory": {"allow_tools": True}}, {"add_declarative_note"}),
+        ({"memory": {"allow_tools": True, "write": False}}, set()),
+        ({"memory": {"allow_tools": True, "enabled": False}, "journal": {"enabled": True}}, set()),
+    ):
+        with squidbot.load(given) as engine:
+            names = {tool["function"]["name"] for tool in engine.session("s").tools}
+            assert {name for name in names if name.endswith("_note")} == wanted
+            if not engine.wired.loaded.settings.memory.write:
+                assert engine.session("s").call("add_declarative_note", {"content": "The boat is blue."}).is_error
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def test_profiles_are_the_five_systems_ours_and_one_where_nothing_happens_by_its
 def test_a_profile_is_a_file_of_settings_and_says_where_its_values_are_from(name: str) -> None:
     """Every key is one of squidbot.toml, has the profile's value, and differs from what holds without it."""
     loaded = load_settings({"profile": name})
-    named = {origin.key: origin.value for origin in loaded.origins() if origin.source == f"profile {name}"}
+    named = {origin.key: plain(origin.value) for origin in loaded.origins() if origin.source == f"profile {name}"}
     assert named == profile_of(name).keys
     default = {origin.key: origin.value for origin in load_settings({}).origins()}
     others = {origin.key for origin in loaded.origins() if origin.value != default[origin.key]} - {"profile"}
@@ -69,6 +70,26 @@ def test_the_environment_goes_before_the_profile(monkeypatch: pytest.MonkeyPatch
     found = {origin.key: (origin.value, origin.source) for origin in loaded.origins()}
     assert found["window.safety_fraction"] == (0.7, "env PENGUIN_CONTEXT_SAFETY_FRACTION")
     assert found["window.default"] == (100_000, "profile penguin")
+
+
+def test_penguin_indexes_its_folders_and_makes_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """P-11: "index **notes/** and **conversations/** under `WORKSPACE_PATH`"; with memory off, nothing at all."""
+    monkeypatch.chdir(tmp_path)
+    with squidbot.load({"profile": "penguin", "memory": {"enabled": False}, "summary": {"scheduler": "none"}}) as off:
+        off.session("s").record({"role": "user", "content": "hello"}, "Hello.")
+        off.run_jobs()
+    with squidbot.load({"profile": "penguin", "summary": {"scheduler": "none"}}) as engine:
+        session = engine.session("s")
+        session.record({"role": "user", "content": "hello"}, "Hello.")
+        engine.run_jobs()
+        assert list(tmp_path.iterdir()) == []
+        for name in ("notes", "conversations"):
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "a.md").write_text(f"The heron of {name}.", encoding="utf-8")
+        engine.run_jobs()
+        found = session.memory({"action": "search", "query": "heron"}).text
+        assert "heron of notes" in found
+        assert "heron of conversations" in found
 
 
 def test_an_unknown_profile_is_named_with_those_there_are(tmp_path: Path) -> None:
@@ -137,4 +158,9 @@ def shown(value: object) -> str:
     """Return a value as the page has it."""
     if isinstance(value, bool):
         return str(value).lower()
-    return f'"{value}"' if isinstance(value, str) else str(value)
+    return json.dumps(value) if isinstance(value, str | list) else str(value)
+
+
+def plain(value: object) -> object:
+    """Return a value as TOML has it: a list where settings hold a tuple."""
+    return list(value) if isinstance(value, tuple) else value

@@ -240,6 +240,7 @@ TOLD: Final = {
     events.MEMORY_WARNING: f"warning, GPU memory: {{cause}}; {RESTART}",
     events.MEMORY_CRITICAL: f"critical, GPU memory: {{cause}}; {RESTART}",
     events.MEMORY_EMERGENCY: f"emergency, GPU memory: {{cause}}; {RESTART}",
+    events.JOURNAL_HEARTBEAT: "status: {cause}",
 }
 # Each of these says more than `low-memory`, which comes with it for the same reason.
 LEVELS: Final = frozenset({events.MEMORY_WARNING, events.MEMORY_CRITICAL, events.MEMORY_EMERGENCY})
@@ -251,19 +252,24 @@ class Notices:
     def __init__(self) -> None:
         """Begin without notices."""
         self._events: list[Event] = []
+        # The journal's newest status, of one or two lines, until it is taken with the other sentences.
+        self.status = ""
 
     @hookimpl
     def on_event(self, event: Event) -> None:
         """Keep events that the user should see."""
         if event.name in TOLD:
             self._events.append(event)
+        if event.name == events.JOURNAL_HEARTBEAT:
+            self.status = event.cause
 
     def take(self) -> list[str]:
         """Return the new sentences, each once."""
-        found, self._events = self._events, []
+        found, self._events, self.status = self._events, [], ""
         named = {event.cause for event in found if event.name in LEVELS}
         shown = (event for event in found if event.name != events.LOW_MEMORY or event.cause not in named)
-        return list(dict.fromkeys(TOLD[one.name].format(share=one.fraction, cause=one.cause) for one in shown))
+        texts = (TOLD[one.name].format(share=one.fraction, cause=one.cause) for one in shown)
+        return list(dict.fromkeys(line for text in texts for line in text.splitlines()))
 
 
 class ChatSetup(NamedTuple):
@@ -354,16 +360,17 @@ class Talk:
         return f"{self.setup.alias} ({self._model.name}, by {model.adapter})"
 
     def run(self, read: Callable[[Callable[[], str]], str]) -> None:
-        """Run until the input or a command ends it; `read` takes a function for the status line."""
+        """Run until the input or a command ends it; `read` takes a function for the lines below the input."""
         self._greet()
         while not self.ends:
             try:
-                said = read(lambda: self.budget()[0])
+                said = read(self._toolbar)
             except EOFError:
                 break
             except KeyboardInterrupt:
                 self.screen.say("Ctrl-D or /quit ends", "dim")
                 continue
+            self._put_notices()  # what came while the user typed
             if said.strip():
                 self._take(said)
         self._part()
@@ -423,11 +430,19 @@ class Talk:
             self.screen.say(_kept(turn), "dim")
         elif not turn.text.strip():
             self.screen.say("(the model's answer is empty)", "dim")
-        for notice in self.setup.notices.take():
-            self.screen.remark(notice)
+        self._put_notices()
         if turn.sent:
             self.screen.cost(turn, self.budget(), self.conversation.session.core.settings.prices)
         self.screen.say("")
+
+    def _put_notices(self) -> None:
+        for notice in self.setup.notices.take():
+            self.screen.remark(notice)
+
+    def _toolbar(self) -> str:
+        """Return the budget, and below it the journal's newest status until the user sends a line."""
+        rows = (self.budget()[0], *self.setup.notices.status.splitlines())
+        return "\n".join(shorter(row, self.screen.columns) for row in rows)
 
     def _fail(self, text: str) -> None:
         self.failed = True

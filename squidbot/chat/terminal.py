@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from prompt_toolkit.key_binding import KeyPressEvent
 
 PROMPT: Final = "> "
+# How often the lines below the input are drawn anew, for a status that comes while nobody types.
+REFRESH_SECONDS: Final = 10.0
 
 
 def typed_lines(words: Iterable[str]) -> Callable[[Callable[[], str]], str]:
@@ -44,7 +46,7 @@ def typed_lines(words: Iterable[str]) -> Callable[[Callable[[], str]], str]:
         # Suspending the process during a turn would leave a model's answer half read.
         enable_suspend=False,
     )
-    return lambda toolbar: str(session.prompt(bottom_toolbar=toolbar))
+    return lambda toolbar: str(session.prompt(bottom_toolbar=toolbar, refresh_interval=REFRESH_SECONDS))
 
 
 def _history_file() -> Path | None:

@@ -73,6 +73,17 @@ def a_path(value: object) -> object:
     return value
 
 
+def an_embedder(value: object) -> object:
+    """Refuse the names that a Python package of other systems loads; squidbot runs an export of the same model."""
+    name = PLAIN[str](value)
+    if str(name).startswith("sentence-transformers/"):
+        raise ValueError(
+            f"cannot load {name!r:.80} by its name: download its ONNX export into a folder as docs/memory.md shows, "
+            'and write embedder = "onnxruntime:FOLDER"'
+        )
+    return name
+
+
 def a_file(value: object) -> object:
     """Refuse paths without a file name."""
     if not str(a_path(value)).strip():
@@ -209,6 +220,7 @@ Names = Annotated[tuple[str, ...], texts]
 Patterns = Annotated[tuple[str, ...], patterns]
 Day = Annotated[str, a_day]
 Variable = Annotated[str, a_variable]
+Vectors = Annotated[str, an_embedder]
 Layers = Annotated[int, gpu_layers]
 Shares = Annotated[tuple[float, ...], shares]
 Options = Annotated[dict[str, object], request_options]

@@ -35,6 +35,11 @@ CAPS = [field.name for field in dataclasses.fields(BudgetTable) if field.name.st
 ALIASES |= {("agents", name): ("budget", name) for name in CAPS}
 
 
+# The folder and the file of facts, as another system names them.
+_FOLDER: Place = ("memory", "storage_path")
+_FILE: Place = ("memory", "providers", "sqlite", "database_file")
+
+
 class Origin(NamedTuple):
     """One setting: its dotted key, its value, and the value's source.
 
@@ -148,6 +153,7 @@ def _load(given: Mapping[str, object], source: str, folder: Path, lines: Mapping
     """Return settings from these layers, in order: the given values, the environment, the profile, the defaults."""
     check_secrets(given, source)
     raw, lines = _copied(given), dict(lines)
+    _join_memory_file(raw, source, lines)
     _rename(raw, source, lines)
     _drop_foreign(raw, source, lines)
     places = ((path, line_of(path, lines)) for path, _ in _leaves((), raw))
@@ -243,6 +249,42 @@ def _aliases(raw: Raw) -> Iterator[tuple[Place, Place]]:
             yield path, own
         elif isinstance(models, dict):
             yield from (((path[0], name, path[2]), (own[0], name, own[2])) for name in models)
+
+
+def _join_memory_file(raw: Raw, source: str, lines: dict[Place, int]) -> None:
+    """Make `memory.path` of a folder and a file's name, which other systems set apart; and "sqlite" is `sqlite3`.
+
+    Raises:
+        ConfigError: `memory.path` is set, too, or the folder is a placeholder that only another system fills in.
+    """
+    memory = raw.get("memory")
+    if not isinstance(memory, dict):
+        return
+    if memory.get("provider") == "sqlite":
+        memory["provider"] = "sqlite3"
+    found = [path for path in (_FOLDER, _FILE) if _found(raw, path) is not _NOTHING]
+    if not found:
+        return
+    for path in found:
+        if why := _no_part_of_a_path(_found(raw, path)):
+            raise ConfigError(f"{why} @ {source}.{_dotted(path)}{at_line(path, lines)}")
+    if "path" in memory:
+        at = f"@ {source}.memory{at_line(found[0], lines)}"
+        raise ConfigError(f"{found[0][-1]} and path are the same setting; keep path {at}")
+    folder, file = memory.pop("storage_path", "memory_db"), "penguin_memory.db"
+    if _FILE in found:
+        file = memory["providers"]["sqlite"].pop("database_file")
+    if memory.get("providers") in ({}, {"sqlite": {}}):
+        del memory["providers"]
+    memory["path"] = (Path(folder) / file).as_posix()
+    lines["memory", "path"] = line_of(found[0], lines)
+
+
+def _no_part_of_a_path(value: object) -> str:
+    """Return why a value is no folder and no file; "" if it may be one."""
+    if not isinstance(value, str) or not value.strip():
+        return f"must be a path, not {value!a:.60}"
+    return f"squidbot fills in no placeholders: write the folder itself, not {value!a:.60}" if "${" in value else ""
 
 
 def _drop_foreign(raw: Raw, source: str, lines: Mapping[Place, int]) -> None:

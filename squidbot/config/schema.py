@@ -39,6 +39,7 @@ from squidbot.config.checks import (
     Tokens,
     TokensOrZero,
     Variable,
+    Vectors,
     inner,
 )
 from squidbot.core.budget import PolicyCaps, TrimRule, Verbosity, WordLists
@@ -126,7 +127,9 @@ def keys_of(table: type, path: tuple[str, ...] = ()) -> Iterator[Key]:
 NAMED: Final = {"models": "<alias>", "words": "<language>", "owner_aliases": "<channel>"}
 # The subjects of tables: the engine as a whole, a model, a conversation.
 TIERS: Final = {
-    "job": {*("summary", "snapshots", "memory", "journal", "goals", "context", "store", "observers", "extensions")}
+    "job": {
+        *("summary", "snapshots", "memory", "bots", "journal", "goals", "context", "store", "observers", "extensions")
+    }
     | {"compat", "debug", "ui"},
     "physical": {"window", "gpu", "models", "prices", "price_table"},
     "policy": {"profile", "budget", "allocation", "prompt", "pressure", "history", "images", "session"},
@@ -332,7 +335,7 @@ class PressureTable:
     beside_summaries: bool | None = expert(None, "Shares are of the room that summaries leave.")
     tier_targets: bool = expert(False, "Take low water and the limit of pinned messages from the tier.")
     warn_fraction: Fraction | None = expert(None, "Warn the user by an event, and the model by one line.")
-    journal_fraction: Fraction | None = expert(None, "Make a journal entry.")
+    journal_fraction: Fraction | None = expert(None, "Make a journal entry.", alias="journal.token_threshold_fraction")
     critical_fraction: Fraction | None = expert(None, "Warn the user again.")
     emergency_fraction: Fraction | None = expert(None, "Warn again, and compact to below `warn_fraction`.")
     notice: bool | None = expert(None, "Whether the model sees the warning at `warn_fraction`.")
@@ -443,7 +446,11 @@ class MemoryTable:
     isolation: Isolation = key("bot", "The parts of a scope that separate facts, beside tenant and user.")
     min_relevance: Fraction = expert(0.3, "Hits with a lower score are left out.")
     write: bool = expert(True, "Whether the tool `memory` may add and forget facts.")
-    allow_tools: bool | None = expert(None, "false: no memory tools for models; true: `reindex_workspace`, too.")
+    allow_tools: bool | None = expert(
+        None,
+        "false: no memory tools for models; true: tools to index and add notes, too.",
+        alias="tools.allow_memory_tools",
+    )
     in_prompt: bool = key(True, "Whether requests show facts automatically.")
     index_tokens: TokensOrZero = expert(200, "Limit of the index in the head of requests; 0: no index.")
     profile_tokens: TokensOrZero = expert(300, "Limit of each section on the user and on the model.")
@@ -453,11 +460,23 @@ class MemoryTable:
     )
     llm: str | None = key(None, "The model that learns facts, as `summary.llm`.")
     merge: bool = expert(False, "Let a new fact replace those that say the same in other words.")
-    embedder: str = key("none", 'Embedder that finds facts by meaning: "onnxruntime:FOLDER", "openai:MODEL", an alias.')
+    embedder: Vectors = key(
+        "none",
+        'Embedder that finds facts by meaning: "onnxruntime:FOLDER", "openai:MODEL", an alias.',
+        alias="embedding_model",
+    )
     index: str = expert("auto", 'Index of vectors: "faiss", "lancedb", "stdlib"; of several, the first that works.')
     redact_patterns: Patterns = key((), "Regular expressions of secrets, beside the known ones.")
-    index_paths: Names = key((), "Files, folders, patterns to index: `squidbot memory reindex`.")
+    index_paths: Names = key((), "Files, folders, patterns that background work indexes for search.")
     index_most_bytes: Bytes = expert(8 << 20, "Larger files are not indexed.")
+
+
+@dataclass(frozen=True)
+class BotTable:
+    """`[bots.<name>]`: one bot, by the name in its scope."""
+
+    requires_memory: bool = expert(True, "false: its sessions learn, show and search no facts.")
+    uses_tools: bool = expert(True, "false: its model only gets tools that read: `history`, and `memory` to search.")
 
 
 @dataclass(frozen=True)
@@ -553,6 +572,7 @@ class Settings:
     summary: SummaryTable = SummaryTable()
     snapshots: SnapshotsTable = SnapshotsTable()
     memory: MemoryTable = MemoryTable()
+    bots: dict[str, BotTable] = field(default_factory=dict)
     journal: JournalTable = JournalTable()
     goals: GoalsTable = GoalsTable()
     context: ContextTable = ContextTable()
@@ -566,3 +586,16 @@ class Settings:
     def model(self, alias: str) -> ModelTable:
         """Return a model's settings; the defaults for one that is not named."""
         return self.models.get(alias, ModelTable())
+
+    def bot(self, name: str) -> BotTable:
+        """Return a bot's settings; the defaults for one that is not named."""
+        return self.bots.get(name, BotTable())
+
+    def memory_of(self, bot: str) -> MemoryTable:
+        """Return the settings of memory for a bot: off unless it requires memory, to read only unless it uses tools."""
+        memory, own = self.memory, self.bot(bot)
+        if own.uses_tools and own.requires_memory:
+            return memory
+        allowed = memory.allow_tools if own.uses_tools or memory.allow_tools is False else None
+        is_on, writes = memory.enabled and own.requires_memory, memory.write and own.uses_tools
+        return dataclasses.replace(memory, enabled=is_on, write=writes, allow_tools=allowed)

@@ -316,6 +316,25 @@ def _lines(entry: JournalEntry, goals: Sequence[str]) -> Iterator[str]:
         yield from (f"{name}: {' '.join(item.split())}" for item in items)
 
 
+# How long each line of a status is: two lines of a wide terminal.
+STATUS_CHARS: Final = 240
+
+
+def status(entry: JournalEntry) -> str:
+    """Return an entry in one or two lines for people: what was said, then the newest item of each list.
+
+    A number behind an item says how many older ones there are.
+    """
+    said = "; ".join(one_line(line.removeprefix("- ")) for line in entry.summary.splitlines() if line.strip())
+    lists = {name: getattr(entry, key) for name, key in _LISTS.items()}
+    items = (
+        f"{name}: {one_line(found[-1])}{f' (+{len(found) - 1})' if found[1:] else ''}"
+        for name, found in lists.items()
+        if found
+    )
+    return "\n".join(clip(line, STATUS_CHARS) for line in (said, "; ".join(items)) if line)
+
+
 def _cut(head: str, summary: str, measure: Callable[[str], int], most_tokens: int) -> str:
     """Return as much of the summary as has room; "" if not even the head has."""
     fitting = bisect_right(range(len(summary) + 1), most_tokens, key=lambda chars: measure(f"{head}{summary[:chars]}…"))

@@ -458,7 +458,7 @@ class HostRuntime:
 
         def offer() -> tuple[Tool, ...]:
             try:
-                return offered(FOR_HOSTS, load_settings(self._settings).settings)
+                return offered(FOR_HOSTS, load_settings(self._settings).settings, (self._scope or Scope()).bot)
             except ConfigError:
                 return HOST_DEFAULTS
 
@@ -623,7 +623,7 @@ def call_tool(session: Session, name: str, arguments: Mapping[str, object]) -> s
     Raises:
         KeyError: there is no tool of that name.
     """
-    tool = named(FOR_HOSTS, name, session.wired.loaded.settings)
+    tool = named(FOR_HOSTS, name, session.wired.loaded.settings, session.scope.bot)
     if tool is None:
         raise KeyError(name)
     try:

@@ -22,9 +22,9 @@ from squidbot.tools.goals import GOAL, change_goal
 from squidbot.tools.history import OFFSET, QUERY, codec_of, found_in, hits_in, page_of
 from squidbot.tools.journal import ADD_ENTRY, JOURNAL_STATUS, LIST_ENTRIES
 from squidbot.tools.memory import PROGRAM_TOOLS
-from squidbot.tools.session import ToolContext
+from squidbot.tools.session import ToolContext, answer_in
 from squidbot.tools.table import named, offered
-from squidbot.tools.tool import Answer, Tool, answer
+from squidbot.tools.tool import Answer, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -110,16 +110,16 @@ class StoreTools:
         Raises:
             ConfigError: a setting is wrong.
         """
-        return offered(self._table, self._wired.loaded.settings)
+        return offered(self._table, self._wired.loaded.settings, self._scope.bot)
 
     def call(self, name: str, arguments: Mapping[str, object]) -> Answer:
         """Answer a call of a tool."""
 
         def act() -> Answer:
-            tool = named(self._table, name, self._wired.loaded.settings)
+            tool = named(self._table, name, self._wired.loaded.settings, self._scope.bot)
             if tool is None:
                 return Answer(refused(f"there is no tool {name[:60]!a}"), is_error=True)
-            return answer(tool, self._context(), arguments)
+            return answer_in(self._context(), tool, arguments)
 
         return self._safely(f"answer {name}", str(arguments.get("conversation_id", "")), act)
 

@@ -1,4 +1,7 @@
-"""Background work on sessions, on demand or in a thread: facts, summaries, journal entries. Requests never wait."""
+"""Background work on sessions, in a thread or on demand: facts, summaries, the journal, the index of files.
+
+Requests never wait for it.
+"""
 
 from __future__ import annotations
 
@@ -17,21 +20,23 @@ from squidbot.core import events
 from squidbot.core.budget import JOURNAL
 from squidbot.core.errors import LLMError, SquidbotError, StoreError
 from squidbot.core.events import Event
-from squidbot.core.journal import DEFAULT_AGENT, JournalEntry, JournalSpan, by_model, by_rule
+from squidbot.core.journal import DEFAULT_AGENT, JournalEntry, JournalSpan, by_model, by_rule, status
 from squidbot.core.last_request import REQUEST, tokens_used
-from squidbot.core.memories import WITH_MESSAGES, View
+from squidbot.core.memories import NOBODY, WITH_MESSAGES, View
 from squidbot.core.memory.view import MOST_COMPARED, among_nearest, merges, places_of
 from squidbot.core.messages import Category
 from squidbot.core.ports import SupportsClaims
 from squidbot.core.transcript.bookkeeping import JOURNALED, JournalMark, note_journaled
 from squidbot.core.transcript.removals import FORGOTTEN
 from squidbot.core.transcript.scopes import SCOPE, scope_at
+from squidbot.wiring.journal import journal_of
 from squidbot.wiring.streams import wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from types import TracebackType
 
+    from squidbot.adapters.stdlib.daybook import State
     from squidbot.bootstrap import Wired
     from squidbot.core.engine import CoreSession
     from squidbot.core.memories import Scope
@@ -42,6 +47,7 @@ if TYPE_CHECKING:
     from squidbot.core.summaries import Backoff, TaskResult
     from squidbot.core.tokens.counters import Meter
     from squidbot.core.transcript.bookkeeping import JournalProgress
+    from squidbot.services.indexing import IndexReport
     from squidbot.wiring.registry import Timer
 
 
@@ -53,7 +59,7 @@ TASKS_IN_A_ROW = 4
 # How long a claim lasts after its worker dies; a living worker renews it before each task.
 CLAIM_SECONDS = 900.0
 
-TaskOutcome: TypeAlias = "TaskResult | LearningResult | JournalOutcome"
+TaskOutcome: TypeAlias = "TaskResult | LearningResult | JournalOutcome | IndexOutcome"
 
 
 class WorkSession(Protocol):
@@ -338,8 +344,8 @@ def failed(one: SessionHandle, error: Exception) -> None:
     _notify(one, f"jobs failed: {type(error).__name__}: {error}")
 
 
-def _notify(one: SessionHandle, cause: str, name: str = events.DEGRADED) -> None:
-    event = Event(name, one.session_id, cause, one.window.window_id, model=one.window.model)
+def _notify(one: SessionHandle, cause: str, name: str = events.DEGRADED, scope: Scope = NOBODY) -> None:
+    event = Event(name, one.session_id, cause, one.window.window_id, model=one.window.model, scope=scope)
     one.wired.relay.notify(event)
 
 
@@ -357,7 +363,8 @@ def study_of(
     """
     from squidbot.core.memory.learning import FactReader  # noqa: PLC0415  # a seventh of a start; no turn needs it
 
-    memory, remembering = wired.loaded.settings.memory, wired.remembering
+    settings, remembering = wired.loaded.settings, wired.remembering
+    memory = settings.memory
     study = FactReader(
         session_id,
         wired.store,
@@ -366,6 +373,7 @@ def study_of(
         memory.isolation,
         remembering.redactor,
         anonymous=memory.extract is not None,
+        without=frozenset(name for name, bot in settings.bots.items() if not bot.requires_memory),
         model=model,
         observer=wired.relay,
     )
@@ -594,13 +602,21 @@ class JournalWork:
         return JournalOutcome(kept.entry, kept.number)
 
     def _beat(self, one: SessionHandle, progress: JournalProgress, stored: int) -> None:
-        """Send a heartbeat, once for each state of a session."""
+        """Send a heartbeat for each scope, once for each state of a session: how much is new, and what it says."""
         if stored == self._beats.get(one.session_id):
             return
         with self._lock:
             hold(self._beats, one.session_id, stored)
         since = f"entry {progress.entries}" if progress.entries else "the beginning"
-        _notify(one, f"{stored - progress.until_seq:,} messages since {since}", events.JOURNAL_HEARTBEAT)
+        first = max(progress.until_seq, stored - MOST_READ)
+        by_place = _by_place(one, one.wired.store.read(one.session_id, first, stored - 1))
+        for scope, rows in by_place.values():
+            number = len(rows) if by_place.keys() - {one.wired.journals.place(scope)} else stored - progress.until_seq
+            cause = f"{number:,} messages since {since}"
+            made = by_rule(_span(one.wired, rows), JournalEntry(0, "-"), one.wired.counter("classes"))
+            if made is not None and made.summary.strip():
+                cause += f": {status(one.wired.journals.applied(made))}"
+            _notify(one, cause, events.JOURNAL_HEARTBEAT, scope)
 
 
 def _progress(one: SessionHandle) -> tuple[JournalProgress, int]:
@@ -679,3 +695,86 @@ def _forgotten(one: SessionHandle) -> int:
     """Return how often messages of a session were forgotten."""
     last = one.wired.store.last_record(one.session_id, FORGOTTEN.name)
     return last.number + 1 if last else 0
+
+
+# The index of files and journals: each scope of a session has its own.
+
+# Files are looked at again after this pause at the earliest; a new journal entry is indexed at once.
+INDEX_SECONDS: Final = 60.0
+
+
+class IndexOutcome(NamedTuple):
+    """What one pass over a scope's files changed in the index, or `None` and why it failed."""
+
+    report: IndexReport | None
+    why: str = ""
+
+    @property
+    def succeeded(self) -> bool:
+        """Whether the pass ended."""
+        return self.report is not None
+
+
+class IndexWork:
+    """Indexes the files of `memory.index_paths` and the journal, for the scopes of a session; reads what changed.
+
+    One process at a time works on a scope.
+    """
+
+    claim = ""
+
+    def __init__(self) -> None:
+        """Start with every scope due."""
+        # By scope: the time of its newest pass, the state of its journal before that pass, and whether it failed.
+        self._passes: dict[tuple[str, ...], tuple[float, State, bool]] = {}
+        self._lock = threading.Lock()
+
+    def again(self) -> None:
+        """Make all files due, however recently they were looked at."""
+        with self._lock:
+            self._passes.clear()
+
+    def waits(self, one: SessionHandle, order: WorkOrder) -> bool:
+        """Return whether the files of one of the session's scopes are due; reads no file."""
+        return any(self._due(one, order))
+
+    def doing(self, one: SessionHandle, order: WorkOrder) -> Iterator[IndexOutcome]:
+        """Index each due scope; yield an outcome if that changed the index, or failed.
+
+        A failure is an event `degraded`, and the scope rests.
+        """
+        for place, scope, journal in list(self._due(one, order)):
+            key = f"index {' '.join(filter(None, place))}"[-1_000:]
+            with claimed(one.wired.store, key, "index", seconds=CLAIM_SECONDS) as claim:
+                if claim is None or not claim():
+                    continue
+                outcome = _indexed(one, scope)
+                with self._lock:
+                    hold(self._passes, place, (order.at, journal, outcome is not None and not outcome.succeeded))
+            if outcome is not None:
+                yield outcome
+
+    def _due(self, one: SessionHandle, order: WorkOrder) -> Iterator[tuple[tuple[str, ...], Scope, State]]:
+        """Yield the due scopes of a session, with the states of their journals."""
+        settings = one.wired.loaded.settings
+        said = [change.scope for change in SCOPE.state(one.wired.store, one.session_id)] or [NOBODY]
+        scopes = [scope for scope in said if settings.bot(scope.bot).requires_memory]
+        for place, scope in {View(each, settings.memory.isolation).key: each for each in scopes}.items():
+            journal = journal_of(one.wired.loaded, None, scope).state() if settings.journal.enabled else None
+            at, before, has_failed = self._passes.get(place, (None, None, False))
+            rested = at is None or order.reason != "" or order.at - at >= INDEX_SECONDS
+            if (rested and (settings.memory.index_paths or has_failed)) or journal != before:
+                yield place, scope, journal
+
+
+def _indexed(one: SessionHandle, scope: Scope) -> IndexOutcome | None:
+    """Bring the index of a scope up to date; None if nothing changed."""
+    from squidbot.services.indexing import IndexPaths, reindex  # noqa: PLC0415  # no turn needs it
+
+    try:
+        memories = one.wired.memories(one.meter, scope)
+        report = reindex(memories, IndexPaths.in_background(one.wired.loaded, memories))
+    except (SquidbotError, OSError) as error:
+        _notify(one, f"files were not indexed: {error}")
+        return IndexOutcome(None, str(error))
+    return IndexOutcome(report) if any(change.became != "skipped" for change in report.outcomes) else None

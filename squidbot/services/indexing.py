@@ -33,7 +33,7 @@ from squidbot.core.memory.chunks import (
 )
 from squidbot.core.memory.view import every
 from squidbot.memory import provider_of
-from squidbot.wiring.journal import indexed_of
+from squidbot.wiring.journal import indexed_of, journal_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -197,6 +197,23 @@ class IndexPaths(NamedTuple):
         own, apart = indexed_of(loaded, scope)
         without = tuple(filter(None, (provider_of(loaded)[1], *apart)))
         return cls(loaded.folder, (*memory.index_paths, *own), here, memory.index_most_bytes, without, drops)
+
+    @classmethod
+    def in_background(cls, loaded: Loaded, memories: Memories) -> IndexPaths:
+        """Return the paths that background work indexes for a scope.
+
+        A user or tenant gets files of the settings only if some of them were indexed for that scope before: nobody
+        else's notes may turn up in a search. The scope's own journal always belongs to it.
+        """
+        scope = memories.view.scope
+        paths = cls.of(loaded, scope=scope)
+        if not (scope.user or scope.tenant):
+            return paths
+        journal = f"{named(loaded.folder, journal_of(loaded, None, scope).folder)}/"
+        cards = map(DocumentCard.of, every(memories.store, memories.view.of(CARDS)))
+        if any(not card.asked and not card.path.startswith(journal) for card in cards):
+            return paths
+        return paths._replace(configured=indexed_of(loaded, scope)[0])
 
 
 # A file as chunks: a recorded conversation, a journal, or text; whole, or not at all.

@@ -111,7 +111,9 @@ class UnpromptedMemory:
 
     @property
     def _is_said(self) -> bool:
-        return self._wired.loaded.settings.memory.in_prompt and self._wired.remembering.may_hold()
+        settings = self._wired.loaded.settings
+        is_wanted = settings.memory.in_prompt and settings.bot(self._call.scope.bot).requires_memory
+        return is_wanted and self._wired.remembering.may_hold()
 
     @cached_property
     def _memories(self) -> Memories:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from squidbot.tools.tool import Act, ToolSchema
     from squidbot.wiring.journal import ReportingJournal
 
-__all__ = ["ADD_ENTRY", "JOURNAL_STATUS", "LIST_ENTRIES"]
+__all__ = ["ADD_ENTRY", "ADD_SUMMARY_NOTE", "JOURNAL_STATUS", "LIST_ENTRIES"]
 
 _TEXTS: Final = {"type": "array", "items": {"type": "string"}}
 _LISTS: Final = ("decisions", "progress", "open_questions", "files_touched", "errors", "tags")
@@ -39,6 +39,10 @@ def _add(context: ToolContext, summary: str, **lists: tuple[str, ...]) -> str:
     appended = _journal(context).append(entry)
     cut = f"; {'; '.join(appended.cuts)}" if appended.cuts else ""
     return f"[kept as entry {appended.number} of {appended.entry.day}{cut}]"
+
+
+def _add_note(context: ToolContext, content: str, category: str = "") -> str:
+    return _add(context, content, tags=tuple(category.split()))
 
 
 def _list(context: ToolContext, limit: int = _SHOWN, tag: str = "", day: str = "") -> str:
@@ -96,7 +100,7 @@ def _tool(name: str, description: str, arguments: Mapping[str, ToolSchema], act:
         lambda settings: settings.journal.enabled,
         '{"summary": "Moved the parser"}',
         refusals=(StoreError,),
-        effect="appends" if act is _add else "reads",
+        effect="appends" if act in {_add, _add_note} else "reads",
     )
 
 
@@ -105,6 +109,16 @@ ADD_ENTRY: Final = _tool(
     "Adds an entry to the work journal: what you did since the last one, decisions, what is open. No passwords.",
     {"summary": {"type": "string"}, **dict.fromkeys(_LISTS, _TEXTS)},
     _add,
+)
+# Summary notes are entries, as they are when notes are read from files.
+ADD_SUMMARY_NOTE: Final = _tool(
+    "add_summary_note",
+    "Keeps a summary of work or of a conversation as a note in the journal. category: tags. No passwords.",
+    {"content": {"type": "string"}, "category": {"type": "string"}},
+    _add_note,
+)._replace(
+    offered=lambda settings: settings.memory.enabled and bool(settings.memory.allow_tools) and settings.journal.enabled,
+    example='{"content": "Moved the parser", "category": "parser"}',
 )
 LIST_ENTRIES: Final = _tool(
     "list_journal_entries",

@@ -12,9 +12,9 @@ from squidbot.core.memory.facts import utterances
 from squidbot.core.transcript.documents import SessionDocuments
 from squidbot.core.transcript.goals import GoalBook
 from squidbot.core.transcript.scopes import SCOPE, scope_at
-from squidbot.core.view.marks import HINTS, Hints, copies
+from squidbot.core.view.marks import HINTS, Hints, copies, refused
 from squidbot.services.documents import DocumentSources
-from squidbot.tools.tool import answer
+from squidbot.tools.tool import Answer, answer
 from squidbot.wiring.streams import wait
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from squidbot.core.messages import Cost
     from squidbot.core.recall.history import Page
     from squidbot.core.tokens.counters import Meter
-    from squidbot.tools.tool import Answer, Tool
+    from squidbot.tools.tool import Tool
     from squidbot.wiring.extensions import SessionHooks
 
-__all__ = ["SessionTools", "ToolContext"]
+__all__ = ["SessionTools", "ToolContext", "answer_in"]
 
 # How many of the newest messages to search for the user's words.
 _SPOKEN = 256
@@ -75,6 +75,14 @@ class ToolContext:
         return self.session
 
 
+def answer_in(context: ToolContext, tool: Tool, arguments: Mapping[str, object] | str) -> Answer:
+    """Answer a call as `tool.answer` does; a bot that uses no tools may only read."""
+    bot = context.scope.bot
+    if tool.effect != "reads" and not context.wired.loaded.settings.bot(bot).uses_tools:
+        return Answer(refused(f"bots.{bot}.uses_tools is false: continue without it"), is_error=True)
+    return answer(tool, context, arguments)
+
+
 class SessionTools:
     """The history of a session, and the durable facts of its scope. All times are in seconds since 1970.
 
@@ -89,6 +97,11 @@ class SessionTools:
         self._core = core
         self._meter = meter
         self._place = place
+
+    @property
+    def scope(self) -> Scope:
+        """The scope of its facts and its journal."""
+        return self._place.scope
 
     def recall(self, handle: str, offset: int, now: float) -> Page:
         """Return a page of messages, and record it at the end of the transcript."""
@@ -154,7 +167,7 @@ class SessionTools:
         """
         place = self._place
         context = ToolContext(self.wired, self._meter, place.scope, self.history.free(), now, self, hints)
-        answered = answer(tool, context, arguments)
+        answered = answer_in(context, tool, arguments)
         try:
             self.history.hand_out(self._meter.message(answered.text))
         except BudgetError:

@@ -158,6 +158,14 @@ class Journals:
         """Return a text without secrets, by the rules for entries."""
         return self._rules.redactor.redacted(text)
 
+    def applied(self, entry: JournalEntry) -> JournalEntry:
+        """Return an entry as it would be kept: without secrets, and without what the settings leave out.
+
+        Raises:
+            StoreError: the entry says nothing.
+        """
+        return self._rules.applied(entry)[0]
+
     @cached_property
     def _rules(self) -> JournalRules:
         """The rules for entries; a pattern that takes too long is reported."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import squidbot
+from squidbot.chat import talk as talking
 from squidbot.chat.conversation import BY_DEATH, BY_USER, ENOUGH, MOST_STEPS, ChatSession, results
 from squidbot.chat.screen import Screen
 from squidbot.chat.talk import ChatSetup, Notices
@@ -329,6 +330,38 @@ def test_another_form_gets_its_own_tools_and_results(tmp_path: Path) -> None:
         ("tool_result", "a", True),
         ("tool_result", "b", True),
     ]
+
+
+def test_status_of_the_journal_is_shown_while_nobody_types(tmp_path: Path) -> None:
+    """J-06: "a summarized status update to the UI/console every N minutes": below the input, then above the answer."""
+    notices, screen, shown = talking.Notices(), Screen(), Seen()
+    settings = {
+        "store": {"path": f"{tmp_path}/s.db"},
+        "models": {"m": {"adapter": "scripted", "context_window": 8192}},
+        "journal": {"enabled": True, "folder": f"{tmp_path}/journal"},
+        "summary": {"scheduler": "none"},
+    }
+    with squidbot.load(settings, extensions=[Offer(), notices]) as engine:
+        setup = talking.ChatSetup(engine, "m", "s", notices, Scope())
+        talk = talking.Talk(setup, screen, system="", tools=False)
+        screen.remark = shown.remark  # type: ignore[method-assign]  # the screen shows nothing in a pipe
+        lines = iter(["feed the walrus", "first", ""])
+        toolbars = []
+
+        def read(toolbar: Callable[[], str]) -> str:
+            engine.run_jobs(reason="schedule")
+            toolbars.append(toolbar())
+            assert all(len(line) <= screen.columns for line in toolbars[-1].splitlines())
+            if (said := next(lines)) == "":
+                raise EOFError
+            return said
+
+        talk.run(read)
+    nothing, first, _ = toolbars
+    assert "walrus" not in nothing
+    assert first.splitlines()[1].startswith("2 messages since the beginning: asked: feed the walrus")
+    assert [line for line in shown.remarks if line.startswith("status: 2 messages since the beginning: asked: feed")]
+    assert notices.status.startswith("4 messages")
 
 
 def test_model_is_asked_for_as_much_as_the_turn_has_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-REINDEX = "reindex_workspace"
+REINDEX, NOTE = "reindex_workspace", "add_declarative_note"
 
 
 def names(tools: object) -> list[str]:
@@ -27,7 +27,7 @@ def names(tools: object) -> list[str]:
 
 @pytest.mark.parametrize(
     ("allowed", "there"),
-    [(None, ["history", "memory"]), (True, ["history", "memory", REINDEX]), (False, ["history"])],
+    [(None, ["history", "memory"]), (True, ["history", "memory", REINDEX, NOTE]), (False, ["history"])],
 )
 def test_tools_of_memory_are_there_as_settings_allow(tmp_path: Path, *, allowed: bool | None, there: list[str]) -> None:
     """P-11, C19: false denies, true gives the one that indexes, too, unset vetoes nothing; hosts and MCP as well."""

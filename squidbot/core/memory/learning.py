@@ -535,6 +535,7 @@ class FactReader:
         isolation: which facts of others a new one is compared with.
         redactor: removes secrets before anything is stored, or shown to a model.
         anonymous: whether to read messages of unknown users.
+        without: bots whose messages nobody reads.
         model: reads beside the rules; `None`: no model does.
         rests: sessions that the model failed on.
         observer: gets events.
@@ -547,6 +548,7 @@ class FactReader:
     isolation: Isolation = "bot"
     redactor: Redactor = field(default_factory=Redactor)
     anonymous: bool = False
+    without: frozenset[str] = frozenset()
     model: ModelReader | None = None
     rests: Backoff = field(default_factory=Backoff)
     observer: Observer | None = None
@@ -713,7 +715,9 @@ class FactReader:
 
     def _scope(self, scopes: Sequence[ScopeChange], seq: int) -> Scope | None:
         scope = scope_at(scopes, seq)
-        return scope if scope is not None and (scope.user or self.anonymous) else None
+        if scope is None or scope.bot in self.without:
+            return None
+        return scope if scope.user or self.anonymous else None
 
     def _utterances(self, rows: Sequence[StoredMessage], scope: Scope | None) -> list[Utterance]:
         if not scope:

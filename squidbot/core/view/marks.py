@@ -44,6 +44,8 @@ ANSWERS: Final = {
     "memory_list": "facts",
     "memory_forget": "facts",
     "reindex_workspace": "state",
+    "add_declarative_note": "facts",
+    "add_summary_note": "journal",
     "add_journal_entry": "journal",
     "list_journal_entries": "journal",
     "journal_status": "journal",

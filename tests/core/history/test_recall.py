@@ -5,9 +5,11 @@ from __future__ import annotations
 from copy import deepcopy
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 
 import pytest
 
+import squidbot
 from squidbot.adapters.stdlib import InMemoryStore
 from squidbot.core import events
 from squidbot.core.engine import Inputs
@@ -301,3 +303,41 @@ def test_history_without_listener_or_plan_works(store: InMemoryStore) -> None:
         one.history.expand("m0", -1)
     assert isinstance(one.heard, Heard)
     assert requests([]) == []
+
+
+def test_recalled_history_that_accumulates_is_cleared_by_compaction() -> None:
+    """B-44: "If recalled history accumulates and becomes noise, a maintenance job can clean it up".
+
+    Compaction is that job: an event leaves at most what the newest verbatim turns have, the next one nothing of that,
+    and a compaction by hand nothing at all. The store keeps every copy, flagged.
+    """
+    with squidbot.load({"window": {"default": 16_384}}) as engine:
+        session, copies, found = engine.session("s"), list[int](), list[list[int]]()
+        for number in range(400):
+            made = session.assemble(f"{number}: " + "some more words about herons and walruses " * 6)
+            spans = {span.first_seq: span.how for span in made.report.spans}
+            if made.event:
+                verbatim = [seq for seq, how in spans.items() if how == "verbatim"]
+                found.append([seq for seq in copies if spans.get(seq) == "recalled"])
+                assert all(seq > verbatim[0] for seq in found[-1])
+                assert len(found[-1]) <= 3
+            session.record(made.incoming, f"Answer {number} " + "words of an answer " * 12)
+            if number > 20 and number % 5 == 0 and (page := session.lookups.recall("m4-m6", 0, 1.0)):
+                copies.append(page.recorded or 0)
+            if len(found) == 3:
+                break
+        assert len(found) == 3
+        assert len(copies) > 5
+        assert any(found)
+        for earlier, later in pairwise(found):
+            assert not set(earlier) & set(later)
+        page = session.lookups.recall("m4-m6", 0, 1.0)
+        for number in range(12):
+            made = session.assemble(f"{number}: " + "and more words about herons and walruses " * 6)
+            session.record(made.incoming, "Yes, " + "words of an answer " * 12)
+        assert session.compact()
+        told = session.assemble("and now?").report.spans
+        assert not [span for span in told if span.how == "recalled"]
+        stored = engine.wired.store.read("s", 0, 100_000)
+        flagged = [row.seq for row in stored if row.category is Category.RECALLED]
+        assert flagged == [*copies, page.recorded]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import squidbot
 from squidbot.codecs.openai_chat import OpenAIChat
+from squidbot.config.schema import MemoryTable, Settings
 from squidbot.core.errors import StoreError
 from squidbot.core.memories import CATEGORIES, View
 from squidbot.core.memory.facts import utterances
@@ -42,8 +43,7 @@ def called(
 ) -> Answer:
     """Return what a call is answered, in a session in which five messages were said."""
     memories = Memories(shelf(fact("Likes tea.")) if store is None else store, View(ANN), METER)
-    memory = SimpleNamespace(enabled=True, allow_tools=None, write=write)
-    settings = SimpleNamespace(memory=memory, journal=SimpleNamespace(enabled=False))
+    settings = Settings(memory=MemoryTable(write=write))
     wired = SimpleNamespace(
         memories=lambda *_: memories,
         loaded=SimpleNamespace(settings=settings),
@@ -53,7 +53,7 @@ def called(
     session = SimpleNamespace(session_id="s1", spoken=list)
     room = Cost(limit_tokens, limit_tokens)
     context = ToolContext(cast("Any", wired), METER, ANN, room, NOW, cast("Any", session))
-    tool = named(FOR_SESSIONS, "memory", cast("Any", settings))
+    tool = named(FOR_SESSIONS, "memory", settings)
     assert tool is not None
     return answer(tool, context, arguments)
 
