@@ -479,22 +479,23 @@ class Engine:
                 raise NotFoundError(f"no session {one!a:.80}; name one by its whole id, as Session.session_id says it")
         return exported(self.wired, wanted or self._sessions(), folder, replaces=replaces)
 
-    @takes(paths=path, session=text, keeps_copies=flag)
+    @takes(paths=path, session=text, keeps_copies=flag, sets_aside=flag)
     def import_models(
-        self, *paths: str | Path, session: str = "", keeps_copies: bool = False
+        self, *paths: str | Path, session: str = "", keeps_copies: bool = False, sets_aside: bool = False
     ) -> FileReport[ImportedFile]:
         """Import such files, or older ones, and return the outcome of each; a folder stands for its files.
 
         Each exchange is imported once. `session` gets the exchanges that name no session. `keeps_copies` first copies
-        each file to `FILE.backup`.
+        each file to `FILE.backup`. `sets_aside` renames a damaged file, and begins a fresh one in its place.
 
         Raises:
             TranscriptError: there is no such file.
         """
-        from squidbot.services.exchange import ImportOptions, files_at, imported, migrated  # noqa: PLC0415  # no turn needs it
+        from squidbot.services import exchange  # noqa: PLC0415  # no turn needs it
 
-        files = [file for path in paths for file in files_at(path)]
-        return (migrated if keeps_copies else imported)(self.wired, files, ImportOptions(session) if session else None)
+        files = [file for path in paths for file in exchange.files_at(path)]
+        options = exchange.ImportOptions(session or exchange.SESSION, sets_aside=sets_aside)
+        return (exchange.migrated if keeps_copies else exchange.imported)(self.wired, files, options)
 
     @takes(paths=path)
     def roll_back(self, *paths: str | Path) -> list[RemovedImport]:

@@ -181,6 +181,7 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Show what would change,
 @click.command("import", cls=ResultCommand)
 @_paths
 @_session
+@click.option("--set-aside", is_flag=True, help="Rename a damaged file, and begin a fresh one in its place.")
 @_dry_run
 @form_version
 @STORE_OPTION
@@ -188,7 +189,7 @@ def import_(*, paths: tuple[str, ...], store: str | None, **how: Any) -> Result:
     """Import the files of `store export`: PATH is a file or a folder of them.
 
     Each exchange goes into the session that it names, else into `workspaceai@model:NAME`, once, however often you
-    import it. The files stay as they are.
+    import it. The files stay as they are, except with --set-aside.
     """
     return _brought(imported, paths, store, **how)
 
@@ -227,10 +228,11 @@ def _brought(  # noqa: PLR0913  # an argument for each option
     session: str | None,
     version: str,
     dry_run: bool,
+    set_aside: bool = False,
 ) -> Result:
     """Import files, and print the outcome of each."""
     files = list(dict.fromkeys(file for path in paths for file in files_at(path)))
-    options = ImportOptions(version=version, dry_run=dry_run)
+    options = ImportOptions(version=version, dry_run=dry_run, sets_aside=set_aside)
     if session:
         options = replace(options, session=session)
     with _opened(store, files, version, dry_run=dry_run) as wired, bar("importing exchanges") as tick:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import time
 from bisect import bisect_left, bisect_right
 from collections import Counter
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from squidbot.adapters.common.files import make_folder, open_own, sync, write
-from squidbot.adapters.stdlib.model_files import ModelFiles
+from squidbot.adapters.stdlib.model_files import ModelFiles, name_of
 from squidbot.codecs import jsontext, workspaceai
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.workspaceai import ConversationSummary, Exchange, ModelFile, Omissions, stamp, tokens_in
@@ -308,6 +309,12 @@ def owner_of(text: str) -> str:
     return workspaceai.read(jsontext.parse(text), Counter()).model
 
 
+def fresh_file(model: str) -> str:
+    """Return the text of a model's file in which nothing was said, created now."""
+    now = stamp(time.time())
+    return workspaceai.write(ModelFile(model, created=now, last_updated=now))
+
+
 def exported(  # noqa: PLR0913  # the content, the folder, and how to report
     wired: Wired,
     sessions: Iterable[str],
@@ -331,7 +338,7 @@ def exported(  # noqa: PLR0913  # the content, the folder, and how to report
     names = tuple(sessions)
     files, left = model_files(wired, names, tick)
     if version == workspaceai.VERSION:
-        kept = ModelFiles(folder, owner_of)
+        kept = ModelFiles(folder, owner_of, fresh_file)
         done = tuple(_write(kept, file, replaces=replaces, dry_run=dry_run) for file in files)
     else:
         done = (_write_old(Path(folder), files, dry_run=dry_run),)
@@ -495,6 +502,7 @@ class ImportedFile(NamedTuple):
         exchanges: the number of its exchanges and summaries; new: how many were imported now.
         reason: why it failed; damaged: whether its form was wrong.
         backup: the path of its copy; "" without one.
+        aside: where the damaged file is kept, with a fresh one in its place; "" if it is where it was.
     """
 
     path: str
@@ -507,6 +515,7 @@ class ImportedFile(NamedTuple):
     reason: str = ""
     damaged: bool = False
     backup: str = ""
+    aside: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -517,12 +526,14 @@ class ImportOptions:
         session: the session for exchanges that name none.
         version: the version of every file; "" uses the version in each file.
         dry_run: write nothing.
+        sets_aside: rename a damaged file of a model, and begin a fresh one in its place.
         tick: called with the number of exchanges done, and of all.
     """
 
     session: str = SESSION
     version: str = ""
     dry_run: bool = False
+    sets_aside: bool = False
     tick: Callable[[int, int], None] = field(default=lambda _done, _all: None)
 
 
@@ -579,7 +590,8 @@ def imported(wired: Wired, paths: Iterable[Path], options: ImportOptions | None 
     results: list[ImportedFile] = []
     for parcel in (parcel for path in paths for parcel in _parcels(path, left, options)):
         if parcel.result.became == "failed":
-            results.append(parcel.result)
+            begins_anew = parcel.result.damaged and options.sets_aside and not options.dry_run
+            results.append(_begun_anew(parcel.result) if begins_anew else parcel.result)
         else:
             by_session.setdefault(parcel.result.session, []).append(parcel)
     done, among = 0, sum(len(parcel.pieces) for parcels in by_session.values() for parcel in parcels)
@@ -629,6 +641,41 @@ def _parcels(path: Path, left: Omissions, options: ImportOptions) -> list[_Parce
             result = ImportedFile(str(path), "known", version, file.model, session, len(pieces) + len(said))
             parcels.append(_Parcel(result, tuple(ordered), tuple(said), file))
     return parcels
+
+
+# How a file names its model, where the rest of it can't be read.
+_MODEL_IN: Final = re.compile(r'"model"\s*:\s*"([^"\\]{1,200})"')
+
+
+def _begun_anew(result: ImportedFile) -> ImportedFile:
+    """Set a damaged file aside and begin a fresh one, if its name is a model's; return what became of it.
+
+    The model is the one that the folder's index has for it, that the file itself names, or that is spelled as its name.
+    """
+    path = Path(result.path)
+    files = ModelFiles(path.parent, owner_of, fresh_file)
+    try:
+        text = path.read_text("utf-8", errors="replace")
+        named = [found[1] for found in _MODEL_IN.finditer(text) if name_of(found[1]) == path.stem]
+        model = files.indexed(path) or (named or [path.stem])[0]
+        if path.name == OLD_FILE or _is_newer(text) or files.path_of(model) != path:
+            return result
+        files.load(model)
+    except (OSError, StoreError) as error:
+        return result._replace(reason=f"{result.reason}; it can't be set aside: {_why(error)}")
+    aside = str(files.aside or "")
+    what = f"set aside as {aside}" + (f", but no fresh file: {files.failure}" if files.failure else "")
+    return result._replace(reason=f"{result.reason}; {what}", model=model, aside=aside)
+
+
+def _is_newer(text: str) -> bool:
+    """Return whether a file is whole, and of a version that nobody here knows."""
+    try:
+        value = jsontext.parse(text)
+    except ValueError:
+        return False
+    head = value.get("metadata") if isinstance(value, dict) else None
+    return isinstance(head, dict) and head.get("version", "1.0") not in workspaceai.VERSIONS
 
 
 def _session_in(details: Mapping[str, object]) -> str:

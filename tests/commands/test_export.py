@@ -236,3 +236,37 @@ def test_folder_that_is_a_file_is_named(copied: Callable[..., Result]) -> None:
     assert done.exit_code == 1
     assert "squidbot: out" in done.output
     assert Path("out").read_text("utf-8") == ""
+
+
+def test_damaged_file_is_begun_anew_by_import_on_request(copied: Callable[..., Result]) -> None:
+    """W-05: "Missing or corrupt file: fresh structure, no crash", and the file is kept under another name.
+
+    Without --set-aside it stays as it is: the path may lead to a file that is no model's at all.
+    """
+    Path("in").mkdir()
+    broken = {
+        "test-model.json": "invalid json content {",
+        "qwen2-5-7b.json": '{"metadata": {"version": "3.0", "model": "qwen2.5:7b"',
+        "memory.json": "[",
+        "newer.json": '{"metadata": {"version": "9.1"}}',
+    }
+    for name, text in broken.items():
+        Path("in", name).write_text(text, encoding="utf-8")
+    for arguments in ((), ("--set-aside", "--dry-run")):
+        assert copied("import", "in", "--store", "second.db", *arguments).exit_code == 4
+        assert sorted(path.name for path in Path("in").iterdir()) == sorted(broken)
+    done = copied("import", "in", "--store", "second.db", "--set-aside")
+    assert done.exit_code == 4
+    assert done.output.count("set aside as in/") == 2
+    for name, model in (("test-model", "test-model"), ("qwen2-5-7b", "qwen2.5:7b")):
+        value = json.loads(Path("in", f"{name}.json").read_text("utf-8"))
+        assert (value["metadata"]["version"], value["metadata"]["model"]) == ("3.0", model)
+        assert value["current_conversation"] == []
+        (aside,) = Path("in").glob(f"{name}.json.damaged-*")
+        assert aside.read_text("utf-8") == broken[f"{name}.json"]
+    assert [Path("in", name).read_text("utf-8") for name in ("memory.json", "newer.json")] == [
+        "[",
+        broken["newer.json"],
+    ]
+    again = json.loads(copied("import", "in/test-model.json", "--store", "second.db", "--set-aside", "--json").output)
+    assert [(file["became"], file["aside"]) for file in again["files"]] == [("known", "")]
