@@ -21,7 +21,7 @@ from squidbot.codecs import jsontext, workspaceai
 from squidbot.codecs.openai_chat import OpenAIChat
 from squidbot.codecs.workspaceai import ConversationSummary, Exchange, ModelFile, Omissions, stamp, tokens_in
 from squidbot.core.budget import score_complexity
-from squidbot.core.errors import DamagedStoreError, SquidbotError, StoreError, TranscriptError
+from squidbot.core.errors import DamagedStoreError, NotFoundError, SquidbotError, StoreError, TranscriptError
 from squidbot.core.journal import JournalEntry
 from squidbot.core.memories import CATEGORIES
 from squidbot.core.memory.notefiles import DECLARATIVE, SUMMARY, Note, as_values, notes_in
@@ -320,6 +320,7 @@ def exported(  # noqa: PLR0913  # the content, the folder, and how to report
     sessions: Iterable[str],
     folder: str | os.PathLike[str],
     *,
+    models: Iterable[str] = (),
     replaces: bool = False,
     dry_run: bool = False,
     version: str = workspaceai.VERSION,
@@ -329,14 +330,16 @@ def exported(  # noqa: PLR0913  # the content, the folder, and how to report
 
     A file with exchanges that the sessions lack stays unchanged and fails; with `replaces`, it is kept under another
     name. So is a damaged file. `dry_run` writes nothing. `version` "1.0" writes one file of that version for all
-    models. `tick` gets the number of sessions read, and of all.
+    models. `models` are the names of those to write; without any, all. `tick` gets the number of sessions read, and of
+    all.
 
     Raises:
+        NotFoundError: nothing was said under one of the models; the text names those that exist.
         DamagedStoreError: a message can't be read.
         StoreError: the store failed.
     """
     names = tuple(sessions)
-    files, left = model_files(wired, names, tick)
+    files, left = model_files(wired, names, tick, models)
     if version == workspaceai.VERSION:
         kept = ModelFiles(folder, owner_of, fresh_file)
         done = tuple(_write(kept, file, replaces=replaces, dry_run=dry_run) for file in files)
@@ -348,26 +351,30 @@ def exported(  # noqa: PLR0913  # the content, the folder, and how to report
 
 
 def model_files(
-    wired: Wired, sessions: Sequence[str], tick: Callable[[int, int], None]
+    wired: Wired, sessions: Sequence[str], tick: Callable[[int, int], None], models: Iterable[str] = ()
 ) -> tuple[list[ModelFile], Omissions]:
-    """Return a file for each model, oldest first, and counts of omitted messages.
+    """Return a file for each model, or for each of `models`, oldest first, and counts of omitted messages.
 
     Sessions with the same or an unknown beginning are sorted by name: the store that imports the files may have
     another order.
 
     Raises:
+        NotFoundError: nothing was said under one of `models`; the text names those that exist.
         DamagedStoreError: a message can't be read.
         StoreError: the store failed.
     """
+    wanted = set(models)
     left: Omissions = Counter()
     parts: dict[str, list[_FilePart]] = {}
     for at, session in enumerate(sessions):
         found = exchanges_of(wired.store, wired.codecs, session)
         summaries = [*found.summaries, *notes_of(wired.store, session, found)]
-        left.update(found.left)
+        said_under = dict.fromkeys(model for model, _ in (*found.exchanges, *summaries))
+        if not wanted or wanted & said_under.keys():
+            left.update(found.left)
         windows = {window.model: window.window_tokens for window in WINDOW.all(wired.store, session)}
         messages = wired.store.head(session)[0]
-        for model in dict.fromkeys(model for model, _ in (*found.exchanges, *summaries)):
+        for model in said_under:
             is_last = model in found.heads and found.heads[model][0] == messages
             head = found.head(model)
             window = head.window_tokens if is_last and head.window_tokens is not None else windows.get(model)
@@ -382,8 +389,62 @@ def model_files(
             part = _FilePart(times[0] if times else float("inf"), session, said, noted, head, window)
             parts.setdefault(model, []).append(part)
         tick(at + 1, len(sessions))
-    done = [(min(part[:2] for part in some), _joined(model, some)) for model, some in parts.items()]
+    check_models(wanted, parts, "in these sessions")
+    chosen = {model: some for model, some in parts.items() if not wanted or model in wanted}
+    done = [(min(part[:2] for part in some), _joined(model, some)) for model, some in chosen.items()]
     return [file for _, file in sorted(done, key=lambda each: (*each[0], each[1].model))], left
+
+
+# Models that an error names.
+_MOST_MODELS: Final = 20
+
+
+def check_models(wanted: Iterable[str], known_models: Iterable[str], where: str) -> None:
+    """Check that each wanted model is known; `where` says in the error's text where it is looked for.
+
+    Raises:
+        NotFoundError: one is not; the text names those that are.
+    """
+    there = sorted({*known_models})
+    for model in sorted({*wanted} - {*there}):
+        some = ", ".join(f"{one!a:.80}" for one in there[:_MOST_MODELS])
+        more = f" and {len(there) - _MOST_MODELS:,} more" if len(there) > _MOST_MODELS else ""
+        raise NotFoundError(f"no model {model!a:.80} {where}; there {f'are: {some}{more}' if there else 'is none'}")
+
+
+def backed_up_model(
+    wired: Wired,
+    sessions: Iterable[str],
+    model: str,
+    target: str | os.PathLike[str],
+    tick: Callable[[int, int], None] = lambda _done, _all: None,
+) -> FileReport[ExportedFile]:
+    """Write a model's conversations into one new file, which `imported` restores; record it for `forget`.
+
+    `tick` gets the number of sessions read, and of all.
+
+    Raises:
+        NotFoundError: nothing was said under the model; the text names those that exist.
+        SquidbotError: the file exists.
+        StoreError: the store failed, or the file can't be written.
+    """
+    names, path = tuple(sessions), Path(target)
+    if os.path.lexists(path):
+        raise SquidbotError(f"{path}: already exists; choose another file name")
+    (file,), left = model_files(wired, names, tick, [model])
+    part = path.with_name(f".{path.name}.part-{os.getpid()}")
+    try:
+        write(part, workspaceai.write(file).encode())
+        os.link(part, path)  # unlike a rename, it never replaces a file
+        sync(path.parent)
+    except FileExistsError as error:
+        raise SquidbotError(f"{path}: already exists; choose another file name") from error
+    except OSError as error:
+        raise StoreError(f"{path}: can't be written: {error.strerror or error}") from error
+    finally:
+        part.unlink(missing_ok=True)
+    note_written(wired.written, WrittenFile(str(path.absolute()), "workspaceai", names))
+    return FileReport((ExportedFile(str(path), model, "new", len(file.exchanges)),), left)
 
 
 class _FilePart(NamedTuple):
@@ -526,6 +587,7 @@ class ImportOptions:
         session: the session for exchanges that name none.
         version: the version of every file; "" uses the version in each file.
         dry_run: write nothing.
+        models: only the exchanges of these models; without any, of all.
         sets_aside: rename a damaged file of a model, and begin a fresh one in its place.
         tick: called with the number of exchanges done, and of all.
     """
@@ -533,6 +595,7 @@ class ImportOptions:
     session: str = SESSION
     version: str = ""
     dry_run: bool = False
+    models: tuple[str, ...] = ()
     sets_aside: bool = False
     tick: Callable[[int, int], None] = field(default=lambda _done, _all: None)
 
@@ -578,17 +641,39 @@ def can_be_read(path: Path, version: str = "") -> bool:
     return all(parcel.result.became != "failed" for parcel in _parcels(path, Counter(), ImportOptions(version=version)))
 
 
+def files_with(paths: Iterable[Path], options: ImportOptions) -> list[Path]:
+    """Return the files that have one of `options.models`, all of them without any; and those that can't be read.
+
+    Raises:
+        NotFoundError: all can be read, and none has one of the models; the text names those that they have.
+    """
+    if not options.models:
+        return list(paths)
+    everything = replace(options, models=())
+    by_path = {path: [parcel.result for parcel in _parcels(path, Counter(), everything)] for path in paths}
+    results = [result for some in by_path.values() for result in some]
+    if all(result.became != "failed" for result in results):
+        check_models(options.models, [result.model for result in results], "in these files")
+    wanted = options.models
+    return [
+        path for path, some in by_path.items() if any(one.became == "failed" or one.model in wanted for one in some)
+    ]
+
+
 def imported(wired: Wired, paths: Iterable[Path], options: ImportOptions | None = None) -> FileReport[ImportedFile]:
     """Import files into sessions, and return the outcomes; a failure does not stop the others.
 
     Exchanges that were imported before, or are in the session already, are skipped: imported and then forgotten
     exchanges do not come back. Parts of one session from several files are merged by time.
+
+    Raises:
+        NotFoundError: no file has one of `options.models`; the text names those that they have.
     """
     options = options or ImportOptions()
     left: Omissions = Counter()
     by_session: dict[str, list[_Parcel]] = {}
     results: list[ImportedFile] = []
-    for parcel in (parcel for path in paths for parcel in _parcels(path, left, options)):
+    for parcel in (parcel for path in files_with(paths, options) for parcel in _parcels(path, left, options)):
         if parcel.result.became == "failed":
             begins_anew = parcel.result.damaged and options.sets_aside and not options.dry_run
             results.append(_begun_anew(parcel.result) if begins_anew else parcel.result)
@@ -620,7 +705,8 @@ def _parcels(path: Path, left: Omissions, options: ImportOptions) -> list[_Parce
     except ValueError as error:
         where = f"line {error.line}: " if isinstance(error, jsontext.JsonTextError) and error.line else ""
         return [_Parcel(ImportedFile(str(path), "failed", reason=f"{where}{error}", damaged=True))]
-    left.update(omitted)
+    files = [file for file in files if not options.models or file.model in options.models]
+    left.update(omitted if files else ())
     parcels = []
     for file in files:
         own = session_named(file.model, options.session)
@@ -943,9 +1029,12 @@ def migrated(wired: Wired, paths: Iterable[Path], options: ImportOptions | None 
     """Import files of any version; each is first copied to `FILE.backup`, and stays as it is.
 
     Repeated imports store each exchange only once. A file that can't be copied or read fails; the others continue.
+
+    Raises:
+        NotFoundError: as `imported`.
     """
     options = options or ImportOptions()
-    reports = [_migrated(wired, path, options) for path in paths]
+    reports = [_migrated(wired, path, options) for path in files_with(paths, options)]
     left: Omissions = Counter()
     for report in reports:
         left.update(report.left)
