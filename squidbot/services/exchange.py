@@ -601,10 +601,18 @@ class ImportOptions:
 
 
 class _Note(NamedTuple):
-    """A note of a file, and the digests of the exchanges that it is on: these follow each other."""
+    """A note of a file, how many exchanges it is on, and the digests of the first and the last one."""
 
     text: str
-    run: tuple[str, ...]
+    exchanges: int
+    first: str
+    last: str
+
+    def place(self, digests: Sequence[str], places: Mapping[str, Sequence[int]]) -> int | None:
+        """Return where its exchanges begin in a session, `None` if it lacks them; `places` has the places by digest."""
+        behind = self.exchanges - 1
+        starts = (at for at in places.get(self.first, ()) if at + behind < len(digests))
+        return next((at for at in starts if digests[at + behind] == self.last), None)
 
 
 class _Parcel(NamedTuple):
@@ -714,10 +722,12 @@ def _parcels(path: Path, left: Omissions, options: ImportOptions) -> list[_Parce
         for exchange in file.exchanges:
             by_session.setdefault(_session_in(exchange.details) or own, []).append(exchange)
         notes: dict[str, list[_Note]] = {}
+        digests = {name: [one.digest for one in some] for name, some in by_session.items()} if file.summaries else {}
+        firsts = {name: {digest: at for at, digest in reversed([*enumerate(some)])} for name, some in digests.items()}
         for summary in file.summaries:
             session = _session_in(summary.details) or own
-            if run := _run_of(summary, by_session.get(session, ())):
-                notes.setdefault(session, []).append(_Note(summary.summary, run))
+            if note := _note_in(summary, digests.get(session, ()), firsts.get(session, {})):
+                notes.setdefault(session, []).append(note)
             else:
                 by_session.setdefault(own, []).append(summary)
         for session, pieces in by_session.items() or [(own, [])]:
@@ -770,15 +780,16 @@ def _session_in(details: Mapping[str, object]) -> str:
     return named if isinstance(named, str) else ""
 
 
-def _run_of(summary: ConversationSummary, pieces: Sequence[Piece]) -> tuple[str, ...]:
-    """Return the digests of the exchanges that a summary is a note on; () if the file has them no longer."""
-    number = summary.details.get("exchange_count")
-    if not summary.is_note or not isinstance(number, int):
-        return ()
-    digests = [piece.digest for piece in pieces if isinstance(piece, Exchange)]
-    first = summary.details["first_exchange"]
-    begin = digests.index(first) if first in digests else len(digests)
-    return tuple(digests[begin : begin + number]) if 0 < number <= len(digests) - begin else ()
+def _note_in(summary: ConversationSummary, digests: Sequence[str], firsts: Mapping[str, int]) -> _Note | None:
+    """Return a summary as a note on exchanges of its session in the file; `None` if the file has them no longer.
+
+    `firsts` has the first place of each digest.
+    """
+    number, first = summary.details.get("exchange_count"), summary.details.get("first_exchange")
+    if not isinstance(number, int) or not isinstance(first, str) or first not in firsts:
+        return None
+    last = firsts[first] + number - 1
+    return _Note(summary.summary, number, first, digests[last]) if number > 0 and last < len(digests) else None
 
 
 def _text(path: Path) -> str:
@@ -838,27 +849,23 @@ def _put_notes(wired: Wired, session: str, found: SessionExchanges, parcel: _Par
         return 0
     messages = wired.store.head(session)[0]
     stored = {note.text for note in wired.store.for_range(session, 0, messages)}
-    digests = [exchange.digest for _, exchange in found.exchanges]
+    digests, places = [exchange.digest for _, exchange in found.exchanges], dict[str, list[int]]()
+    for at, digest in enumerate(digests):
+        places.setdefault(digest, []).append(at)
     meter, put = wired.meter(parcel.result.model), 0
     for note in parcel.notes:
-        begin = _index(digests, note.run)
+        begin = note.place(digests, places)
         if note.text in stored or (begin is None and not dry_run):
             continue
         stored.add(note.text)
         put += 1
         if begin is not None and not dry_run:
-            first, end = found.first_seqs[begin], begin + len(note.run)
+            first, end = found.first_seqs[begin], begin + note.exchanges
             last = (found.first_seqs[end] if end < len(digests) else messages) - 1
             source = sha256(f"{first} {last} {note.text}".encode("utf-8", "surrogatepass")).hexdigest()
             run = (f"{IMPORTED}-{source[:16]}", session, first, last, IMPORTED, note.text)
             wired.store.put(Summary(*run, meter.message(note.text), meter.name, source, IMPORTED))
     return put
-
-
-def _index(digests: list[str], run: tuple[str, ...]) -> int | None:
-    """Return where a run of digests begins in a list; `None` if it is not in there."""
-    starts = (at for at, digest in enumerate(digests) if digest == run[0])
-    return next((at for at in starts if tuple(digests[at : at + len(run)]) == run), None)
 
 
 def _record_head(wired: Wired, parts: list[tuple[_Parcel, SessionExchanges]]) -> None:
