@@ -434,15 +434,16 @@ def backed_up_model(
     (file,), left = model_files(wired, names, tick, [model])
     part = path.with_name(f".{path.name}.part-{os.getpid()}")
     try:
-        write(part, workspaceai.write(file).encode())
-        os.link(part, path)  # unlike a rename, it never replaces a file
+        try:
+            write(part, workspaceai.write(file).encode())
+            os.link(part, path)  # unlike a rename, it never replaces a file
+        finally:
+            part.unlink(missing_ok=True)
         sync(path.parent)
     except FileExistsError as error:
         raise SquidbotError(f"{path}: already exists; choose another file name") from error
     except OSError as error:
-        raise StoreError(f"{path}: can't be written: {error.strerror or error}") from error
-    finally:
-        part.unlink(missing_ok=True)
+        raise StoreError(f"{str(path)[:200]}: can't be written: {error.strerror or error}") from error
     note_written(wired.written, WrittenFile(str(path.absolute()), "workspaceai", names))
     return FileReport((ExportedFile(str(path), model, "new", len(file.exchanges)),), left)
 
