@@ -462,17 +462,27 @@ class Engine:
         """
         return forget.forget_user(self.wired, user, self._sessions(), reason=reason)
 
-    @takes(folder=path, sessions=items(text, "several ids of sessions"), replaces=flag)
+    @takes(
+        folder=path,
+        sessions=items(text, "several ids of sessions"),
+        models=items(text, "several names of models"),
+        replaces=flag,
+    )
     def export_models(
-        self, folder: str | Path, sessions: Iterable[str] = (), *, replaces: bool = False
+        self,
+        folder: str | Path,
+        sessions: Iterable[str] = (),
+        *,
+        models: Iterable[str] = (),
+        replaces: bool = False,
     ) -> FileReport[ExportedFile]:
         """Write sessions into a folder, a file for each model (docs/files.md), and return the outcome of each file.
 
-        `sessions` are ids; without any, all of the store. A file that has more than the store stays unchanged, unless
-        `replaces`: it is then kept aside.
+        `sessions` are ids; without any, all of the store. `models` are names; without any, all of these sessions. A
+        file that has more than the store stays unchanged, unless `replaces`: it is then kept aside.
 
         Raises:
-            NotFoundError: one of these sessions has no messages.
+            NotFoundError: one of these sessions has no messages, or nothing was said under one of these models.
             StoreError: the store failed, or can't list its sessions.
         """
         from squidbot.services.exchange import exported  # noqa: PLC0415  # no turn needs it
@@ -481,24 +491,47 @@ class Engine:
         for one in wanted:
             if not self.wired.store.head(one)[0]:
                 raise NotFoundError(f"no session {one!a:.80}; name one by its whole id, as Session.session_id says it")
-        return exported(self.wired, wanted or self._sessions(), folder, replaces=replaces)
+        return exported(self.wired, wanted or self._sessions(), folder, models=tuple(models), replaces=replaces)
 
-    @takes(paths=path, session=text, keeps_copies=flag)
+    @takes(model=text, target=path)
+    def backup_model(self, model: str, target: str | Path) -> FileReport[ExportedFile]:
+        """Write the conversations of one model into the new file `target`; `import_models` restores it.
+
+        The report says how many tool calls, results and other messages such a file has no place for.
+
+        Raises:
+            NotFoundError: nothing was said under this model; the text names those that exist.
+            SquidbotError: the file exists.
+            StoreError: the store failed, can't list its sessions, or the file can't be written.
+        """
+        from squidbot.services.exchange import backed_up_model  # noqa: PLC0415  # no turn needs it
+
+        return backed_up_model(self.wired, self._sessions(), model, target)
+
+    @takes(paths=path, session=text, models=items(text, "several names of models"), keeps_copies=flag, sets_aside=flag)
     def import_models(
-        self, *paths: str | Path, session: str = "", keeps_copies: bool = False
+        self,
+        *paths: str | Path,
+        session: str = "",
+        models: Iterable[str] = (),
+        keeps_copies: bool = False,
+        sets_aside: bool = False,
     ) -> FileReport[ImportedFile]:
         """Import such files, or older ones, and return the outcome of each; a folder stands for its files.
 
-        Each exchange is imported once. `session` gets the exchanges that name no session. `keeps_copies` first copies
-        each file to `FILE.backup`.
+        Each exchange is imported once. `session` gets the exchanges that name no session. `models` are the names of
+        those to import; without any, all. `keeps_copies` first copies each file to `FILE.backup`. `sets_aside` renames
+        a damaged file, and begins a fresh one in its place.
 
         Raises:
             TranscriptError: there is no such file.
+            NotFoundError: no file has one of these models.
         """
-        from squidbot.services.exchange import ImportOptions, files_at, imported, migrated  # noqa: PLC0415  # no turn needs it
+        from squidbot.services import exchange  # noqa: PLC0415  # no turn needs it
 
-        files = [file for path in paths for file in files_at(path)]
-        return (migrated if keeps_copies else imported)(self.wired, files, ImportOptions(session) if session else None)
+        files = [file for path in paths for file in exchange.files_at(path)]
+        options = exchange.ImportOptions(session or exchange.SESSION, models=tuple(models), sets_aside=sets_aside)
+        return (exchange.migrated if keeps_copies else exchange.imported)(self.wired, files, options)
 
     @takes(paths=path)
     def roll_back(self, *paths: str | Path) -> list[RemovedImport]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,6 +13,7 @@ import pytest
 
 from benchmarks.__main__ import PARTS
 from benchmarks.calibration import NOT_MEASURED
+from benchmarks.latency import Latency
 
 ROOT = Path(__file__).resolve().parents[1]
 # Those whose figures are looked at one by one below.
@@ -95,9 +97,39 @@ def test_benchmarks_count_one_sync_for_each_record(run: Ran) -> None:
     assert syncs == 1.0 or (syncs is None and "strace" in disk["remarks"][0])
 
 
+# What document 002 allows for typical histories, in milliseconds.
+DOCUMENT_MS = {
+    "load": 100.0,  # "Memory Loading: <100ms for typical conversation histories per model"
+    "count": 10.0,  # "Token Counting: <10ms for context preparation"
+    "assembly": 50.0,  # "Context Assembly: <50ms for complete context building"
+    "complexity": 5.0,  # "Complexity Analysis: <5ms for query analysis"
+    "model switch": 10.0,  # "Model Memory Switching: <10ms to switch between model contexts"
+    "durable save": 50.0,  # "File Operations: <50ms for atomic memory saves"
+}
+# Enough that one of them meets no other process, on a machine that others use.
+BEST_OF = 8
+
+
 def test_benchmarks_time_what_a_person_waits_for(run: Ran) -> None:
     """The six times of the document, each measured, its bar a tenth of what the document allows (W-18, V25)."""
     bars = {bar["name"].split(" at ")[0]: bar for bar in run.figures["bars"] if bar["part"] == "latency"}
-    allowed_ms = {"load": 10, "count": 1, "assembly": 5, "complexity": 0.5, "model switch": 1, "durable save": 5}
-    assert {name: bar["at_most"] for name, bar in bars.items()} == allowed_ms
+    assert {name: bar["at_most"] for name, bar in bars.items()} == {
+        name: pytest.approx(allowed / 10) for name, allowed in DOCUMENT_MS.items()
+    }
     assert all(bar["value"] > 0 for bar in bars.values())
+
+
+@pytest.mark.parametrize("exchanges", [100, pytest.param(1_000, marks=pytest.mark.slow)])
+def test_nobody_waits_longer_than_the_document_allows(tmp_path: Path, exchanges: int) -> None:
+    """W-18, V25: "Memory Loading: <100ms", "Token Counting: <10ms", and the other four, as measured: the best of eight.
+
+    The bars of the benchmarks are a tenth of these, for a quiet machine; these hold on any.
+    """
+    with closing(Latency(tmp_path)) as latency:
+        latency.talk(exchanges)
+        for _ in range(BEST_OF):
+            for measured in (latency.turn, latency.count, latency.switch, latency.fresh):
+                measured()
+        best_ms = {name: min(latency.times[name].wall) * 1e3 for name in DOCUMENT_MS}
+    over = {name: best for name, best in best_ms.items() if not 0 < best < DOCUMENT_MS[name]}
+    assert not over, f"milliseconds, of {DOCUMENT_MS}"

@@ -69,6 +69,7 @@ RIGHT: dict[str, dict[str, object]] = {
     "Engine.model": {"alias": "m"},
     "Engine.loading": {"alias": "m"},
     "Engine.export_models": {"folder": "out"},
+    "Engine.backup_model": {"model": "", "target": "m.json"},
     "Engine.import_models": {"paths": "nothing.jsonl"},
     "Engine.roll_back": {"paths": "nothing.jsonl"},
     "Engine.forget_session": {"session_id": "t"},

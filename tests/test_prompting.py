@@ -418,3 +418,41 @@ def test_status_says_that_a_mode_is_not_for_a_model_s_window(tmp_path: Path) -> 
     shown = CliRunner().invoke(main, ["status", "--config", str(settings_file)])
     assert shown.exit_code == 1
     assert "mode 'assistant' is for windows of tier 4 and above" in " ".join(shown.output.split())
+
+
+# -- the budgets of a request, by the names of document 002 ------------------------------------------------------------
+
+
+def test_report_has_the_budgets_of_the_document() -> None:
+    """W-02: `'budget_used': self._count_tokens(messages), 'budget_available': history_budget`.
+
+    What is used is what the messages cost, without tools. What is available does not shrink as history grows.
+    """
+    talk = session(allocation={"adaptive": True})
+    reports = []
+    for number in range(4):
+        made = talk.assemble(f"Question {number}: {'word ' * 40}", system="You are a helpful assistant.", tools=TOOLS)
+        reports.append(made.report)
+        talk.record(*made.incoming, "Answer.")
+    used, costs = [one.budget_used for one in reports], [one.cost.bound for one in reports]
+    assert used == sorted(set(used))
+    assert {cost - sent for cost, sent in zip(costs, used, strict=True)} == {costs[0] - used[0]}
+    assert 0 < used[0] < costs[0]
+    (available,) = {one.budget_available for one in reports}
+    assert used[-1] < available < reports[-1].limit.bound
+    assert talk.assemble("And without any?").report.budget_available > available
+
+
+def test_response_percentage_grows_with_the_question_and_not_with_the_window() -> None:
+    """W-10, W-13: `complex_response_pct > simple_response_pct`; `abs(small_pct - large_pct) < 0.01`."""
+    share = {
+        (text, window): session(window, allocation={"adaptive": True})
+        .assemble(text, tools=TOOLS)
+        .report.response_percentage
+        for text in ("hi", "test", COMPLEX)
+        for window in (8_192, 131_072)
+    }
+    assert share["hi", 8_192] == pytest.approx(0.17, abs=0.001)
+    assert share[COMPLEX, 8_192] == pytest.approx(0.31, abs=0.001)
+    for text in ("hi", "test", COMPLEX):
+        assert abs(share[text, 8_192] - share[text, 131_072]) < 0.01

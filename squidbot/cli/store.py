@@ -22,9 +22,11 @@ from squidbot.core.kinds import unreadable
 from squidbot.engine import load
 from squidbot.services.exchange import (
     ImportOptions,
+    backed_up_model,
     can_be_read,
     exported,
     files_at,
+    files_with,
     imported,
     migrated,
     rolled_back,
@@ -32,7 +34,7 @@ from squidbot.services.exchange import (
 from squidbot.services.forget import WrittenFile, note_written
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from squidbot.adapters.sqlite3.doctor import Health, RepairedCopy, SessionHealth
     from squidbot.bootstrap import Wired
@@ -120,8 +122,11 @@ def _lost(session: SessionHealth) -> str:
 
 @store.command(on="store")
 @click.argument("target")
-def backup(place: OpenStore, *, target: str) -> Result:
+@click.option("--model", metavar="NAME", help="Only this model's conversations, as a file that `import` restores.")
+def backup(place: OpenStore, *, target: str, model: str | None) -> Result:
     """Copy a store, while it is in use, to the new file TARGET."""
+    if model is not None:
+        return _backed_up_model(place, target, model)
     copy = getattr(place.store, "backup", None)
     if copy is None:
         raise StoreError("this store does not support backups")
@@ -131,17 +136,36 @@ def backup(place: OpenStore, *, target: str) -> Result:
     return Result({"target": target, "sessions": sessions}, f"{target}: {count(sessions, 'session')}")
 
 
+def _backed_up_model(place: OpenStore, target: str, model: str) -> Result:
+    sessions = place.chosen(None)
+    with bar("reading sessions") as tick:
+        done = backed_up_model(place.wired, sessions, model, target, tick)
+    (file,) = done.files
+    values = {"target": target, "model": model, "exchanges": file.exchanges, "left_out": dict(done.left)}
+    return Result(values, f"{target}: {model or 'no model'}: {count(file.exchanges, 'exchange')}", 0, (), _left(done))
+
+
 # -- files of WorkspaceAI, one for each model ------------------------------------------------------------------
+
+_models = click.option("--model", "models", metavar="NAME", multiple=True, help="Only these models.")
 
 
 @store.command(on="store")
 @click.argument("folder")
 @click.option("--session", "sessions", metavar="ID", multiple=True, help="Only these sessions.")
+@_models
 @click.option("--replace", "replaces", is_flag=True, help="Overwrite files that hold more; they are kept aside.")
 @click.option("--dry-run", is_flag=True, help="Show what would be written.")
 @form_version
 def export(  # noqa: PLR0913  # an argument for each option
-    place: OpenStore, *, folder: str, sessions: tuple[str, ...], replaces: bool, dry_run: bool, version: str
+    place: OpenStore,
+    *,
+    folder: str,
+    sessions: tuple[str, ...],
+    models: tuple[str, ...],
+    replaces: bool,
+    dry_run: bool,
+    version: str,
 ) -> Result:
     """Write a store into FOLDER: a file for each model with all that was said under it, in form 3.0 of WorkspaceAI."""
     if version == "2.0":
@@ -149,13 +173,13 @@ def export(  # noqa: PLR0913  # an argument for each option
     chosen = [place.find(session) for session in sessions] or place.chosen(None)
     with bar("reading sessions") as tick:
         write = partial(exported, replaces=replaces, dry_run=dry_run, version=version or VERSION, tick=tick)
-        done = write(place.wired, dict.fromkeys(chosen), folder)
+        done = write(place.wired, dict.fromkeys(chosen), folder, models=models)
     failed = [file for file in done.files if file.became == "failed"]
     values = {"format": WORKSPACEAI, "folder": folder, "dry_run": dry_run, "sessions": len(chosen)}
     values |= {"files": [file._asdict() for file in done.files], "left_out": dict(done.left)}
     wrong = [one.reason if one.reason.startswith(one.path) else f"{one.path}: {one.reason}" for one in failed]
     lines = "\n".join(_export_lines(done, dry_run=dry_run))
-    return Result(values, lines, ANSWER_IS_NO if failed else 0, wrong, _left("such files have no place for", done.left))
+    return Result(values, lines, ANSWER_IS_NO if failed else 0, wrong, _left(done))
 
 
 def _export_lines(done: FileReport[ExportedFile], *, dry_run: bool) -> Iterator[str]:
@@ -168,8 +192,8 @@ def _export_lines(done: FileReport[ExportedFile], *, dry_run: bool) -> Iterator[
     yield f"{count(len(done.files), 'file')}{'; nothing was written' if dry_run else ''}" if done.files else nothing
 
 
-def _left(what: str, left: Mapping[str, int]) -> list[str]:
-    names = left_out(left)
+def _left(done: FileReport[Any], what: str = "such files have no place for") -> list[str]:
+    names = left_out(done.left)
     return [f"{what}: {names}"] if names else []
 
 
@@ -181,6 +205,8 @@ _dry_run = click.option("--dry-run", is_flag=True, help="Show what would change,
 @click.command("import", cls=ResultCommand)
 @_paths
 @_session
+@_models
+@click.option("--set-aside", is_flag=True, help="Rename a damaged file, and begin a fresh one in its place.")
 @_dry_run
 @form_version
 @STORE_OPTION
@@ -188,7 +214,7 @@ def import_(*, paths: tuple[str, ...], store: str | None, **how: Any) -> Result:
     """Import the files of `store export`: PATH is a file or a folder of them.
 
     Each exchange goes into the session that it names, else into `workspaceai@model:NAME`, once, however often you
-    import it. The files stay as they are.
+    import it. The files stay as they are, except with --set-aside.
     """
     return _brought(imported, paths, store, **how)
 
@@ -196,6 +222,7 @@ def import_(*, paths: tuple[str, ...], store: str | None, **how: Any) -> Result:
 @store.command()
 @_paths
 @_session
+@_models
 @click.option("--rollback", is_flag=True, help="Undo the import of these files.")
 @click.option("--yes", is_flag=True, help="With --rollback: do not ask.")
 @_dry_run
@@ -214,6 +241,8 @@ def migrate(  # options
     Exchanges are sorted by their models; those that name none are qwen2.5:7b's. A copy of each file is kept beside it,
     as FILE.backup. However often you migrate a file, each exchange is there once.
     """
+    if rollback and how["models"]:
+        raise click.UsageError("--rollback undoes the import of whole files; leave --model out")
     if rollback:
         return _rolled_back(paths, store, yes=yes, dry_run=how["dry_run"])
     return _brought(migrated, paths, store, **how)
@@ -225,21 +254,24 @@ def _brought(  # noqa: PLR0913  # an argument for each option
     store: str | None,
     *,
     session: str | None,
+    models: tuple[str, ...],
     version: str,
     dry_run: bool,
+    set_aside: bool = False,
 ) -> Result:
     """Import files, and print the outcome of each."""
     files = list(dict.fromkeys(file for path in paths for file in files_at(path)))
-    options = ImportOptions(version=version, dry_run=dry_run)
+    options = ImportOptions(version=version, dry_run=dry_run, models=models, sets_aside=set_aside)
     if session:
         options = replace(options, session=session)
+    files = files_with(files, options)
     with _opened(store, files, version, dry_run=dry_run) as wired, bar("importing exchanges") as tick:
         done = bring(wired, files, replace(options, tick=tick))
     failed = [file for file in done.files if file.became == "failed"]
 
     values = {"dry_run": dry_run, "files": [file._asdict() for file in done.files], "left_out": dict(done.left)}
     code = DAMAGED_DATA if any(one.damaged for one in failed) else ANSWER_IS_NO if failed else 0
-    wrong, remarks = [f"{one.path}: {one.reason}" for one in failed], _left("not taken from the files", done.left)
+    wrong, remarks = [f"{one.path}: {one.reason}" for one in failed], _left(done, "not taken from the files")
     return Result(values, "\n".join(_import_lines(done.files, dry_run=dry_run)), code, wrong, remarks)
 
 

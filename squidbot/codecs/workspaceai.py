@@ -38,9 +38,12 @@ _FIGURES: Final[Mapping[str, tuple[type, ...]]] = {
     "exchange_count": (int,),
     "total_tokens": (int,),
     "date_range": (str,),
+    "session": (str,),
+    "first_exchange": (str,),
 }
 _HEAD: Final = ("version", "model", "created", "last_updated", "total_exchanges", "total_tokens", "context_window")
-_TEXTS: Final = ("model", "created", "last_updated")
+# Larger numbers in a file's metadata are no counts.
+MOST_NUMBER: Final = 10**12
 _LISTS: Final = ("current_conversation", "recent_conversations", "summarized_conversations")
 
 
@@ -77,7 +80,12 @@ class Exchange:
 
 
 class ConversationSummary(NamedTuple):
-    """A file's record of removed conversations: a summary, its figures, and which of two lists holds it."""
+    """A file's record of earlier exchanges: a summary, its figures, and which of two lists holds it.
+
+    Attributes:
+        details: its figures of `_FIGURES`. A note on exchanges of its own file has "first_exchange", the digest of the
+            first one: "exchange_count" of them follow each other there.
+    """
 
     list_name: SummaryList
     summary: str
@@ -87,6 +95,11 @@ class ConversationSummary(NamedTuple):
     def digest(self) -> str:
         """Its identity: 16 hexadecimal digits."""
         return _digest(self.list_name, self.summary)
+
+    @property
+    def is_note(self) -> bool:
+        """Whether it is a note on exchanges of its own file: it can be made again from them."""
+        return "first_exchange" in self.details
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +112,8 @@ class ModelFile:
         summaries: oldest first within each list.
         created, last_updated: in ISO 8601, "" where unknown.
         window_tokens: the model's window, `None` if unknown.
+        total_exchanges, total_tokens: of all that was ever said, also of what is no longer in the file; `None` counts
+            its exchanges.
     """
 
     model: str
@@ -107,19 +122,26 @@ class ModelFile:
     created: str = ""
     last_updated: str = ""
     window_tokens: int | None = None
+    total_exchanges: int | None = None
+    total_tokens: int | None = None
 
     @property
     def digests(self) -> Counter[str]:
-        """How often each of its exchanges and summaries occurs, by digest."""
-        return Counter([*(each.digest for each in self.exchanges), *(each.digest for each in self.summaries)])
+        """How often each of its exchanges and summaries occurs, by digest; notes on its own exchanges aside."""
+        summaries = (each.digest for each in self.summaries if not each.is_note)
+        return Counter([*(each.digest for each in self.exchanges), *summaries])
 
     def to_json(self) -> dict[str, object]:
         """Return it as values that JSON holds."""
         exchanges = self.exchanges
         metadata: dict[str, object] = {"version": VERSION, "model": self.model, "created": self.created}
-        metadata |= {"last_updated": self.last_updated, "total_exchanges": len(exchanges)}
-        metadata["total_tokens"] = sum(tokens_of(each.user) + tokens_of(each.assistant) for each in exchanges)
-        metadata["context_window"] = self.window_tokens
+        total, tokens = self.total_exchanges, self.total_tokens
+        metadata |= {
+            "last_updated": self.last_updated,
+            "total_exchanges": len(exchanges) if total is None else total,
+            "total_tokens": tokens_in(exchanges) if tokens is None else tokens,
+            "context_window": self.window_tokens,
+        }
         value: dict[str, object] = {"metadata": metadata}
         value["current_conversation"] = [exchange.to_json() for exchange in exchanges]
         for list_name in SUMMARY_LISTS:
@@ -131,6 +153,11 @@ class ModelFile:
 def tokens_of(text: str) -> int:
     """Return these files' count for a text: a token for three characters, at least one."""
     return max(1, len(text) // 3)
+
+
+def tokens_in(exchanges: Iterable[Exchange]) -> int:
+    """Return these files' count for exchanges."""
+    return sum(tokens_of(each.user) + tokens_of(each.assistant) for each in exchanges)
 
 
 def stamp(time: float) -> str:
@@ -159,8 +186,9 @@ def read(value: object, left: Omissions) -> ModelFile:
     head = _head(whole)
     left.update(f"key {key}" for key in whole if key not in {"metadata", *_LISTS})
     left.update(f"key metadata.{key}" for key in head if key not in _HEAD)
-    window = head.get("context_window")
-    model, created, updated = (as_text(head.get(key, ""), f"metadata.{key}") for key in _TEXTS)
+    model = as_text(head.get("model", ""), "metadata.model")
+    created, updated = (_time(head, key, left) for key in ("created", "last_updated"))
+    window, total, tokens = (_number(head, key, left) for key in ("context_window", "total_exchanges", "total_tokens"))
     exchanges = (
         _exchange(item, f"current_conversation.{at}", left)
         for at, item in enumerate(_list(whole["current_conversation"], "current_conversation"))
@@ -170,8 +198,27 @@ def read(value: object, left: Omissions) -> ModelFile:
         for list_name in SUMMARY_LISTS
         for at, item in enumerate(_list(whole.get(f"{list_name}_conversations", []), f"{list_name}_conversations"))
     )
-    window_tokens = window if isinstance(window, int) and not isinstance(window, bool) else None
-    return ModelFile(model, tuple(exchanges), tuple(summaries), created, updated, window_tokens)
+    return ModelFile(model, tuple(exchanges), tuple(summaries), created, updated, window, total, tokens)
+
+
+def _time(head: Mapping[str, object], key: str, left: Omissions) -> str:
+    """Return a point in time of a file's metadata as it stands there; "" for none, or for a text that is none."""
+    text = as_text(head.get(key, ""), f"metadata.{key}")
+    try:
+        jsontext.seconds(text or None)
+    except ValueError:
+        left["times that are none"] += 1
+        return ""
+    return text
+
+
+def _number(head: Mapping[str, object], key: str, left: Omissions) -> int | None:
+    """Return a count of a file's metadata; `None` for none, or for a value that is none."""
+    value = head.get(key)
+    if value is None or (isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST_NUMBER):
+        return value
+    left[f"key metadata.{key}"] += 1
+    return None
 
 
 def _head(whole: Mapping[str, object]) -> Mapping[str, object]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import time
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -14,18 +16,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from squidbot.adapters.common.files import make_folder, open_own, sync, write
-from squidbot.adapters.stdlib.model_files import ModelFiles
+from squidbot.adapters.stdlib.model_files import ModelFiles, name_of
 from squidbot.codecs import jsontext, workspaceai
 from squidbot.codecs.openai_chat import OpenAIChat
-from squidbot.codecs.workspaceai import ConversationSummary, Exchange, ModelFile, Omissions, stamp
+from squidbot.codecs.workspaceai import ConversationSummary, Exchange, ModelFile, Omissions, stamp, tokens_in
 from squidbot.core.budget import score_complexity
-from squidbot.core.errors import DamagedStoreError, SquidbotError, StoreError, TranscriptError
+from squidbot.core.errors import DamagedStoreError, NotFoundError, SquidbotError, StoreError, TranscriptError
 from squidbot.core.journal import JournalEntry
 from squidbot.core.memories import CATEGORIES
 from squidbot.core.memory.notefiles import DECLARATIVE, SUMMARY, Note, as_values, notes_in
 from squidbot.core.memory.view import NewMemory, every
-from squidbot.core.messages import Category, Media
-from squidbot.core.transcript.bookkeeping import BROUGHT, ImportBatch, ImportedPiece, known, pieces_of
+from squidbot.core.messages import Category, Media, Summary
+from squidbot.core.plan import PlanRecord
+from squidbot.core.transcript.bookkeeping import (
+    BROUGHT,
+    ImportBatch,
+    ImportedHead,
+    ImportedPiece,
+    heads_of,
+    known,
+    pieces_of,
+)
 from squidbot.core.transcript.records import append, messages_of
 from squidbot.core.transcript.scopes import MODEL, model_at
 from squidbot.core.transcript.windows import WINDOW
@@ -46,6 +57,7 @@ if TYPE_CHECKING:
     from squidbot.core.memory.view import Memories
     from squidbot.core.messages import Message, Record, StoredMessage
     from squidbot.core.ports import Codec, TranscriptStore
+    from squidbot.hookspecs import Store
 
 
 # A session's messages as exchanges, and the messages that do not fit into one.
@@ -70,11 +82,15 @@ class SessionExchanges:
         exchanges: each with its model ("" if unknown), oldest first.
         summaries: summaries imported from files, each with its model.
         left: counts of messages that do not fit into exchanges, by kind.
+        first_seqs: the first message of each exchange.
+        heads: the metadata of imported files by model, each with the first message behind it.
     """
 
     exchanges: list[tuple[str, Exchange]] = field(default_factory=list)
     summaries: list[tuple[str, ConversationSummary]] = field(default_factory=list)
     left: Omissions = field(default_factory=Counter)
+    first_seqs: list[int] = field(default_factory=list)
+    heads: Mapping[str, tuple[int, ImportedHead]] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:
@@ -87,6 +103,36 @@ class SessionExchanges:
         pieces: list[tuple[str, Piece]] = [*self.exchanges, *self.summaries]
         return Counter(piece.digest for _, piece in pieces)
 
+    def of(self, model: str) -> list[Exchange]:
+        """Return the exchanges of a model."""
+        return [exchange for each, exchange in self.exchanges if each == model]
+
+    def head(self, model: str) -> ImportedHead:
+        """Return the metadata of a model: as it was imported, moved on by later exchanges; else by all exchanges."""
+        behind, head = self.heads.get(model, (0, ImportedHead(model)))
+        said = [one for seq, (each, one) in zip(self.first_seqs, self.exchanges, strict=True) if each == model]
+        times = [one.time for one in said if one.time is not None]
+        first = bisect_left(self.first_seqs, behind)
+        later = [one.time for each, one in self.exchanges[first:] if each == model and one.time is not None]
+        return head._replace(
+            created=head.created or (stamp(min(times)) if times else ""),
+            last_updated=_latest(head.last_updated, *map(stamp, later)) or (stamp(max(times)) if times else ""),
+        )
+
+
+def _latest(*times: str) -> str:
+    """Return the latest of some points in time in ISO 8601, as it is written; "" for none."""
+    return max(filter(None, times), key=_seconds, default="")
+
+
+def _earliest(*times: str) -> str:
+    """Return the earliest of some points in time in ISO 8601, as it is written; "" for none."""
+    return min(filter(None, times), key=_seconds, default="")
+
+
+def _seconds(text: str) -> float:
+    return jsontext.seconds(text) or 0.0
+
 
 def exchanges_of(transcripts: TranscriptStore, codecs: Mapping[str, Codec], session_id: str) -> SessionExchanges:
     """Return a session's messages as exchanges.
@@ -98,7 +144,8 @@ def exchanges_of(transcripts: TranscriptStore, codecs: Mapping[str, Codec], sess
         DamagedStoreError: a message can't be read.
         StoreError: the store failed.
     """
-    reader = _ExchangeReader(codecs, pieces_of(BROUGHT.state(transcripts, session_id)))
+    batches = BROUGHT.state(transcripts, session_id)
+    reader = _ExchangeReader(codecs, pieces_of(batches))
     for row in messages_of(transcripts, session_id):
         reader.take(row)
     models = MODEL.state(transcripts, session_id)
@@ -106,7 +153,48 @@ def exchanges_of(transcripts: TranscriptStore, codecs: Mapping[str, Codec], sess
         [(model_at(models, seq), reader.finished(seq, model_at(models, seq))) for seq in reader.exchanges],
         [(model_at(models, seq), summary) for seq, summary in reader.summaries.items()],
         reader.left,
+        [*reader.exchanges],
+        heads_of(batches),
     )
+
+
+# Notes come from a file, or are those of the plan in force.
+IMPORTED: Final = "import"
+
+
+def notes_of(store: Store, session_id: str, found: SessionExchanges) -> Iterator[tuple[str, ConversationSummary]]:
+    """Yield the notes on a session's exchanges, each with their model, oldest first: "recent" conversations of a file.
+
+    These are the notes that the newest plan sends, and imported notes on other messages. Notes on exchanges of several
+    models are counted in `found.left`: a model's file never quotes another's.
+
+    Raises:
+        DamagedStoreError: a plan or a note can't be read.
+        StoreError: the store failed.
+    """
+    last = store.last_record(session_id, "plan")
+    segments = PlanRecord.from_json(last.body).segments if last else ()
+    notes = store.by_id(session_id, [segment.summary_id for segment in segments if segment.summary_id])
+    for note in store.for_range(session_id, 0, store.head(session_id)[0]):
+        if note.made_by == IMPORTED and not any(
+            one.first_seq <= note.last_seq and note.first_seq <= one.last_seq for one in notes
+        ):
+            notes.append(note)
+    for note in sorted(notes, key=lambda one: (one.first_seq, one.last_seq)):
+        begin, end = bisect_left(found.first_seqs, note.first_seq), bisect_right(found.first_seqs, note.last_seq)
+        begin = min(begin, max(0, end - 1))  # a note inside an exchange is one on that exchange
+        models, run = {model for model, _ in found.exchanges[begin:end]}, [one for _, one in found.exchanges[begin:end]]
+        if len(models) == 1:
+            yield models.pop(), ConversationSummary("recent", note.text, _note_details(run))
+        else:
+            found.left["notes on exchanges of several models" if models else "notes on no exchange"] += 1
+
+
+def _note_details(run: Sequence[Exchange]) -> dict[str, object]:
+    times = [exchange.time for exchange in run if exchange.time is not None]
+    dates = {"date_range": f"{stamp(min(times))[:10]} to {stamp(max(times))[:10]}"} if times else {}
+    figures = {"exchange_count": len(run), "total_tokens": tokens_in(run)}
+    return {**figures, **dates, "first_exchange": run[0].digest}
 
 
 class _ExchangeReader:
@@ -221,11 +309,18 @@ def owner_of(text: str) -> str:
     return workspaceai.read(jsontext.parse(text), Counter()).model
 
 
+def fresh_file(model: str) -> str:
+    """Return the text of a model's file in which nothing was said, created now."""
+    now = stamp(time.time())
+    return workspaceai.write(ModelFile(model, created=now, last_updated=now))
+
+
 def exported(  # noqa: PLR0913  # the content, the folder, and how to report
     wired: Wired,
     sessions: Iterable[str],
     folder: str | os.PathLike[str],
     *,
+    models: Iterable[str] = (),
     replaces: bool = False,
     dry_run: bool = False,
     version: str = workspaceai.VERSION,
@@ -235,16 +330,18 @@ def exported(  # noqa: PLR0913  # the content, the folder, and how to report
 
     A file with exchanges that the sessions lack stays unchanged and fails; with `replaces`, it is kept under another
     name. So is a damaged file. `dry_run` writes nothing. `version` "1.0" writes one file of that version for all
-    models. `tick` gets the number of sessions read, and of all.
+    models. `models` are the names of those to write; without any, all. `tick` gets the number of sessions read, and of
+    all.
 
     Raises:
+        NotFoundError: nothing was said under one of the models; the text names those that exist.
         DamagedStoreError: a message can't be read.
         StoreError: the store failed.
     """
     names = tuple(sessions)
-    files, left = _model_files(wired.store, wired.codecs, names, tick)
+    files, left = model_files(wired, names, tick, models)
     if version == workspaceai.VERSION:
-        kept = ModelFiles(folder, owner_of)
+        kept = ModelFiles(folder, owner_of, fresh_file)
         done = tuple(_write(kept, file, replaces=replaces, dry_run=dry_run) for file in files)
     else:
         done = (_write_old(Path(folder), files, dry_run=dry_run),)
@@ -253,47 +350,130 @@ def exported(  # noqa: PLR0913  # the content, the folder, and how to report
     return FileReport(done, left)
 
 
-def _model_files(
-    transcripts: TranscriptStore,
-    codecs: Mapping[str, Codec],
-    sessions: Sequence[str],
-    tick: Callable[[int, int], None],
+def model_files(
+    wired: Wired, sessions: Sequence[str], tick: Callable[[int, int], None], models: Iterable[str] = ()
 ) -> tuple[list[ModelFile], Omissions]:
-    """Return a file for each model, oldest first, and counts of omitted messages.
+    """Return a file for each model, or for each of `models`, oldest first, and counts of omitted messages.
 
     Sessions with the same or an unknown beginning are sorted by name: the store that imports the files may have
     another order.
+
+    Raises:
+        NotFoundError: nothing was said under one of `models`; the text names those that exist.
+        DamagedStoreError: a message can't be read.
+        StoreError: the store failed.
     """
+    wanted = set(models)
     left: Omissions = Counter()
-    # By model: (time of the first exchange, session, its exchanges), and summaries.
-    exchanges: dict[str, list[tuple[float, str, list[Exchange]]]] = {}
-    summaries: dict[str, list[ConversationSummary]] = {}
-    windows: dict[str, int] = {}
+    parts: dict[str, list[_FilePart]] = {}
     for at, session in enumerate(sessions):
-        found = exchanges_of(transcripts, codecs, session)
-        left.update(found.left)
-        by_model: dict[str, list[Exchange]] = {}
-        for model, exchange in found.exchanges:
-            details = exchange.details
-            if session != session_named(model):
-                details = {**details, "session": session}
-            by_model.setdefault(model, []).append(replace(exchange, details=details))
-        for model, some in by_model.items():
-            first = next((exchange.time for exchange in some if exchange.time is not None), float("inf"))
-            exchanges.setdefault(model, []).append((first, session, some))
-        for model, summary in found.summaries:
-            summaries.setdefault(model, []).append(summary)
-        windows |= {window.model: window.window_tokens for window in WINDOW.all(transcripts, session)}
+        found = exchanges_of(wired.store, wired.codecs, session)
+        summaries = [*found.summaries, *notes_of(wired.store, session, found)]
+        said_under = dict.fromkeys(model for model, _ in (*found.exchanges, *summaries))
+        if not wanted or wanted & said_under.keys():
+            left.update(found.left)
+        windows = {window.model: window.window_tokens for window in WINDOW.all(wired.store, session)}
+        messages = wired.store.head(session)[0]
+        for model in said_under:
+            is_last = model in found.heads and found.heads[model][0] == messages
+            head = found.head(model)
+            window = head.window_tokens if is_last and head.window_tokens is not None else windows.get(model)
+            named = {} if session == session_named(model) else {"session": session}
+            said = [replace(one, details={**one.details, **named}) for one in found.of(model)]
+            noted = [
+                each._replace(details={**each.details, **named}) if each.is_note else each
+                for one, each in summaries
+                if one == model
+            ]
+            times = [exchange.time for exchange in said if exchange.time is not None]
+            part = _FilePart(times[0] if times else float("inf"), session, said, noted, head, window)
+            parts.setdefault(model, []).append(part)
         tick(at + 1, len(sessions))
-    files = []
-    for model in {*exchanges, *summaries}:
-        runs = sorted(exchanges.get(model, []), key=lambda run: run[:2])
-        every = tuple(exchange for _, _, some in runs for exchange in some)
-        times = [exchange.time for exchange in every if exchange.time is not None]
-        first_time, last_time = (stamp(min(times)), stamp(max(times))) if times else ("", "")
-        file = ModelFile(model, every, tuple(summaries.get(model, ())), first_time, last_time, windows.get(model))
-        files.append((runs[0][:2] if runs else (float("inf"), ""), model, file))
-    return [file for _, _, file in sorted(files, key=lambda each: each[:2])], left
+    check_models(wanted, parts, "in these sessions")
+    chosen = {model: some for model, some in parts.items() if not wanted or model in wanted}
+    done = [(min(part[:2] for part in some), _joined(model, some)) for model, some in chosen.items()]
+    return [file for _, file in sorted(done, key=lambda each: (*each[0], each[1].model))], left
+
+
+# Models that an error names.
+_MOST_MODELS: Final = 20
+
+
+def check_models(wanted: Iterable[str], known_models: Iterable[str], where: str) -> None:
+    """Check that each wanted model is known; `where` says in the error's text where it is looked for.
+
+    Raises:
+        NotFoundError: one is not; the text names those that are.
+    """
+    there = sorted({*known_models})
+    for model in sorted({*wanted} - {*there}):
+        some = ", ".join(f"{one!a:.80}" for one in there[:_MOST_MODELS])
+        more = f" and {len(there) - _MOST_MODELS:,} more" if len(there) > _MOST_MODELS else ""
+        raise NotFoundError(f"no model {model!a:.80} {where}; there {f'are: {some}{more}' if there else 'is none'}")
+
+
+def backed_up_model(
+    wired: Wired,
+    sessions: Iterable[str],
+    model: str,
+    target: str | os.PathLike[str],
+    tick: Callable[[int, int], None] = lambda _done, _all: None,
+) -> FileReport[ExportedFile]:
+    """Write a model's conversations into one new file, which `imported` restores; record it for `forget`.
+
+    `tick` gets the number of sessions read, and of all.
+
+    Raises:
+        NotFoundError: nothing was said under the model; the text names those that exist.
+        SquidbotError: the file exists.
+        StoreError: the store failed, or the file can't be written.
+    """
+    names, path = tuple(sessions), Path(target)
+    if os.path.lexists(path):
+        raise SquidbotError(f"{path}: already exists; choose another file name")
+    (file,), left = model_files(wired, names, tick, [model])
+    part = path.with_name(f".{path.name}.part-{os.getpid()}")
+    try:
+        try:
+            write(part, workspaceai.write(file).encode())
+            os.link(part, path)  # unlike a rename, it never replaces a file
+        finally:
+            part.unlink(missing_ok=True)
+        sync(path.parent)
+    except FileExistsError as error:
+        raise SquidbotError(f"{path}: already exists; choose another file name") from error
+    except OSError as error:
+        raise StoreError(f"{str(path)[:200]}: can't be written: {error.strerror or error}") from error
+    note_written(wired.written, WrittenFile(str(path.absolute()), "workspaceai", names))
+    return FileReport((ExportedFile(str(path), model, "new", len(file.exchanges)),), left)
+
+
+class _FilePart(NamedTuple):
+    """A session's part of a model's file; `began` is the time of its first exchange, infinity if unknown."""
+
+    began: float
+    session: str
+    exchanges: list[Exchange]
+    summaries: list[ConversationSummary]
+    head: ImportedHead
+    window_tokens: int | None
+
+
+def _joined(model: str, parts: list[_FilePart]) -> ModelFile:
+    """Return the file of a model; the newest of its sessions says the window."""
+    exchanges = tuple(one for part in sorted(parts, key=lambda part: part[:2]) for one in part.exchanges)
+    windows = [part.window_tokens for part in parts if part.window_tokens is not None]
+    head = _sum_of(model, [part.head for part in parts])
+    return ModelFile(
+        model,
+        exchanges,
+        tuple(one for part in parts for one in part.summaries),
+        head.created,
+        head.last_updated,
+        windows[-1] if windows else None,
+        len(exchanges) + head.exchanges,
+        tokens_in(exchanges) + head.tokens,
+    )
 
 
 def _write(kept: ModelFiles, file: ModelFile, *, replaces: bool, dry_run: bool) -> ExportedFile:
@@ -384,6 +564,7 @@ class ImportedFile(NamedTuple):
         exchanges: the number of its exchanges and summaries; new: how many were imported now.
         reason: why it failed; damaged: whether its form was wrong.
         backup: the path of its copy; "" without one.
+        aside: where the damaged file is kept, with a fresh one in its place; "" if it is where it was.
     """
 
     path: str
@@ -396,6 +577,7 @@ class ImportedFile(NamedTuple):
     reason: str = ""
     damaged: bool = False
     backup: str = ""
+    aside: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -406,13 +588,32 @@ class ImportOptions:
         session: the session for exchanges that name none.
         version: the version of every file; "" uses the version in each file.
         dry_run: write nothing.
+        models: only the exchanges of these models; without any, of all.
+        sets_aside: rename a damaged file of a model, and begin a fresh one in its place.
         tick: called with the number of exchanges done, and of all.
     """
 
     session: str = SESSION
     version: str = ""
     dry_run: bool = False
+    models: tuple[str, ...] = ()
+    sets_aside: bool = False
     tick: Callable[[int, int], None] = field(default=lambda _done, _all: None)
+
+
+class _Note(NamedTuple):
+    """A note of a file, how many exchanges it is on, and the digests of the first and the last one."""
+
+    text: str
+    exchanges: int
+    first: str
+    last: str
+
+    def place(self, digests: Sequence[str], places: Mapping[str, Sequence[int]]) -> int | None:
+        """Return where its exchanges begin in a session, `None` if it lacks them; `places` has the places by digest."""
+        behind = self.exchanges - 1
+        starts = (at for at in places.get(self.first, ()) if at + behind < len(digests))
+        return next((at for at in starts if digests[at + behind] == self.last), None)
 
 
 class _Parcel(NamedTuple):
@@ -420,6 +621,8 @@ class _Parcel(NamedTuple):
 
     result: ImportedFile
     pieces: tuple[Piece, ...] = ()
+    notes: tuple[_Note, ...] = ()
+    file: ModelFile = ModelFile("")
 
 
 def files_at(path: str | os.PathLike[str]) -> list[Path]:
@@ -447,26 +650,55 @@ def can_be_read(path: Path, version: str = "") -> bool:
     return all(parcel.result.became != "failed" for parcel in _parcels(path, Counter(), ImportOptions(version=version)))
 
 
+def files_with(paths: Iterable[Path], options: ImportOptions) -> list[Path]:
+    """Return the files that have one of `options.models`, all of them without any; and those that can't be read.
+
+    Raises:
+        NotFoundError: all can be read, and none has one of the models; the text names those that they have.
+    """
+    if not options.models:
+        return list(paths)
+    everything = replace(options, models=())
+    by_path = {path: [parcel.result for parcel in _parcels(path, Counter(), everything)] for path in paths}
+    results = [result for some in by_path.values() for result in some]
+    if all(result.became != "failed" for result in results):
+        check_models(options.models, [result.model for result in results], "in these files")
+    wanted = options.models
+    return [
+        path for path, some in by_path.items() if any(one.became == "failed" or one.model in wanted for one in some)
+    ]
+
+
 def imported(wired: Wired, paths: Iterable[Path], options: ImportOptions | None = None) -> FileReport[ImportedFile]:
     """Import files into sessions, and return the outcomes; a failure does not stop the others.
 
     Exchanges that were imported before, or are in the session already, are skipped: imported and then forgotten
     exchanges do not come back. Parts of one session from several files are merged by time.
+
+    Raises:
+        NotFoundError: no file has one of `options.models`; the text names those that they have.
     """
     options = options or ImportOptions()
     left: Omissions = Counter()
     by_session: dict[str, list[_Parcel]] = {}
     results: list[ImportedFile] = []
-    for parcel in (parcel for path in paths for parcel in _parcels(path, left, options)):
+    for parcel in (parcel for path in files_with(paths, options) for parcel in _parcels(path, left, options)):
         if parcel.result.became == "failed":
-            results.append(parcel.result)
+            begins_anew = parcel.result.damaged and options.sets_aside and not options.dry_run
+            results.append(_begun_anew(parcel.result) if begins_anew else parcel.result)
         else:
             by_session.setdefault(parcel.result.session, []).append(parcel)
     done, among = 0, sum(len(parcel.pieces) for parcels in by_session.values() for parcel in parcels)
+    by_file: dict[tuple[str, str], list[tuple[_Parcel, SessionExchanges]]] = {}
     for parcels in by_session.values():
-        results += _import_session(wired, parcels, dry_run=options.dry_run)
+        finished, found = _import_session(wired, parcels, dry_run=options.dry_run)
+        for parcel, result in zip(parcels, finished, strict=True):
+            by_file.setdefault((result.path, result.model), []).append((parcel._replace(result=result), found))
+        results += finished
         done += sum(len(parcel.pieces) for parcel in parcels)
         options.tick(done, among)
+    for some in () if options.dry_run else by_file.values():
+        _record_head(wired, some)
     return FileReport(tuple(results), left)
 
 
@@ -482,18 +714,83 @@ def _parcels(path: Path, left: Omissions, options: ImportOptions) -> list[_Parce
     except ValueError as error:
         where = f"line {error.line}: " if isinstance(error, jsontext.JsonTextError) and error.line else ""
         return [_Parcel(ImportedFile(str(path), "failed", reason=f"{where}{error}", damaged=True))]
-    left.update(omitted)
+    files = [file for file in files if not options.models or file.model in options.models]
+    left.update(omitted if files else ())
     parcels = []
     for file in files:
         own = session_named(file.model, options.session)
-        by_session: dict[str, list[Piece]] = {own: list(file.summaries)} if file.summaries or not file.exchanges else {}
+        by_session: dict[str, list[Piece]] = {}
         for exchange in file.exchanges:
-            named = exchange.details.get("session")
-            by_session.setdefault(named if isinstance(named, str) and named else own, []).append(exchange)
-        for session, pieces in by_session.items():
-            result = ImportedFile(str(path), "known", version, file.model, session, len(pieces))
-            parcels.append(_Parcel(result, tuple(pieces)))
+            by_session.setdefault(_session_in(exchange.details) or own, []).append(exchange)
+        notes: dict[str, list[_Note]] = {}
+        digests = {name: [one.digest for one in some] for name, some in by_session.items()} if file.summaries else {}
+        firsts = {name: {digest: at for at, digest in reversed([*enumerate(some)])} for name, some in digests.items()}
+        for summary in file.summaries:
+            session = _session_in(summary.details) or own
+            if note := _note_in(summary, digests.get(session, ()), firsts.get(session, {})):
+                notes.setdefault(session, []).append(note)
+            else:
+                by_session.setdefault(own, []).append(summary)
+        for session, pieces in by_session.items() or [(own, [])]:
+            said = notes.get(session, [])
+            # What is older stands in front.
+            ordered = sorted(pieces, key=lambda piece: isinstance(piece, Exchange))
+            result = ImportedFile(str(path), "known", version, file.model, session, len(pieces) + len(said))
+            parcels.append(_Parcel(result, tuple(ordered), tuple(said), file))
     return parcels
+
+
+# How a file names its model, where the rest of it can't be read.
+_MODEL_IN: Final = re.compile(r'"model"\s*:\s*"([^"\\]{1,200})"')
+
+
+def _begun_anew(result: ImportedFile) -> ImportedFile:
+    """Set a damaged file aside and begin a fresh one, if its name is a model's; return what became of it.
+
+    The model is the one that the folder's index has for it, that the file itself names, or that is spelled as its name.
+    """
+    path = Path(result.path)
+    files = ModelFiles(path.parent, owner_of, fresh_file)
+    try:
+        text = path.read_text("utf-8", errors="replace")
+        named = [found[1] for found in _MODEL_IN.finditer(text) if name_of(found[1]) == path.stem]
+        model = files.indexed(path) or (named or [path.stem])[0]
+        if path.name == OLD_FILE or _is_newer(text) or files.path_of(model) != path:
+            return result
+        files.load(model)
+    except (OSError, StoreError) as error:
+        return result._replace(reason=f"{result.reason}; it can't be set aside: {_why(error)}")
+    aside = str(files.aside or "")
+    what = f"set aside as {aside}" + (f", but no fresh file: {files.failure}" if files.failure else "")
+    return result._replace(reason=f"{result.reason}; {what}", model=model, aside=aside)
+
+
+def _is_newer(text: str) -> bool:
+    """Return whether a file is whole, and of a version that nobody here knows."""
+    try:
+        value = jsontext.parse(text)
+    except ValueError:
+        return False
+    head = value.get("metadata") if isinstance(value, dict) else None
+    return isinstance(head, dict) and head.get("version", "1.0") not in workspaceai.VERSIONS
+
+
+def _session_in(details: Mapping[str, object]) -> str:
+    """Return the session that an exchange or a note names; "" for none."""
+    named = details.get("session")
+    return named if isinstance(named, str) else ""
+
+
+def _note_in(summary: ConversationSummary, digests: Sequence[str], firsts: Mapping[str, int]) -> _Note | None:
+    """Return a summary as a note on exchanges of its session in the file; `None` if the file has them no longer.
+
+    `firsts` has the first place of each digest.
+    """
+    number, first = summary.details.get("exchange_count"), summary.details.get("first_exchange")
+    if not isinstance(number, int) or not isinstance(first, str) or first not in firsts:
+        return None
+    last = firsts[first] + number - 1
+    return _Note(summary.summary, number, first, digests[last]) if number > 0 and last < len(digests) else None
 
 
 def _text(path: Path) -> str:
@@ -511,12 +808,14 @@ def _text(path: Path) -> str:
         raise jsontext.JsonTextError(f"{what}; save the file as UTF-8") from error
 
 
-def _import_session(wired: Wired, parcels: list[_Parcel], *, dry_run: bool) -> list[ImportedFile]:
-    """Import the files' parts for one session, and return their outcomes."""
+def _import_session(
+    wired: Wired, parcels: list[_Parcel], *, dry_run: bool
+) -> tuple[list[ImportedFile], SessionExchanges]:
+    """Import the files' parts for one session; return their outcomes, and what the session has then."""
     new: Counter[int] = Counter()
-    session = parcels[0].result.session
+    session, found = parcels[0].result.session, SessionExchanges()
     try:
-        session, runs, number = _place(wired, session, parcels)
+        session, runs, number, found = _place(wired, session, parcels)
         cores: dict[str, CoreSession] = {}
         for at, (owner, pieces) in enumerate(runs):
             if not dry_run:
@@ -529,16 +828,107 @@ def _import_session(wired: Wired, parcels: list[_Parcel], *, dry_run: bool) -> l
                 # Two imports of the same file at once have the same key, so it is stored once.
                 cores[result.model].record(*messages, key=_key(pieces, number + at), beside=note)
             new[owner] += len(pieces)
+        if runs and not dry_run:
+            found = exchanges_of(wired.store, wired.codecs, session)
+        for owner, parcel in enumerate(parcels):
+            new[owner] += _put_notes(wired, session, found, parcel, dry_run=dry_run)
     except (SquidbotError, ValueError) as error:
         damaged = isinstance(error, DamagedStoreError)
         return [
             parcel.result._replace(new=new[at], became="failed", reason=str(error), damaged=damaged)
             for at, parcel in enumerate(parcels)
-        ]
+        ], found
     return [
         parcel.result._replace(session=session, new=new[at], became="imported" if new[at] else "known")
         for at, parcel in enumerate(parcels)
-    ]
+    ], found
+
+
+def _put_notes(wired: Wired, session: str, found: SessionExchanges, parcel: _Parcel, *, dry_run: bool) -> int:
+    """Store the notes of a file whose exchanges the session has; return how many were not there before."""
+    if not parcel.notes:
+        return 0
+    messages = wired.store.head(session)[0]
+    stored = {note.text for note in wired.store.for_range(session, 0, messages)}
+    digests, places = [exchange.digest for _, exchange in found.exchanges], dict[str, list[int]]()
+    for at, digest in enumerate(digests):
+        places.setdefault(digest, []).append(at)
+    meter, put = wired.meter(parcel.result.model), 0
+    for note in parcel.notes:
+        begin = note.place(digests, places)
+        if note.text in stored or (begin is None and not dry_run):
+            continue
+        stored.add(note.text)
+        put += 1
+        if begin is not None and not dry_run:
+            first, end = found.first_seqs[begin], begin + note.exchanges
+            last = (found.first_seqs[end] if end < len(digests) else messages) - 1
+            source = sha256(f"{first} {last} {note.text}".encode("utf-8", "surrogatepass")).hexdigest()
+            run = (f"{IMPORTED}-{source[:16]}", session, first, last, IMPORTED, note.text)
+            wired.store.put(Summary(*run, meter.message(note.text), meter.name, source, IMPORTED))
+    return put
+
+
+def _record_head(wired: Wired, parts: list[tuple[_Parcel, SessionExchanges]]) -> None:
+    """Record a file's metadata behind its exchanges, in the first of its sessions, if it says more than these."""
+    parcel = parts[0][0]
+    session, model = parcel.result.session, parcel.file.model
+    if any(one.result.became == "failed" for one, _ in parts) or not wired.store.head(session)[0]:
+        return
+    found, is_new = [found for _, found in parts], any(one.result.new for one, _ in parts)
+    before = _sum_of(model, [one.head(model) for one in found])
+    after = _head_after(parcel.file, found, is_new=is_new)
+    windows = {window.model: window.window_tokens for window in WINDOW.all(wired.store, session)}
+    is_same = after.window_tokens in {None, windows.get(model) if is_new else before.window_tokens}
+    if is_same and after._replace(window_tokens=None) == before._replace(window_tokens=None):
+        return
+    rest = _sum_of(model, [one.head(model) for one in found[1:]])
+    head = after._replace(exchanges=after.exchanges - rest.exchanges, tokens=after.tokens - rest.tokens)
+    batch = ImportBatch(str(Path(parcel.result.path).absolute()), wired.store.head(session)[0], 0, head=head)
+    append(wired.store, session, BROUGHT, lambda: batch, "the file's metadata was not recorded", wait=wait)
+
+
+def _head_after(file: ModelFile, found: Sequence[SessionExchanges], *, is_new: bool) -> ImportedHead:
+    """Return the metadata of a file and of its sessions together; `is_new`: something of the file was imported now.
+
+    Counts and times never go back: an older copy of the file changes nothing. A file that counts fewer exchanges than
+    it has is taken at its word, as long as nothing else is known.
+    """
+    model, own, here = file.model, file.digests, [one for each in found for one in each.of(file.model)]
+    before = _sum_of(model, [one.head(model) for one in found])
+    heads = [one.heads[model][1] for one in found if model in one.heads]
+    others = [stamp(one.time) for one in here if one.digest not in own and one.time is not None]
+    is_first = is_new and not heads
+    said = _sum_of(model, [*heads, *(ImportedHead(model, time, time) for time in others)]) if is_new else before
+    return ImportedHead(
+        model,
+        _earliest(file.created, said.created) or before.created,
+        _latest(file.last_updated, said.last_updated) or before.last_updated,
+        _beyond(file.total_exchanges, len(file.exchanges), len(here), before.exchanges, is_first=is_first),
+        _beyond(file.total_tokens, tokens_in(file.exchanges), tokens_in(here), before.tokens, is_first=is_first),
+        file.window_tokens if is_new else before.window_tokens,
+    )
+
+
+def _sum_of(model: str, heads: Sequence[ImportedHead]) -> ImportedHead:
+    """Return the metadata of several sessions together; the first one says the window."""
+    return ImportedHead(
+        model,
+        _earliest(*(head.created for head in heads)),
+        _latest(*(head.last_updated for head in heads)),
+        sum(head.exchanges for head in heads),
+        sum(head.tokens for head in heads),
+        heads[0].window_tokens if heads else None,
+    )
+
+
+def _beyond(told: int | None, in_file: int, here: int, before: int, *, is_first: bool) -> int:
+    """Return how many a file counts beyond those in its sessions; never fewer than before."""
+    if told is None:
+        return before
+    if told < in_file and is_first:
+        return told - in_file
+    return max(before, told - here)
 
 
 def _core(wired: Wired, session: str, model: str) -> CoreSession:
@@ -547,8 +937,10 @@ def _core(wired: Wired, session: str, model: str) -> CoreSession:
     return wired.engine.session(session, window, wired.meter(model), wired.history(window))
 
 
-def _place(wired: Wired, session: str, parcels: list[_Parcel]) -> tuple[str, list[tuple[int, list[Piece]]], int]:
-    """Return the session for the pieces, the pieces new to it, and the number of imports into it.
+def _place(
+    wired: Wired, session: str, parcels: list[_Parcel]
+) -> tuple[str, list[tuple[int, list[Piece]]], int, SessionExchanges]:
+    """Return the session for the pieces, the pieces new to it, the number of imports into it, and what it has.
 
     The session has some of the pieces, or is empty: unrelated conversations are never mixed. New pieces come in runs,
     each of one file.
@@ -562,7 +954,7 @@ def _place(wired: Wired, session: str, parcels: list[_Parcel]) -> tuple[str, lis
         held = known(BROUGHT.state(wired.store, name)) | stored.digests
         if stored.is_empty or held & wanted or not wanted:
             last = wired.store.last_record(name, BROUGHT.name)
-            return name, _runs(pieces, held), last.number + 1 if last else 0
+            return name, _runs(pieces, held), last.number + 1 if last else 0, stored
     raise StoreError(
         f"{MOST_NAMES} sessions called {session!r:.80} hold other conversations; choose a name with --session"
     )
@@ -595,14 +987,14 @@ def _runs(pieces: list[tuple[int, Piece]], held: Counter[str]) -> list[tuple[int
 
 def _length(piece: Piece) -> int:
     """Return the number of messages of a piece; 0 if it is empty."""
-    return bool(piece.summary) if isinstance(piece, ConversationSummary) else bool(piece.user) + bool(piece.assistant)
+    return 1 if isinstance(piece, ConversationSummary) else bool(piece.user) + bool(piece.assistant)
 
 
 def _messages(piece: Piece) -> list[Message]:
     """Return the messages of a piece, as many as `_length` says."""
     if isinstance(piece, ConversationSummary):
         message = _CODEC.to_message({"role": "user", "content": f"{_heading(piece)}{piece.summary}"})
-        return [replace(message, category=Category.CONTEXT)] if piece.summary else []
+        return [replace(message, category=Category.CONTEXT)]
     texts = (("user", piece.user), ("assistant", piece.assistant))
     return [_CODEC.to_message({"role": role, "content": text}, piece.time) for role, text in texts if text]
 
@@ -645,9 +1037,12 @@ def migrated(wired: Wired, paths: Iterable[Path], options: ImportOptions | None 
     """Import files of any version; each is first copied to `FILE.backup`, and stays as it is.
 
     Repeated imports store each exchange only once. A file that can't be copied or read fails; the others continue.
+
+    Raises:
+        NotFoundError: as `imported`.
     """
     options = options or ImportOptions()
-    reports = [_migrated(wired, path, options) for path in paths]
+    reports = [_migrated(wired, path, options) for path in files_with(paths, options)]
     left: Omissions = Counter()
     for report in reports:
         left.update(report.left)
@@ -726,6 +1121,7 @@ def _remove_batches(wired: Wired, session: str, batches: list[ImportBatch], *, d
     rows = (
         row
         for batch in batches
+        if batch.messages
         for row in wired.store.read(session, batch.first_seq, batch.first_seq + batch.messages - 1)
     )
     seqs = tuple(row.seq for row in rows if row.category is not Category.FORGOTTEN)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from squidbot.adapters.stdlib.model_files import ModelFiles, name_of
 from squidbot.codecs.workspaceai import ModelFile, write
 from squidbot.core.errors import StoreError
-from squidbot.services.exchange import owner_of
+from squidbot.services.exchange import fresh_file, owner_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def kept(folder: Path) -> ModelFiles:
     """Return a folder of files of form 3.0."""
-    return ModelFiles(folder, owner_of)
+    return ModelFiles(folder, owner_of, fresh_file)
 
 
 def of(model: str) -> str:
@@ -61,7 +61,7 @@ def test_no_two_models_have_one_file(tmp_path_factory: pytest.TempPathFactory, m
     assert len({str(path).lower() for path in paths.values()}) == len(models)
     assert all(path.parent == folder and len(path.name.encode()) < 200 for path in paths.values())
     (folder / ".index.json").unlink(missing_ok=True)
-    assert all(owner_of(str(kept(folder).load(model))) == model for model in models)
+    assert all(owner_of(kept(folder).load(model)) == model for model in models)
 
 
 def test_first_owner_keeps_the_name_and_others_get_a_digest(tmp_path: Path) -> None:
@@ -125,12 +125,26 @@ def test_text_that_is_no_file_of_the_model_is_never_written(tmp_path: Path) -> N
 
 
 def test_damaged_file_is_set_aside_and_a_fresh_one_begun(tmp_path: Path) -> None:
-    """W-05: by reading it, and by writing over it; it is never lost."""
+    """W-05: "invalid json content {": "Should return fresh memory, not crash"; by reading it, and by writing over it.
+
+    The damaged file is never lost: it stands beside a fresh one. A missing file is fresh, too, and reading writes none.
+    """
+    document = kept(tmp_path)
+    document.path_of("test-model").write_text("invalid json content {")
+    memory = json.loads(document.load("test-model"))
+    assert memory["metadata"]["version"] == "3.0"
+    assert memory["metadata"]["model"] == "test-model"
+    assert memory["current_conversation"] == []
+    assert json.loads((tmp_path / "test-model.json").read_text()) == memory
+    assert document.aside is not None
+    assert document.aside.read_text() == "invalid json content {"
+    assert json.loads(document.load("none"))["metadata"]["model"] == "none"
+    assert not (tmp_path / "none.json").exists()
     files = kept(tmp_path)
     for damage in (b"invalid json {", b"", b"\xff\xfe", b'{"metadata": {}}'):
         (tmp_path / "m.json").write_bytes(damage)
-        assert files.load("m") is None
-        assert not (tmp_path / "m.json").exists()
+        assert owner_of(files.load("m")) == "m"
+        assert (tmp_path / "m.json").read_text() == files.load("m")
         (tmp_path / "m.json").write_bytes(damage + b" ")
         assert files.save("m", of("m"))
     aside = [path.read_bytes() for path in tmp_path.glob("m.json.damaged-*")]
@@ -147,7 +161,7 @@ def test_missing_file_is_put_back_from_its_backup(tmp_path: Path) -> None:
     (tmp_path / "m.backup").write_text(of("m"))
     (tmp_path / "m.json").write_text(of("m")[:40])
     assert files.load("m") == of("m")
-    assert files.load("other") is None
+    assert owner_of(files.load("other")) == "other"
 
 
 def test_folder_that_is_none_is_named(tmp_path: Path) -> None:
@@ -171,9 +185,9 @@ import sys
 from pathlib import Path
 from squidbot.adapters.stdlib.model_files import ModelFiles
 from squidbot.codecs.workspaceai import ModelFile, write
-from squidbot.services.exchange import owner_of
+from squidbot.services.exchange import fresh_file, owner_of
 
-files, model = ModelFiles(Path(sys.argv[1]), owner_of), sys.argv[2]
+files, model = ModelFiles(Path(sys.argv[1]), owner_of, fresh_file), sys.argv[2]
 for number in range(20):
     text = write(ModelFile(model)).replace('"created": ""', f'"created": "{number}"')
     assert files.save(model, text), files.failure
@@ -186,7 +200,7 @@ def test_processes_that_write_at_once_leave_whole_files(tmp_path: Path) -> None:
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), model]) for model in models]
     assert [writer.wait(60) for writer in writers] == [0, 0, 0]
     for model in set(models):
-        assert owner_of(str(kept(tmp_path).load(model))) == model
+        assert owner_of(kept(tmp_path).load(model)) == model
     names = sorted(path.name for path in tmp_path.iterdir())
     assert len(names) == 4, names
 

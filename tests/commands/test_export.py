@@ -236,3 +236,69 @@ def test_folder_that_is_a_file_is_named(copied: Callable[..., Result]) -> None:
     assert done.exit_code == 1
     assert "squidbot: out" in done.output
     assert Path("out").read_text("utf-8") == ""
+
+
+def test_damaged_file_is_begun_anew_by_import_on_request(copied: Callable[..., Result]) -> None:
+    """W-05: "Missing or corrupt file: fresh structure, no crash", and the file is kept under another name.
+
+    Without --set-aside it stays as it is: the path may lead to a file that is no model's at all.
+    """
+    Path("in").mkdir()
+    broken = {
+        "test-model.json": "invalid json content {",
+        "qwen2-5-7b.json": '{"metadata": {"version": "3.0", "model": "qwen2.5:7b"',
+        "memory.json": "[",
+        "newer.json": '{"metadata": {"version": "9.1"}}',
+    }
+    for name, text in broken.items():
+        Path("in", name).write_text(text, encoding="utf-8")
+    for arguments in ((), ("--set-aside", "--dry-run")):
+        assert copied("import", "in", "--store", "second.db", *arguments).exit_code == 4
+        assert sorted(path.name for path in Path("in").iterdir()) == sorted(broken)
+    done = copied("import", "in", "--store", "second.db", "--set-aside")
+    assert done.exit_code == 4
+    assert done.output.count("set aside as in/") == 2
+    for name, model in (("test-model", "test-model"), ("qwen2-5-7b", "qwen2.5:7b")):
+        value = json.loads(Path("in", f"{name}.json").read_text("utf-8"))
+        assert (value["metadata"]["version"], value["metadata"]["model"]) == ("3.0", model)
+        assert value["current_conversation"] == []
+        (aside,) = Path("in").glob(f"{name}.json.damaged-*")
+        assert aside.read_text("utf-8") == broken[f"{name}.json"]
+    assert [Path("in", name).read_text("utf-8") for name in ("memory.json", "newer.json")] == [
+        "[",
+        broken["newer.json"],
+    ]
+    again = json.loads(copied("import", "in/test-model.json", "--store", "second.db", "--set-aside", "--json").output)
+    assert [(file["became"], file["aside"]) for file in again["files"]] == [("known", "")]
+
+
+def test_one_model_is_backed_up_and_restored(copied: Callable[..., Result]) -> None:
+    """W-03, W-04: "Simple Backup: Easy to backup/restore specific model conversations", from the command line."""
+    settings = {"store": {"path": "models.db"}, "history": {"isolation": "model"}}
+    with squidbot.load(settings) as engine:
+        for model in ("qwen2.5:7b", "llama3.1:8b"):
+            engine.session("s", model=model).record({"role": "user", "content": f"To {model}"}, "Yes.", now=1000.0)
+    store = ("--store", "models.db")
+    done = copied("store", "backup", "qwen.json", "--model", "qwen2.5:7b", *store)
+    assert (done.exit_code, done.output) == (0, "qwen.json: qwen2.5:7b: 1 exchange\n")
+    assert "llama" not in Path("qwen.json").read_text("utf-8")
+    assert "already exists" in copied("store", "backup", "qwen.json", "--model", "llama3.1:8b", *store).output
+    values = json.loads(copied("store", "backup", "b.json", "--model", "llama3.1:8b", *store, "--json").output)
+    assert values == {"target": "b.json", "model": "llama3.1:8b", "exchanges": 1, "left_out": {}}
+    known = json.loads(copied("import", "qwen.json", *store, "--json").output)
+    assert [(file["became"], file["new"]) for file in known["files"]] == [("known", 0)]
+    for arguments in (("store", "backup", "c.json"), (*EXPORT, "out")):
+        wrong = copied(*arguments, "--model", "qwen", *store)
+        assert wrong.exit_code == 1
+        assert "no model 'qwen' in these sessions; there are: 'llama3.1:8b', 'qwen2.5:7b'" in wrong.output
+    done = copied(*EXPORT, "out", "--model", "llama3.1:8b", *store)
+    assert [path.name for path in Path("out").glob("[a-z]*.json")] == ["llama3-1-8b.json"]
+    assert "1 file" in done.output
+    copied(*EXPORT, "out", *store)
+    wrong = copied("import", "out", "--model", "qwen", "--store", "new.db")
+    assert (wrong.exit_code, Path("new.db").exists()) == (1, False)
+    assert "no model 'qwen' in these files; there are: " in wrong.output
+    done = copied("import", "out", "--model", "qwen2.5:7b", "--store", "new.db")
+    assert "1 new of 1 exchange" in done.output
+    assert "llama" not in done.output
+    assert copied("store", "migrate", "out", "--rollback", "--model", "qwen2.5:7b", *store).exit_code == 2

@@ -257,6 +257,16 @@ def test_explain_tells_what_the_next_request_really_holds(run: Callable[..., Res
     }
 
 
+def test_explain_names_the_budgets_of_the_document(run: Callable[..., Result]) -> None:
+    """W-02: `budget_used`, `budget_available`; W-13: `response_percentage`, as a fraction."""
+    made = json.loads(run("session", "explain", "support/42", "--json").output)
+    budget = made["budget"]
+    history = sum(budget[name] for name in ("notes", "users", "older", "tail"))
+    assert made["budget_used"] == history + budget["system"] + budget["head"]
+    assert made["budget_available"] == history + budget["free"]
+    assert made["response_percentage"] == budget["reserve"] / budget["window"]
+
+
 def test_explain_budget_adds_up(run: Callable[..., Result]) -> None:
     """Window less reserve; everything that is sent and what is free make the limit, and what is counted too much."""
     made = json.loads(run("session", "explain", "support/42", "--json").output)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from squidbot.core.errors import NotFoundError
+import squidbot
+from squidbot.core.errors import NotFoundError, SquidbotError
 from squidbot.services.exchange import exported, session_named
 
 from .talking import LLAMA, QWEN, became, engine_at, said_in, say
@@ -64,6 +65,68 @@ def test_file_that_has_more_stays_or_is_kept_aside(tmp_path: Path) -> None:
         replaced = engine.export_models(tmp_path / "out", replaces=True).files[0]
         assert (replaced.became, said_in(path)) == ("changed", ["one"])
         assert said_in(Path(replaced.aside)) == ["one", "more"]
+
+
+def test_one_model_is_exported_backed_up_and_restored(tmp_path: Path) -> None:
+    """W-03, W-04: "Easy to backup, restore, or transfer specific model conversation histories"; others stay out of it.
+
+    Restoring into a store that has them already changes nothing.
+    """
+    with engine_at(tmp_path / "s.db", "global") as engine:
+        say(engine, QWEN, "one", session="mixed", now=1000.0)
+        say(engine, LLAMA, "two", session="mixed", now=2000.0)
+        assert [file.model for file in engine.export_models(tmp_path / "out", models=[LLAMA]).files] == [LLAMA]
+        assert [path.name for path in (tmp_path / "out").glob("*.json") if path.name[0] != "."] == ["llama3-1-8b.json"]
+        done = engine.backup_model(QWEN, tmp_path / "qwen.json").files[0]
+        assert (done.became, done.exchanges) == ("new", 1)
+        before = (tmp_path / "qwen.json").read_bytes(), engine.wired.store.head("mixed")
+        assert said_in(tmp_path / "qwen.json") == ["one"]
+        assert b"two" not in before[0]
+        assert [file.new for file in engine.import_models(tmp_path / "qwen.json").files] == [0]
+        with pytest.raises(SquidbotError, match="already exists"):
+            engine.backup_model(LLAMA, tmp_path / "qwen.json")
+        assert ((tmp_path / "qwen.json").read_bytes(), engine.wired.store.head("mixed")) == before
+    with engine_at(tmp_path / "t.db", "global") as engine:
+        assert [engine.import_models(tmp_path / "qwen.json").files[0].new for _ in range(3)] == [1, 0, 0]
+        engine.backup_model(QWEN, tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == before[0]
+
+
+def test_model_that_nobody_spoke_to_is_named_with_those_that_are_there(tmp_path: Path) -> None:
+    """W-03: in each of the three directions; nothing is written."""
+    there = f"there are: '{LLAMA}', '{QWEN}'"
+    with engine_at(tmp_path / "s.db") as engine:
+        with pytest.raises(NotFoundError, match="no model 'qwen' in these sessions; there is none"):
+            engine.backup_model("qwen", tmp_path / "qwen.json")
+        say(engine, QWEN, "one")
+        say(engine, LLAMA, "two")
+        with pytest.raises(NotFoundError, match=f"no model 'qwen' in these sessions; {there}"):
+            engine.export_models(tmp_path / "none", models=[QWEN, "qwen"])
+        with pytest.raises(NotFoundError, match=f"no model 'qwen' in these sessions; {there}"):
+            engine.backup_model("qwen", tmp_path / "qwen.json")
+        assert [path.name for path in tmp_path.iterdir() if path.name in {"none", "qwen.json"}] == []
+        engine.export_models(tmp_path / "out")
+        for keeps_copies in (False, True):
+            with pytest.raises(NotFoundError, match=f"no model 'qwen' in these files; {there}"):
+                engine.import_models(tmp_path / "out", models=["qwen"], keeps_copies=keeps_copies)
+    with engine_at(tmp_path / "t.db") as engine:
+        (done,) = engine.import_models(tmp_path / "out", models=[LLAMA], keeps_copies=True).files
+        assert (done.model, done.new) == (LLAMA, 1)
+        assert engine.wired.store.head(session_named(QWEN)) == (0, 0)
+    assert [path.name for path in (tmp_path / "out").glob("*.json.backup")] == ["llama3-1-8b.json.backup"]
+
+
+def test_notes_on_what_several_models_said_are_in_no_file(tmp_path: Path) -> None:
+    """W-04, W-07: a model's file quotes no other model's exchanges; such notes are counted."""
+    with squidbot.load({"window": {"default": 2000}}) as engine:
+        for number in range(40):
+            session = engine.session("both", model=(QWEN, LLAMA)[number % 2])
+            asked = session.assemble(f"Question {number}: {'word ' * 20}", now=1e9 + 60 * number)
+            session.record(*asked.incoming, f"Answer {number}: {'it is so ' * 20}", now=1e9 + 60 * number)
+        done = engine.export_models(tmp_path / "out")
+    assert done.left["notes on exchanges of several models"] == 1
+    for file in done.files:
+        assert json.loads(Path(file.path).read_text("utf-8"))["recent_conversations"] == []
 
 
 def test_damaged_file_is_set_aside(tmp_path: Path) -> None:

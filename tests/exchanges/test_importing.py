@@ -14,8 +14,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import squidbot
+from squidbot.adapters.stdlib.model_files import name_of
 from squidbot.codecs.workspaceai import ConversationSummary, Exchange, ModelFile, write
 from squidbot.core import session as core_session
+from squidbot.core.budget import adaptive_shares
 from squidbot.core.errors import TranscriptError
 from squidbot.core.view.current import load
 from squidbot.services import exchange
@@ -127,6 +129,260 @@ def test_file_comes_back_as_it_was(tmp_path: Path) -> None:
     assert "Summary of an earlier conversation, 8 exchanges, 2025-09-03 to 2025-09-03: data" in request
     assert "They spoke of boats." in request
     assert "Hi there!" in request
+
+
+def test_counts_and_times_of_a_file_stay_and_go_on(tmp_path: Path) -> None:
+    """W-04: `"last_updated": "2025-09-04T10:30:00Z", "total_exchanges": 15, "total_tokens": 45678`.
+
+    An import and an export change none of it. A new exchange counts on, and moves the time. An older copy of the file
+    changes nothing.
+    """
+    (file := tmp_path / "qwen2-5-7b.json").write_text(PER_MODEL, encoding="utf-8")
+    told = json.loads(PER_MODEL)
+    with engine_at(tmp_path / "s.db") as engine:
+        for _ in range(2):
+            engine.import_models(file)
+            engine.export_models(tmp_path / "out")
+            assert json.loads((tmp_path / "out" / file.name).read_text("utf-8")) == told
+        records = engine.wired.store.head(session_named(QWEN))
+        engine.import_models(tmp_path / "out")
+        assert engine.wired.store.head(session_named(QWEN)) == records
+        say(engine, QWEN, "Which colour?", now=1_760_000_000.0)
+        engine.import_models(file)
+        engine.export_models(tmp_path / "out")
+    head = json.loads((tmp_path / "out" / file.name).read_text("utf-8"))["metadata"]
+    more = len("Which colour?") // 3 + len("Answer to Which colour?") // 3
+    assert (head["total_exchanges"], head["total_tokens"]) == (16, 45678 + more)
+    assert (head["created"], head["last_updated"]) == ("2025-09-04T10:00:00Z", "2025-10-09T08:53:20Z")
+
+
+def test_newer_copy_of_a_file_moves_its_counts_and_no_older_one_moves_them_back(tmp_path: Path) -> None:
+    """W-04, C26: another program goes on in the file; the store has words of its own, too."""
+    said = tuple(Exchange(f"question {number}", "yes", 1000.0 * number) for number in range(1, 4))
+    times = ("1970-01-01T00:00:00Z", "1970-01-01T02:00:00Z")
+    first = ModelFile(QWEN, said[:2], (), *times, 4096, 10, 500)
+    newer = ModelFile(QWEN, said[1:], (), times[0], "1970-01-01T03:00:00Z", 4096, 12, 600)
+    with engine_at(tmp_path / "s.db") as engine:
+        for number, file in enumerate((first, newer, first)):
+            engine.import_models(*written(tmp_path / f"in{number}", file))
+            engine.export_models(tmp_path / "out")
+            head = json.loads((tmp_path / "out" / "qwen2-5-7b.json").read_text("utf-8"))["metadata"]
+            counts = head["total_exchanges"], head["last_updated"][11:13], head["context_window"]
+            assert counts == [(10, "02", 4096), (12, "03", 4096), (12, "03", 4096)][number]
+        engine.roll_back(tmp_path / "in1", tmp_path / "in2")
+        engine.export_models(tmp_path / "again")
+    head = json.loads((tmp_path / "again" / "qwen2-5-7b.json").read_text("utf-8"))["metadata"]
+    assert (head["total_exchanges"], head["last_updated"]) == (10, times[1])
+
+
+@pytest.mark.parametrize("number", [-1, 10**13, 1.5, True, "15", None])
+def test_counts_that_are_none_are_left(tmp_path: Path, number: object) -> None:
+    """W-04: of a file that anybody may have written; a text that is no time, too."""
+    value = json.loads(PER_MODEL)
+    value["metadata"] |= {"total_exchanges": number, "total_tokens": number, "last_updated": "yesterday"}
+    (file := tmp_path / "qwen2-5-7b.json").write_text(json.dumps(value), encoding="utf-8")
+    with engine_at(tmp_path / "s.db") as engine:
+        left = engine.import_models(file).left
+        engine.export_models(tmp_path / "out")
+    assert left["times that are none"] == 1
+    assert left["key metadata.total_exchanges"] == (number is not None)
+    head = json.loads((tmp_path / "out" / file.name).read_text("utf-8"))["metadata"]
+    assert (head["total_exchanges"], head["total_tokens"], head["last_updated"]) == (1, 4, "2025-09-04T10:00:00Z")
+
+
+def test_notes_become_recent_conversations_and_come_back(tmp_path: Path) -> None:
+    """W-04: `{"summary": ..., "exchange_count": 8, "total_tokens": 2400, "date_range": "2025-09-03 to 2025-09-03"}`.
+
+    They are no message of the session that they come to, and go with the messages that they are on.
+    """
+    small = {"window": {"default": 2000}}
+    with squidbot.load(small) as engine:
+        session = engine.session("boats", model=QWEN)
+        for number in range(40):
+            asked = session.assemble(f"Question {number}: {'word ' * 20}", now=1e9 + 60 * number)
+            session.record(*asked.incoming, f"Answer {number}: {'it is so ' * 20}", now=1e9 + 60 * number)
+        engine.export_models(tmp_path / "a")
+        assert [file.new for file in engine.import_models(tmp_path / "a").files] == [0]
+    value = json.loads((tmp_path / "a" / "qwen2-5-7b.json").read_text("utf-8"))
+    (note,) = value["recent_conversations"]
+    covered = value["current_conversation"][: note["exchange_count"]]
+    assert 0 < note["exchange_count"] < len(value["current_conversation"]) == 40
+    counts = [len(one[side]["content"]) // 3 for one in covered for side in ("user", "assistant")]
+    assert (note["total_tokens"], note["date_range"]) == (sum(counts), "2001-09-09 to 2001-09-09")
+    assert "notes on" in note["summary"]
+    with squidbot.load(small) as engine:
+        assert [engine.import_models(tmp_path / "a").files[0].new for _ in range(3)] == [41, 0, 0]
+        assert engine.wired.store.head("boats")[0] == 80
+        engine.export_models(tmp_path / "b")
+        assert (tmp_path / "b" / "qwen2-5-7b.json").read_bytes() == (tmp_path / "a" / "qwen2-5-7b.json").read_bytes()
+        engine.session("boats", model=QWEN).forget(0)
+        engine.export_models(tmp_path / "c")
+    assert json.loads((tmp_path / "c" / "qwen2-5-7b.json").read_text("utf-8"))["recent_conversations"] == []
+
+
+def test_note_whose_exchanges_another_program_removed_is_a_summary(tmp_path: Path) -> None:
+    """W-04: nothing else says what was in them; such a summary stays, whatever its text or figures."""
+    note = {"exchange_count": 2, "first_exchange": Exchange("a", "b").digest}
+    kept = [ConversationSummary("recent", "Boats.", note), ConversationSummary("summarized", "", {"exchange_count": 3})]
+    file = ModelFile(QWEN, (Exchange("a", "b"),), tuple(kept))
+    with engine_at(tmp_path / "s.db") as engine:
+        assert engine.import_models(*written(tmp_path / "in", file)).files[0].new == 3
+        assert "Boats." in str(engine.session("workspaceai", model=QWEN).assemble("And?").messages)
+        engine.export_models(tmp_path / "out")
+    value, before = (
+        json.loads(path.read_text("utf-8"))
+        for path in (tmp_path / "out" / "qwen2-5-7b.json", tmp_path / "in" / "0.json")
+    )
+    assert {key: value[key] for key in SUMMARIES} == {key: before[key] for key in SUMMARIES}
+
+
+# -- the examples of document 002, as they stand there -----------------------------------------------------------------
+
+SUMMARIES = ("recent_conversations", "summarized_conversations")
+CURRENT = """{
+  "current_conversation": [
+    {"user": "hello", "assistant": "hi", "timestamp": "..."}
+  ]
+}
+"""
+MODEL_SPECIFIC = """{
+  "metadata": {
+    "version": "3.0",
+    "model": "qwen2.5:7b",
+    "created": "2025-09-04T10:00:00Z",
+    "last_updated": "2025-09-04T10:30:00Z"
+  },
+  "current_conversation": [
+    {
+      "user": {"content": "hello", "tokens": 5},
+      "assistant": {"content": "hi", "tokens": 3}, 
+      "metadata": {
+        "timestamp": "2025-09-04T10:00:00Z",
+        "mode": "chat",
+        "total_tokens": 8
+      }
+    }
+  ],
+  "recent_conversations": [],
+  "summarized_conversations": []
+}
+"""  # noqa: W291  # as it stands there
+PER_MODEL = """{
+  "metadata": {
+    "version": "3.0",
+    "model": "qwen2.5:7b",
+    "created": "2025-09-04T10:00:00Z",
+    "last_updated": "2025-09-04T10:30:00Z",
+    "total_exchanges": 15,
+    "total_tokens": 45678,
+    "context_window": 32768
+  },
+  "current_conversation": [
+    {
+      "user": {"content": "Hello", "tokens": 5},
+      "assistant": {"content": "Hi there!", "tokens": 8},
+      "metadata": {
+        "timestamp": "2025-09-04T10:00:00Z",
+        "mode": "chat",
+        "total_tokens": 13,
+        "complexity_score": 0.1
+      }
+    }
+  ],
+  "recent_conversations": [
+    {
+      "summary": "Discussion about Python optimization techniques",
+      "exchange_count": 8,
+      "total_tokens": 2400,
+      "date_range": "2025-09-03 to 2025-09-03"
+    }
+  ],
+  "summarized_conversations": [
+    {
+      "summary": "Multiple coding sessions covering React, Python, and database design",
+      "exchange_count": 25,
+      "total_tokens": 8900,
+      "date_range": "2025-09-01 to 2025-09-02"
+    }
+  ]
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "new", "due"),
+    [
+        (CURRENT, 1, ("hello", "hi", None, "unknown", 1, 1, 2, 1, 2)),
+        (MODEL_SPECIFIC, 1, ("hello", "hi", "2025-09-04T10:00:00Z", "chat", 5, 3, 8, 1, 2)),
+        (PER_MODEL, 3, ("Hello", "Hi there!", "2025-09-04T10:00:00Z", "chat", 5, 8, 13, 15, 45678)),
+    ],
+)
+def test_each_example_of_the_document_is_taken_with_its_figures(
+    tmp_path: Path, text: str, new: int, due: tuple[object, ...]
+) -> None:
+    """W-04, W-17, W-08: "Current Format", "New Format (Model-Specific)", "Memory File Structure (Per Model)".
+
+    Without figures `estimate_tokens` says them: "hello" is `max(1, len(str(text)) // 3)`.
+    """
+    (path := tmp_path / "memory.json").write_text(text, encoding="utf-8")
+    given = json.loads(text)
+    with engine_at(tmp_path / "s.db") as engine:
+        (done,) = engine.import_models(path).files
+        assert (done.became, done.model, done.new) == ("imported", QWEN, new)
+        engine.export_models(tmp_path / "out")
+    value = json.loads((tmp_path / "out" / "qwen2-5-7b.json").read_text("utf-8"))
+    (one,), head = value["current_conversation"], value["metadata"]
+    figures = (one["user"]["tokens"], one["assistant"]["tokens"], one["metadata"]["total_tokens"])
+    said = (one["user"]["content"], one["assistant"]["content"])
+    when, mode = one["metadata"].get("timestamp"), one["metadata"]["mode"]
+    assert (*said, when, mode, *figures, head["total_exchanges"], head["total_tokens"]) == due
+    assert {key: value[key] for key in SUMMARIES} == {key: given.get(key, []) for key in SUMMARIES}
+    assert (head["version"], head["model"], head["context_window"]) == ("3.0", QWEN, 32768)
+    assert {**head, **given.get("metadata", {})} == head
+
+
+@pytest.mark.parametrize("model", ["qwen2.5:7b", "qwen2.5:3b", "llama3.1:8b", "claude-3-haiku", "gpt-4o-mini"])
+def test_each_model_of_the_document_has_its_file(tmp_path: Path, model: str) -> None:
+    """W-03: `qwen2.5:7b` -> `qwen2-5-7b`, `qwen2.5:3b` -> `qwen2-5-3b.json`, `claude-3-haiku` -> the same."""
+    with engine_at(tmp_path / "s.db") as engine:
+        say(engine, model, "hello")
+        (file,) = engine.export_models(tmp_path / "out").files
+    assert Path(file.path).name == f"{name_of(model)}.json" == f"{model.replace(':', '-').replace('.', '-')}.json"
+
+
+def test_exchanges_of_the_document_without_figures_are_taken(tmp_path: Path) -> None:
+    """W-17: "Example: Using different models for different tasks", and an exchange as its tests append it."""
+    examples = [
+        {"user": "Analyze this Python code...", "assistant": "Here's the analysis..."},
+        {"user": "Now optimize it...", "assistant": "Here are optimizations..."},
+        {"user": {"content": "test", "tokens": 4}, "assistant": {"content": "response", "tokens": 8}},
+    ]
+    (path := tmp_path / "memory.json").write_text(json.dumps({"current_conversation": examples}), encoding="utf-8")
+    with engine_at(tmp_path / "s.db") as engine:
+        assert engine.import_models(path).files[0].new == 3
+        engine.export_models(tmp_path / "out")
+    assert said_in(tmp_path / "out" / "qwen2-5-7b.json") == [
+        "Analyze this Python code...",
+        "Now optimize it...",
+        "test",
+    ]
+
+
+def test_response_is_that_of_the_verbosity_table() -> None:
+    """W-14: `RESPONSE_VERBOSITY`, as it stands there; balanced is the default."""
+    table = {
+        "concise": {"tools_max_response": 0.25, "chat_max_response": 0.20},
+        "balanced": {"tools_max_response": 0.35, "chat_max_response": 0.25},  # Default
+        "detailed": {"tools_max_response": 0.45, "chat_max_response": 0.30},
+    }
+    for verbosity, most in table.items():
+        for tools_mode in (True, False):
+            shares = adaptive_shares(1.0, tools_mode=tools_mode, verbosity=verbosity)  # type: ignore[arg-type]
+            assert float(shares["response"]) == most["tools_max_response" if tools_mode else "chat_max_response"]
+    assert float(adaptive_shares(1.0, tools_mode=True)["response"]) == table["balanced"]["tools_max_response"]
+
+
+# -- what goes on, and what does not -----------------------------------------------------------------------------------
 
 
 def test_conversation_goes_on_under_its_model_and_no_other(tmp_path: Path) -> None:

@@ -54,17 +54,24 @@ def _digest(data: bytes) -> str:
 
 
 class ModelFiles:
-    """A folder of such files. `owner` reads a file's text: it returns the file's model, or raises ValueError.
+    """A folder of such files.
+
+    `owner` reads a file's text: it returns the file's model, or raises ValueError. `fresh` returns the text of a
+    model's file in which nothing was said.
 
     Attributes:
         failure: why the newest `save` failed; "" if it succeeded.
+        aside: where the newest `load` has put the damaged file; `None` if there was none.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], owner: Callable[[str], str]) -> None:
+    def __init__(
+        self, folder: str | os.PathLike[str], owner: Callable[[str], str], fresh: Callable[[str], str]
+    ) -> None:
         """Name a folder, created with the first file."""
         self.folder = Path(folder)
-        self._owner = owner
+        self._owner, self._fresh = owner, fresh
         self.failure = ""
+        self.aside: Path | None = None
 
     def path_of(self, model: str) -> Path:
         """Return the file of a model, whether it exists or not.
@@ -82,29 +89,36 @@ class ModelFiles:
         name = name_of(model)
         return self.folder / f"{_with_digest(name, model) if name in owners else name}.json"
 
-    def load(self, model: str) -> str | None:
-        """Return the text of a model's file; `None` if it is missing, or damaged and now set aside.
+    def indexed(self, path: Path) -> str:
+        """Return the model that the index has for a file; "" if it has none."""
+        return self._index().get(path.stem, "")
 
-        First restore the backup of a writer that died midway.
+    def load(self, model: str) -> str:
+        """Return the text of a model's file; a fresh text if it is missing.
+
+        Set a damaged file aside, and put the backup of a writer that died midway, or a fresh file, in its place. If
+        the fresh one can't be written, `failure` says why.
 
         Raises:
             StoreError: the file can't be read or set aside.
         """
-        path = self.path_of(model)
+        path, self.aside = self.path_of(model), None
         try:
             for _ in range(2):
                 with suppress(DamagedStoreError):
                     return self._text(path)
-                self.set_aside(path, "damaged")
+                self.aside = self.set_aside(path, "damaged")
                 backup = path.with_suffix(".backup")
                 if not backup.exists():
-                    return None
+                    break
                 backup.replace(path)
         except FileNotFoundError:
-            return self._recovered(path)
+            return self._recovered(path) or self._fresh(model)
         except OSError as error:
             raise StoreError(f"{path}: can't be read: {error.strerror or error}") from error
-        return None
+        text = self._fresh(model)
+        self.save(model, text)
+        return text
 
     def save(self, model: str, text: str) -> bool:
         """Write a model's file whole, durably, and return whether it worked; if not, `failure` says why.

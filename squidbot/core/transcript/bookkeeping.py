@@ -90,6 +90,24 @@ class ImportedPiece(NamedTuple):
     skip: int = 0
 
 
+class ImportedHead(NamedTuple):
+    """The metadata of an imported file, as far as its exchanges do not say it.
+
+    Attributes:
+        model: the model of the file.
+        created, last_updated: in ISO 8601, as the file has them; "" if unknown.
+        exchanges, tokens: how many the file counts beyond those in the session; below 0 if it counts fewer.
+        window_tokens: the model's window; `None` if unknown.
+    """
+
+    model: str
+    created: str = ""
+    last_updated: str = ""
+    exchanges: int = 0
+    tokens: int = 0
+    window_tokens: int | None = None
+
+
 class ImportBatch(NamedTuple):
     """One import of a file.
 
@@ -98,6 +116,7 @@ class ImportBatch(NamedTuple):
         messages: how many messages it has, from `first_seq` on.
         undone: the numbers of batches that this one takes back; it has no pieces then.
         number: the number of its record in the session.
+        head: the file's metadata, behind its messages; it has no messages then, and `first_seq` is the next one.
     """
 
     file: str
@@ -106,6 +125,7 @@ class ImportBatch(NamedTuple):
     pieces: tuple[ImportedPiece, ...] = ()
     undone: tuple[int, ...] = ()
     number: int = 0
+    head: ImportedHead | None = None
 
 
 def _not_undone(batches: Sequence[ImportBatch]) -> tuple[ImportBatch, ...]:
@@ -116,7 +136,8 @@ def _not_undone(batches: Sequence[ImportBatch]) -> tuple[ImportBatch, ...]:
 
 
 def _with_pieces(batch: ImportBatch) -> ImportBatch:
-    return batch._replace(pieces=tuple(ImportedPiece(*piece) for piece in batch.pieces))
+    head = batch.head and ImportedHead(*batch.head)
+    return batch._replace(pieces=tuple(ImportedPiece(*piece) for piece in batch.pieces), head=head)
 
 
 BROUGHT = RecordKind("brought", fields(ImportBatch, _with_pieces), _not_undone)
@@ -125,6 +146,11 @@ BROUGHT = RecordKind("brought", fields(ImportBatch, _with_pieces), _not_undone)
 def pieces_of(batches: Sequence[ImportBatch]) -> dict[int, ImportedPiece]:
     """Return the imported pieces by their first messages."""
     return {piece.seq: piece for batch in batches for piece in batch.pieces}
+
+
+def heads_of(batches: Sequence[ImportBatch]) -> dict[str, tuple[int, ImportedHead]]:
+    """Return the newest imported metadata by model, each with the first message behind it."""
+    return {batch.head.model: (batch.first_seq, batch.head) for batch in batches if batch.head}
 
 
 def known(batches: Sequence[ImportBatch]) -> Counter[str]:

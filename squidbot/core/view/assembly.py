@@ -49,6 +49,9 @@ class Report(NamedTuple):
         complexity: of the question that opened the turn, 0 to 1, if the answer's room depends on it; else `None`.
         certified: the most that it costs and the window's room for input, by earlier bills ("anchored",
             "calibrated"); `None` without any. `cost` and `limit` are as counted, and may then exceed the window.
+        budget_used: what its messages cost, in tokens as a bound: `cost` without tools and the template around all.
+        budget_available: what history may cost, in tokens as a bound: `limit` less all else in the request; 0 or more.
+        response_percentage: the room for the answer as a fraction of the window, 0 to 1.
     """
 
     cost: Cost
@@ -61,6 +64,9 @@ class Report(NamedTuple):
     max_output_tokens: int = 0
     complexity: float | None = None
     certified: ContextUsage | None = None
+    budget_used: int = 0
+    budget_available: int = 0
+    response_percentage: float = 0.0
 
     @property
     def usage(self) -> ContextUsage:
@@ -157,7 +163,11 @@ class CoreAssembly:
         most = self.max_output_tokens
         room_tokens = self.window.window_tokens - most
         used = ContextUsage(self.certified_tokens, room_tokens) if self.certified_tokens else None
-        return Report(self.cost, self.limit, self.certificate, pressure, spans, left, said, most, score, used)
+        sent = sum(part.cost.bound for part in self.parts)
+        available = max(0, self.limit.bound - self.cost.bound + history.bound)
+        fraction = most / self.window.window_tokens
+        budget = (sent, available, fraction)
+        return Report(self.cost, self.limit, self.certificate, pressure, spans, left, said, most, score, used, *budget)
 
 
 def _sent(part: Part, codecs: Mapping[str, Codec], form: str) -> str:
