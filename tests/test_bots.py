@@ -37,7 +37,7 @@ def tools(session: Session) -> dict[str, str]:
 
 
 def test_bot_that_uses_no_tools_gets_a_memory_that_it_can_only_search(tmp_path: Path) -> None:
-    """B-30: "a read-only `memory(action="search")` tool, even for bots that don't have `uses_tools: true`"."""
+    """B-47, B-30: "a read-only `memory(action="search")` tool, even for bots that don't have `uses_tools: true`"."""
     journal = {**ALL["journal"], "folder": f"{tmp_path}/journal"}
     with opened(tmp_path, **{**ALL, "journal": journal}) as engine:
         nova, spark = (engine.session(scope.bot, scope=scope) for scope in (NOVA, SPARK))
@@ -57,7 +57,7 @@ def test_bot_that_uses_no_tools_gets_a_memory_that_it_can_only_search(tmp_path: 
 
 
 def test_bot_that_requires_no_memory_has_none(tmp_path: Path) -> None:
-    """B-30: "All bots with `requires_memory: true` get the memory search tool"; the others get nothing of it."""
+    """B-47, B-30: "All bots with `requires_memory: true` get the memory search tool"; the others get nothing of it."""
     with opened(tmp_path, memory={"allow_tools": True}) as engine:
         echo, nova = (engine.session(scope.bot, scope=scope) for scope in (ECHO, NOVA))
         assert tools(echo).keys() == {"history"}

@@ -23,6 +23,7 @@ from squidbot import hookspecs
 from squidbot.adapters.gpus import SOURCES
 from squidbot.cli import main
 from squidbot.config import load_settings
+from squidbot.config.loading import CAPS
 from squidbot.config.schema import Settings, keys_of
 from squidbot.core import events
 from squidbot.core.events import Event
@@ -275,3 +276,12 @@ def test_pages_for_users_name_no_source_documents() -> None:
     ids = re.compile(r"\b(?:[BQWPJO]-\d\d|D\d+|document 00\d|decisions\.md)\b")
     users = [page for page in PAGES if page.parent.name != "maintainers"]
     assert {page.name: found for page in users if (found := ids.findall(page.read_text(encoding="utf-8")))} == {}
+
+
+def test_caps_and_their_defaults_stand_one_link_from_readme() -> None:
+    """Q-12: "concise docs for new context settings, defaults, and token-mode fallback semantics" (Q-01, Q-08)."""
+    assert "(docs/configuration.md)" in PAGES[0].read_text(encoding="utf-8")
+    section = CONFIGURATION.partition("### Caps in words or tokens")[2].partition("\n## ")[0]
+    told = dict(re.findall(r"^\| `(context_\w+)` \| (\w+) \|", section, re.MULTILINE))
+    assert told == {name: str(getattr(Settings().budget, name)).replace("True", "true") for name in CAPS}
+    assert "one\nwarning for each session" in section

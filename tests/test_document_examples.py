@@ -1,10 +1,12 @@
 """What the source documents show as an example is taken as it stands there, or refused with what to write instead.
 
-The examples of 002 are in tests/codecs/test_workspaceai.py and tests/exchanges, those of 004 in tests/test_config.py.
+The examples of 002 are in tests/exchanges/test_importing.py, those of 004 in tests/test_config.py.
 """
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +14,7 @@ import pytest
 import squidbot
 from squidbot.config import load_settings
 from squidbot.core.errors import ConfigError
+from squidbot.core.journal import to_line
 from squidbot.core.memories import Scope
 from squidbot.core.tokens.counters import builtin_counter
 
@@ -111,3 +114,78 @@ def test_tool_calls_of_document_000_are_taken(tmp_path: Path) -> None:
 def test_estimate_of_document_000_is_a_counter() -> None:
     """B-22: `return len(text) // 4`."""
     assert builtin_counter("chars4").count("Rough token estimate.") == len("Rough token estimate.") // 4
+
+
+# -- document 003: the tables of config.yml, an entry of the journal --------------------------------------------------
+
+MEMORY = """\
+memory:
+  provider: sqlite
+  storage_path: "${paths.memory_db}"
+  embedding_model: sentence-transformers/all-MiniLM-L6-v2
+  providers:
+    sqlite:
+      database_file: penguin_memory.db
+"""
+JOURNAL = """\
+journal:
+  enabled: true
+  interval_minutes: 20
+  max_entries_per_day: 200
+  inject_latest_on_start: true
+  token_threshold_fraction: 0.75
+  summary_token_budget: 1200
+  include_files: true
+  include_errors: true
+  redact_patterns: ["api_key", "secret"]
+"""
+ENTRY = """\
+{
+  "timestamp": "2026-01-27T12:34:56Z",
+  "agent_id": "default",
+  "run_id": "run_...",
+  "summary": "...",
+  "decisions": ["..."],
+  "progress": ["..."],
+  "open_questions": ["..."],
+  "files_touched": ["..."],
+  "tags": ["context", "memory"],
+  "source_session": "session_...",
+  "token_usage": {"total": 12345}
+}
+"""
+
+
+def test_memory_table_of_document_003_is_refused_with_what_to_write_and_then_taken(tmp_path: Path) -> None:
+    """P-11: its placeholder and its model are another program's; what is written instead is in the error."""
+    file = tmp_path / "config.yml"
+    file.write_text(MEMORY, encoding="utf-8")
+    with pytest.raises(ConfigError, match="write the folder itself"):
+        load_settings(file)
+    file.write_text(MEMORY.replace("${paths.memory_db}", "memory_db"), encoding="utf-8")
+    with pytest.raises(ConfigError, match="onnxruntime:FOLDER"):
+        load_settings(file)
+    file.write_text(MEMORY.replace("${paths.memory_db}", "memory_db").replace("sentence-", "onnxruntime:sentence-"))
+    memory = load_settings(file).settings.memory
+    assert (memory.provider, memory.path) == ("sqlite3", "memory_db/penguin_memory.db")
+
+
+def test_journal_table_of_document_003_is_taken_and_says_its_defaults(tmp_path: Path) -> None:
+    """J-03: each value is that of the document, and, but for `enabled`, squidbot's default."""
+    file = tmp_path / "config.yml"
+    file.write_text(JOURNAL, encoding="utf-8")
+    settings, plain = load_settings(file).settings, load_settings({}).settings
+    assert settings.journal == replace(plain.journal, enabled=True)
+    assert (settings.pressure.journal_fraction, settings.journal.interval_minutes) == (0.75, 20)
+
+
+def test_journal_entry_of_document_003_is_read_and_written_as_it_stands(tmp_path: Path) -> None:
+    """J-01: the example of the schema, in the file of its day."""
+    folder = tmp_path / "notes" / "journal"
+    folder.mkdir(parents=True)
+    line = json.dumps(json.loads(ENTRY))
+    (folder / "2026-01-27.jsonl").write_text(line + "\n", encoding="utf-8")
+    with squidbot.load({"journal": {"enabled": True, "folder": str(folder)}}) as engine:
+        (entry,) = engine.journal().of_day("2026-01-27").entries
+    assert (entry.timestamp, entry.tags, entry.total_tokens) == ("2026-01-27T12:34:56Z", ("context", "memory"), 12_345)
+    assert json.loads(to_line(entry)) == json.loads(ENTRY)

@@ -424,7 +424,7 @@ def test_status_says_that_a_mode_is_not_for_a_model_s_window(tmp_path: Path) -> 
 
 
 def test_report_has_the_budgets_of_the_document() -> None:
-    """W-02: `'budget_used': self._count_tokens(messages), 'budget_available': history_budget`.
+    """W-20, W-02: `'budget_used': self._count_tokens(messages), 'budget_available': history_budget`.
 
     What is used is what the messages cost, without tools. What is available does not shrink as history grows.
     """

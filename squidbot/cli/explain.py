@@ -109,7 +109,7 @@ def _explained(place: OpenStore, session_id: str) -> Explanation:
         "unfit": unfit,
         "budget": {name.replace(" ", "_"): tokens for name, tokens, _ in budget},
         "budget_used": spent(view.sent).bound,
-        "budget_available": max(0, history.bound + room.whole.bound),
+        "budget_available": max(0, whole.bound),
         "response_percentage": (reserve.tokens if reserve else window.reserved_output_tokens) / window.window_tokens,
         "categories": _shares_json(_categories(room, settings.category_weights)),
         "parts": _shares_json(_layout_parts(room, settings.layout)),

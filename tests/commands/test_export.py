@@ -273,7 +273,7 @@ def test_damaged_file_is_begun_anew_by_import_on_request(copied: Callable[..., R
 
 
 def test_one_model_is_backed_up_and_restored(copied: Callable[..., Result]) -> None:
-    """W-03, W-04: "Simple Backup: Easy to backup/restore specific model conversations", from the command line."""
+    """W-21, W-03, W-04: "Simple Backup: Easy to backup/restore specific model conversations", from the command line."""
     settings = {"store": {"path": "models.db"}, "history": {"isolation": "model"}}
     with squidbot.load(settings) as engine:
         for model in ("qwen2.5:7b", "llama3.1:8b"):

@@ -258,7 +258,7 @@ def test_explain_tells_what_the_next_request_really_holds(run: Callable[..., Res
 
 
 def test_explain_names_the_budgets_of_the_document(run: Callable[..., Result]) -> None:
-    """W-02: `budget_used`, `budget_available`; W-13: `response_percentage`, as a fraction."""
+    """W-20, W-02: `budget_used`, `budget_available`; W-13: `response_percentage`, as a fraction."""
     made = json.loads(run("session", "explain", "support/42", "--json").output)
     budget = made["budget"]
     history = sum(budget[name] for name in ("notes", "users", "older", "tail"))

@@ -68,7 +68,7 @@ def test_file_that_has_more_stays_or_is_kept_aside(tmp_path: Path) -> None:
 
 
 def test_one_model_is_exported_backed_up_and_restored(tmp_path: Path) -> None:
-    """W-03, W-04: "Easy to backup, restore, or transfer specific model conversation histories"; others stay out of it.
+    """W-21, W-03, W-04: "Easy to backup, restore, or transfer specific model conversation histories"; others stay out of it.
 
     Restoring into a store that has them already changes nothing.
     """

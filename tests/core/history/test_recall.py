@@ -306,7 +306,7 @@ def test_history_without_listener_or_plan_works(store: InMemoryStore) -> None:
 
 
 def test_recalled_history_that_accumulates_is_cleared_by_compaction() -> None:
-    """B-44: "If recalled history accumulates and becomes noise, a maintenance job can clean it up".
+    """B-46, B-44: "If recalled history accumulates and becomes noise, a maintenance job can clean it up".
 
     Compaction is that job: an event leaves at most what the newest verbatim turns have, the next one nothing of that,
     and a compaction by hand nothing at all. The store keeps every copy, flagged.
