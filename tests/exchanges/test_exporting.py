@@ -68,9 +68,9 @@ def test_file_that_has_more_stays_or_is_kept_aside(tmp_path: Path) -> None:
 
 
 def test_one_model_is_exported_backed_up_and_restored(tmp_path: Path) -> None:
-    """W-21, W-03, W-04: "Easy to backup, restore, or transfer specific model conversation histories"; others stay out of it.
+    """W-21, W-03, W-04: "Easy to backup, restore, or transfer specific model conversation histories".
 
-    Restoring into a store that has them already changes nothing.
+    Others stay out of it. Restoring into a store that has them already changes nothing.
     """
     with engine_at(tmp_path / "s.db", "global") as engine:
         say(engine, QWEN, "one", session="mixed", now=1000.0)
