@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import threading
 import time
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from squidbot.core.sizing.header import CardKind, Header, RuntimeReport
     from squidbot.core.sizing.memory import ModelLayout, Sizing
     from squidbot.wiring.registry import Registry
+
+_LOG = logging.getLogger("squidbot")
 
 
 def place_of(loaded: Loaded, alias: str) -> str:
@@ -385,7 +388,7 @@ class Catalog:
     def announce(self, alias: str, window: ResolvedWindow) -> None:
         """Report a window that nobody has set: found by a file, a server, an extension or a refusal.
 
-        It is reported once, and again if it changes.
+        It is reported once, and again if it changes: by an event, and in the log at the level INFO.
         """
         if window.source in PLAIN_SOURCES or self._announced.get(alias) == window[:2]:
             return
@@ -393,6 +396,7 @@ class Catalog:
         cause, tokens = f"{window.source}: {'; '.join(window.steps)}", window.window_tokens
         event = Event(events.CONTEXT_DISCOVERED, "", cause, tokens_before=tokens, tokens_after=tokens, model=alias)
         self._observer.notify(event)
+        _LOG.info("window of %s: %s tokens, %s", alias, f"{tokens:,}", cause)
 
     def loading(self, alias: str) -> Loading:
         """Return the loading options of a model: its window, and for "auto" as many layers as fit.

@@ -109,7 +109,7 @@ def _quoted(name: str) -> str:
 @pytest.mark.parametrize("key", ["models", *(field for field in Settings.__annotations__ if field != "models")])
 def test_every_table_has_a_tier(key: str) -> None:
     """Job, model or policy: no setting is without one."""
-    settings: dict[str, object] = {"models": {"m": {}}, "price_table": {"p": {}}}
+    settings: dict[str, object] = {"models": {"m": {}}, "price_table": {"p": {}}, "bots": {"b": {}}}
     tiers = {origin.tier for origin in load_settings(settings).origins() if origin.key.split(".")[0] == key}
     assert len(tiers) == 1
     assert tiers <= {"job", "physical", "policy"}

@@ -130,8 +130,14 @@ def engine_of(
     return squidbot.load(settings, extensions=[machine])
 
 
-def test_session_gets_the_window_that_fits_before_anything_is_opened(path: str) -> None:
-    """Sized from the header and the card, once an engine, whatever happens on the card afterwards (W-19)."""
+def test_session_gets_the_window_that_fits_before_anything_is_opened(
+    path: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Sized from the header and the card, once an engine, whatever happens on the card afterwards (W-19).
+
+    B-08: "Startup logging of VRAM detection and context sizing decisions".
+    """
+    caplog.set_level("INFO", "squidbot")
     machine = Machine()
     with engine_of(machine, path) as engine:
         window = engine.session("s", model="tiny").window
@@ -139,6 +145,8 @@ def test_session_gets_the_window_that_fits_before_anything_is_opened(path: str) 
         assert window.detail.startswith("2,048 tokens fit, bound by the length the model was trained for")
         machine.free_bytes = 0
         assert engine.session("t", model="tiny").window == window
+        (line,) = [record.getMessage() for record in caplog.records if "window of tiny" in record.getMessage()]
+        assert line.startswith("window of tiny: 2,048 tokens, auto-vram: 2,048 tokens fit, bound by the length")
         assert (machine.looks, machine.asked) == (1, [])
         loading = engine.loading("tiny")
         assert (loading.n_ctx, loading.flash_attn, loading.swa_full) == (2048, True, False)
