@@ -63,9 +63,8 @@ class Exchange:
 
     @property
     def digest(self) -> str:
-        """Its identity: its words and its time, to the microsecond; 16 hexadecimal digits."""
-        when = None if self.time is None else round(self.time * 1e6)
-        return _digest(when, self.user, self.assistant)
+        """Its identity: its words and its time, as a file has it; 16 hexadecimal digits."""
+        return _digest(None if self.time is None else stamp(self.time), self.user, self.assistant)
 
     def to_json(self) -> dict[str, object]:
         """Return it in the form of a file; missing figures are counted."""

@@ -7,7 +7,7 @@ from collections import Counter
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from squidbot.codecs import jsontext
@@ -149,3 +149,12 @@ def test_what_no_file_has_is_counted_and_left() -> None:
         "key metadata.mode": 1,
         "times that are none": 1,
     }
+
+
+@given(st.floats(0, 4e9))
+@example(1795846370.5485535)  # half a microsecond: multiplied it is rounded up, as a date down
+def test_exchange_is_the_same_one_when_it_comes_back(time: float) -> None:
+    """W-04: whatever its time, so that nothing is imported twice."""
+    said = Exchange("Hello", "Hi there!", time)
+    (again,) = read(jsontext.parse(write(ModelFile("m", (said,)))), Counter()).exchanges
+    assert again.digest == said.digest
