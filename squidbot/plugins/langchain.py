@@ -9,6 +9,7 @@ The agent's own state stays as it is. squidbot decides before each call what the
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from squidbot.adapters.common.packages import missing
@@ -26,11 +27,14 @@ except ImportError as error:
     raise ImportError(f"squidbot.plugins.langchain: {error}; {missing('langchain')}") from error
 
 from squidbot.core.messages import Usage
+from squidbot.core.transcript.scopes import MOST_ID_CHARS
 from squidbot.plugins.host import REQUEST, HostRuntime, server_held
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
     from pathlib import Path
+
+    from langchain_core.runnables import RunnableConfig
 
     from squidbot.core.memories import Scope
     from squidbot.plugins.host import HostConversation
@@ -124,7 +128,7 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
                 raise server_held(f"model_settings[{key!r}]")
         if getattr(request.model, "use_previous_response_id", False):
             raise server_held("use_previous_response_id")
-        thread = str(get_config().get("configurable", {}).get("thread_id") or "")
+        thread = self._thread(get_config(), request.state)
         if not thread:
             self.hosted.warn_once(NO_THREAD)
             return "", request
@@ -167,9 +171,18 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
         profile = getattr(model, "profile", None) or {}
         return self.hosted.conversation(thread, str(name), profile.get("max_input_tokens"))
 
+    def _thread(self, config: RunnableConfig, state: object) -> str:
+        """Return the id of the conversation that an agent runs in; "" without a thread_id."""
+        configurable = config.get("configurable", {})
+        listed = state.get("messages") if isinstance(state, dict) else None
+        thread = str(configurable.get(THREAD) or "")
+        return thread and self.hosted.safely(
+            "tell agents apart", thread, lambda: conversation_id(configurable, listed or ()), thread
+        )
+
     def _tool(self, tool: OwnTool) -> BaseTool:
         def call(runtime: ToolRuntime, **arguments: object) -> str:
-            thread = str(runtime.config.get("configurable", {}).get("thread_id") or "")
+            thread = self._thread(runtime.config, runtime.state)
             return self.hosted.answer(tool.name, thread, arguments) if thread else f"<{NO_THREAD}>"
 
         schema = json.loads(json.dumps(tool.schema))
@@ -177,6 +190,78 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
 
 
 Squidbot = SquidbotMiddleware
+
+# Agents within agents. LangGraph names the graph that runs, and keeps what leads to the graph around it, under these
+# keys of a configuration. `tests/plugins/test_langchain_agents.py` finds out if another version of it does not.
+THREAD: Final = "thread_id"
+NAMESPACE: Final = "checkpoint_ns"
+CALL: Final = "__pregel_call"
+# The list that an agent runs on; what only a function of the functional API has.
+LIST: Final = "messages"
+PREVIOUS: Final = "__previous__"
+
+
+def conversation_id(configurable: Mapping[str, Any], listed: Sequence[BaseMessage]) -> str:
+    """Return the id of the conversation that an agent runs in, from its configuration and the messages of its state.
+
+    An agent that gets the whole list of the graph around it continues that graph's conversation. Any other agent
+    within a graph has one of its own, for as long as LangGraph keeps its namespace.
+
+    | agent | its namespace | its conversation |
+    |---|---|---|
+    | on its own | `model:ID` | the thread |
+    | called in a tool | `tools:TASK|model:ID` | `thread/tools/TASK`, new for each call |
+    | the second one that a tool or a node calls | `tools:TASK|1|model:ID` | `thread/tools/TASK/1` |
+    | in a tool of an agent in a tool | `tools:TASK|tools:TASK|model:ID` | `thread/tools/TASK/tools/TASK` |
+    | a node, or called in one, with the graph's list, and perhaps more | `node:TASK|model:ID` | the graph's |
+    | the same, where the graph keeps the list under another key | `node:TASK|model:ID` | `thread/key` |
+    | called in a node with other messages, or with some of the list | `node:TASK|model:ID` | `thread/node/TASK` |
+    | compiled with `checkpointer=True`: it has a list of its own | `node|model:ID` | `thread/node` |
+    | called in an `@entrypoint` or its tasks, which have no list | `name:TASK|model:ID` | the entrypoint's |
+    | called with a thread_id of its own | `tools:TASK|model:ID`, `model:ID` | that thread |
+
+    An agent that continues after an interrupt keeps its task, and so its conversation.
+    """
+    thread = str(configurable.get(THREAD) or "")
+    graph, key = _graph(configurable), LIST
+    while key == LIST and CALL in (node := graph.config["configurable"]):
+        around = _graph(node)
+        if around.config["configurable"].get(THREAD) != configurable.get(THREAD):
+            return thread
+        *_, name = (part for part in node[NAMESPACE].split("|") if not part.isdigit())
+        if ":" not in name:
+            break
+        if PREVIOUS not in around.channels:
+            key, listed = _shared(around.channels, listed)
+        graph = around if key else graph
+    outer = (graph.config["configurable"].get(NAMESPACE) or "").replace(":", "|").split("|")
+    named = "/".join(part for part in (thread, *outer, key if key != LIST else "") if part)
+    if named == thread or len(named) <= MOST_ID_CHARS:
+        return named
+    digest = sha256(named.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{named[: MOST_ID_CHARS - len(digest) - 1]}~{digest}"
+
+
+def _graph(configurable: Mapping[str, Any]) -> Any:  # noqa: ANN401  # LangGraph keeps its type to itself
+    """Return the run of the graph that a node belongs to: its `config` comes from the node around it."""
+    return configurable[CALL].keywords["schedule_task"].__self__
+
+
+def _shared(channels: Mapping[str, Any], listed: Sequence[BaseMessage]) -> tuple[str, Sequence[BaseMessage]]:
+    """Return the list of a graph's state that is part of an agent's list, and its key; "" if there is none.
+
+    A graph whose list ends with open calls waits for its tools: their agents do not continue it.
+    """
+    for key, channel in sorted(channels.items(), key=lambda each: each[0] != LIST):
+        whole = channel.get() if channel.is_available() else None
+        if not isinstance(whole, list) or not whole or getattr(whole[-1], "tool_calls", None):
+            continue
+        first, last = (getattr(whole[at], "id", None) for at in (0, -1))
+        starts = range(len(listed) - len(whole) + 1)
+        at = next((at for at in starts if first and listed[at].id == first), None)
+        if at is not None and listed[at + len(whole) - 1].id == last:
+            return key, whole
+    return "", ()
 
 
 def _schemas(form: object) -> list[dict[str, object]]:

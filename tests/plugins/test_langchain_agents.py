@@ -1,0 +1,380 @@
+"""squidbot in LangGraph's agents within agents: which conversation is whose, with the real package."""
+
+from __future__ import annotations
+
+import asyncio
+import operator
+import re
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
+
+import pytest
+from langchain.agents import create_agent
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.func import entrypoint, task
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import Command, interrupt
+
+from squidbot.plugins import langchain
+from squidbot.plugins.host import CANCELLED
+from squidbot.plugins.langchain import Squidbot
+from squidbot.testing.hosts import rows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+THREAD = {"configurable": {"thread_id": "t"}}
+_TASK = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+class Scripted(BaseChatModel):
+    """A model that asks a tool once for each of the user's messages, if it is told one, and then says its name."""
+
+    says: str
+    asks: str = ""
+    times: int = 1
+    seen: list[list[str]] = []  # noqa: RUF012  # pydantic copies it
+
+    @property
+    def _llm_type(self) -> str:
+        return "fake"
+
+    def bind_tools(self, tools: Sequence[Any], **_: object) -> Scripted:
+        """Take any."""
+        del tools
+        return self
+
+    def _reply(self, messages: list[BaseMessage]) -> dict[str, Any]:
+        self.seen.append([message.text for message in messages])
+        if not self.asks or isinstance(messages[-1], ToolMessage):
+            return {"content": f"{self.says}{len(self.seen)}"}
+        calls = [
+            {"name": self.asks, "args": {"q": f"{self.says}-{at}"}, "id": f"{self.says}{len(self.seen)}.{at}"}
+            for at in range(self.times)
+        ]
+        return {"content": "", "tool_calls": calls}
+
+    def _generate(self, messages: list[BaseMessage], *_: object, **__: object) -> ChatResult:
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(**self._reply(messages)))])
+
+    def _stream(self, messages: list[BaseMessage], *_: object, **__: object) -> Iterator[ChatGenerationChunk]:
+        yield ChatGenerationChunk(message=AIMessageChunk(**self._reply(messages)))
+
+
+class Family:
+    """Agents on one store, and what it holds of them."""
+
+    def __init__(self, path: Path, on_error: Literal["pass", "raise"] = "raise") -> None:
+        """Open the store."""
+        self.path, self.squidbot = path, Squidbot(path, budget=8_000, on_error=on_error)
+        self.models: dict[str, Scripted] = {}
+
+    def agent(self, says: str, *tools: Any, asks: str = "", times: int = 1, saved: Any = None) -> Any:  # noqa: ANN401  # compiled
+        """Make an agent."""
+        self.models[says] = Scripted(says=says, asks=asks, times=times)
+        return create_agent(self.models[says], tools, middleware=[self.squidbot], checkpointer=saved, name=says)
+
+    def held(self) -> dict[str, list[str]]:
+        """Return the texts of each conversation by its id, with task ids in the order of their names as 1, 2, ..."""
+        store: Any = self.squidbot.hosted.engine.wired.store
+        ids = sorted(each for each, _ in store.sessions())
+        names: dict[str, str] = {}
+        for each in _TASK.findall(" ".join(ids)):
+            names.setdefault(each, f"TASK{len(names) + 1}")
+        texts = {each: [text for _, text in rows(self.path, each)] for each in ids}
+        return {_TASK.sub(lambda found: names[found[0]], each): texts[each] for each in ids}
+
+
+@pytest.fixture
+def family(tmp_path: Path) -> Iterator[Family]:
+    """Make one."""
+    made = Family(tmp_path / "mem.db")
+    yield made
+    made.squidbot.hosted.close()
+
+
+def chained(saved: Any = None, **nodes: Any) -> Any:  # noqa: ANN401  # a compiled graph
+    """Return a graph that runs nodes one after the other, on one list."""
+    graph = StateGraph(MessagesState)
+    before = START
+    for name, node in nodes.items():
+        graph.add_node(name, node)
+        graph.add_edge(before, name)
+        before = name
+    return graph.compile(checkpointer=saved)
+
+
+def ask(graph: Any, *texts: str) -> None:  # noqa: ANN401  # a compiled graph
+    """Run a turn for each text."""
+    for text in texts:
+        graph.invoke({"messages": [("user", text)]}, THREAD)
+
+
+def delegate(*agents: Any, given: Callable[[str], str] = str) -> Any:  # noqa: ANN401  # a tool
+    """Return a tool that calls agents with a list of their own."""
+
+    @tool
+    def research(q: str) -> str:
+        """Research."""
+        made = [each.invoke({"messages": [("user", given(q))]}) for each in agents]
+        return str(made[-1]["messages"][-1].text)
+
+    return research
+
+
+# The rows of the table in `conversation_id`.
+
+
+@pytest.mark.parametrize("saved", [True, False])
+def test_an_agent_on_its_own_has_the_thread(saved: bool, family: Family) -> None:  # noqa: FBT001  # both
+    """With a checkpointer and without, as in stores from before."""
+    ask(family.agent("main", saved=InMemorySaver() if saved else None), "a", "b")
+    assert family.held() == {"t": ["a", "main1", "b", "main2"]}
+
+
+def test_agents_called_in_a_tool_have_a_conversation_for_each_call(family: Family) -> None:
+    """The agent that calls them keeps its call open; they see nothing of it, nor of each other."""
+    sub, other = family.agent("sub"), family.agent("other")
+    main = family.agent("main", delegate(sub, other), asks="research", saved=InMemorySaver())
+    ask(main, "a", "b")
+    held = family.held()
+    assert held.pop("t") == ["a", "", "other1", "main2", "b", "", "other2", "main4"]
+    assert sorted(held) == ["t/tools/TASK1", "t/tools/TASK1/1", "t/tools/TASK2", "t/tools/TASK2/1"]
+    assert sorted(map(len, held.values())) == [2, 2, 2, 2]
+    assert family.models["sub"].seen == [["main-0"], ["main-0"]]
+
+
+def test_parallel_calls_of_one_agent_share_nothing(family: Family) -> None:
+    """Each of them calls a tool itself, too."""
+    leaf = family.agent("leaf")
+    sub = family.agent("sub", delegate(leaf), asks="research")
+    ask(family.agent("main", delegate(sub), asks="research", times=3, saved=InMemorySaver()), "a")
+    held = family.held()
+    assert len(held.pop("t")) == 6
+    assert sorted(len(texts) for texts in held.values()) == [2, 2, 2, 4, 4, 4]
+    assert sorted(each.count("/tools/TASK") for each in held) == [1, 1, 1, 2, 2, 2]
+    assert {texts[0] for texts in held.values()} == {"main-0", "main-1", "main-2", "sub-0"}
+    assert CANCELLED not in [text for texts in held.values() for text in texts]
+
+
+def test_nodes_on_the_list_of_their_graph_share_its_conversation(family: Family) -> None:
+    """Agents as nodes, agents called in one with all of the list, and graphs within graphs."""
+    late = family.agent("late")
+
+    def called(state: Any) -> dict[str, Any]:  # noqa: ANN401  # the graph's
+        return {"messages": late.invoke(state)["messages"]}
+
+    within = chained(one=family.agent("first"), two=family.agent("second"))
+    ask(chained(InMemorySaver(), within=within, called=called), "a", "b")
+    assert family.held() == {"t": ["a", "first1", "second1", "late1", "b", "first2", "second2", "late2"]}
+
+
+def test_a_graph_without_a_checkpointer_remembers_by_its_thread(family: Family) -> None:
+    """Its memory is squidbot alone."""
+    ask(chained(one=family.agent("first"), two=family.agent("second")), "a", "b")
+    assert family.held() == {"t": ["a", "first1", "second1", "b", "first2", "second2"]}
+
+
+class Chat(TypedDict):
+    """A state whose list has another name; its messages have no ids."""
+
+    chat: Annotated[list[BaseMessage], operator.add]
+
+
+def test_a_list_under_another_key_has_a_conversation_by_that_key(family: Family) -> None:
+    """Two such lists of one graph are two conversations."""
+    sub = family.agent("sub")
+    graph = StateGraph(Chat)
+    graph.add_node("node", lambda state: {"chat": sub.invoke({"messages": state["chat"]})["messages"][-1:]})
+    graph.add_edge(START, "node")
+    kept: Any = graph.compile(checkpointer=InMemorySaver())
+    for text in ("a", "b"):
+        kept.invoke({"chat": [HumanMessage(text)]}, THREAD)
+    assert family.held() == {"t/chat": ["a", "sub1", "b", "sub2"]}
+
+
+def test_an_agent_called_in_a_node_with_its_own_list_has_its_own_conversation(family: Family) -> None:
+    """It is called before the main agent and behind it, with messages of its own and with some of the graph's."""
+    sub = family.agent("sub")
+
+    def classify(state: Any) -> dict[str, Any]:  # noqa: ANN401  # the graph's
+        made = sub.invoke({"messages": [("user", f"classify {state['messages'][-1].text}")]})
+        return {"messages": [("ai", f"label {made['messages'][-1].text}")]}
+
+    def check(state: Any) -> dict[str, Any]:  # noqa: ANN401  # the graph's
+        sub.invoke({"messages": state["messages"][-1:]})
+        return {}
+
+    ask(chained(InMemorySaver(), classify=classify, main=family.agent("main"), check=check), "a", "b")
+    held = family.held()
+    assert held.pop("t") == ["a", "label sub1", "main1", "b", "label sub3", "main2"]
+    assert sorted(texts for texts in held.values()) == [
+        ["classify a", "sub1"],
+        ["classify b", "sub3"],
+        ["main1", "sub2"],
+        ["main2", "sub4"],
+    ]
+    assert sorted(each.rpartition("/")[0] for each in held) == ["t/check"] * 2 + ["t/classify"] * 2
+    seen = [text for texts in family.models["sub"].seen for text in texts if not text.startswith("[")]
+    assert seen == ["classify a", "main1", "classify b", "main2"]
+
+
+def test_an_agent_with_a_list_of_its_own_keeps_its_conversation(family: Family) -> None:
+    """`checkpointer=True`: LangGraph drops the ids of tasks, in a node and in a tool."""
+    sub, aide = family.agent("sub", saved=True), family.agent("aide", saved=True)
+
+    def node(_: object) -> dict[str, Any]:
+        return {"messages": sub.invoke({"messages": [("user", "sort")]})["messages"][-1:]}
+
+    main = family.agent("main", delegate(aide), asks="research")
+    ask(chained(InMemorySaver(), node=node, main=main), "a", "b")
+    held = family.held()
+    assert sorted(held) == ["t", "t/main/tools", "t/node"]
+    assert held["t/node"] == ["sort", "sub1", "sort", "sub2"]
+    assert held["t/main/tools"] == ["main-0", "aide1", "main-0", "aide2"]
+    assert len(held["t"]) == 10
+
+
+def test_agents_of_the_functional_api_have_the_thread(family: Family) -> None:
+    """As before: an entrypoint has no list that tells them apart."""
+    main = family.agent("main")
+
+    @task
+    def asked(text: str) -> str:
+        return str(main.invoke({"messages": [("user", text)]})["messages"][-1].text)
+
+    def flow(text: str) -> str:
+        asked(text).result()
+        return str(main.invoke({"messages": [("user", f"{text}!")]})["messages"][-1].text)
+
+    graph: Any = entrypoint(checkpointer=InMemorySaver())(flow)
+    graph.invoke("a", THREAD)
+    assert family.held() == {"t": ["a", "main1", "a!", "main2"]}
+
+
+@pytest.mark.parametrize("saved", [True, False])
+def test_an_agent_with_a_thread_of_its_own_has_that_thread(saved: bool, family: Family) -> None:  # noqa: FBT001  # both
+    """The way to give an agent in a tool a memory."""
+    sub = family.agent("sub", saved=InMemorySaver() if saved else None)
+
+    @tool
+    def research(q: str) -> str:
+        """Research."""
+        made = sub.invoke({"messages": [("user", q)]}, {"configurable": {"thread_id": "library"}})
+        return str(made["messages"][-1].text)
+
+    ask(family.agent("main", research, asks="research", saved=InMemorySaver()), "a", "b")
+    held = family.held()
+    assert sorted(held) == ["library", "t"]
+    assert held["library"] == ["main-0", "sub1", "main-0", "sub2"]
+
+
+# However a graph is run.
+
+
+@pytest.mark.parametrize("is_tool", [True, False])
+def test_an_interrupted_agent_continues_its_conversation(is_tool: bool, family: Family) -> None:  # noqa: FBT001  # both
+    """In a tool and in a node."""
+
+    @tool
+    def approve(q: str) -> str:
+        """Ask the user."""
+        return f"{q} {interrupt('may I?')}"
+
+    saved = InMemorySaver()
+    sub = family.agent("sub", approve, asks="approve")
+    main = family.agent("main", delegate(sub), asks="research", saved=saved) if is_tool else chained(saved, sub=sub)
+    ask(main, "a")
+    main.invoke(Command(resume="yes"), THREAD)
+    held = family.held()
+    assert list(held.values())[-1][-2:] == ["sub-0 yes", "sub2"]
+    assert sorted(map(len, held.values())) == ([4, 4] if is_tool else [4])
+    assert CANCELLED not in [text for texts in held.values() for text in texts]
+
+
+def run(how: str, graph: Any, text: str) -> None:  # noqa: ANN401  # a compiled graph
+    """Run a turn in one of the ways that the package has."""
+    given = {"messages": [("user", text)]}
+
+    async def streamed() -> None:
+        async for _ in graph.astream(given, THREAD, stream_mode="messages", subgraphs=True):
+            pass
+
+    if how == "invoke":
+        graph.invoke(given, THREAD)
+    elif how == "stream":
+        assert list(graph.stream(given, THREAD, stream_mode=["messages", "updates"], subgraphs=True))
+    else:
+        asyncio.run(graph.ainvoke(given, THREAD) if how == "ainvoke" else streamed())
+
+
+@pytest.mark.parametrize("how", ["invoke", "stream", "ainvoke", "astream"])
+def test_no_message_is_recorded_twice_however_a_graph_runs(how: str, family: Family) -> None:
+    """A long conversation of a graph with an agent in a node, one on the list, and one in a tool."""
+    sub, leaf = family.agent("sub"), family.agent("leaf")
+
+    @tool
+    async def aresearch(q: str) -> str:
+        """Research."""
+        return str((await leaf.ainvoke({"messages": [("user", q)]}))["messages"][-1].text)
+
+    async def aclassify(_: object) -> dict[str, Any]:
+        return {"messages": (await sub.ainvoke({"messages": [("user", "sort")]}))["messages"][-1:]}
+
+    def classify(_: object) -> dict[str, Any]:
+        return {"messages": sub.invoke({"messages": [("user", "sort")]})["messages"][-1:]}
+
+    is_async = how.startswith("a")
+    research = aresearch if is_async else delegate(leaf)
+    main = family.agent("main", research, asks=research.name, times=2)
+    graph = chained(InMemorySaver(), classify=aclassify if is_async else classify, main=main)
+    for turn in range(5):
+        run(how, graph, f"turn {turn}")
+    held = family.held()
+    assert len(held.pop("t")) == 5 * 6
+    assert sorted(map(len, held.values())) == [2] * 5 * 3
+    assert Counter(each.split("/")[1] for each in held) == {"main": 10, "classify": 5}
+    assert CANCELLED not in [text for seen in family.models["main"].seen for text in seen]
+    assert all(text.startswith(("main", "sort")) for name in ("sub", "leaf") for [text] in family.models[name].seen)
+
+
+def test_the_tools_of_an_agent_search_its_own_conversation(family: Family, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not its graph's, nor that of the agent that called it."""
+    sub = family.agent("sub", asks="memory_search")
+    main = family.agent("main", delegate(sub, given="heron {}".format), asks="research", saved=InMemorySaver())
+    answered: list[str] = []
+
+    def answer(_: str, thread: str, __: object) -> str:
+        answered.append(thread)
+        return ""
+
+    monkeypatch.setattr(family.squidbot.hosted, "answer", answer)
+    ask(main, "a")
+    assert [_TASK.sub("TASK", each) for each in answered] == ["t/tools/TASK"]
+
+
+def test_another_version_that_keeps_nothing_around_a_graph_has_one_conversation(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As before, and the log says so."""
+    monkeypatch.setattr(langchain, "CALL", "gone")
+    family = Family(tmp_path / "mem.db", on_error="pass")
+    ask(family.agent("main", saved=InMemorySaver()), "a", "b")
+    assert family.held() == {"t": ["a", "main1", "b", "main2"]}
+    assert "could not tell agents apart" in caplog.text
+    family.squidbot.hosted.close()
+
+
+def test_ids_are_never_longer_than_the_store_takes(family: Family) -> None:
+    """And never alike."""
+    thread = "t" * 1_000
+    main = family.agent("main", delegate(family.agent("sub")), asks="research", times=2)
+    main.invoke({"messages": [("user", "a")]}, {"configurable": {"thread_id": thread}})
+    own, *others = sorted(family.held(), key=len)
+    assert own == thread
+    assert [len(each) for each in others] == [1_024, 1_024]
