@@ -176,8 +176,9 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
         configurable = config.get("configurable", {})
         listed = state.get("messages") if isinstance(state, dict) else None
         thread = str(configurable.get(THREAD) or "")
+        # It reads what LangGraph keeps to itself: another version of it must not stop a program.
         return thread and self.hosted.safely(
-            "tell agents apart", thread, lambda: conversation_id(configurable, listed or ()), thread
+            "tell agents apart", thread, lambda: conversation_id(configurable, listed or ()), thread, passes=True
         )
 
     def _tool(self, tool: OwnTool) -> BaseTool:
