@@ -6,12 +6,15 @@ import time
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
-from squidbot.core.errors import BudgetError, RecallError, SquidbotError
+from squidbot.core.errors import BudgetError, DamagedStoreError, RecallError, SquidbotError
 from squidbot.core.messages import Cost
 from squidbot.core.recall.history import HITS, SearchRequest, line_of, run_id
 from squidbot.core.text import clip, one_line
 from squidbot.core.transcript.bookkeeping import Keys
+from squidbot.core.transcript.lineage import ancestors
+from squidbot.core.transcript.scopes import MOST_ID_CHARS, SCOPE, scope_at
 from squidbot.core.view.current import SessionContext
 from squidbot.core.view.marks import Hints, fence, harmless, refused
 from squidbot.core.view.renderer import Renderer
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from squidbot.bootstrap import Wired
     from squidbot.core.memories import Scope
     from squidbot.core.messages import StoredMessage
+    from squidbot.core.ports import TranscriptStore
     from squidbot.core.recall.history import HistoryHit
     from squidbot.core.recall.search import SearchQuery
     from squidbot.plugins.host import HostRuntime
@@ -81,12 +85,19 @@ _STATUS: Final = "List the conversations, newest first, and tell whether facts m
 
 
 class StoreTools:
-    """The tools, over one store. Threads may share it; no method raises."""
+    """The tools, over one store. Threads may share it; no method raises.
 
-    def __init__(self, hosted: HostRuntime, scope: Scope) -> None:
+    With `only_own`, conversations of other users do not exist for the tools, and those that they begin have ids of
+    their own: two users may both name one "notes".
+    """
+
+    def __init__(self, hosted: HostRuntime, scope: Scope, *, only_own: bool = False) -> None:
         """Take the runtime that opens the store, and the scope of durable facts."""
         self._hosted = hosted
         self._scope = scope
+        self._only_own = only_own
+        # Behind the ids of conversations that this user begins; no other user has the same.
+        self._behind = f"@user:{quote(scope.user, safe='', errors='surrogatepass')}"
         recalls = {"conversation_id": _CONVERSATION, "id": _HANDLE, "offset": OFFSET}
         self._table = (
             *PROGRAM_TOOLS,
@@ -127,10 +138,9 @@ class StoreTools:
         """Return an overview of a conversation: its length, beginning, notes and last messages."""
 
         def act() -> Answer:
-            self._length(session_id)
-            wired = self._wired
-            shelf = SessionContext(session_id, wired.store, wired.store, Renderer(wired.meter(), wired.codecs))
-            return Answer(overview(shelf, self._session(session_id), ANSWER_TOKENS))
+            found, wired = self._found(session_id), self._wired
+            shelf = SessionContext(found, wired.store, wired.store, Renderer(wired.meter(), wired.codecs))
+            return Answer(overview(shelf, self._session(found), ANSWER_TOKENS))
 
         return self._safely("give an overview", session_id, act)
 
@@ -153,8 +163,7 @@ class StoreTools:
         return ToolContext(self._wired, self._wired.meter(), self._scope, room, time.time(), hints=HINTS)
 
     def _recall(self, context: ToolContext, conversation_id: str, id: str, offset: int = 0) -> str:  # noqa: A002  # the tool's argument
-        self._length(conversation_id)
-        return page_of(context, conversation_id, id, offset)
+        return page_of(context, self._found(conversation_id), id, offset)
 
     def _goal(  # the tool's arguments
         self,
@@ -164,15 +173,13 @@ class StoreTools:
         text: str = "",
         done: bool = False,  # noqa: FBT001, FBT002  # as above
     ) -> str:
-        self._length(conversation_id)
-        session = self._session(conversation_id).lookups
+        session = self._session(self._found(conversation_id)).lookups
         return change_goal(replace(context, session=session), action, text, done)
 
     def _search(self, context: ToolContext, query: str, conversation_id: str = "", offset: int = 0) -> str:
         """Return the hits in one conversation or, without an id, in the newest ones."""
         if conversation_id:
-            self._length(conversation_id)
-            return found_in(context, conversation_id, query, offset)
+            return found_in(context, self._found(conversation_id), query, offset)
         words, every = SearchRequest(query).words(), self._sessions()
         looked = every[-MOST_SEARCHED:][::-1]
         best = {name: _best(context, name, query, words) for name, _ in looked}
@@ -183,7 +190,7 @@ class StoreTools:
         where += f" ({lost} can't be read)" if lost else ""
         if not found:
             return fence("found", f"no message {where} for: {one_line(query)[:80]}", "[try other words]")
-        lines = "\n".join(f"{_shown(name)} {line_of(hit, context.now)}" for hit, name in found[:HITS])
+        lines = "\n".join(f"{self._shown(name)} {line_of(hit, context.now)}" for hit, name in found[:HITS])
         about = f"best first, times are UTC, {where}, for: {one_line(query)[:80]}"
         return f"{fence('found', about, lines)}\n[name the conversation to see more of it]"
 
@@ -191,23 +198,23 @@ class StoreTools:
         self, context: ToolContext, conversation_id: str, key: str, messages: Sequence[Mapping[str, str]]
     ) -> str:
         """Record messages at the end of a conversation, once under the same key."""
-        _check_id(conversation_id)
         _check(key, messages)
-        rows = self._recorded(conversation_id, key, messages)
+        rows = self._recorded(self._begun(conversation_id), key, messages)
         texts = [codec_of(context.wired, row.codec).text(row.payload) for row in rows]
         ids = run_id(rows[0].seq, rows[-1].seq)
         if texts != [message["text"] for message in messages]:
             raise RecallError(f"{ids} was recorded under this key with other words, or forgotten; take a new key")
-        return f"[recorded as {ids} of {_shown(conversation_id)}; the same key records nothing more]"
+        return f"[recorded as {ids} of {_safe(conversation_id)}; the same key records nothing more]"
 
     def _status(self, context: ToolContext) -> str:
         """Return the store's place, its conversations, and whether facts may be added."""
         store, settings = context.wired.store, context.wired.loaded.settings
         sessions = self._sessions()
         facts = "off" if not settings.memory.enabled else "added and found" if settings.memory.write else "found"
-        shown = [f"{_shown(name)}: {told_of(store, name, count)}" for name, count in sessions[-MOST_LISTED:][::-1]]
+        shown = [f"{self._shown(name)}: {told_of(store, name, count)}" for name, count in sessions[-MOST_LISTED:][::-1]]
         more = [f"[{len(sessions) - MOST_LISTED:,} older ones]"] if len(sessions) > MOST_LISTED else []
-        head = [f"store: {settings.store.path or 'in memory'}", f"durable facts: {facts}"]
+        place = [] if self._only_own else [f"store: {settings.store.path or 'in memory'}"]
+        head = [*place, f"durable facts: {facts}"]
         return "\n".join([*head, f"conversations: {len(sessions):,}, newest first", *shown, *more])
 
     def _recorded(self, session_id: str, key: str, messages: Sequence[Mapping[str, str]]) -> tuple[StoredMessage, ...]:
@@ -230,6 +237,8 @@ class StoreTools:
         if window is None:
             return engine.session(session_id, scope=self._scope)
         made = engine.session(session_id, model=window.model, window_tokens=window.window_tokens, scope=self._scope)
+        if made.session_id != session_id and self._only_own and not self._is_own(made.session_id):
+            raise self._unknown(session_id)  # `history.isolation` or `session.max_messages` leads to another one
         if made.window.window_id == window.window_id:
             return made
         return Session(engine.wired, session_id, window, engine.wired.codecs["openai.chat"], scope=self._scope)
@@ -239,22 +248,74 @@ class StoreTools:
         store: object = self._wired.store
         if not isinstance(store, SessionLister):
             raise RecallError("this store can't list its conversations; name one")
-        return [(name, count) for name, count in store.sessions() if count]
+        found = [(name, count) for name, count in store.sessions() if count]
+        return [one for one in found if self._is_own(one[0])] if self._only_own else found
 
-    def _length(self, session_id: str) -> int:
-        """Return the number of messages of a conversation.
+    def _found(self, session_id: str) -> str:
+        """Return the id of the transcript of a conversation.
 
         Raises:
             RecallError: there is none of that id; the text names some.
         """
         _check_id(session_id)
-        messages = self._wired.store.head(session_id)[0]
-        if not messages:
-            names = ", ".join(_shown(name) for name, _ in self._sessions()[-5:][::-1])
-            raise RecallError(
-                f"no conversation is called {session_id!a:.80}; {f'newest: {names}' if names else 'there is none yet'}"
-            )
-        return messages
+        found = self._transcript(session_id)
+        if len(found) > MOST_ID_CHARS or not self._wired.store.head(found)[0]:
+            raise self._unknown(session_id)
+        return found
+
+    def _begun(self, session_id: str) -> str:
+        """Return the id of the transcript of a conversation, perhaps a new one.
+
+        Raises:
+            RecallError: the id is too long.
+        """
+        most = MOST_ID_CHARS - (len(self._behind) if self._only_own else 0)
+        _check_id(session_id, most)
+        return self._transcript(session_id)
+
+    def _transcript(self, session_id: str) -> str:
+        """Return the id of the transcript that a conversation has, or will have.
+
+        One that a user begins never has an id that another program might use for another user.
+        """
+        store = self._wired.store
+        if not self._only_own or (store.head(session_id)[0] and self._is_own(session_id)):
+            return session_id
+        name = f"{session_id}{self._behind}"
+        while len(name) <= MOST_ID_CHARS and store.head(name)[0] and not self._is_own(name):
+            name += self._behind
+        return name
+
+    def _is_own(self, name: str) -> bool:
+        """Return whether every message of a transcript is the user's, and of those that it continues."""
+        store, own = self._wired.store, {self._scope[:2]}
+        try:
+            return all(_owners(store, each) <= own for each in (name, *ancestors(store, name)))
+        except DamagedStoreError:
+            return False
+
+    def _unknown(self, session_id: str) -> RecallError:
+        names = ", ".join(self._shown(name) for name, _ in self._sessions()[-5:][::-1])
+        newest = f"newest: {names}" if names else "there is none yet"
+        return RecallError(f"no conversation is called {session_id!a:.80}; {newest}")
+
+    def _shown(self, name: str) -> str:
+        """Return the id by which a user names a transcript."""
+        short = name
+        while self._only_own and (less := short.removesuffix(self._behind)) not in {"", short}:
+            if self._transcript(less) != name:
+                break
+            short = less
+        return _safe(short)
+
+
+def _owners(store: TranscriptStore, session_id: str) -> set[tuple[str, str] | None]:
+    """Return the tenants and users of a transcript's messages; `None` among them for messages of unknown ones."""
+    if not store.head(session_id)[0]:
+        return set()
+    changes = SCOPE.state(store, session_id)
+    scopes = (scope_at(changes, 0), *(change.scope for change in changes))
+    return {None if scope is None else (scope.tenant, scope.user) for scope in scopes}
 
 
 def _best(context: ToolContext, session_id: str, query: str, words: SearchQuery) -> list[HistoryHit] | None:
@@ -265,9 +326,9 @@ def _best(context: ToolContext, session_id: str, query: str, words: SearchQuery)
         return None
 
 
-def _check_id(session_id: str) -> None:
-    if not session_id or len(session_id) > 1_024:
-        raise RecallError(f"conversation_id has {len(session_id):,} characters; 1 to 1,024 are allowed")
+def _check_id(session_id: str, most: int = MOST_ID_CHARS) -> None:
+    if not 1 <= len(session_id) <= most:
+        raise RecallError(f"conversation_id has {len(session_id):,} characters; 1 to {most:,} are allowed")
 
 
 def _check(key: str, messages: Sequence[Mapping[str, str]]) -> None:
@@ -286,5 +347,5 @@ def _check(key: str, messages: Sequence[Mapping[str, str]]) -> None:
         raise RecallError(f"the messages have {chars:,} characters; pass at most {MOST_CHARS:,} at once")
 
 
-def _shown(session_id: str) -> str:
+def _safe(session_id: str) -> str:
     return clip(one_line(harmless(session_id)), ID_CHARS)
