@@ -27,7 +27,7 @@ except ImportError as error:
 from squidbot.core.access import check_listening, is_loopback
 from squidbot.core.memories import Scope
 from squidbot.plugins.host import HostRuntime
-from squidbot.plugins.store_tools import StoreTools
+from squidbot.plugins.store_tools import SessionOwners, StoreTools
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Mapping
@@ -106,8 +106,13 @@ class SquidbotServer:
 
         Every user has a server of their own, so nothing of one can reach another through it.
         """
-        security = _security(host)
-        apps = {user: self._server_of(user).streamable_http_app(transport_security=security) for user in tokens.users}
+        security, owners = _security(host), SessionOwners()
+        apps = {
+            user: _Server(StoreTools(self.hosted, self._scope._replace(user=user), owners)).streamable_http_app(
+                transport_security=security
+            )
+            for user in tokens.users
+        }
 
         @asynccontextmanager
         async def running(_: Starlette) -> AsyncIterator[None]:
@@ -117,9 +122,6 @@ class SquidbotServer:
                 yield
 
         return Starlette(routes=[Mount("/", _TokenGate(tokens, apps))], lifespan=running)
-
-    def _server_of(self, user: str) -> MCPServer[object]:
-        return _Server(StoreTools(self.hosted, self._scope._replace(user=user), only_own=True))
 
 
 Squidbot = SquidbotServer

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from squidbot.core.recall.search import SearchQuery
     from squidbot.plugins.host import HostRuntime
 
+    # A tenant and a user.
+    Owner = tuple[str, str]
+
 
 # The most that an answer costs: these programs don't tell their free room.
 ANSWER_TOKENS: Final = 4_000
@@ -52,6 +55,8 @@ MOST_MESSAGES: Final = 100
 MOST_CHARS: Final = 200_000
 KEY_CHARS: Final = 200
 ID_CHARS: Final = 200
+# How many transcripts' owners are remembered.
+MOST_KNOWN: Final = 100_000
 HINTS: Final = Hints(
     recall="history_recall {}",
     page="more: history_recall {}",
@@ -84,18 +89,56 @@ _APPENDED: Final[dict[str, dict[str, object]]] = {
 _STATUS: Final = "List the conversations, newest first, and tell whether facts may be added."
 
 
+class SessionOwners:
+    """Whose the messages of transcripts are, remembered while no message is added. Threads may share it."""
+
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self._known: dict[str, tuple[int, frozenset[Owner | None]]] = {}
+
+    def of(self, store: TranscriptStore, name: str, messages: int) -> frozenset[Owner | None]:
+        """Return the tenants and users of a transcript's messages, and of the transcripts that it continues.
+
+        `None` is among them if that is unknown. `messages` is how many there are now.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        known = self._known.get(name)
+        if known is not None and known[0] == messages:
+            return known[1]
+        if not messages:
+            return frozenset()
+        try:
+            found = frozenset(owner for each in (name, *ancestors(store, name)) for owner in _owners(store, each))
+        except DamagedStoreError:
+            found = frozenset({None})
+        if len(self._known) >= MOST_KNOWN:
+            self._known.clear()
+        self._known[name] = messages, found
+        return found
+
+
+def _owners(store: TranscriptStore, session_id: str) -> set[Owner | None]:
+    if not store.head(session_id)[0]:
+        return set()
+    changes = SCOPE.state(store, session_id)
+    scopes = (scope_at(changes, 0), *(change.scope for change in changes))
+    return {None if scope is None else (scope.tenant, scope.user) for scope in scopes}
+
+
 class StoreTools:
     """The tools, over one store. Threads may share it; no method raises.
 
-    With `only_own`, conversations of other users do not exist for the tools, and those that they begin have ids of
+    With `owners`, conversations of other users do not exist for the tools, and those that they begin have ids of
     their own: two users may both name one "notes".
     """
 
-    def __init__(self, hosted: HostRuntime, scope: Scope, *, only_own: bool = False) -> None:
+    def __init__(self, hosted: HostRuntime, scope: Scope, owners: SessionOwners | None = None) -> None:
         """Take the runtime that opens the store, and the scope of durable facts."""
         self._hosted = hosted
         self._scope = scope
-        self._only_own = only_own
+        self._owners = owners
         # Behind the ids of conversations that this user begins; no other user has the same.
         self._behind = f"@user:{quote(scope.user, safe='', errors='surrogatepass')}"
         recalls = {"conversation_id": _CONVERSATION, "id": _HANDLE, "offset": OFFSET}
@@ -213,7 +256,7 @@ class StoreTools:
         facts = "off" if not settings.memory.enabled else "added and found" if settings.memory.write else "found"
         shown = [f"{self._shown(name)}: {told_of(store, name, count)}" for name, count in sessions[-MOST_LISTED:][::-1]]
         more = [f"[{len(sessions) - MOST_LISTED:,} older ones]"] if len(sessions) > MOST_LISTED else []
-        place = [] if self._only_own else [f"store: {settings.store.path or 'in memory'}"]
+        place = [] if self._owners else [f"store: {settings.store.path or 'in memory'}"]
         head = [*place, f"durable facts: {facts}"]
         return "\n".join([*head, f"conversations: {len(sessions):,}, newest first", *shown, *more])
 
@@ -234,12 +277,12 @@ class StoreTools:
         """Return the conversation in the window of its program: another window would change its requests."""
         engine = self._hosted.engine
         window = engine.wired.engine.window(session_id)
-        if window is None:
-            return engine.session(session_id, scope=self._scope)
-        made = engine.session(session_id, model=window.model, window_tokens=window.window_tokens, scope=self._scope)
-        if made.session_id != session_id and self._only_own and not self._is_own(made.session_id):
+        model, window_tokens = (window.model, window.window_tokens) if window else ("", None)
+        made = engine.session(session_id, model=model, window_tokens=window_tokens, scope=self._scope)
+        messages = engine.wired.store.head(made.session_id)[0]
+        if made.session_id != session_id and not self._is_own(made.session_id, messages):
             raise self._unknown(session_id)  # `history.isolation` or `session.max_messages` leads to another one
-        if made.window.window_id == window.window_id:
+        if window is None or made.window.window_id == window.window_id:
             return made
         return Session(engine.wired, session_id, window, engine.wired.codecs["openai.chat"], scope=self._scope)
 
@@ -248,8 +291,7 @@ class StoreTools:
         store: object = self._wired.store
         if not isinstance(store, SessionLister):
             raise RecallError("this store can't list its conversations; name one")
-        found = [(name, count) for name, count in store.sessions() if count]
-        return [one for one in found if self._is_own(one[0])] if self._only_own else found
+        return [(name, count) for name, count in store.sessions() if count and self._is_own(name, count)]
 
     def _found(self, session_id: str) -> str:
         """Return the id of the transcript of a conversation.
@@ -269,7 +311,7 @@ class StoreTools:
         Raises:
             RecallError: the id is too long.
         """
-        most = MOST_ID_CHARS - (len(self._behind) if self._only_own else 0)
+        most = MOST_ID_CHARS - (len(self._behind) if self._owners else 0)
         _check_id(session_id, most)
         return self._transcript(session_id)
 
@@ -279,20 +321,17 @@ class StoreTools:
         One that a user begins never has an id that another program might use for another user.
         """
         store = self._wired.store
-        if not self._only_own or (store.head(session_id)[0] and self._is_own(session_id)):
+        messages = store.head(session_id)[0] if self._owners else 0
+        if self._owners is None or (messages and self._is_own(session_id, messages)):
             return session_id
         name = f"{session_id}{self._behind}"
-        while len(name) <= MOST_ID_CHARS and store.head(name)[0] and not self._is_own(name):
+        while len(name) <= MOST_ID_CHARS and not self._is_own(name, store.head(name)[0]):
             name += self._behind
         return name
 
-    def _is_own(self, name: str) -> bool:
-        """Return whether every message of a transcript is the user's, and of those that it continues."""
-        store, own = self._wired.store, {self._scope[:2]}
-        try:
-            return all(_owners(store, each) <= own for each in (name, *ancestors(store, name)))
-        except DamagedStoreError:
-            return False
+    def _is_own(self, name: str, messages: int) -> bool:
+        """Return whether the user may see a transcript: all of it is theirs, or it is empty."""
+        return self._owners is None or self._owners.of(self._wired.store, name, messages) <= {self._scope[:2]}
 
     def _unknown(self, session_id: str) -> RecallError:
         names = ", ".join(self._shown(name) for name, _ in self._sessions()[-5:][::-1])
@@ -302,20 +341,11 @@ class StoreTools:
     def _shown(self, name: str) -> str:
         """Return the id by which a user names a transcript."""
         short = name
-        while self._only_own and (less := short.removesuffix(self._behind)) not in {"", short}:
+        while self._owners and (less := short.removesuffix(self._behind)) not in {"", short}:
             if self._transcript(less) != name:
                 break
             short = less
         return _safe(short)
-
-
-def _owners(store: TranscriptStore, session_id: str) -> set[tuple[str, str] | None]:
-    """Return the tenants and users of a transcript's messages; `None` among them for messages of unknown ones."""
-    if not store.head(session_id)[0]:
-        return set()
-    changes = SCOPE.state(store, session_id)
-    scopes = (scope_at(changes, 0), *(change.scope for change in changes))
-    return {None if scope is None else (scope.tenant, scope.user) for scope in scopes}
 
 
 def _best(context: ToolContext, session_id: str, query: str, words: SearchQuery) -> list[HistoryHit] | None:

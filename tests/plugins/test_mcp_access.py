@@ -26,6 +26,7 @@ from squidbot.core.access import AccessTokens, UserDigest, digest_of, read_diges
 from squidbot.core.errors import ConfigError
 from squidbot.core.memories import NOBODY
 from squidbot.plugins.mcp import Squidbot
+from squidbot.plugins.store_tools import SessionOwners, StoreTools
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Coroutine
@@ -456,6 +457,58 @@ def test_a_token_without_a_user_sees_what_is_nobody_s(tmp_path: Path) -> None:
             assert "conversations: 1, newest first" in await text_of(client, "status")
 
     finish(run())
+
+
+def tools_of(served: Squidbot, user: str, owners: SessionOwners) -> StoreTools:
+    """Return the tools as a user's token gets them."""
+    return StoreTools(served.hosted, squidbot.Scope(user=user), owners)
+
+
+def test_a_conversation_that_another_user_joins_is_no_longer_shown(tmp_path: Path) -> None:
+    """Whose it is, is asked again with each new message; so it is of one that continues it."""
+    served, owners = Squidbot(tmp_path / "mem.db"), SessionOwners()
+    ann, ben = (tools_of(served, user, owners) for user in ("ann", "ben"))
+    engine = served.hosted.engine
+    say(engine, "room", squidbot.Scope(user="ben"), "walrusben")
+    engine.continued("room", "heir", scope=squidbot.Scope(user="ben"))
+    say(engine, "heir", squidbot.Scope(user="ben"), "walrusben")
+    for name in ("room", "heir"):
+        assert "walrusben" in ben.call("history_recall", {"conversation_id": name, "id": "m0"}).text
+        assert "walrusben" not in ann.call("history_recall", {"conversation_id": name, "id": "m0"}).text
+    say(engine, "room", squidbot.Scope(user="ann"), "walrusann")
+    for tools in (ann, ben):
+        assert tools.call("history_recall", {"conversation_id": "room", "id": "m0-m3"}).is_error
+        assert "walrus" not in tools.call("history_search", {"query": "walrusann"}).text.replace("for: walrusann", "")
+    served.hosted.close()
+
+
+def test_an_id_leaves_room_for_what_parts_users(tmp_path: Path) -> None:
+    """The longest one is recorded and found; a longer one is refused with the number that fits."""
+    served = Squidbot(tmp_path / "mem.db")
+    ben = tools_of(served, "ben", SessionOwners())
+    most = 1_024 - len("@user:ben")
+    for length in (most, most + 1):
+        given = {"conversation_id": "x" * length, "key": "k", "messages": [{"role": "user", "text": "Hello."}]}
+        answer = ben.call("history_append", given)
+        assert answer.is_error is (length > most), answer.text
+    assert "1 to 1,015 are allowed" in answer.text
+    assert "Hello." in ben.call("history_recall", {"conversation_id": "x" * most, "id": "m0"}).text
+    served.hosted.close()
+
+
+def test_two_conversations_of_one_id_stay_within_reach(tmp_path: Path) -> None:
+    """Another program of the user's may begin one of that id later: both stay within reach, by the ids of `status`."""
+    served = Squidbot(tmp_path / "mem.db")
+    ben = tools_of(served, "ben", SessionOwners())
+    ben.call("history_append", {"conversation_id": "a", "key": "k", "messages": [{"role": "user", "text": "By MCP."}]})
+    assert "\na: 1 message" in ben.call("status", {}).text
+    say(served.hosted.engine, "a", squidbot.Scope(user="ben"), "By a program.")
+    listed = ben.call("status", {}).text
+    assert "\na: 2 messages" in listed
+    assert "\na@user:ben: 1 message" in listed
+    for name, text in (("a", "By a program."), ("a@user:ben", "By MCP.")):
+        assert text in ben.call("history_recall", {"conversation_id": name, "id": "m0"}).text
+    served.hosted.close()
 
 
 # -- the file ---------------------------------------------------------------------------------------------------------
