@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import re
-from typing import TYPE_CHECKING
+import secrets
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from squidbot.cli.texts import USAGE, complain, stop
 from squidbot.config import load_settings
+from squidbot.core.access import (
+    AccessTokens,
+    UserDigest,
+    check_listening,
+    checked_token,
+    checked_user,
+    digest_of,
+    is_loopback,
+    read_digests,
+)
 from squidbot.core.errors import ConfigError
 from squidbot.core.memories import Scope
 
@@ -16,7 +29,9 @@ if TYPE_CHECKING:
     from squidbot.plugins.mcp import Squidbot
 
 _ADDRESS = re.compile(r"(?:\[([0-9a-fA-F:.]+)]|([^\s:/\[\]]+)):([0-9]{1,5})")
-LOCAL = ("127.0.0.1", "::1", "localhost")
+# The variable with the token of one user: `--user`, or nobody.
+VARIABLE: Final = "SQUIDBOT_MCP_TOKEN"
+TOKEN_BYTES: Final = 32
 
 
 def _address(_: click.Context, __: click.Parameter, value: str | None) -> tuple[str, int] | None:
@@ -29,21 +44,75 @@ def _address(_: click.Context, __: click.Parameter, value: str | None) -> tuple[
     return found[1] or found[2], int(found[3])
 
 
+def _new_token(context: click.Context, _: click.Parameter, user: str | None) -> None:
+    """Print a new token on standard error, its line for the file on standard output, and end."""
+    if user is None or context.resilient_parsing:
+        return
+    checked_user(user, "--new-token")
+    token = f"squidbot_{secrets.token_urlsafe(TOKEN_BYTES)}"
+    click.echo(f"{user} {digest_of(token.encode('ascii'))}")
+    click.echo(f"The token of {user}, which is not stored and not shown again:\n{token}", err=True)
+    context.exit()
+
+
 @click.command()
 @click.option("--store", metavar="FILE.db", help="The store; created if missing.")
 @click.option("--config", metavar="FILE", help="The settings, instead of a store.  [default: ./squidbot.toml]")
 @click.option("--http", metavar="HOST:PORT", callback=_address, help="Serve by streamable HTTP, at /mcp.")
-@click.option("--user", default="", help="User whose facts to use.")
-def mcp(*, store: str | None, config: str | None, http: tuple[str, int] | None, user: str) -> None:
+@click.option("--user", default="", help="User whose facts to use; with SQUIDBOT_MCP_TOKEN, the user of that token.")
+@click.option("--tokens", metavar="FILE", help="The users who may connect by HTTP: lines of a user and a digest.")
+@click.option(
+    "--new-token",
+    metavar="USER",
+    callback=_new_token,
+    expose_value=False,
+    is_eager=True,
+    help="Print a new token, and its line for the file of --tokens.",
+)
+def mcp(*, store: str | None, config: str | None, http: tuple[str, int] | None, user: str, tokens: str | None) -> None:
     """Serve memory and history to a client of the Model Context Protocol, on standard input and output.
 
     Claude Code, Cursor, VS Code and others start it themselves: docs/hosts.md has the lines for each.
     """
-    served = _served(store, config, user)
     host, port = http or ("", 0)
-    if host and host not in LOCAL:
-        complain(f"anyone who can connect to {host}:{port} can read and write this store")
-    served.run(host, port)
+    access = _access(tokens, user, host)
+    served = _served(store, config, user)
+    if access and not is_loopback(host):
+        complain(f"{host}:{port} is not encrypted: put a server with TLS in front, or tokens can be read on the way")
+    served.run(host, port, access)
+
+
+def _access(file: str | None, user: str, host: str) -> AccessTokens | None:
+    """Return the tokens of a server by HTTP; `None` without any.
+
+    Raises:
+        ConfigError: they are wrong, do not apply, or there are none where other machines can connect.
+    """
+    if not host:
+        if file is not None:
+            raise ConfigError("--tokens is for a server by HTTP: add --http 127.0.0.1:8000")
+        return None
+    digests: tuple[UserDigest, ...] = ()
+    if file is not None:
+        digests = read_digests(_text_of(file), file)
+    token = os.environ.get(VARIABLE)
+    if token is not None:
+        own = UserDigest(user, digest_of(checked_token(token, VARIABLE)))
+        if any(other.digest == own.digest and other.user != user for other in digests):
+            raise ConfigError(f"{VARIABLE}: another user in {file} has the same token; make one for each user")
+        digests += (own,)
+    elif file is not None and user:
+        raise ConfigError(f"--user names the user of {VARIABLE}, which is not set; {file} names its own users")
+    access = AccessTokens(digests) if digests else None
+    check_listening(host, access)
+    return access
+
+
+def _text_of(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"--tokens {file}: it can't be read as UTF-8: {type(error).__name__}") from error
 
 
 def _served(store: str | None, config: str | None, user: str) -> Squidbot:

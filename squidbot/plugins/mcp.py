@@ -8,6 +8,7 @@ budget, use the plugin for that program.
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack, asynccontextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,17 +17,26 @@ from squidbot.adapters.common.packages import DISTRIBUTION, missing
 try:
     from anyio import to_thread
     from mcp.server.mcpserver import MCPServer, ResourceSecurity
+    from mcp.server.transport_security import TransportSecuritySettings
     from mcp_types import CallToolResult, TextContent, Tool, ToolAnnotations
+    from starlette.applications import Starlette
+    from starlette.routing import Mount
 except ImportError as error:
     raise ImportError(f"squidbot.plugins.mcp: {error}; {missing('mcp')}") from error
 
+from squidbot.core.access import check_listening, is_loopback
 from squidbot.core.memories import Scope
 from squidbot.plugins.host import HostRuntime
-from squidbot.plugins.store_tools import StoreTools
+from squidbot.plugins.store_tools import SessionOwners, StoreTools
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import AsyncIterator, Iterable, Mapping
     from pathlib import Path
+
+    from starlette.types import ASGIApp, Receive, Send
+    from starlette.types import Scope as Connection
+
+    from squidbot.core.access import AccessTokens
 
 __all__ = ["Squidbot", "SquidbotServer"]
 
@@ -63,27 +73,55 @@ class SquidbotServer:
         scope: Scope | None = None,
     ) -> None:
         """Offer the tools."""
+        self._scope = scope or Scope()
         self.hosted = HostRuntime(path, host="MCP", form="openai.chat", settings=settings, scope=scope)
         self.hosted.open()
-        self.store_tools = StoreTools(self.hosted, scope or Scope())
+        self.store_tools = StoreTools(self.hosted, self._scope)
         self.server: MCPServer[object] = _Server(self.store_tools)
-        # An id is not a path: it may have slashes and dots.
-        exempt = ResourceSecurity(exempt_params=frozenset({"conversation_id"}))
-        self.server.resource(URI, name="overview", mime_type="text/plain", security=exempt)(self._overview)
 
-    def run(self, host: str = "", port: int = 0) -> None:
-        """Serve until the client disconnects: on standard input and output, or, with a host, by HTTP at /mcp."""
+    def run(self, host: str = "", port: int = 0, tokens: AccessTokens | None = None) -> None:
+        """Serve until the client disconnects: on standard input and output, or, with a host, by HTTP at /mcp.
+
+        With `tokens`, each request by HTTP needs one, and sees the facts and conversations of that token's user only.
+
+        Raises:
+            ConfigError: other machines can connect, and there are no tokens.
+        """
         try:
-            if host:
-                self.server.run("streamable-http", host=host, port=port)
-            else:
+            if not host:
                 self.server.run()
+                return
+            check_listening(host, tokens)
+            if tokens is None:
+                self.server.run("streamable-http", host=host, port=port, transport_security=_security(host))
+            else:
+                import uvicorn  # noqa: PLC0415  # standard input and output need no HTTP server
+
+                uvicorn.run(self.app(tokens, host), host=host, port=port, log_level="warning")
         finally:
             self.hosted.close()
 
-    def _overview(self, conversation_id: str) -> str:
-        """A conversation's first message, its notes, and its newest messages."""
-        return self.store_tools.overview(conversation_id).text
+    def app(self, tokens: AccessTokens, host: str = "127.0.0.1") -> Starlette:
+        """Return the application that asks for tokens; `host` is where it will listen.
+
+        Every user has a server of their own, so nothing of one can reach another through it.
+        """
+        security, owners = _security(host), SessionOwners()
+        apps = {
+            user: _Server(StoreTools(self.hosted, self._scope._replace(user=user), owners)).streamable_http_app(
+                transport_security=security
+            )
+            for user in tokens.users
+        }
+
+        @asynccontextmanager
+        async def running(_: Starlette) -> AsyncIterator[None]:
+            async with AsyncExitStack() as stack:
+                for app in apps.values():
+                    await stack.enter_async_context(app.router.lifespan_context(app))
+                yield
+
+        return Starlette(routes=[Mount("/", _TokenGate(tokens, apps))], lifespan=running)
 
 
 Squidbot = SquidbotServer
@@ -95,6 +133,13 @@ class _Server(MCPServer[object]):
     def __init__(self, tools: StoreTools) -> None:
         super().__init__("squidbot", instructions=INSTRUCTIONS, version=version(DISTRIBUTION), log_level="WARNING")
         self._own = tools
+        # An id is not a path: it may have slashes and dots.
+        exempt = ResourceSecurity(exempt_params=frozenset({"conversation_id"}))
+        self.resource(URI, name="overview", mime_type="text/plain", security=exempt)(self._overview)
+
+    def _overview(self, conversation_id: str) -> str:
+        """A conversation's first message, its notes, and its newest messages."""
+        return self._own.overview(conversation_id).text
 
     async def list_tools(self) -> list[Tool]:
         """Return the tools that the settings offer."""
@@ -113,3 +158,42 @@ class _Server(MCPServer[object]):
         del context
         answer = await to_thread.run_sync(self._own.call, name, arguments)
         return CallToolResult(content=[TextContent(type="text", text=answer.text)], is_error=answer.is_error)
+
+
+class _TokenGate:
+    """Passes each request to the server of its token's user, and answers the others itself, without a reason."""
+
+    def __init__(self, tokens: AccessTokens, apps: Mapping[str, ASGIApp]) -> None:
+        self._tokens, self._apps = tokens, apps
+
+    async def __call__(self, connection: Connection, receive: Receive, send: Send) -> None:
+        """Answer a request."""
+        if connection["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        user = self._tokens.user_of(_bearer(connection["headers"]))
+        if user is not None:
+            await self._apps[user](connection, receive, send)
+            return
+        headers = [(b"www-authenticate", b"Bearer"), (b"content-length", b"0")]
+        await send({"type": "http.response.start", "status": 401, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
+
+def _bearer(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """Return the token in the headers of a request; empty if there is none, or more than one."""
+    sent = [value for name, value in headers if name.lower() == b"authorization"]
+    scheme, _, token = sent[0].partition(b" ") if len(sent) == 1 else (b"", b"", b"")
+    return token.strip() if scheme.lower() == b"bearer" else b""
+
+
+def _security(host: str) -> TransportSecuritySettings:
+    """Return the check of requests' Host and Origin: a web page must not reach a server on this machine.
+
+    Elsewhere the server does not know its own names, and the token protects it: a web page has none.
+    """
+    if not is_loopback(host):
+        return TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    own = f"[{host}]" if ":" in host else host
+    hosts = [f"{name}{port}" for name in ("127.0.0.1", "localhost", "[::1]", own) for port in ("", ":*")]
+    return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=[f"http://{each}" for each in hosts])

@@ -6,12 +6,15 @@ import time
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
 
-from squidbot.core.errors import BudgetError, RecallError, SquidbotError
+from squidbot.core.errors import BudgetError, DamagedStoreError, RecallError, SquidbotError
 from squidbot.core.messages import Cost
 from squidbot.core.recall.history import HITS, SearchRequest, line_of, run_id
 from squidbot.core.text import clip, one_line
 from squidbot.core.transcript.bookkeeping import Keys
+from squidbot.core.transcript.lineage import ancestors
+from squidbot.core.transcript.scopes import MOST_ID_CHARS, SCOPE, scope_at
 from squidbot.core.view.current import SessionContext
 from squidbot.core.view.marks import Hints, fence, harmless, refused
 from squidbot.core.view.renderer import Renderer
@@ -32,9 +35,13 @@ if TYPE_CHECKING:
     from squidbot.bootstrap import Wired
     from squidbot.core.memories import Scope
     from squidbot.core.messages import StoredMessage
+    from squidbot.core.ports import TranscriptStore
     from squidbot.core.recall.history import HistoryHit
     from squidbot.core.recall.search import SearchQuery
     from squidbot.plugins.host import HostRuntime
+
+    # A tenant and a user.
+    Owner = tuple[str, str]
 
 
 # The most that an answer costs: these programs don't tell their free room.
@@ -48,6 +55,8 @@ MOST_MESSAGES: Final = 100
 MOST_CHARS: Final = 200_000
 KEY_CHARS: Final = 200
 ID_CHARS: Final = 200
+# How many transcripts' owners are remembered.
+MOST_KNOWN: Final = 100_000
 HINTS: Final = Hints(
     recall="history_recall {}",
     page="more: history_recall {}",
@@ -80,13 +89,58 @@ _APPENDED: Final[dict[str, dict[str, object]]] = {
 _STATUS: Final = "List the conversations, newest first, and tell whether facts may be added."
 
 
-class StoreTools:
-    """The tools, over one store. Threads may share it; no method raises."""
+class SessionOwners:
+    """Whose the messages of transcripts are, remembered while no message is added. Threads may share it."""
 
-    def __init__(self, hosted: HostRuntime, scope: Scope) -> None:
+    def __init__(self) -> None:
+        """Know nothing yet."""
+        self._known: dict[str, tuple[int, frozenset[Owner | None]]] = {}
+
+    def of(self, store: TranscriptStore, name: str, messages: int) -> frozenset[Owner | None]:
+        """Return the tenants and users of a transcript's messages, and of the transcripts that it continues.
+
+        `None` is among them if that is unknown. `messages` is how many there are now.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        known = self._known.get(name)
+        if known is not None and known[0] == messages:
+            return known[1]
+        if not messages:
+            return frozenset()
+        try:
+            found = frozenset(owner for each in (name, *ancestors(store, name)) for owner in _owners(store, each))
+        except DamagedStoreError:
+            found = frozenset({None})
+        if len(self._known) >= MOST_KNOWN:
+            self._known.clear()
+        self._known[name] = messages, found
+        return found
+
+
+def _owners(store: TranscriptStore, session_id: str) -> set[Owner | None]:
+    if not store.head(session_id)[0]:
+        return set()
+    changes = SCOPE.state(store, session_id)
+    scopes = (scope_at(changes, 0), *(change.scope for change in changes))
+    return {None if scope is None else (scope.tenant, scope.user) for scope in scopes}
+
+
+class StoreTools:
+    """The tools, over one store. Threads may share it; no method raises.
+
+    With `owners`, conversations of other users do not exist for the tools, and those that they begin have ids of
+    their own: two users may both name one "notes".
+    """
+
+    def __init__(self, hosted: HostRuntime, scope: Scope, owners: SessionOwners | None = None) -> None:
         """Take the runtime that opens the store, and the scope of durable facts."""
         self._hosted = hosted
         self._scope = scope
+        self._owners = owners
+        # Behind the ids of conversations that this user begins; no other user has the same.
+        self._behind = f"@user:{quote(scope.user, safe='', errors='surrogatepass')}"
         recalls = {"conversation_id": _CONVERSATION, "id": _HANDLE, "offset": OFFSET}
         self._table = (
             *PROGRAM_TOOLS,
@@ -127,10 +181,9 @@ class StoreTools:
         """Return an overview of a conversation: its length, beginning, notes and last messages."""
 
         def act() -> Answer:
-            self._length(session_id)
-            wired = self._wired
-            shelf = SessionContext(session_id, wired.store, wired.store, Renderer(wired.meter(), wired.codecs))
-            return Answer(overview(shelf, self._session(session_id), ANSWER_TOKENS))
+            found, wired = self._found(session_id), self._wired
+            shelf = SessionContext(found, wired.store, wired.store, Renderer(wired.meter(), wired.codecs))
+            return Answer(overview(shelf, self._session(found), ANSWER_TOKENS))
 
         return self._safely("give an overview", session_id, act)
 
@@ -153,8 +206,7 @@ class StoreTools:
         return ToolContext(self._wired, self._wired.meter(), self._scope, room, time.time(), hints=HINTS)
 
     def _recall(self, context: ToolContext, conversation_id: str, id: str, offset: int = 0) -> str:  # noqa: A002  # the tool's argument
-        self._length(conversation_id)
-        return page_of(context, conversation_id, id, offset)
+        return page_of(context, self._found(conversation_id), id, offset)
 
     def _goal(  # the tool's arguments
         self,
@@ -164,15 +216,13 @@ class StoreTools:
         text: str = "",
         done: bool = False,  # noqa: FBT001, FBT002  # as above
     ) -> str:
-        self._length(conversation_id)
-        session = self._session(conversation_id).lookups
+        session = self._session(self._found(conversation_id)).lookups
         return change_goal(replace(context, session=session), action, text, done)
 
     def _search(self, context: ToolContext, query: str, conversation_id: str = "", offset: int = 0) -> str:
         """Return the hits in one conversation or, without an id, in the newest ones."""
         if conversation_id:
-            self._length(conversation_id)
-            return found_in(context, conversation_id, query, offset)
+            return found_in(context, self._found(conversation_id), query, offset)
         words, every = SearchRequest(query).words(), self._sessions()
         looked = every[-MOST_SEARCHED:][::-1]
         best = {name: _best(context, name, query, words) for name, _ in looked}
@@ -183,7 +233,7 @@ class StoreTools:
         where += f" ({lost} can't be read)" if lost else ""
         if not found:
             return fence("found", f"no message {where} for: {one_line(query)[:80]}", "[try other words]")
-        lines = "\n".join(f"{_shown(name)} {line_of(hit, context.now)}" for hit, name in found[:HITS])
+        lines = "\n".join(f"{self._shown(name)} {line_of(hit, context.now)}" for hit, name in found[:HITS])
         about = f"best first, times are UTC, {where}, for: {one_line(query)[:80]}"
         return f"{fence('found', about, lines)}\n[name the conversation to see more of it]"
 
@@ -191,23 +241,23 @@ class StoreTools:
         self, context: ToolContext, conversation_id: str, key: str, messages: Sequence[Mapping[str, str]]
     ) -> str:
         """Record messages at the end of a conversation, once under the same key."""
-        _check_id(conversation_id)
         _check(key, messages)
-        rows = self._recorded(conversation_id, key, messages)
+        rows = self._recorded(self._begun(conversation_id), key, messages)
         texts = [codec_of(context.wired, row.codec).text(row.payload) for row in rows]
         ids = run_id(rows[0].seq, rows[-1].seq)
         if texts != [message["text"] for message in messages]:
             raise RecallError(f"{ids} was recorded under this key with other words, or forgotten; take a new key")
-        return f"[recorded as {ids} of {_shown(conversation_id)}; the same key records nothing more]"
+        return f"[recorded as {ids} of {_safe(conversation_id)}; the same key records nothing more]"
 
     def _status(self, context: ToolContext) -> str:
         """Return the store's place, its conversations, and whether facts may be added."""
         store, settings = context.wired.store, context.wired.loaded.settings
         sessions = self._sessions()
         facts = "off" if not settings.memory.enabled else "added and found" if settings.memory.write else "found"
-        shown = [f"{_shown(name)}: {told_of(store, name, count)}" for name, count in sessions[-MOST_LISTED:][::-1]]
+        shown = [f"{self._shown(name)}: {told_of(store, name, count)}" for name, count in sessions[-MOST_LISTED:][::-1]]
         more = [f"[{len(sessions) - MOST_LISTED:,} older ones]"] if len(sessions) > MOST_LISTED else []
-        head = [f"store: {settings.store.path or 'in memory'}", f"durable facts: {facts}"]
+        place = [] if self._owners else [f"store: {settings.store.path or 'in memory'}"]
+        head = [*place, f"durable facts: {facts}"]
         return "\n".join([*head, f"conversations: {len(sessions):,}, newest first", *shown, *more])
 
     def _recorded(self, session_id: str, key: str, messages: Sequence[Mapping[str, str]]) -> tuple[StoredMessage, ...]:
@@ -227,10 +277,12 @@ class StoreTools:
         """Return the conversation in the window of its program: another window would change its requests."""
         engine = self._hosted.engine
         window = engine.wired.engine.window(session_id)
-        if window is None:
-            return engine.session(session_id, scope=self._scope)
-        made = engine.session(session_id, model=window.model, window_tokens=window.window_tokens, scope=self._scope)
-        if made.window.window_id == window.window_id:
+        model, window_tokens = (window.model, window.window_tokens) if window else ("", None)
+        made = engine.session(session_id, model=model, window_tokens=window_tokens, scope=self._scope)
+        messages = engine.wired.store.head(made.session_id)[0]
+        if made.session_id != session_id and not self._is_own(made.session_id, messages):
+            raise self._unknown(session_id)  # `history.isolation` or `session.max_messages` leads to another one
+        if window is None or made.window.window_id == window.window_id:
             return made
         return Session(engine.wired, session_id, window, engine.wired.codecs["openai.chat"], scope=self._scope)
 
@@ -239,22 +291,61 @@ class StoreTools:
         store: object = self._wired.store
         if not isinstance(store, SessionLister):
             raise RecallError("this store can't list its conversations; name one")
-        return [(name, count) for name, count in store.sessions() if count]
+        return [(name, count) for name, count in store.sessions() if count and self._is_own(name, count)]
 
-    def _length(self, session_id: str) -> int:
-        """Return the number of messages of a conversation.
+    def _found(self, session_id: str) -> str:
+        """Return the id of the transcript of a conversation.
 
         Raises:
             RecallError: there is none of that id; the text names some.
         """
         _check_id(session_id)
-        messages = self._wired.store.head(session_id)[0]
-        if not messages:
-            names = ", ".join(_shown(name) for name, _ in self._sessions()[-5:][::-1])
-            raise RecallError(
-                f"no conversation is called {session_id!a:.80}; {f'newest: {names}' if names else 'there is none yet'}"
-            )
-        return messages
+        found = self._transcript(session_id)
+        if len(found) > MOST_ID_CHARS or not self._wired.store.head(found)[0]:
+            raise self._unknown(session_id)
+        return found
+
+    def _begun(self, session_id: str) -> str:
+        """Return the id of the transcript of a conversation, perhaps a new one.
+
+        Raises:
+            RecallError: the id is too long.
+        """
+        most = MOST_ID_CHARS - (len(self._behind) if self._owners else 0)
+        _check_id(session_id, most)
+        return self._transcript(session_id)
+
+    def _transcript(self, session_id: str) -> str:
+        """Return the id of the transcript that a conversation has, or will have.
+
+        One that a user begins never has an id that another program might use for another user.
+        """
+        store = self._wired.store
+        messages = store.head(session_id)[0] if self._owners else 0
+        if self._owners is None or (messages and self._is_own(session_id, messages)):
+            return session_id
+        name = f"{session_id}{self._behind}"
+        while len(name) <= MOST_ID_CHARS and not self._is_own(name, store.head(name)[0]):
+            name += self._behind
+        return name
+
+    def _is_own(self, name: str, messages: int) -> bool:
+        """Return whether the user may see a transcript: all of it is theirs, or it is empty."""
+        return self._owners is None or self._owners.of(self._wired.store, name, messages) <= {self._scope[:2]}
+
+    def _unknown(self, session_id: str) -> RecallError:
+        names = ", ".join(self._shown(name) for name, _ in self._sessions()[-5:][::-1])
+        newest = f"newest: {names}" if names else "there is none yet"
+        return RecallError(f"no conversation is called {session_id!a:.80}; {newest}")
+
+    def _shown(self, name: str) -> str:
+        """Return the id by which a user names a transcript."""
+        short = name
+        while self._owners and (less := short.removesuffix(self._behind)) not in {"", short}:
+            if self._transcript(less) != name:
+                break
+            short = less
+        return _safe(short)
 
 
 def _best(context: ToolContext, session_id: str, query: str, words: SearchQuery) -> list[HistoryHit] | None:
@@ -265,9 +356,9 @@ def _best(context: ToolContext, session_id: str, query: str, words: SearchQuery)
         return None
 
 
-def _check_id(session_id: str) -> None:
-    if not session_id or len(session_id) > 1_024:
-        raise RecallError(f"conversation_id has {len(session_id):,} characters; 1 to 1,024 are allowed")
+def _check_id(session_id: str, most: int = MOST_ID_CHARS) -> None:
+    if not 1 <= len(session_id) <= most:
+        raise RecallError(f"conversation_id has {len(session_id):,} characters; 1 to {most:,} are allowed")
 
 
 def _check(key: str, messages: Sequence[Mapping[str, str]]) -> None:
@@ -286,5 +377,5 @@ def _check(key: str, messages: Sequence[Mapping[str, str]]) -> None:
         raise RecallError(f"the messages have {chars:,} characters; pass at most {MOST_CHARS:,} at once")
 
 
-def _shown(session_id: str) -> str:
+def _safe(session_id: str) -> str:
     return clip(one_line(harmless(session_id)), ID_CHARS)
