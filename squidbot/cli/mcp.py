@@ -10,7 +10,7 @@ import click
 from squidbot.cli.texts import USAGE, complain, stop
 from squidbot.config import load_settings
 from squidbot.core.errors import ConfigError
-from squidbot.core.memories import Scope
+from squidbot.core.memories import SHARED, Scope
 
 if TYPE_CHECKING:
     from squidbot.plugins.mcp import Squidbot
@@ -33,20 +33,23 @@ def _address(_: click.Context, __: click.Parameter, value: str | None) -> tuple[
 @click.option("--store", metavar="FILE.db", help="The store; created if missing.")
 @click.option("--config", metavar="FILE", help="The settings, instead of a store.  [default: ./squidbot.toml]")
 @click.option("--http", metavar="HOST:PORT", callback=_address, help="Serve by streamable HTTP, at /mcp.")
-@click.option("--user", default="", help="User whose facts to use.")
-def mcp(*, store: str | None, config: str | None, http: tuple[str, int] | None, user: str) -> None:
+@click.option("--user", default="", help="User whose facts to use.  [default: the person of this machine]")
+@click.option("--shared", is_flag=True, help="Use the facts that all share.")
+def mcp(*, store: str | None, config: str | None, http: tuple[str, int] | None, user: str, shared: bool) -> None:
     """Serve memory and history to a client of the Model Context Protocol, on standard input and output.
 
     Claude Code, Cursor, VS Code and others start it themselves: docs/hosts.md has the lines for each.
     """
-    served = _served(store, config, user)
+    if user and shared:
+        raise click.UsageError("pass --user or --shared, not both")
+    served = _served(store, config, SHARED if shared else Scope(user=user) if user else None)
     host, port = http or ("", 0)
     if host and host not in LOCAL:
         complain(f"anyone who can connect to {host}:{port} can read and write this store")
     served.run(host, port)
 
 
-def _served(store: str | None, config: str | None, user: str) -> Squidbot:
+def _served(store: str | None, config: str | None, scope: Scope | None) -> Squidbot:
     """Return the server.
 
     Raises:
@@ -58,4 +61,4 @@ def _served(store: str | None, config: str | None, user: str) -> Squidbot:
         from squidbot.plugins.mcp import Squidbot  # noqa: PLC0415  # an extra
     except ImportError as error:
         stop(str(error), USAGE)
-    return Squidbot(store, settings=config, scope=Scope(user=user))
+    return Squidbot(store, settings=config, scope=scope)

@@ -366,7 +366,6 @@ MOST_NEWEST: Final = 4096
 MOST_WARNINGS: Final = 256
 # Warnings that differ in a number are of one kind.
 _NUMBER: Final = re.compile(r"\d[\d,._]*")
-LEARNS: Final = 'squidbot learns facts about users from what they say, first about %a; memory.extract = "off" stops it'
 
 
 class _Key(NamedTuple):
@@ -429,7 +428,6 @@ class HostRuntime:
         self._newest: OrderedDict[str, _Key] = OrderedDict()
         self._lock = threading.RLock()
         self._warned: OrderedDict[str, None] = OrderedDict()
-        self._has_told = False
 
     @property
     def engine(self) -> Engine:
@@ -620,9 +618,6 @@ class HostRuntime:
         """Return a session in the right window; without model and window, in its last one."""
         session_id, model, window_tokens, scope = key
         engine = self.engine
-        if not self._has_told and scope.user and engine.wired.remembering.learns_of(scope):
-            self._has_told = True
-            _LOG.info(LEARNS, scope.user[:60])
         last = WINDOW.newest(engine.wired.store, session_id) if not model and window_tokens is None else None
         if last is None:
             window_tokens = self._window(model, window_tokens)

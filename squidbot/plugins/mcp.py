@@ -20,13 +20,16 @@ try:
 except ImportError as error:
     raise ImportError(f"squidbot.plugins.mcp: {error}; {missing('mcp')}") from error
 
-from squidbot.core.memories import Scope
+from squidbot.core.errors import ConfigError
 from squidbot.plugins.host import HostRuntime
+from squidbot.plugins.scopes import machine_user
 from squidbot.plugins.store_tools import StoreTools
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from squidbot.core.memories import Scope
 
 __all__ = ["Squidbot", "SquidbotServer"]
 
@@ -41,6 +44,11 @@ EFFECTS: Final = {
     "appends": ToolAnnotations(destructive_hint=False, open_world_hint=False),
     "removes": ToolAnnotations(destructive_hint=True, idempotent_hint=True, open_world_hint=False),
 }
+# The names of this machine for itself.
+LOCAL: Final = ("127.0.0.1", "::1", "localhost")
+NO_SCOPE: Final = (
+    "others can connect to {}: say whose facts they use with scope=, or --user NAME or --shared of `squidbot mcp`"
+)
 URI: Final = "squid://{+conversation_id}/overview"
 
 
@@ -48,10 +56,10 @@ class SquidbotServer:
     """A server over one store; run or mount its `server`, the host's own object.
 
     `path` is the store; None uses the store of `settings`, a squidbot.toml or a mapping of its form. `scope` says whose
-    durable facts to search and add.
+    durable facts to search and add: None is the person who uses this machine, SHARED all clients.
 
     Raises:
-        ConfigError: you pass both a store and a settings file, or a setting is wrong.
+        ConfigError: you pass both a store and a settings file, or the scope or a setting is wrong.
         StoreError: the store can't be opened.
     """
 
@@ -63,16 +71,26 @@ class SquidbotServer:
         scope: Scope | None = None,
     ) -> None:
         """Offer the tools."""
+        self._has_scope = scope is not None
+        scope = machine_user() if scope is None else scope
+        if callable(scope):
+            raise ConfigError(f"scope = {scope!a:.60}: a server has one scope; pass a squidbot.Scope or SHARED")
         self.hosted = HostRuntime(path, host="MCP", form="openai.chat", settings=settings, scope=scope)
         self.hosted.open()
-        self.store_tools = StoreTools(self.hosted, scope or Scope())
+        self.store_tools = StoreTools(self.hosted, scope)
         self.server: MCPServer[object] = _Server(self.store_tools)
         # An id is not a path: it may have slashes and dots.
         exempt = ResourceSecurity(exempt_params=frozenset({"conversation_id"}))
         self.server.resource(URI, name="overview", mime_type="text/plain", security=exempt)(self._overview)
 
     def run(self, host: str = "", port: int = 0) -> None:
-        """Serve until the client disconnects: on standard input and output, or, with a host, by HTTP at /mcp."""
+        """Serve until the client disconnects: on standard input and output, or, with a host, by HTTP at /mcp.
+
+        Raises:
+            ConfigError: other machines can connect, and no scope says whose facts they use.
+        """
+        if host and host not in LOCAL and not self._has_scope:
+            raise ConfigError(NO_SCOPE.format(host))
         try:
             if host:
                 self.server.run("streamable-http", host=host, port=port)

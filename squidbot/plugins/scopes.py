@@ -61,7 +61,7 @@ def machine_user() -> Scope:
     return Scope(user=name or OWNER)
 
 
-def told_of(scope: Scope) -> str:
+def told_scope(scope: Scope) -> str:
     """Return whose facts a scope's are, as a phrase."""
     if scope.user:
         return f"of the user {scope.user!a:.60}"

@@ -37,8 +37,8 @@ def served(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[tuple[str, s
     ("address", "host", "port"), [("127.0.0.1:8000", "127.0.0.1", 8000), ("[::1]:80", "::1", 80), ("lan:1", "lan", 1)]
 )
 def test_it_serves_where_it_is_told(served: list[tuple[str, str, int]], address: str, host: str, port: int) -> None:
-    """Where others can reach it, it says what that means."""
-    result = run("--store", "mem.db", "--http", address)
+    """Where others can reach it, it says what that means, and needs a scope: the shared one was the default."""
+    result = run("--store", "mem.db", "--http", address, *(["--shared"] if host == "lan" else []))
     assert result.exit_code == 0, result.output
     assert served == [("store: mem.db", host, port)]
     assert ("anyone who can connect" in result.stderr) is (host == "lan")

@@ -288,7 +288,7 @@ def test_facts_are_learned_and_told_where_a_user_is_known(
         for number, user in enumerate(("u1", "u2", None)):
             program.say(f"I live in {('Porto', 'Bern', 'Oslo')[number]}.", f"{number}", user)
     program.squidbot.hosted.engine.run_jobs()
-    told = [record.getMessage() for record in caplog.records if "learns facts" in record.getMessage()]
+    told = [record.getMessage() for record in caplog.records if "are learned" in record.getMessage()]
     assert len(told) == 1
     assert "'u1'" in told[0]
     assert 'memory.extract = "off"' in told[0]
@@ -307,7 +307,7 @@ def test_nothing_is_learned_if_that_is_turned_off(
     program = host(tmp_path / "mem.db", settings={"memory": {"extract": "off"}})
     with caplog.at_level(logging.INFO, "squidbot"):
         program.say("I live in Porto.", "one", "u1")
-    assert "learns facts" not in caplog.text
+    assert "are learned" not in caplog.text
     assert "Porto" not in program.say("Hello.", "two", "u1")
     program.squidbot.hosted.close()
 
