@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -32,9 +33,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from squidbot.plugins.host import HostRuntime
+
 ZEBRA = "zebra-77 is the password hint of the first user, who lives in Bern."
 ADD = {"text": ZEBRA, "category": "core"}
 SEARCH = {"query": "zebra password hint of the first user"}
+
+
+# How many talk at once.
+USERS = 12
 
 
 @dataclass
@@ -338,3 +345,29 @@ def test_a_request_of_json_holds_no_scope(tmp_path: Path) -> None:
     program = LangChain(tmp_path / "mem.db")
     assert "user-4711" not in json.dumps(program.say("Hello.", "one", "user-4711"))
     program.squidbot.hosted.close()
+
+
+@HOSTS
+def test_many_users_at_once_find_their_own(host: type[LangChain], tmp_path: Path) -> None:
+    """A.1: one process serves many users, in threads."""
+    seen: list[str] = []
+
+    def talk(number: int) -> None:
+        program = host(tmp_path / "mem.db")
+        program.squidbot.hosted.close()
+        program.squidbot.hosted = shared
+        for turn in range(2):
+            shared.answer("memory_add", f"{number}-{turn}", {"text": f"walrus{number} is here."}, _of(shared, number))
+        sent = program.say("Hello.", f"{number}-new", f"user {number}")
+        seen.append(",".join(str(other) for other in range(USERS) if f"walrus{other} " in sent) or f"none in {sent}")
+
+    first = host(tmp_path / "mem.db")
+    shared = first.squidbot.hosted
+    with ThreadPoolExecutor(8) as threads:
+        list(threads.map(talk, range(USERS)))
+    assert sorted(seen) == sorted(str(number) for number in range(USERS))
+    shared.close()
+
+
+def _of(hosted: HostRuntime, number: int) -> Callable[[], Scope]:
+    return lambda: hosted.scope("any", None, context={"user_id": f"user {number}"})
