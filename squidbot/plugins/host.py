@@ -467,7 +467,7 @@ class HostRuntime:
 
         def offer() -> tuple[Tool, ...]:
             try:
-                return offered(FOR_HOSTS, load_settings(self._settings).settings, self._unnamed("").bot)
+                return offered(FOR_HOSTS, load_settings(self._settings).settings, self.alone("").bot)
             except ConfigError:
                 return HOST_DEFAULTS
 
@@ -480,6 +480,10 @@ class HostRuntime:
             ConfigError: the user's function fails, or a user's id is none.
         """
         return scope_of(self._scope, session_id, context, **places)
+
+    def alone(self, session_id: str) -> Scope:
+        """Return whose facts a conversation uses outside of the host's calls: only those know users."""
+        return scope_of(None if callable(self._scope) else self._scope, session_id)
 
     def conversation(
         self, session_id: str, model: str = "", window_tokens: int | None = None, scope: Scope | None = None
@@ -497,16 +501,15 @@ class HostRuntime:
             engine = self.engine
             newest = self._newest.get(session_id)
             if scope is None:
-                scope = newest.scope if newest else self._unnamed(session_id)
+                scope = newest.scope if newest else self.alone(session_id)
             key = _Key(session_id, model, window_tokens, scope)
             if newest and not model and window_tokens is None:
                 key = newest._replace(scope=scope)
             held = self._held.get(key)
             if held is None:
                 session = self._open_session(key)
-                if (
-                    newest and newest in self._held
-                ):  # calls of one conversation follow each other, whatever their model and scope
+                # Calls of one conversation follow each other, whatever their model and scope.
+                if newest and newest in self._held:
                     session.lock = self._held[newest].session.lock
                 held = self._held[key] = HostConversation(
                     session, HostForm(engine.wired.codecs[self._form], *self._how)
@@ -609,10 +612,6 @@ class HostRuntime:
         if self._budget is not None:
             return error.to_raise(f"{self._budget_key}{self._budget:.12g}, which includes the answer")
         return error if self._is_set_up else error.to_raise(f"{self._budget_key}, or use a model with a larger window")
-
-    def _unnamed(self, session_id: str) -> Scope:
-        """Return whose facts a conversation uses outside of the host's calls: only those know users."""
-        return scope_of(None if callable(self._scope) else self._scope, session_id)
 
     def _open_session(self, key: _Key) -> Session:
         """Return a session in the right window; without model and window, in its last one."""
