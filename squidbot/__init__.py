@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         TranscriptError,
     )
     from squidbot.core.events import Event
-    from squidbot.core.memories import Memory, Scope
+    from squidbot.core.memories import SHARED, Memory, Scope
     from squidbot.core.messages import Completion, Message, Usage
     from squidbot.core.summaries import SummarySettings
     from squidbot.engine import Engine, load
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from squidbot.tools.tool import Answer
 
 __all__ = [
+    "SHARED",
     "Answer",
     "ArgumentError",
     "Assembly",
@@ -77,7 +78,7 @@ _HOMES = {
     "squidbot.core.errors": [name for name in __all__ if name.endswith("Error")],
     "squidbot.core.events": ["Event"],
     "squidbot.core.summaries": ["SummarySettings"],
-    "squidbot.core.memories": ["Memory", "Scope"],
+    "squidbot.core.memories": ["SHARED", "Memory", "Scope"],
     "squidbot.core.messages": ["Completion", "Message", "Usage"],
     "squidbot.engine": ["Engine", "load"],
     "squidbot.hookspecs": ["hookimpl"],

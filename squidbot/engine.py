@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -87,6 +88,10 @@ if TYPE_CHECKING:
     from squidbot.services.summaries import SummaryWorker
 
 
+_LOG: Final = logging.getLogger("squidbot")
+LEARNS: Final = 'facts about users are learned from what they say, first about %a; memory.extract = "off" turns it off'
+
+
 def whose(name: str, value: object) -> Scope:
     """Return a scope, whose parts are texts."""
     if not isinstance(value, Scope) or not all(isinstance(part, str) for part in value):
@@ -132,7 +137,7 @@ class Engine:
         wired.remembering.work_in_background()
         self._behind: EngineJobs | None = None
         self._lock = threading.Lock()
-        self._is_closed = False
+        self._is_closed = self._has_told = False
         settings = wired.loaded.settings
         if (
             wired.journals.enabled
@@ -188,7 +193,11 @@ class Engine:
         window = self.wired.window(model, window_tokens)
         isolation = self.wired.loaded.settings.history.isolation
         own = transcript_id(self.wired.store, session_id, SessionOwner(scope, window.model, isolation))
-        recorded = self._recorded if self._behind or self.wired.remembering.learns_of(scope) else None
+        learns = self.wired.remembering.learns_of(scope)
+        if learns and scope.user and not self._has_told:
+            self._has_told = True
+            _LOG.info(LEARNS, scope.user[:60])
+        recorded = self._recorded if self._behind or learns else None
 
         def opened(own: str, mode: str | None = mode) -> Session:
             return Session(self.wired, own, window, self.wired.codecs[form], recorded, scope, mode)

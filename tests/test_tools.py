@@ -181,12 +181,15 @@ def test_every_tool_is_known_to_the_core_by_what_its_answers_hold() -> None:
 
 
 def test_model_that_may_not_write_is_told_of_no_tool_that_writes(tmp_path: Path) -> None:
-    """Neither offered nor named behind an answer: not by a session, by a host, or by the server of a store."""
+    """Neither offered nor named behind an answer: not by a session, by a host, or by the server of a store.
+
+    The host finds the fact because it asks for the shared scope: by default it has the conversation's own.
+    """
     settings = {"memory": {"write": False}}
-    scope = squidbot.Scope()
+    scope = squidbot.SHARED
     with squidbot.load({"store": {"path": f"{tmp_path}/s.db"}}) as engine:
         engine.session("a").memory({"action": "add", "text": "The boat is called Heron."})
-    hosted = HostRuntime(f"{tmp_path}/s.db", host="t", form="openai.chat", settings=settings)
+    hosted = HostRuntime(f"{tmp_path}/s.db", host="t", form="openai.chat", settings=settings, scope=scope)
     assert [tool.name for tool in hosted.tools] == ["memory_search", "history"]
     names = [tool.name for tool in StoreTools(hosted, scope).tools]
     assert names == ["memory_search", "history_search", "history_recall", "history_append", "status"]

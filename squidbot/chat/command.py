@@ -22,6 +22,7 @@ from squidbot.core.errors import ConfigError
 from squidbot.core.memories import Isolation, Scope
 from squidbot.engine import load
 from squidbot.memory import SessionLister
+from squidbot.plugins.scopes import machine_user
 from squidbot.services.forget import WrittenFile, note_written
 from squidbot.wiring.registry import OPEN_FILES
 
@@ -82,7 +83,7 @@ class NoModelError(ConfigError):
 
 @contextmanager
 def _begun(  # noqa: PLR0913  # the user's options
-    config: str | None, model: str, session: str, *, new: bool, demo: bool, debug: bool, scope: Scope, mode: str | None
+    config: str | None, model: str, session: str, *, new: bool, demo: bool, debug: bool, user: str, mode: str | None
 ) -> Iterator[ChatSetup]:
     """Yield the setup of a conversation, and close the engine afterwards. The model is not opened yet.
 
@@ -98,7 +99,8 @@ def _begun(  # noqa: PLR0913  # the user's options
                 engine.wired.log_turns(TURN_LOG)
                 # A later `forget` does not know this log, so record it for its report.
                 note_written(engine.wired.written, WrittenFile(str(Path(TURN_LOG).absolute()), "turns"))
-            session_id = session or _newest_session(engine, scope.user, new=new)
+            session_id = session or _newest_session(engine, user, new=new)
+            scope = Scope(user=user) if user else machine_user()
             yield ChatSetup(engine, alias, session_id, notices, scope, mode, is_demo=demo)
 
 
@@ -163,7 +165,12 @@ SYSTEM = (
 @click.option("--model", metavar="ALIAS", default="", help="Model alias.  [default: the first]")
 @click.option("--session", metavar="ID", default="", help="The session.  [default: the newest of your own]")
 @click.option("--new", is_flag=True, help="Begin another session.")
-@click.option("--user", metavar="USER", default="", help="User whose facts to use and learn.")
+@click.option(
+    "--user",
+    metavar="USER",
+    default="",
+    help="User whose facts to use and learn.  [default: the person of this machine]",
+)
 @click.option(
     "-p", "--print", "question", metavar="TEXT", help="Send this, print the answer, exit; - reads standard input."
 )
@@ -197,8 +204,7 @@ def chat(  # noqa: PLR0913  # an argument for each option
         raise click.UsageError("--json needs --print")
     if new and session:
         raise click.UsageError("pass --new or --session, not both")
-    scope = Scope(user=user)
-    begun = _begun(config, model, session, new=new, demo=demo, debug=debug, scope=scope, mode=mode)
+    begun = _begun(config, model, session, new=new, demo=demo, debug=debug, user=user, mode=mode)
     try:
         with begun as setup:
             shown = setup.engine.wired.loaded.settings.ui.show_context_messages

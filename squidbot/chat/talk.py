@@ -127,7 +127,7 @@ def _status(talk: Talk, _rest: str) -> None:
             ("reliability", f"{percent(fraction)}, {level_of(fraction)}"),
             ("mode", session.mode),
             ("tools", ", ".join(talk.conversation.tool_names) or "none"),
-            ("user", talk.setup.scope.user or "no --user: facts are shared by all"),
+            ("user", talk.setup.scope.user),
         ]
     )
     page.print()

@@ -23,7 +23,7 @@ from squidbot.core.access import (
     read_digests,
 )
 from squidbot.core.errors import ConfigError
-from squidbot.core.memories import Scope
+from squidbot.core.memories import SHARED, Scope
 
 if TYPE_CHECKING:
     from squidbot.plugins.mcp import Squidbot
@@ -59,7 +59,8 @@ def _new_token(context: click.Context, _: click.Parameter, user: str | None) -> 
 @click.option("--store", metavar="FILE.db", help="The store; created if missing.")
 @click.option("--config", metavar="FILE", help="The settings, instead of a store.  [default: ./squidbot.toml]")
 @click.option("--http", metavar="HOST:PORT", callback=_address, help="Serve by streamable HTTP, at /mcp.")
-@click.option("--user", default="", help="User whose facts to use; with SQUIDBOT_MCP_TOKEN, the user of that token.")
+@click.option("--user", default="", help="Whose facts to use, or whose SQUIDBOT_MCP_TOKEN is.  [default: you]")
+@click.option("--shared", is_flag=True, help="Use the facts that all share.")
 @click.option("--tokens", metavar="FILE", help="The users who may connect by HTTP: lines of a user and a digest.")
 @click.option(
     "--new-token",
@@ -69,14 +70,24 @@ def _new_token(context: click.Context, _: click.Parameter, user: str | None) -> 
     is_eager=True,
     help="Print a new token, and its line for the file of --tokens.",
 )
-def mcp(*, store: str | None, config: str | None, http: tuple[str, int] | None, user: str, tokens: str | None) -> None:
+def mcp(  # noqa: PLR0913  # its options
+    *,
+    store: str | None,
+    config: str | None,
+    http: tuple[str, int] | None,
+    user: str,
+    shared: bool,
+    tokens: str | None,
+) -> None:
     """Serve memory and history to a client of the Model Context Protocol, on standard input and output.
 
     Claude Code, Cursor, VS Code and others start it themselves: docs/hosts.md has the lines for each.
     """
+    if shared and (user or tokens):
+        raise click.UsageError("--shared is for all: leave --user and --tokens out")
     host, port = http or ("", 0)
     access = _access(tokens, user, host)
-    served = _served(store, config, user)
+    served = _served(store, config, SHARED if shared else Scope(user=user) if user else None)
     if access and not is_loopback(host):
         complain(f"{host}:{port} is not encrypted: put a server with TLS in front, or tokens can be read on the way")
     served.run(host, port, access)
@@ -115,7 +126,7 @@ def _text_of(file: str) -> str:
         raise ConfigError(f"--tokens {file}: it can't be read as UTF-8: {type(error).__name__}") from error
 
 
-def _served(store: str | None, config: str | None, user: str) -> Squidbot:
+def _served(store: str | None, config: str | None, scope: Scope | None) -> Squidbot:
     """Return the server.
 
     Raises:
@@ -127,4 +138,4 @@ def _served(store: str | None, config: str | None, user: str) -> Squidbot:
         from squidbot.plugins.mcp import Squidbot  # noqa: PLC0415  # an extra
     except ImportError as error:
         stop(str(error), USAGE)
-    return Squidbot(store, settings=config, scope=Scope(user=user))
+    return Squidbot(store, settings=config, scope=scope)

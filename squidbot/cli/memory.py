@@ -29,6 +29,7 @@ from squidbot.core.memory.semantic import SemanticStore, vector_text
 from squidbot.core.memory.text import when
 from squidbot.core.memory.view import MOST_COMPARED, MemoryQuery, NewMemory, as_near, every, merges, places_of
 from squidbot.memory import provider_of
+from squidbot.plugins.scopes import machine_user
 from squidbot.services.exchange import read_notes, write_notes
 from squidbot.services.forget import WrittenFile, note_written
 from squidbot.services.indexing import IndexPaths
@@ -79,9 +80,35 @@ def scoped(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options for the scope of facts, and for their file."""
     where = "The file they are in.  [default: that of ./squidbot.toml]"
     command = click.option("--store", metavar="FILE.db", help=where)(command)
-    for part in ("agent", "bot", "user", "tenant"):
+    for part in ("agent", "bot", "tenant"):
         command = click.option(f"--{part}", default="", help=f"Whose facts: the {part}.")(command)
-    return command
+    return _of_users("facts")(command)
+
+
+def _of_users(what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return what gives a command the options for the user."""
+
+    def gives(command: Callable[..., Any]) -> Callable[..., Any]:
+        alone = f"The {what} of this session alone, where no user is known."
+        command = click.option("--session", metavar="ID", default="", help=alone)(command)
+        command = click.option("--shared", flag_value="yes", default="", help=f"The {what} that all share.")(command)
+        person = f"Whose {what}: the user.  [default: the person of this machine]"
+        return click.option("--user", default="", help=person)(command)
+
+    return gives
+
+
+def _scope(*, user: str, shared: str, session: str, **parts: str) -> Scope:
+    """Return the scope that options name; by default that of the person who uses this machine.
+
+    Raises:
+        UsageError: several name whose facts.
+    """
+    if sum(map(bool, (user, shared, session))) > 1:
+        raise click.UsageError("pass one of --user, --shared and --session")
+    if not (shared or session):
+        user = user or machine_user().user
+    return Scope(user=user, thread=session, **parts)
 
 
 @contextmanager
@@ -97,8 +124,9 @@ def opened(
         ConfigError: a setting is wrong, or facts would be kept in memory only.
         StoreError: there is no such file, or it can't be opened.
     """
-    loaded, scope = load_settings(), dict(whose)
-    file = scope.pop("store", None)
+    options = dict(whose)
+    file, scope = options.pop("store", None), _scope(**options)
+    loaded = load_settings()
     if file:
         loaded = loaded.changed(memory={"path": file, "provider": "sqlite3"})
     name, path = provider_of(loaded)
@@ -110,7 +138,7 @@ def opened(
     kept = {"path": store.path, "adapter": store.adapter}
     wired = wire(loaded.changed(memory={"provider": name, "path": path}, store=kept))
     try:
-        memories = wired.remembering.memories(wired.meter(), Scope(**scope))
+        memories = wired.remembering.memories(wired.meter(), scope)
         if withdrawn is not None:
             memories = replace(memories, forgot=lambda *fact: withdrawn.update(wired.retract(*fact)))
         yield memories, wired.loaded
@@ -573,7 +601,7 @@ def _about(one: FileChange) -> str:
 @memory.command(short_help="Show entries of the journal, newest first.")
 @click.option("--day", metavar="DAY", help="All entries of a day in UTC: 2026-11-22.")
 @click.option("--tenant", default="", help="The journal of this tenant.")
-@click.option("--user", default="", help="The journal of this user.")
+@_of_users("entries")
 @click.option("--bot", default="", help="The journal of this bot.")
 @click.option("--tag", default="", help="Entries with this tag only.")
 @click.option("--agent", default="", help="Entries of this agent only.")
@@ -586,7 +614,9 @@ def journal(  # noqa: PLR0913  # an argument for each option
     *, day: str | None, tag: str, agent: str, limit: int | None, markdown: bool, folder: str | None, **whose: str
 ) -> Result:
     """Show the newest entries of the journal, newest first, or those of a day in their order."""
-    book = journal_of(load_settings(), folder, Scope(agent=agent, **whose))
+    if folder is not None and not any(whose.values()):
+        whose["shared"] = "yes"  # the files of the named folder itself
+    book = journal_of(load_settings(), folder, _scope(agent=agent, **whose))
     read = book.latest(limit or NEWEST, tag=tag, agent_id=agent) if day is None else _of_day(book, day)
     wanted = (entry for entry in read.entries if tag in {"", *entry.tags} and agent in {"", entry.agent_id})
     entries = [*islice(wanted, limit)]

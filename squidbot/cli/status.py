@@ -27,6 +27,7 @@ from squidbot.config import load_settings
 from squidbot.core.budget import tier_of
 from squidbot.core.errors import SquidbotError
 from squidbot.memory import provider_of, vectors_path
+from squidbot.plugins.scopes import machine_user
 from squidbot.wiring.registry import INDEXES, check_offered, collected
 
 if TYPE_CHECKING:
@@ -49,6 +50,11 @@ MOST_SESSIONS = 1_000
 STRANGE = (
     "is an unrelated package with the same import name: `pip uninstall squidbot`, then in your clone: "
     "`pip install --force-reinstall --no-deps .`"
+)
+# Whose facts programs use, with the name of this machine's person.
+WHOSE = (
+    "the user's whom a program names, else that conversation's alone; in chat, llm, hermes, mcp and the command memory "
+    "those of {!a}, who uses this machine"
 )
 # Where MCP clients list the servers that they start, in a project and for a user.
 CLIENT_FILES = (".mcp.json", ".cursor/mcp.json", ".vscode/mcp.json")
@@ -469,6 +475,8 @@ def _store_lines(store: dict[str, Any], facts: dict[str, Any]) -> Iterator[str]:
     yield f"{where}: {store['health'] or store['problem']}"
     yield f"durable facts: {facts['kept']}"
     details = (
+        facts["whose"] and f"whose: {facts['whose']}",
+        facts["whose"] and f"learned: {facts['learned']}",
         facts["vectors"] and f"vectors: {facts['vectors']}",
         facts["nearest"] and f"nearest by {facts['nearest']}",
     )
@@ -480,11 +488,13 @@ def _facts(wired: Wired, loaded: Loaded) -> dict[str, Any]:
 
     `remarks` resolve themselves, `problem` does not. `wired` has the adapters of the settings.
     """
-    found: dict[str, Any] = {"kept": "off", "vectors": "", "nearest": "", "remarks": (), "problem": ""}
+    found: dict[str, Any] = {"kept": "off", "whose": "", "learned": "off"}
+    found |= {"vectors": "", "nearest": "", "remarks": (), "problem": ""}
     memory = loaded.settings.memory
     if not memory.enabled:
         return found
     name, path = provider_of(loaded)
+    found |= {"whose": WHOSE.format(machine_user().user), "learned": _learned(wired)}
     found["kept"] = f"{name}: {path}" if path else f"{name}, gone with the process"
     try:
         held = _held(name, path)
@@ -502,6 +512,15 @@ def _facts(wired: Wired, loaded: Loaded) -> dict[str, Any]:
     except SquidbotError as error:
         found["problem"] = str(error)
     return found
+
+
+def _learned(wired: Wired) -> str:
+    """Return how facts are learned, and from whom."""
+    if not wired.remembering.learns:
+        return 'off (memory.extract = "off")'
+    extract, by = wired.loaded.settings.memory.extract, "by rules"
+    by += " and a language model" if wired.remembering.learns_by_model else ""
+    return f"{by} from {'users that a program names' if extract is None else 'all users'} (memory.extract)"
 
 
 def _held(name: str, path: str) -> MemoryCounts | None:

@@ -23,7 +23,7 @@ CARDS: Final = "cards"
 JOURNAL: Final = "journal"
 # Who a memory is from, most trusted first: a tool's output never becomes a core fact.
 Trust = Literal["user", "assistant", "import", "tool"]
-# Which part of a scope separates memories, beside the tenant and the user, which always do.
+# Which part of a scope separates memories, beside the tenant and the user, which always do; without a user, the thread.
 Isolation = Literal["bot", "model", "global", "agent"]
 
 
@@ -49,6 +49,8 @@ class Scope(NamedTuple):
 
 
 NOBODY: Final = Scope()
+# For hosts: all users and conversations share the facts. Hosts share nothing unless they are told to.
+SHARED: Final = NOBODY
 
 
 class View(NamedTuple):
@@ -61,15 +63,27 @@ class View(NamedTuple):
         """Return the view of a collection of the same scope."""
         return self._replace(scope=self.scope._replace(collection=collection))
 
+    def searched(self, collection: str) -> tuple[View, ...]:
+        """Return the views of a collection to search: its own, and of a thread without a user the shared one, too."""
+        own = self.of(collection)
+        return (own, own._replace(scope=own.scope._replace(thread=""))) if self.thread else (own,)
+
     @property
-    def key(self) -> tuple[str, str, str, str]:
+    def thread(self) -> str:
+        """The thread whose memories these are; "" if they are a user's, or shared."""
+        return "" if self.scope.user else self.scope.thread
+
+    @property
+    def key(self) -> tuple[str, ...]:
         """The same for all scopes that see each other's memories.
 
         Tenant, user and collection separate memories under every policy; "bot", "model" and "agent" by that part, too.
+        Without a user, so does the thread: nobody knows who else is in another one.
         """
         part = "" if self.isolation == "global" else getattr(self.scope, self.isolation)
         policy = f"{self.isolation} {self.scope.collection}" if self.scope.collection else self.isolation
-        return (self.scope.tenant, self.scope.user, policy, str(part))
+        shared = (self.scope.tenant, self.scope.user, policy, str(part))
+        return (*shared, self.thread) if self.thread else shared
 
 
 class Source(NamedTuple):

@@ -37,6 +37,7 @@ from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Usage
 from squidbot.core.view.marks import own_tool
 from squidbot.plugins.host import REQUEST, HostRuntime
+from squidbot.plugins.scopes import machine_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -497,6 +498,8 @@ class HermesRuntime:
             load=load,
             budget=budget,
             settings=settings,
+            # hermes is the agent of one person, on all its channels; its own USER.md is about that person, too.
+            scope=machine_user(),
             budget_key="squidbot.budget in config.yaml: ",
         )
         # The engines of agents, by hermes's session.

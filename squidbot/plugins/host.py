@@ -23,21 +23,23 @@ from squidbot.core.arguments import not_in_paths
 from squidbot.core.budget import read_budget
 from squidbot.core.errors import BudgetError, ConfigError, SquidbotError
 from squidbot.core.events import Event
-from squidbot.core.memories import Scope
 from squidbot.core.messages import BEHIND_SCENES, Kind, Portable, ToolResult, Words
 from squidbot.core.recall.history import body_of, speaker
 from squidbot.core.text import clip, one_line, stamp
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.core.view.marks import fence, refused
+from squidbot.plugins.scopes import checked, scope_of
 from squidbot.tools.table import FOR_HOSTS, HOST_DEFAULTS, HOST_HINTS, named, offered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from squidbot.core.memories import Scope
     from squidbot.core.messages import Message, Part, StoredMessage, Usage
     from squidbot.core.ports import Codec, TranscriptStore
     from squidbot.core.view.current import SessionContext
     from squidbot.engine import Engine
+    from squidbot.plugins.scopes import GivenScope
     from squidbot.session import Assembly, Session
     from squidbot.tools.tool import Tool
 
@@ -366,6 +368,15 @@ MOST_WARNINGS: Final = 256
 _NUMBER: Final = re.compile(r"\d[\d,._]*")
 
 
+class _Key(NamedTuple):
+    """What tells the conversations of a session apart; `window_tokens` is the window that the host knows."""
+
+    session_id: str
+    model: str
+    window_tokens: int | None
+    scope: Scope
+
+
 class HostRuntime:
     """squidbot inside of one host. Threads may share it.
 
@@ -373,7 +384,8 @@ class HostRuntime:
     form, or None for the squidbot.toml of this folder. `budget` limits a request and its answer, in tokens or as a
     fraction of the model's window (`read_budget`); a smaller known window wins. Errors name it as `budget_key`.
     After a failure, `on_error="pass"` continues without squidbot and "raise" raises; None means "pass" where the user
-    has no choice. `form` is the tag of the host's codec; `key`, `is_whole`, `dump` and `load`: see `HostForm`.
+    has no choice. `form` is the tag of the host's codec; `key`, `is_whole`, `dump` and `load`: see `HostForm`. `scope`:
+    see `scope_of`.
     """
 
     def __init__(  # noqa: PLR0913  # what a user may say, and what a plugin knows
@@ -388,7 +400,7 @@ class HostRuntime:
         load: Callable[[str], Any] = json.loads,
         budget: float | str | None = None,
         settings: str | Path | Mapping[str, object] | None = None,
-        scope: Scope | None = None,
+        scope: GivenScope = None,
         on_error: str | None = None,
         budget_key: str = "budget=",
     ) -> None:
@@ -403,20 +415,17 @@ class HostRuntime:
             )
         if store is not None and not _is_file(store):
             raise ConfigError(f"path = {store!a:.60}: pass the path of the store, such as 'mem.db'")
-        if scope is not None and not (isinstance(scope, Scope) and all(isinstance(part, str) for part in scope)):
-            raise ConfigError(f"scope = {scope!a:.60}: pass a squidbot.Scope of strings")
         self._host, self._form, self._how = host, form, (key, is_whole, dump, load)
         self._budget, self._budget_key = read_budget(budget), budget_key
         self._settings = settings if store is None else _with_store(settings, store)
         # Whether the user has written settings, and so knows their keys.
         self._is_set_up = settings is not None or (store is None and Path("squidbot.toml").is_file())
-        self._scope, self._on_error = scope, on_error
+        self._scope, self._on_error = checked(scope), on_error
         self._choice = '; to stop instead, pass on_error="raise"' if on_error else ""
         self._engine: Engine | None = None
         self._pid = os.getpid()
-        # By session, model, and the window that the host knows.
-        self._held: OrderedDict[tuple[str, str, int | None], HostConversation] = OrderedDict()
-        self._newest: OrderedDict[str, tuple[str, str, int | None]] = OrderedDict()
+        self._held: OrderedDict[_Key, HostConversation] = OrderedDict()
+        self._newest: OrderedDict[str, _Key] = OrderedDict()
         self._lock = threading.RLock()
         self._warned: OrderedDict[str, None] = OrderedDict()
 
@@ -458,17 +467,31 @@ class HostRuntime:
 
         def offer() -> tuple[Tool, ...]:
             try:
-                return offered(FOR_HOSTS, load_settings(self._settings).settings, (self._scope or Scope()).bot)
+                return offered(FOR_HOSTS, load_settings(self._settings).settings, self.alone("").bot)
             except ConfigError:
                 return HOST_DEFAULTS
 
         return self.safely("offer its tools", "", offer) or HOST_DEFAULTS
 
-    def conversation(self, session_id: str, model: str = "", window_tokens: int | None = None) -> HostConversation:
+    def scope(self, session_id: str, context: object = None, /, **places: object) -> Scope:
+        """Return whose facts a call of a conversation reads and writes; see `scope_of`.
+
+        Raises:
+            ConfigError: the user's function fails, or a user's id is none.
+        """
+        return scope_of(self._scope, session_id, context, **places)
+
+    def alone(self, session_id: str) -> Scope:
+        """Return whose facts a conversation uses outside of the host's calls: only those know users."""
+        return scope_of(None if callable(self._scope) else self._scope, session_id)
+
+    def conversation(
+        self, session_id: str, model: str = "", window_tokens: int | None = None, scope: Scope | None = None
+    ) -> HostConversation:
         """Return the conversation of an id with a model: the same object while it is cached.
 
         `model` is the host's name for its model, `window_tokens` that model's window, if known. Without both, you get
-        the newest conversation of the id.
+        the newest conversation of the id. `scope` says whose facts this call uses; None: those of the last call.
 
         Raises:
             ConfigError: a setting is wrong, or the id is empty.
@@ -476,14 +499,17 @@ class HostRuntime:
         """
         with self._lock:
             engine = self.engine
-            key = session_id, model, window_tokens
-            newest = self._newest.get(session_id, key)
-            if not model and window_tokens is None:
-                key = newest
+            newest = self._newest.get(session_id)
+            if scope is None:
+                scope = newest.scope if newest else self.alone(session_id)
+            key = _Key(session_id, model, window_tokens, scope)
+            if newest and not model and window_tokens is None:
+                key = newest._replace(scope=scope)
             held = self._held.get(key)
             if held is None:
-                session = self._open_session(*key)
-                if newest in self._held:  # calls of one conversation follow each other, whatever their model
+                session = self._open_session(key)
+                # Calls of one conversation follow each other, whatever their model and scope.
+                if newest and newest in self._held:
                     session.lock = self._held[newest].session.lock
                 held = self._held[key] = HostConversation(
                     session, HostForm(engine.wired.codecs[self._form], *self._how)
@@ -505,7 +531,7 @@ class HostRuntime:
             if seqs:
                 session.forget(*seqs, reason=reason)
             with self._lock:
-                for key in [key for key in self._held if key[0] == session_id]:
+                for key in [key for key in self._held if key.session_id == session_id]:
                     del self._held[key]
 
     @overload
@@ -543,11 +569,21 @@ class HostRuntime:
                 self._engine.wired.relay.notify(Event(events.DEGRADED, session_id, cause))
             return otherwise
 
-    def answer(self, tool: str, session_id: str, arguments: Mapping[str, object]) -> str:
-        """Answer a call of one of our tools with text for the model; a failure is text, too."""
+    def answer(
+        self,
+        tool: str,
+        session_id: str,
+        arguments: Mapping[str, object],
+        scope: Callable[[], Scope | None] | None = None,
+    ) -> str:
+        """Answer a call of one of our tools with text for the model; a failure is text, too.
+
+        `scope` returns whose facts it uses; None: those of the conversation's last call.
+        """
 
         def act() -> str:
-            return call_tool(self.conversation(session_id).session, tool, arguments)
+            whose = scope() if scope else None
+            return call_tool(self.conversation(session_id, scope=whose).session, tool, arguments)
 
         return self.safely(f"answer {tool}", session_id, act, f"<{tool} failed; continue without it>", passes=True)
 
@@ -577,8 +613,9 @@ class HostRuntime:
             return error.to_raise(f"{self._budget_key}{self._budget:.12g}, which includes the answer")
         return error if self._is_set_up else error.to_raise(f"{self._budget_key}, or use a model with a larger window")
 
-    def _open_session(self, session_id: str, model: str, window_tokens: int | None) -> Session:
+    def _open_session(self, key: _Key) -> Session:
         """Return a session in the right window; without model and window, in its last one."""
+        session_id, model, window_tokens, scope = key
         engine = self.engine
         last = WINDOW.newest(engine.wired.store, session_id) if not model and window_tokens is None else None
         if last is None:
@@ -586,9 +623,7 @@ class HostRuntime:
         elif (model := last.model) or self._budget is not None:
             same = self._budget is None and engine.wired.window(model) == last
             window_tokens = None if same else last.window_tokens
-        return engine.session(
-            session_id, model=model, window_tokens=window_tokens, form=self._form, scope=self._scope or Scope()
-        )
+        return engine.session(session_id, model=model, window_tokens=window_tokens, form=self._form, scope=scope)
 
     def _window(self, model: str, known: int | None) -> int | None:
         """Return the smaller of budget and window, or the budget's fraction of the window; None: the settings'."""

@@ -9,8 +9,9 @@ The agent's own state stays as it is. squidbot decides before each call what the
 from __future__ import annotations
 
 import json
+from functools import partial
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from squidbot.adapters.common.packages import missing
 
@@ -29,6 +30,7 @@ except ImportError as error:
 from squidbot.core.messages import Usage
 from squidbot.core.transcript.scopes import MOST_ID_CHARS
 from squidbot.plugins.host import REQUEST, HostRuntime, server_held
+from squidbot.plugins.scopes import USER_ID
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -38,9 +40,10 @@ if TYPE_CHECKING:
 
     from squidbot.core.memories import Scope
     from squidbot.plugins.host import HostConversation
+    from squidbot.plugins.scopes import GivenScope
     from squidbot.tools.tool import Tool as OwnTool
 
-__all__ = ["Squidbot", "SquidbotMiddleware"]
+__all__ = ["GraphContext", "Squidbot", "SquidbotMiddleware"]
 
 NO_THREAD: Final = "no thread_id, so squidbot stores nothing: pass {'configurable': {'thread_id': ...}}"
 # Other middleware that shortens messages: the attribute and key that reveal it, and what to do about it.
@@ -51,6 +54,15 @@ RIVALS: Final = (
 # They begin with the oldest messages.
 RIVALS_AT: Final = 200
 SERVER_HELD: Final = ("previous_response_id", "conversation")
+# Where LangGraph's server puts the id of an authenticated user.
+SIGNED_IN: Final = "langgraph_auth_user_id"
+
+
+class GraphContext(NamedTuple):
+    """What a function given as `scope` gets: `configurable` of the run's configuration, and its `context`."""
+
+    configurable: Mapping[str, Any]
+    context: Any
 
 
 class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
@@ -58,8 +70,11 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
 
     `path` is the store; None uses the store of `settings`, a squidbot.toml or a mapping of its form. `budget` limits a
     request and its answer, in tokens (8000 or "8k") or as a fraction of the model's window (0.5). `scope` says whose
-    durable facts to search. The thread_id names the conversation; without one nothing is stored, and a warning says so
-    once. If squidbot fails, `on_error="raise"` stops the run; "pass" sends the request unchanged and logs why.
+    durable facts to use: a Scope, SHARED for everyone's, or a function that gets each call's `GraphContext` and returns
+    a Scope, a user's id or None; without it `user_id` in `configurable` or the context names the user. Where nobody is
+    named, facts belong to the conversation alone. The thread_id names the conversation; without one nothing is stored,
+    and a warning says so once. If squidbot fails, `on_error="raise"` stops the run; "pass" sends the request unchanged
+    and logs why.
 
     Raises:
         ConfigError: an argument or a setting is wrong, or an option makes the provider keep the messages.
@@ -72,7 +87,7 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
         *,
         budget: float | str | None = None,
         settings: str | Path | Mapping[str, object] | None = None,
-        scope: Scope | None = None,
+        scope: GivenScope = None,
         on_error: Literal["pass", "raise"] = "pass",
     ) -> None:
         """Read the settings and open the store."""
@@ -169,7 +184,19 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
         model = request.model
         name = getattr(model, "model_name", None) or getattr(model, "model", None) or type(model).__name__
         profile = getattr(model, "profile", None) or {}
-        return self.hosted.conversation(thread, str(name), profile.get("max_input_tokens"))
+        scope = self._scope(thread, get_config(), getattr(request.runtime, "context", None))
+        return self.hosted.conversation(thread, str(name), profile.get("max_input_tokens"), scope)
+
+    def _scope(self, thread: str, config: Mapping[str, Any], context: object) -> Scope:
+        """Return whose facts a call uses."""
+        configurable = config.get("configurable", {})
+        return self.hosted.scope(
+            thread,
+            GraphContext(configurable, context),
+            signed_in={USER_ID: configurable.get(SIGNED_IN)},
+            configurable=configurable,
+            context=context,
+        )
 
     def _thread(self, config: RunnableConfig, state: object) -> str:
         """Return the id of the conversation that an agent runs in; "" without a thread_id."""
@@ -184,7 +211,10 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
     def _tool(self, tool: OwnTool) -> BaseTool:
         def call(runtime: ToolRuntime, **arguments: object) -> str:
             thread = self._thread(runtime.config, runtime.state)
-            return self.hosted.answer(tool.name, thread, arguments) if thread else f"<{NO_THREAD}>"
+            if not thread:
+                return f"<{NO_THREAD}>"
+            scope = partial(self._scope, thread, runtime.config, runtime.context)
+            return self.hosted.answer(tool.name, thread, arguments, scope)
 
         schema = json.loads(json.dumps(tool.schema))
         return StructuredTool.from_function(call, name=tool.name, description=tool.description, args_schema=schema)

@@ -30,6 +30,7 @@ from squidbot.codecs.fields import read_usage
 from squidbot.core.budget import read_budget
 from squidbot.core.errors import ConfigError, SquidbotError
 from squidbot.plugins.host import REQUEST, HostRuntime, is_too_long
+from squidbot.plugins.scopes import machine_user, told_scope
 from squidbot.tools.table import HOST_DEFAULTS
 
 if TYPE_CHECKING:
@@ -141,6 +142,7 @@ def opened(switch: Switch) -> HostRuntime:
         load=_load,
         budget=switch.budget,
         settings=switch.settings or None,
+        scope=machine_user(),
         budget_key="--budget of `llm squidbot on`: ",
     )
 
@@ -461,4 +463,5 @@ def _print_status() -> None:
     ours = [model for model in models if is_managed(model)]
     click.echo(f"squidbot is active for {len(ours)} of {len(models)} models")
     click.echo(f"store: {engine.wired.loaded.settings.store.path}")
+    click.echo(f"facts: {told_scope(machine_user())}, who uses this machine")
     click.echo(f"budget: {'the window of the model' if switch.budget is None else f'{switch.budget:g}'}")

@@ -25,8 +25,10 @@ except ImportError as error:
     raise ImportError(f"squidbot.plugins.mcp: {error}; {missing('mcp')}") from error
 
 from squidbot.core.access import check_listening, is_loopback
-from squidbot.core.memories import Scope
+from squidbot.core.errors import ConfigError
+from squidbot.core.memories import SHARED
 from squidbot.plugins.host import HostRuntime
+from squidbot.plugins.scopes import machine_user
 from squidbot.plugins.store_tools import SessionOwners, StoreTools
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from starlette.types import Scope as Connection
 
     from squidbot.core.access import AccessTokens
+    from squidbot.core.memories import Scope
 
 __all__ = ["Squidbot", "SquidbotServer"]
 
@@ -58,10 +61,10 @@ class SquidbotServer:
     """A server over one store; run or mount its `server`, the host's own object.
 
     `path` is the store; None uses the store of `settings`, a squidbot.toml or a mapping of its form. `scope` says whose
-    durable facts to search and add.
+    durable facts to search and add: None is the person who uses this machine, SHARED all clients.
 
     Raises:
-        ConfigError: you pass both a store and a settings file, or a setting is wrong.
+        ConfigError: you pass both a store and a settings file, or the scope or a setting is wrong.
         StoreError: the store can't be opened.
     """
 
@@ -73,10 +76,14 @@ class SquidbotServer:
         scope: Scope | None = None,
     ) -> None:
         """Offer the tools."""
-        self._scope = scope or Scope()
+        if callable(scope):
+            raise ConfigError(f"scope = {scope!a:.60}: a server has one scope; pass a squidbot.Scope or SHARED")
+        # With tokens, each user takes the place of the scope's.
+        self._scope = scope or SHARED
+        scope = machine_user() if scope is None else scope
         self.hosted = HostRuntime(path, host="MCP", form="openai.chat", settings=settings, scope=scope)
         self.hosted.open()
-        self.store_tools = StoreTools(self.hosted, self._scope)
+        self.store_tools = StoreTools(self.hosted, scope)
         self.server: MCPServer[object] = _Server(self.store_tools)
 
     def run(self, host: str = "", port: int = 0, tokens: AccessTokens | None = None) -> None:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from squidbot.core.memories import Scope
     from squidbot.core.messages import StoredMessage
     from squidbot.plugins.host import HostConversation
+    from squidbot.plugins.scopes import GivenScope
     from squidbot.tools.tool import Tool as OwnTool
 
 Item = dict[str, Any]
@@ -179,7 +180,9 @@ class RunCall:
         """Return the messages to send: what fits, or the host's own list if squidbot fails."""
         system = call["system_instructions"]
         self._data = replace(self._data, model_data=replace(self._data.model_data, instructions=system))
-        items = self.session.safely(REQUEST, lambda: self.session.request(system or "", tools_of(call), model))
+        items = self.session.safely(
+            REQUEST, lambda: self.session.request(system or "", tools_of(call), model, self._data.context)
+        )
         return await self._sent(call["input"] if items is None else items)
 
     async def shorter(self, error: Exception) -> ModelInputData | None:
@@ -466,6 +469,8 @@ class RunSession:
         """Take the conversation's id, and the run's model, if that is known; nothing is opened yet."""
         self.session_id, self.session_settings = conversation_id, None
         self._hosted, self._model, self._waiting = hosted, model_name(model), waiting
+        # Whose facts the run uses: its first request knows.
+        self._scope: Scope | None = None
         # Whether the run uses this session, and has not called the model yet.
         self.has_begun = self._begins = False
         # Whether the next model call is this run's, not that of an agent that is its tool.
@@ -514,10 +519,11 @@ class RunSession:
             self.has_begun = newest is not None and [item_key(item) for item in newest] == [item_key(listed[-1])]
         return is_due and self.has_begun
 
-    def request(self, system: str, tools: Sequence[Mapping[str, object]], model: object) -> list[Item]:
-        """Record waiting items, and return the items to send.
+    def request(self, system: str, tools: Sequence[Mapping[str, object]], model: object, context: object) -> list[Item]:
+        """Record waiting items, and return the items to send; `context` is the run's.
 
         Raises:
+            ConfigError: the context does not say whose facts to use.
             BudgetError: the request can't be made to fit.
             ValueError: one is not an item.
             StoreError: the store failed.
@@ -525,6 +531,7 @@ class RunSession:
         # Streams record the input after `takes`.
         self._is_due = False
         self._model = self._model or model_name(model)
+        self._scope = self._hosted.scope(self.session_id, context, context=context)
         items = self._conversation().before(self._waiting.get(self.session_id, []), system=system, tools=tools)
         self._waiting.pop(self.session_id, None)
         self._begins = False
@@ -554,7 +561,8 @@ class RunSession:
             given = json.loads(arguments or "{}")
         except ValueError:
             return refused(f"the arguments of {tool} are not JSON; call it again")
-        return self._hosted.answer(tool, self.session_id, given if isinstance(given, dict) else {})
+        given = given if isinstance(given, dict) else {}
+        return self._hosted.answer(tool, self.session_id, given, lambda: self._scope)
 
     def safely(self, what: str, act: Callable[[], Value]) -> Value | None:
         """Return the result of `act`; None if it fails."""
@@ -573,7 +581,7 @@ class RunSession:
             self._waiting.pop(self.session_id, None)
 
     def _conversation(self) -> HostConversation:
-        return self._hosted.conversation(self.session_id, self._model)
+        return self._hosted.conversation(self.session_id, self._model, scope=self._scope)
 
 
 class RunOptions(TypedDict):
@@ -588,8 +596,10 @@ class Squidbot:
 
     `path` is the store; None uses the store of `settings`, a squidbot.toml or a mapping of its form. `budget` limits a
     request and its answer, in tokens (8000 or "8k") or as a fraction of the model's window (0.5). `scope` says whose
-    durable facts to search. If squidbot fails, `on_error="raise"` stops the run; "pass" sends the request unchanged
-    and logs why.
+    durable facts to use: a Scope, SHARED for everyone's, or a function that gets the `context` of each run and returns
+    a Scope, a user's id or None; without it `user_id` in the context names the user. Where nobody is named, facts
+    belong to the conversation alone. If squidbot fails, `on_error="raise"` stops the run; "pass" sends the request
+    unchanged and logs why.
 
     Raises:
         ConfigError: an argument or a setting is wrong.
@@ -602,7 +612,7 @@ class Squidbot:
         *,
         budget: float | str | None = None,
         settings: str | Path | Mapping[str, object] | None = None,
-        scope: Scope | None = None,
+        scope: GivenScope = None,
         on_error: Literal["pass", "raise"] = "pass",
     ) -> None:
         """Read the settings and open the store."""

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
     from squidbot.core.memories import Scope
     from squidbot.plugins.host import HostConversation
+    from squidbot.plugins.scopes import GivenScope
     from squidbot.tools.tool import Tool as OwnTool
 
 __all__ = ["Squidbot", "SquidbotCapability"]
@@ -68,7 +69,9 @@ class SquidbotCapability(AbstractCapability[Any]):
 
     `path` is the store; None uses the store of `settings`, a squidbot.toml or a mapping of its form. `budget` limits a
     request and its answer, in tokens (8000 or "8k") or as a fraction of the model's window (0.5). `scope` says whose
-    durable facts to search. The run's `conversation_id` names the conversation. If squidbot fails, `on_error="raise"`
+    durable facts to use: a Scope, SHARED for everyone's, or a function that gets the `deps` of each run and returns a
+    Scope, a user's id or None; without it `user_id` in `deps` names the user. Where nobody is named, facts belong to
+    the conversation alone. The run's `conversation_id` names the conversation. If squidbot fails, `on_error="raise"`
     stops the run; "pass" sends the request unchanged and logs why.
 
     Raises:
@@ -82,7 +85,7 @@ class SquidbotCapability(AbstractCapability[Any]):
         *,
         budget: float | str | None = None,
         settings: str | Path | Mapping[str, object] | None = None,
-        scope: Scope | None = None,
+        scope: GivenScope = None,
         on_error: Literal["pass", "raise"] = "pass",
     ) -> None:
         """Read the settings and open the store."""
@@ -186,11 +189,15 @@ class SquidbotCapability(AbstractCapability[Any]):
             self.hosted.warn_once(NO_ID)
 
     def _conversation(self, ctx: RunContext[Any]) -> HostConversation:
-        return self.hosted.conversation(str(ctx.conversation_id), ctx.model.model_name, ctx.model.context_window)
+        session_id, model = str(ctx.conversation_id), ctx.model
+        return self.hosted.conversation(session_id, model.model_name, model.context_window, self._scope(ctx))
+
+    def _scope(self, ctx: RunContext[Any]) -> Scope:
+        return self.hosted.scope(str(ctx.conversation_id), ctx.deps, deps=ctx.deps)
 
     def _tool(self, tool: OwnTool) -> Tool[Any]:
         async def call(ctx: RunContext[Any], **arguments: object) -> str:
-            return self.hosted.answer(tool.name, str(ctx.conversation_id), arguments)
+            return self.hosted.answer(tool.name, str(ctx.conversation_id), arguments, lambda: self._scope(ctx))
 
         return Tool.from_schema(
             call, name=tool.name, description=tool.description, json_schema=dict(tool.schema), takes_ctx=True

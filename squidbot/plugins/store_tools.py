@@ -20,6 +20,7 @@ from squidbot.core.view.marks import Hints, fence, harmless, refused
 from squidbot.core.view.renderer import Renderer
 from squidbot.memory import SessionLister
 from squidbot.plugins.host import overview, told_of
+from squidbot.plugins.scopes import told_scope
 from squidbot.session import Session
 from squidbot.tools.goals import GOAL, change_goal
 from squidbot.tools.history import OFFSET, QUERY, codec_of, found_in, hits_in, page_of
@@ -253,7 +254,9 @@ class StoreTools:
         """Return the store's place, its conversations, and whether facts may be added."""
         store, settings = context.wired.store, context.wired.loaded.settings
         sessions = self._sessions()
-        facts = "off" if not settings.memory.enabled else "added and found" if settings.memory.write else "found"
+        facts = "off"
+        if settings.memory.enabled:
+            facts = f"{'added and found' if settings.memory.write else 'found'}, {told_scope(self._scope)}"
         shown = [f"{self._shown(name)}: {told_of(store, name, count)}" for name, count in sessions[-MOST_LISTED:][::-1]]
         more = [f"[{len(sessions) - MOST_LISTED:,} older ones]"] if len(sessions) > MOST_LISTED else []
         place = [] if self._owners else [f"store: {settings.store.path or 'in memory'}"]

@@ -759,7 +759,10 @@ class IndexWork:
         settings = one.wired.loaded.settings
         said = [change.scope for change in SCOPE.state(one.wired.store, one.session_id)] or [NOBODY]
         scopes = [scope for scope in said if settings.bot(scope.bot).requires_memory]
-        for place, scope in {View(each, settings.memory.isolation).key: each for each in scopes}.items():
+        # Threads without a user search the files that all share.
+        shared = [scope._replace(thread="") for scope in scopes if settings.memory.index_paths and not scope.user]
+        views = (View(each, settings.memory.isolation) for each in (*scopes, *shared))
+        for place, scope in {view.key: view.scope for view in views}.items():
             journal = journal_of(one.wired.loaded, None, scope).state() if settings.journal.enabled else None
             at, before, has_failed = self._passes.get(place, (None, None, False))
             rested = at is None or order.reason != "" or order.at - at >= INDEX_SECONDS

@@ -203,11 +203,12 @@ class IndexPaths(NamedTuple):
         """Return the paths that background work indexes for a scope.
 
         A user or tenant gets files of the settings only if some of them were indexed for that scope before: nobody
-        else's notes may turn up in a search. The scope's own journal always belongs to it.
+        else's notes may turn up in a search. A thread without a user finds the shared ones. The scope's own journal
+        always belongs to it.
         """
         scope = memories.view.scope
         paths = cls.of(loaded, scope=scope)
-        if not (scope.user or scope.tenant):
+        if not (scope.user or scope.tenant or scope.thread):
             return paths
         journal = f"{named(loaded.folder, journal_of(loaded, None, scope).folder)}/"
         cards = map(DocumentCard.of, every(memories.store, memories.view.of(CARDS)))

@@ -439,6 +439,8 @@ def _checks_scopes(store: MemoryStore) -> None:
         *(Scope(user=user, bot="b") for user in ODD_IDS),
         *(Scope("t", "u", bot) for bot in ODD_IDS),
         Scope("t", "u", "b", "", "", "mail", "th"),
+        *(Scope(thread=thread, bot="b") for thread in ("th", "u", "b")),
+        Scope("t", thread="th", collection="files"),
         Scope(user="u", bot="b", collection="files"),
         Scope(user="u", bot="b", collection="bot"),
         Scope(user="u", collection="files"),

@@ -45,11 +45,12 @@ def folder_of(scope: Scope, isolation: Isolation) -> str:
 
     Scopes that see each other's durable facts share it.
     """
-    tenant, user, _, part = View(scope, isolation).key
-    if not (tenant or user or part):
+    tenant, user, _, *others = View(scope, isolation).key
+    parts = [tenant, user, *others]
+    if not any(parts):
         return ""
-    named = re.sub(r"[^A-Za-z0-9_]+", "-", "-".join(filter(None, (tenant, user, part))))[:NAME_CHARS].strip("-")
-    digest = blake2b(json.dumps([tenant, user, part]).encode(), digest_size=5).hexdigest()
+    named = re.sub(r"[^A-Za-z0-9_]+", "-", "-".join(filter(None, parts)))[:NAME_CHARS].strip("-")
+    digest = blake2b(json.dumps(parts).encode(), digest_size=5).hexdigest()
     return f"{named}-{digest}".lstrip("-")
 
 

@@ -12,6 +12,7 @@ import pytest
 import squidbot
 from squidbot.chat.talk import COMMANDS
 from squidbot.core.journal import JournalEntry
+from squidbot.plugins.scopes import machine_user
 
 from .conftest import COMMAND, ROOT
 
@@ -163,14 +164,14 @@ def test_page_names_every_command_and_key(run: Callable[..., subprocess.Complete
 
 
 def test_journal_is_shown_by_tag(run: Callable[..., subprocess.CompletedProcess[str]], folder: Path) -> None:
-    """J-06: `/journal` begins with the newest entry where a journal is kept; with a tag, those that have it."""
+    """J-06: `/journal` begins with the person's newest entry; with a tag, those that have it."""
     with (folder / "squidbot.toml").open("a", encoding="utf-8") as file:
         file.write("[journal]\nenabled = true\n")
     with squidbot.load(folder / "squidbot.toml") as engine:
-        engine.journal().append(
+        engine.journal(machine_user()).append(
             JournalEntry(1_769_517_296, "Moved the facts.", decisions=("one file",), tags=("store",))
         )
-        engine.journal().append(JournalEntry(1_769_517_300, "Wrote docs."))
+        engine.journal(machine_user()).append(JournalEntry(1_769_517_300, "Wrote docs."))
     ran = run(given="- [GOAL] Ship it\n/journal\n/journal #store\n/journal nothing\n")
     assert (ran.returncode, ran.stderr) == (0, "")
     newest, tagged = ran.stdout.split("Moved the facts.")

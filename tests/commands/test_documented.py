@@ -214,6 +214,8 @@ def test_every_key_of_json_is_documented(copied: Callable[..., Result], argument
     _prepare(name, arguments, copied)
     if name == "memory":
         arguments = [*arguments, "--user", "ann"]
+    if name == "memory journal":
+        arguments = [*arguments, "--shared"]  # the default is the person of this machine
     result = copied(*arguments, "--json")
     assert result.exit_code == 0, result.output
     written = set(re.findall(r"`(\w+)`", JSON_PAGE.read_text(encoding="utf-8")))

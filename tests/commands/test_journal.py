@@ -13,6 +13,8 @@ from squidbot.adapters.stdlib import Daybook
 from squidbot.cli import main
 from squidbot.core.journal import JournalEntry
 from squidbot.core.memories import Scope
+from squidbot.plugins.scopes import machine_user
+from squidbot.wiring.journal import folder_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,10 +29,10 @@ DAY_SECONDS = 86_400
 
 @pytest.fixture
 def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
-    """Return the command, run in a folder with settings and two days of a journal."""
+    """Return the command, run in a folder with settings and two days of the person's journal, the default."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "squidbot.toml").write_text('[journal]\nfolder = "days"\n', encoding="utf-8")
-    book = Daybook(tmp_path / "days")
+    book = Daybook(tmp_path / "days" / folder_of(machine_user(), "bot"))
     book.append(JournalEntry(NOON, "Chose SQLite.\n---\nIt holds.", "ann", "r1", "s1", ("SQLite",), tags=("store",)))
     book.append(JournalEntry(NOON + 60, "Red \x1b[31m", "bob", open_questions=("when\nthen?",), errors=("it failed",)))
     book.append(JournalEntry(NOON + DAY_SECONDS, "Moved it.", "ann", files_touched=("a.py",), tags=("store", "move")))
@@ -90,7 +92,7 @@ def test_options_say_which_entries_are_shown(
 def test_json_has_all_of_an_entry(shown: Callable[..., Result]) -> None:
     """Its line's own keys, and the time as a number."""
     found = json.loads(shown("--json", "--limit", "1").stdout)
-    assert (found["folder"].endswith("days"), found["faults"]) == (True, [])
+    assert (found["folder"].endswith(folder_of(machine_user(), "bot")), found["faults"]) == (True, [])
     assert found["entries"] == [
         {
             "time": NOON + DAY_SECONDS,
@@ -135,7 +137,7 @@ def test_day_that_is_none_is_refused(shown: Callable[..., Result]) -> None:
 
 def test_damaged_line_is_told_and_the_others_are_shown(shown: Callable[..., Result], tmp_path: Path) -> None:
     """Exit code 4, with file and line."""
-    with (tmp_path / "days" / "2026-11-22.jsonl").open("a") as file:
+    with next(tmp_path.glob("days/*/2026-11-22.jsonl")).open("a") as file:
         file.write('{"timestamp": "2026-11-22T13')
     result = shown()
     assert result.exit_code == 4

@@ -13,6 +13,7 @@ import squidbot
 from squidbot.adapters.sqlite3.memory import SqliteMemoryStore
 from squidbot.cli import main
 from squidbot.memory import vectors_path
+from squidbot.plugins.scopes import machine_user
 from squidbot.testing import HashedWords, made_memory
 from squidbot.testing.ggufs import offline_chat_model
 from squidbot.wiring import registry
@@ -161,6 +162,8 @@ def test_status_says_who_makes_vectors_and_how_many_facts_wait(here: Path, monke
     assert facts_of(here, 3, "none")["vectors"] == "none; searches use words (memory.embedder)"
     found = facts_of(here, 3, "onnxruntime")
     assert found["kept"] == f"sqlite3: {here / 'facts.db'}: 3 kept"
+    assert repr(machine_user().user) in found["whose"]
+    assert found["learned"] == "by rules from users that a program names (memory.extract)"
     assert found["vectors"] == "onnxruntime: hashed, 8 dimensions; 3 of 3 wait for a vector"
     assert found["nearest"].endswith(
         "(auto: the first that is installed of faiss, lancedb, stdlib): made when it is needed"

@@ -26,6 +26,7 @@ from squidbot.core.errors import StoreError
 from squidbot.plugins import pydantic_ai
 from squidbot.plugins.host import HostRuntime
 from squidbot.plugins.mcp import Squidbot
+from squidbot.plugins.scopes import machine_user
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
@@ -184,7 +185,7 @@ def test_answers_name_the_tools_that_there_are(served: Squidbot) -> None:
 
 
 def test_journal_is_served_where_the_settings_switch_it_on(tmp_path: Path) -> None:
-    """J-06: three more tools, over the journal of the server's scope; what is wrong is text."""
+    """J-06: three more tools, over the journal of the server's scope, here the person's; what is wrong is text."""
     settings = {"journal": {"enabled": True, "folder": f"{tmp_path}/journal"}}
     server = Squidbot(tmp_path / "mem.db", settings=settings)
 
@@ -204,7 +205,7 @@ def test_journal_is_served_where_the_settings_switch_it_on(tmp_path: Path) -> No
         assert "write it as 2026-01-27" in text
 
     over(server.server, use)
-    (entry,) = server.hosted.engine.journal().latest().entries
+    (entry,) = server.hosted.engine.journal(machine_user()).latest().entries
     assert entry.agent_id == "mcp"
     server.hosted.close()
 

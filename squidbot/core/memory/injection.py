@@ -60,7 +60,7 @@ def overview(store: MemoryStore, view: View) -> tuple[Mapping[FactCategory, Sequ
     Raises:
         StoreError: the store failed.
     """
-    files = len(store.listed(view.of(CARDS), limit=COUNTED + 1))
+    files = sum(len(store.listed(cards, limit=COUNTED + 1)) for cards in view.searched(CARDS))
     return {kind: store.listed(view, kind, limit=COUNTED + 1) for kind in CATEGORIES}, files
 
 

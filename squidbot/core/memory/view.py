@@ -299,8 +299,9 @@ class Memories:
         limit = _blocks(end * (_PER_CATEGORY if request.category or request.tag else 1))
         views = [] if request.tag else [self.view]
         # Without files there is one search, and one vector of the query.
-        if request.category in _OF_FILES and self.store.listed(self.view.of(CARDS), limit=1):
-            views.append(self.view.of(FILES))
+        if request.category in _OF_FILES:
+            kept = zip(self.view.searched(CARDS), self.view.searched(FILES), strict=True)
+            views += [files for cards, files in kept if self.store.listed(cards, limit=1)]
         try:
             found = [self.store.search(request.query, view, limit=limit, now=now, past=request.past) for view in views]
         except ValueError as error:
@@ -327,7 +328,8 @@ class Memories:
         return [memory for memory in self.store.get(ids) if self._sees(memory)] if ids else []
 
     def _sees(self, memory: Memory) -> bool:
-        return self.view._replace(scope=memory.scope).key in {self.view.key, self.view.of(FILES).key}
+        key = self.view._replace(scope=memory.scope).key
+        return key == self.view.key or any(key == view.key for view in self.view.searched(FILES))
 
     def _replaceable(self, memory_id: str) -> Memory:
         """Return the fact of an id, which still holds."""
@@ -398,7 +400,7 @@ class Memories:
 
     def _file_count(self) -> str:
         """Return the number of indexed files, as "9 files"; "" for none."""
-        count = len(self.store.listed(self.view.of(CARDS), limit=COUNTED + 1))
+        count = sum(len(self.store.listed(cards, limit=COUNTED + 1)) for cards in self.view.searched(CARDS))
         return f"{counted(count)} file{'s' * (count != 1)}" if count else ""
 
     def _plain(self, about: str, line: str, *memories: Memory, behind: Sequence[str] = ()) -> MemoryPage:

@@ -1,0 +1,106 @@
+"""Whose durable facts a call of a host reads and writes: a user's, one conversation's, or those that all share."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Callable, Mapping
+from typing import Any, Final, TypeAlias
+from uuid import UUID
+
+from squidbot.core.errors import ConfigError
+from squidbot.core.memories import SHARED, Scope
+from squidbot.core.transcript.scopes import MOST_ID_CHARS
+
+# What `scope=` takes: a scope, a function of the host's context, or None to look for a user's id.
+GivenScope: TypeAlias = "Scope | Callable[[Any], Scope | str | None] | None"
+# The key or attribute of a host's context that names the user.
+USER_ID: Final = "user_id"
+# The person of a machine without user names.
+OWNER: Final = "owner"
+_KINDS: Final = "a squidbot.Scope of strings, squidbot.SHARED, or a function that returns a Scope, a user's id or None"
+
+
+def checked(given: object) -> GivenScope:
+    """Return a valid value of `scope=`.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    if given is None or _is_scope(given):
+        return given  # type: ignore[return-value]  # as checked
+    if callable(given) and not isinstance(given, type):
+        return given
+    raise ConfigError(f"scope = {given!a:.60}: pass {_KINDS}")
+
+
+def scope_of(given: GivenScope, session_id: str, context: object = None, /, **places: object) -> Scope:
+    """Return whose facts a call reads and writes.
+
+    A function gets the host's `context` and decides alone. Without one, a scope without a user gets the first user id
+    among `places`, the parts of the context by name. Where nobody is named, the facts belong to the
+    conversation alone; only `SHARED` belongs to all.
+
+    Raises:
+        ConfigError: the function fails, or a user's id is none.
+    """
+    found = _asked(given, context) if callable(given) else given
+    if found == SHARED and found is not None:
+        return SHARED
+    scope = found or Scope()
+    if not scope.user and not callable(given):
+        scope = scope._replace(user=next(filter(None, (_user_in(name, place) for name, place in places.items())), ""))
+    return scope if scope.user or scope.thread else scope._replace(thread=session_id)
+
+
+def machine_user() -> Scope:
+    """Return the scope of the person who uses this machine, for programs of one person."""
+    try:
+        name = getpass.getuser()
+    except Exception:  # noqa: BLE001  # KeyError, OSError or ImportError, by system and version
+        name = ""
+    return Scope(user=name or OWNER)
+
+
+def told_scope(scope: Scope) -> str:
+    """Return whose facts a scope's are, as a phrase."""
+    if scope.user:
+        return f"of the user {scope.user!a:.60}"
+    return "of this conversation alone" if scope.thread else "shared by all"
+
+
+def _asked(function: Callable[[Any], object], context: object) -> Scope | None:
+    """Return the scope that a user's function decides; None if it names nobody."""
+    try:
+        made = function(context)
+    except Exception as error:
+        raise ConfigError(f"scope: your function failed: {type(error).__name__}: {error}"[:300]) from error
+    if made is None or _is_scope(made):
+        return made  # type: ignore[return-value]  # as checked
+    if isinstance(made, str):
+        return Scope(user=_name("scope: your function returned", made)) if made else None
+    raise ConfigError(f"scope: your function returned {made!a:.60}: return a Scope, a user's id, or None")
+
+
+def _user_in(name: str, place: object) -> str:
+    """Return the user's id in a part of a host's context; "" for none."""
+    try:
+        found = place.get(USER_ID) if isinstance(place, Mapping) else getattr(place, USER_ID, None)
+    except Exception as error:
+        raise ConfigError(f"scope: {name} has no readable {USER_ID}: {type(error).__name__}: {error}"[:300]) from error
+    return "" if found is None or found == "" else _name(f"scope: {USER_ID} in {name} is", found)
+
+
+def _name(what: str, value: object) -> str:
+    """Return a user's id as text."""
+    if isinstance(value, (int, UUID)) and not isinstance(value, bool):
+        value = str(value)
+    if not isinstance(value, str) or len(value) > MOST_ID_CHARS:
+        raise ConfigError(
+            f"{what} {value!a:.60}: a user's id is a string of 1 to {MOST_ID_CHARS:,} characters, a whole number or "
+            f"a UUID; or pass {_KINDS} as scope="
+        )
+    return value
+
+
+def _is_scope(value: object) -> bool:
+    return isinstance(value, Scope) and all(isinstance(part, str) for part in value)
