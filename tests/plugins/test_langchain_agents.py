@@ -349,7 +349,7 @@ def test_the_tools_of_an_agent_search_its_own_conversation(family: Family, monke
     main = family.agent("main", delegate(sub, given="heron {}".format), asks="research", saved=InMemorySaver())
     answered: list[str] = []
 
-    def answer(_: str, thread: str, __: object) -> str:
+    def answer(_: str, thread: str, *_more: object) -> str:
         answered.append(thread)
         return ""
 

@@ -46,9 +46,9 @@ def test_a_machine_without_user_names_has_an_owner(failure: Exception, monkeypat
     assert machine_user() == Scope(user=OWNER)
 
 
-def test_a_server_for_other_machines_needs_a_scope(tmp_path: Path) -> None:
+def test_a_server_for_other_machines_needs_tokens(tmp_path: Path) -> None:
     """A.1: whoever connects would be the person of this machine."""
-    with pytest.raises(ConfigError, match="lan: say whose facts they use"):
+    with pytest.raises(ConfigError, match="users need tokens"):
         mcp.Squidbot(tmp_path / "mem.db").run("lan", 1)
     wrong: Any = machine_user
     with pytest.raises(ConfigError, match="a server has one scope"):
