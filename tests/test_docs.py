@@ -97,6 +97,9 @@ def test_python_blocks_run_and_print_what_stands_below_them(
             assert [without_numbers(line) for line in out.getvalue().splitlines()] == [
                 without_numbers(line) for line in block.shown.splitlines()
             ]
+    for made in names.values():
+        if hasattr(made, "hosted"):  # a plugin that learns of users has a thread
+            made.hosted.close()
 
 
 @pytest.mark.parametrize(

@@ -36,7 +36,7 @@ def opened(tmp_path: Path) -> Engine:
 
 
 def test_journal_is_found_in_memory_by_its_category(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """J-05: the tool, and the command; facts and other notes are found without it, and not with it."""
+    """J-05: the tool, and the command, here for the shared scope; facts and other notes are found without it alone."""
     with opened(tmp_path) as engine:
         engine.journal().append(
             JournalEntry(NOW, "Fed the walrus.", decisions=("herring for the walrus",), tags=("zoo",))
@@ -58,7 +58,7 @@ def test_journal_is_found_in_memory_by_its_category(tmp_path: Path, monkeypatch:
         assert wrong.is_error
         assert engine.reindex().count("changed") == 0
     monkeypatch.chdir(tmp_path)
-    shown = CliRunner().invoke(main, ["memory", "search", "walrus", "--category", "journal"])
+    shown = CliRunner().invoke(main, ["memory", "search", "walrus", "--category", "journal", "--shared"])
     assert shown.exit_code == 0, shown.output
     assert "Fed the walrus" in shown.stdout
     assert "Brunhilde" not in shown.stdout
