@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from unittest.mock import patch
 
+from squidbot.core.memories import SHARED
 from squidbot.testing import HOST_CHECKS, check_host_plugin
 from squidbot.testing.hosts import Model
 
@@ -189,7 +190,7 @@ def answered(folder: Path) -> list[str]:
     plugin: Any = import_module("squidbot.plugins.mcp")
 
     async def ask() -> list[str]:
-        async with mcp.Client(plugin.Squidbot(folder / "mem.db").server) as client:
+        async with mcp.Client(plugin.Squidbot(folder / "mem.db", scope=SHARED).server) as client:
             offered = (await client.list_tools()).tools
             said = [json.dumps([each.name, each.description, each.input_schema]) for each in offered]
             fact = ""
