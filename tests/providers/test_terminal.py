@@ -157,9 +157,12 @@ def test_a_new_user_goes_on_with_another_provider(server: Providers, terminal: C
 
 
 def test_a_second_session_knows_nothing_of_the_first(server: Providers, terminal: Callable[..., Terminal]) -> None:
-    """With a third provider, in a mode and with options of its own; a restart goes on with it."""
+    """With a third provider, in a mode and with options of its own; a restart goes on with it.
+
+    But for facts: those are of the person who uses this machine, and a question is none.
+    """
     one = terminal("--model", "gpt")
-    assert "Answer to " in one.say("my cat is called Ophelia")
+    assert "Answer to " in one.say("what rhymes with Ophelia?")
     assert "Ophelia" in server.requests[-1].raw.decode()
     one.end()
     other = terminal("--model", "responses", "--new", "--mode", "developer")
