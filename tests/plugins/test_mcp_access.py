@@ -152,7 +152,7 @@ def test_only_a_token_gets_in_and_nothing_says_why(tmp_path: Path) -> None:
                 for sent, method, path in itertools.product(wrong, ("POST", "GET", "DELETE", "OPTIONS"), ("", "/../x")):
                     headers = [(name, value.encode("latin-1")) for name, value in (*HEADERS.items(), *sent)]
                     headers = [(name.encode(), value) for name, value in headers]  # type: ignore[misc]
-                    answer = await http.request(method, address + path, headers=headers, json=INITIALIZE)  # type: ignore[arg-type]
+                    answer = await http.request(method, address + path, headers=headers, json=INITIALIZE)
                     assert answer.status_code == 401, (sent, method, path)
                     assert answer.headers["www-authenticate"] == "Bearer"
                     assert answer.content == b""
@@ -269,8 +269,8 @@ def recorded(folder: Path) -> None:
         say(engine, "nobody", NOBODY, "walrusnobody")
         engine.continued("group", "heir", scope=squidbot.Scope(user=USERS[-1]))
         say(engine, "heir", squidbot.Scope(user=USERS[-1]), SECRETS[USERS[-1]])
-        other = squidbot.Scope(tenant="firm", user="ann")
-        say(engine, "tenant", other, "walrustenant")
+        firm = squidbot.Scope(tenant="firm", user="ann")
+        say(engine, "tenant", firm, "walrustenant")
 
 
 def alike(session_id: str) -> list[str]:
