@@ -86,7 +86,9 @@ def mcp(  # noqa: PLR0913  # its options
     if shared and (user or tokens):
         raise click.UsageError("--shared is for all: leave --user and --tokens out")
     host, port = http or ("", 0)
-    access = _access(tokens, user, host)
+    if tokens is not None and not host:
+        raise ConfigError("--tokens is for a server by HTTP: add --http 127.0.0.1:8000")
+    access = _access(tokens, user, host) if host else None
     served = _served(store, config, SHARED if shared else Scope(user=user) if user else None)
     if access and not is_loopback(host):
         complain(f"{host}:{port} is not encrypted: put a server with TLS in front, or tokens can be read on the way")
@@ -97,12 +99,8 @@ def _access(file: str | None, user: str, host: str) -> AccessTokens | None:
     """Return the tokens of a server by HTTP; `None` without any.
 
     Raises:
-        ConfigError: they are wrong, do not apply, or there are none where other machines can connect.
+        ConfigError: they are wrong, or there are none where other machines can connect.
     """
-    if not host:
-        if file is not None:
-            raise ConfigError("--tokens is for a server by HTTP: add --http 127.0.0.1:8000")
-        return None
     digests: tuple[UserDigest, ...] = ()
     if file is not None:
         digests = read_digests(_text_of(file), file)

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from squidbot.adapters.common.packages import missing
 from squidbot.config.checks import AUTO_LAYERS, Place, at_line, line_of, structured
 from squidbot.config.environment import check_secrets, from_environment
 from squidbot.config.presets import entry_of, profile_of
@@ -142,7 +143,7 @@ def _from_yaml(text: str, name: str) -> Raw:
     try:
         from squidbot.adapters.yaml import read  # noqa: PLC0415  # an optional package
     except ImportError as error:
-        raise ConfigError(f"settings in YAML need the extra `yaml`; install it, or write TOML @ {name}") from error
+        raise ConfigError(f"settings in YAML: {missing('yaml')}; or write TOML @ {name}") from error
     tables = read(text, name)
     if not isinstance(tables, dict):
         raise ConfigError(f"must be tables of settings, not {tables!a:.60} @ {name}")

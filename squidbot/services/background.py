@@ -363,17 +363,15 @@ def study_of(
     """
     from squidbot.core.memory.learning import FactReader  # noqa: PLC0415  # a seventh of a start; no turn needs it
 
-    settings, remembering = wired.loaded.settings, wired.remembering
-    memory = settings.memory
+    remembering = wired.remembering
     study = FactReader(
         session_id,
         wired.store,
         wired.codecs,
         remembering.store,
-        memory.isolation,
+        wired.loaded.settings.memory.isolation,
         remembering.redactor,
-        anonymous=memory.extract is not None,
-        without=frozenset(name for name, bot in settings.bots.items() if not bot.requires_memory),
+        reads=remembering.learns_of,
         model=model,
         observer=wired.relay,
     )

@@ -8,10 +8,9 @@ import logging
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,8 +27,10 @@ from squidbot.plugins.host import HostRuntime
 from squidbot.plugins.mcp import Squidbot
 from squidbot.plugins.scopes import machine_user
 
+from .test_mcp_access import listening
+
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping
 
 FACT = "The walrus in the harbour is called Brunhilde."
 FILLER = "The weather was fine and the cat slept on the shelf all day. " * 20
@@ -224,35 +225,12 @@ def test_the_block_for_clients_starts_the_server(tmp_path: Path) -> None:
         assert engine.wired.store.head("a/1")[0] == 3
 
 
-@asynccontextmanager
-async def listening(folder: Path) -> AsyncIterator[str]:
-    """Start the command, and give its address once it answers."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    args = ["-c", SERVE, ROOT, str(folder / "pid"), "mcp", "--store", str(folder / "mem.db")]
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, *args, "--http", f"127.0.0.1:{port}", stderr=subprocess.DEVNULL
-    )
-    try:
-        for _ in range(SECONDS * 10):
-            with suppress(OSError):
-                _, writer = await asyncio.open_connection("127.0.0.1", port)
-                writer.close()
-                break
-            assert process.returncode is None, "the server has ended"
-            await asyncio.sleep(0.1)
-        yield f"http://127.0.0.1:{port}/mcp"
-    finally:
-        process.terminate()
-        await process.wait()
-
-
 def test_every_tool_answers_over_http(tmp_path: Path) -> None:
     """Streamable HTTP, two clients at once."""
 
     async def run() -> None:
-        async with listening(tmp_path) as address, Client(address) as one, Client(address) as other:
+        serving = listening(tmp_path, "--store", "mem.db")
+        async with serving as address, Client(address) as one, Client(address) as other:
             await use_everything(one)
             assert FACT in await call(other, "history_recall", conversation_id="a/1", id="m0")
 

@@ -40,7 +40,7 @@ from squidbot.core.text import clip, one_line
 from squidbot.core.transcript.scopes import SCOPE, scope_at
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from squidbot.core.memories import FactCategory, Isolation, Memory, Scope, Trust
     from squidbot.core.memory.facts import Utterance
@@ -524,6 +524,10 @@ class LearningResult(NamedTuple):
         return not self.why
 
 
+def _names_user(scope: Scope) -> bool:
+    return bool(scope.user)
+
+
 @dataclass(frozen=True, slots=True)
 class FactReader:
     """Reads the messages of one session for facts; the session may be in use meanwhile.
@@ -534,8 +538,7 @@ class FactReader:
         memories: where facts and marks are.
         isolation: which facts of others a new one is compared with.
         redactor: removes secrets before anything is stored, or shown to a model.
-        anonymous: whether to read messages of unknown users.
-        without: bots whose messages nobody reads.
+        reads: whether to read the messages of a scope.
         model: reads beside the rules; `None`: no model does.
         rests: sessions that the model failed on.
         observer: gets events.
@@ -547,8 +550,7 @@ class FactReader:
     memories: MemoryStore
     isolation: Isolation = "bot"
     redactor: Redactor = field(default_factory=Redactor)
-    anonymous: bool = False
-    without: frozenset[str] = frozenset()
+    reads: Callable[[Scope], bool] = _names_user
     model: ModelReader | None = None
     rests: Backoff = field(default_factory=Backoff)
     observer: Observer | None = None
@@ -715,9 +717,7 @@ class FactReader:
 
     def _scope(self, scopes: Sequence[ScopeChange], seq: int) -> Scope | None:
         scope = scope_at(scopes, seq)
-        if scope is None or scope.bot in self.without:
-            return None
-        return scope if scope.user or self.anonymous else None
+        return scope if scope is not None and self.reads(scope) else None
 
     def _utterances(self, rows: Sequence[StoredMessage], scope: Scope | None) -> list[Utterance]:
         if not scope:
