@@ -443,7 +443,7 @@ class MemoryTable:
         "auto", "Store: `sqlite3`, `file`, `stdlib` (in memory), an extension; `auto`: SQLite if on disk."
     )
     path: FilePath = expert("", "File of the facts. Not set: that of `store.path`; without one they live in memory.")
-    isolation: Isolation = key("bot", "What separates facts, beside tenant and user, or thread without a user.")
+    isolation: Isolation = key("bot", "What separates facts, beside tenant and user; without a user, the thread does.")
     min_relevance: Fraction = expert(0.3, "Hits with a lower score are left out.")
     write: bool = expert(True, "Whether the tool `memory` may add and forget facts.")
     allow_tools: bool | None = expert(
