@@ -215,7 +215,8 @@ class Wired:
         pressure, history = settings.pressure, settings.history
         tables = (settings.prompt, settings.images, settings.summary, pressure, history, loaded.prices(window.model))
         own = core_values(HistorySettings, *tables)
-        own |= {"labels": history.labels_of(scope), "category_weights": settings.allocation.weights}
+        own |= {"labels": history.labels_of(scope), "one_user": history.isolation != "global"}
+        own["category_weights"] = settings.allocation.weights
         own["ladder"] = Ladder(**core_values(Ladder, pressure))
         if settings.window.safety_fraction is not None:
             own["calibrated_fraction"] = settings.window.safety_fraction

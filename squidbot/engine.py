@@ -183,10 +183,11 @@ class Engine:
                 `prompt.mode`.
 
         Raises:
-            ConfigError: a setting is out of its range, form or mode are unknown, or the model's file is not there.
+            ConfigError: a setting is out of its range, form or mode are unknown, the model's file is not there, or it
+                is another user's session.
             ModelFileError: the model's file is damaged.
             BudgetError: window, reserve and safety share leave no token for input, or the text of the mode no room.
-            StoreError: whose the session is can't be read; only where there is something that parts it.
+            StoreError: whose the session is can't be read; only with a scope.
         """
         if form not in self.wired.codecs:
             raise ConfigError(f"unknown form of messages {form!r}, known: {', '.join(self.wired.codecs)}")

@@ -147,7 +147,16 @@ def test_history_key_reaches_the_session_when_it_is_set(key: str) -> None:
 def test_every_history_setting_of_the_core_has_a_key() -> None:
     """Others follow from caps and window, the ladder stands below; eight belong to a strategy alone."""
     reached = {field for _, field in HISTORY_KEYS.values()}
-    beside = {"cap", "policy_limit", "ladder", "calibrated_fraction", "category_weights", "labels", "layout"}
+    beside = {
+        "cap",
+        "policy_limit",
+        "ladder",
+        "calibrated_fraction",
+        "category_weights",
+        "labels",
+        "layout",
+        "one_user",
+    }
     beside |= {field.metadata["core"] for field in fields(PriceEntry)} - {""}
     strategies = {"step_fraction", "user_low_fraction", "keep_fraction", "note_rate", "chain"}
     strategies |= {"fold_fraction", "level_fraction", "min_note_tokens"}

@@ -41,8 +41,9 @@ class Offering(Heard):
 
 
 def engine_in(folder: Path, *extensions: object) -> squidbot.Engine:
-    """Return an engine that keeps all that it can in a folder."""
+    """Return an engine that keeps all that it can in a folder; users may share its sessions."""
     settings: dict[str, object] = {
+        "history": {"isolation": "global"},
         "store": {"path": str(folder / "kept.db")},
         "journal": {"enabled": True, "folder": str(folder / "journal")},
         "memory": {"embedder": "mine", "index": "stdlib"},

@@ -63,10 +63,10 @@ class Writer:
 
 
 def opened(tmp_path: Path, heard: Writer | None = None, **given: object) -> Engine:
-    """Return an engine over files, whose jobs are done when they are asked for."""
+    """Return an engine over files, whose jobs are done when they are asked for; users may share its sessions."""
     journal = {"enabled": True, "folder": f"{tmp_path}/journal", **given}
     settings = {"store": {"path": f"{tmp_path}/s.db"}, "journal": journal, "summary": {"scheduler": "none"}}
-    return squidbot.load(settings, extensions=[heard] if heard else [])
+    return squidbot.load({**settings, "history": {"isolation": "global"}}, extensions=[heard] if heard else [])
 
 
 def worked(session: Session) -> None:

@@ -35,9 +35,10 @@ TOLD = "journal, 2026-01-27T03:34:56Z: Moved the facts into SQLite. --- Tests ar
 
 
 def opened(tmp_path: Path, **given: object) -> Engine:
-    """Return an engine over files, its journal switched on."""
+    """Return an engine over files, its journal switched on; users may share its sessions."""
     journal = {"enabled": True, "folder": f"{tmp_path}/journal", **given}
-    return squidbot.load({"store": {"path": f"{tmp_path}/s.db"}, "journal": journal, "summary": {"scheduler": "none"}})
+    settings = {"store": {"path": f"{tmp_path}/s.db"}, "journal": journal, "summary": {"scheduler": "none"}}
+    return squidbot.load({**settings, "history": {"isolation": "global"}})
 
 
 def content(message: Any) -> str:  # noqa: ANN401  # as hosts have it

@@ -189,7 +189,8 @@ def test_what_was_said_in_the_conversation_stays(tmp_path: Path) -> None:
 
 def test_session_that_another_user_goes_on_with_tells_him_nothing_of_the_first(tmp_path: Path) -> None:
     """Head, first words and answers of another's scope go, as if they were forgotten; the facts are still there."""
-    with squidbot.load({"store": {"path": str(tmp_path / "s.db")}}) as engine:
+    store = {"path": str(tmp_path / "s.db")}
+    with squidbot.load({"store": store, "history": {"isolation": "global"}}) as engine:
         learned(engine, "The boat is called Dorothea.")
         turn(engine.session("s", scope=ANN), "What is the boat called?")
         made = turn(engine.session("s", scope=BEN), "And?")

@@ -19,7 +19,7 @@ from squidbot.chat.talk import COMMANDS, ChatSetup, Notices, Talk, piped_line
 from squidbot.cli.output import JSON_OPTION, print_json
 from squidbot.cli.texts import ANSWER_IS_NO, INTERRUPTED, USAGE
 from squidbot.core.errors import ConfigError
-from squidbot.core.memories import Isolation, Scope
+from squidbot.core.memories import HistoryIsolation, Scope
 from squidbot.engine import load
 from squidbot.memory import SessionLister
 from squidbot.plugins.scopes import machine_user
@@ -148,7 +148,7 @@ def _newest_session(engine: Engine, user: str, *, new: bool) -> str:
 def _numbers(store: Store, first: str) -> Iterator[int]:
     """Yield the numbers of the sessions with this name: "chat" is 1, "chat-2" is 2; in any scope."""
     called = re.compile(
-        rf"{re.escape(first)}(?:-([1-9][0-9]{{0,8}}))?(?:@(?:{'|'.join(get_args(Isolation))}):.*)?", re.DOTALL
+        rf"{re.escape(first)}(?:-([1-9][0-9]{{0,8}}))?(?:@(?:{'|'.join(get_args(HistoryIsolation))}):.*)?", re.DOTALL
     )
     for session_id, _ in store.sessions() if isinstance(store, SessionLister) else ():
         if found := called.fullmatch(session_id):

@@ -45,7 +45,7 @@ from squidbot.config.checks import (
 from squidbot.core.budget import PolicyCaps, TrimRule, Verbosity, WordLists
 from squidbot.core.errors import ConfigError
 from squidbot.core.journal import JournalRules
-from squidbot.core.memories import Isolation, Scope
+from squidbot.core.memories import HistoryIsolation, Isolation, Scope
 from squidbot.core.messages import Labels
 from squidbot.core.transcript.snapshots import Retention
 
@@ -357,7 +357,9 @@ class HistoryTable:
     user_messages: Literal["graceful", "strict"] = key(
         "graceful", "`strict`: refuse a request rather than drop a user message."
     )
-    isolation: Isolation = expert("global", "Keep a separate transcript for each model, bot, agent, ….")
+    isolation: HistoryIsolation = expert(
+        "user", "What separates messages: a conversation has one user, or (`global`) several, as a group's has."
+    )
     labels: bool = expert(False, "Put `[channel / speaker]` in front of each message that is sent.")
     owner_aliases: dict[str, Names] = expert({}, 'Ids of the owner in a channel; `"*"` is any channel.')
     categories_by_words: bool = expert(False, 'Recognize tool output among system texts by words such as "result".')

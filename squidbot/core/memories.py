@@ -25,6 +25,9 @@ JOURNAL: Final = "journal"
 Trust = Literal["user", "assistant", "import", "tool"]
 # Which part of a scope separates memories, beside the tenant and the user, which always do; without a user, the thread.
 Isolation = Literal["bot", "model", "global", "agent"]
+# What separates messages: users have conversations of their own; each bot, model or agent has a transcript of its own
+# in a conversation; "global": nothing, as in a group's conversation.
+HistoryIsolation = Literal["user", "bot", "model", "agent", "global"]
 
 
 class Scope(NamedTuple):

@@ -90,7 +90,9 @@ class CoreSession:
         self.window = window
         self.settings = settings
         self.retention = retention
-        context = context._replace(tells_users=not settings.keeps_users, says_notes=settings.says_notes)
+        context = context._replace(
+            tells_users=not settings.keeps_users, says_notes=settings.says_notes, one_user=settings.one_user
+        )
         self._state = SessionState(context, window, observer, reads_all=settings.strict)
         self._points = RestorePoints(self._state, retention)
         # Whether the newest request has reached the mark for an automatic snapshot; recording it makes one.
@@ -477,6 +479,7 @@ class SessionState:
             if (held.messages, held.records) == head:
                 return held
         opening = context.transcripts.opening(context.session_id, OPENED_WITH)
+        context.check_user(opening.newest.get(SCOPE.name))
         if opening.records != self._notes_at:
             self.reopen_notes()
         self._notes_at = opening.records

@@ -93,6 +93,7 @@ class HistorySettings:
             them is refused.
         cap: what the policy caps leave for history; `None` if there are none.
         says_notes: whether a line in front of the first notes asks the model to say when it answers from them.
+        one_user: whether a session belongs to its first user alone.
         scope: what is sent of history: "inline+summaries"; "inline", for what no longer fits a pointer stands;
             "summaries", of what was said before the current turn notes alone; "none", nothing but that turn.
         most_images: a compaction leaves so many of the newest pictures, and texts in the place of older ones.
@@ -142,6 +143,7 @@ class HistorySettings:
     user_messages: str = "graceful"
     cap: HistoryCaps | None = None
     says_notes: bool = False
+    one_user: bool = False
     scope: str = "inline+summaries"
     most_images: int = 5
     categories_by_words: bool = False

@@ -28,7 +28,7 @@ from squidbot.core.recall.history import body_of, speaker
 from squidbot.core.text import clip, one_line, stamp
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.core.view.marks import fence, refused
-from squidbot.plugins.scopes import checked, scope_of
+from squidbot.plugins.scopes import checked, going_on, scope_of
 from squidbot.tools.table import FOR_HOSTS, HOST_DEFAULTS, HOST_HINTS, named, offered
 
 if TYPE_CHECKING:
@@ -494,7 +494,7 @@ class HostRuntime:
         the newest conversation of the id. `scope` says whose facts this call uses; None: those of the last call.
 
         Raises:
-            ConfigError: a setting is wrong, or the id is empty.
+            ConfigError: a setting is wrong, the id is empty, or the conversation is another user's.
             StoreError: the store can't be opened.
         """
         with self._lock:
@@ -502,6 +502,7 @@ class HostRuntime:
             newest = self._newest.get(session_id)
             if scope is None:
                 scope = newest.scope if newest else self.alone(session_id)
+            scope = going_on(engine.wired.store, session_id, scope)
             key = _Key(session_id, model, window_tokens, scope)
             if newest and not model and window_tokens is None:
                 key = newest._replace(scope=scope)

@@ -17,7 +17,8 @@ from contextlib import aclosing, nullcontext
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal, TypedDict, TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, TypeVar
 
 from squidbot.adapters.common.packages import missing
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
     from pathlib import Path
 
-    from agents import ModelSettings
+    from agents import ModelSettings, RunContextWrapper
     from agents.items import TResponseStreamEvent
     from agents.run import CallModelData, ModelInputData
     from openai.types.responses import ResponseUsage
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from squidbot.tools.tool import Tool as OwnTool
 
 Item = dict[str, Any]
+WaitingItems: TypeAlias = "dict[tuple[str, Scope | None], list[Item]]"
 Value = TypeVar("Value")
 CODEC: Final = OpenAIResponses()
 SERVER_HELD: Final = ("conversation", "conversation_id", "previous_response_id")
@@ -460,17 +462,16 @@ class RunSession:
     """The host's `Session` for a run; it also prepares the run's model calls.
 
     A run's own list begins with its input: squidbot adds earlier messages to each request. The methods for the host
-    never raise. `waiting` holds items that could not be recorded yet, by conversation; all runs of a program share it.
+    never raise. `waiting` holds items that could not be recorded yet; all runs of a program share it.
     """
 
-    def __init__(
-        self, hosted: HostRuntime, conversation_id: str, model: object, waiting: dict[str, list[Item]]
-    ) -> None:
+    def __init__(self, hosted: HostRuntime, conversation_id: str, model: object, waiting: WaitingItems) -> None:
         """Take the conversation's id, and the run's model, if that is known; nothing is opened yet."""
         self.session_id, self.session_settings = conversation_id, None
         self._hosted, self._model, self._waiting = hosted, model_name(model), waiting
-        # Whose facts the run uses: its first request knows.
+        # Whose facts the run uses: its first request knows. Its items before that.
         self._scope: Scope | None = None
+        self._items: list[Item] = []
         # Whether the run uses this session, and has not called the model yet.
         self.has_begun = self._begins = False
         # Whether the next model call is this run's, not that of an agent that is its tool.
@@ -532,8 +533,12 @@ class RunSession:
         self._is_due = False
         self._model = self._model or model_name(model)
         self._scope = self._hosted.scope(self.session_id, context, context=context)
-        items = self._conversation().before(self._waiting.get(self.session_id, []), system=system, tools=tools)
-        self._waiting.pop(self.session_id, None)
+        try:
+            items = self._conversation().before(self._waits(), system=system, tools=tools)
+        except ConfigError:
+            self._drop()  # the conversation is another user's
+            raise
+        self._drop()
         self._begins = False
         return items
 
@@ -555,14 +560,16 @@ class RunSession:
         self._conversation().after(step, usage)
         self._has_replied = True
 
-    def answer(self, tool: str, arguments: str) -> str:
-        """Answer a call of one of our tools."""
+    def answer(self, tool: str, arguments: str, context: object) -> str:
+        """Answer a call of one of our tools; `context` is the run's."""
         try:
             given = json.loads(arguments or "{}")
         except ValueError:
             return refused(f"the arguments of {tool} are not JSON; call it again")
         given = given if isinstance(given, dict) else {}
-        return self._hosted.answer(tool, self.session_id, given, lambda: self._scope)
+        return self._hosted.answer(
+            tool, self.session_id, given, lambda: self._hosted.scope(self.session_id, context, context=context)
+        )
 
     def safely(self, what: str, act: Callable[[], Value]) -> Value | None:
         """Return the result of `act`; None if it fails."""
@@ -573,12 +580,26 @@ class RunSession:
         self._has_replied = False
         if self._reported and steps and "output" in steps[0] and "call_id" not in steps[0]:
             self._conversation().after(steps.pop(0), self._reported.pop())
-        waiting = self._waiting.setdefault(self.session_id, [])
-        waiting += steps
-        # Input waits for the first request: it knows the model, and so the window.
-        if not self._begins:
+        self._items += steps
+        if self._begins and self._scope is None:
+            return
+        waiting = self._waits()
+        # Input waits for the first request: it knows the model, and so the window, and the user.
+        if waiting and not self._begins and self._scope is not None:
             self._conversation().said(waiting)
-            self._waiting.pop(self.session_id, None)
+            self._drop()
+
+    def _waits(self) -> list[Item]:
+        """Return all items that wait to be recorded for the run's user, oldest first."""
+        known = [self._waiting.pop((self.session_id, whose), []) for whose in dict.fromkeys((None, self._scope))]
+        waiting = [*chain(*known), *self._items]
+        self._items = []
+        if waiting:
+            self._waiting[self.session_id, self._scope] = waiting
+        return waiting
+
+    def _drop(self) -> None:
+        self._waiting.pop((self.session_id, self._scope), None)
 
     def _conversation(self) -> HostConversation:
         return self._hosted.conversation(self.session_id, self._model, scope=self._scope)
@@ -628,8 +649,8 @@ class Squidbot:
         )
         self.hosted.open()
         self.tools: list[FunctionTool] = [self._tool(tool) for tool in self.hosted.tools]
-        # Items that could not be recorded, by conversation: the next attempt records them.
-        self._waiting: dict[str, list[Item]] = {}
+        # Items that could not be recorded, by conversation and user: the next attempt records them.
+        self._waiting: WaitingItems = {}
 
     def options(
         self,
@@ -686,12 +707,12 @@ class Squidbot:
         return begin
 
     def _tool(self, tool: OwnTool) -> FunctionTool:
-        async def call(_context: object, arguments: str) -> str:
+        async def call(wrapped: RunContextWrapper[Any], arguments: str) -> str:
             current = CURRENT_CALL.get()
             if current is None:
                 self.hosted.warn_once(NO_RUN)
                 return f"<{NO_RUN}>"
-            return current.session.answer(tool.name, arguments)
+            return current.session.answer(tool.name, arguments, wrapped.context)
 
         schema = json.loads(json.dumps(tool.schema))
         return FunctionTool(tool.name, tool.description, schema, call, strict_json_schema=False)

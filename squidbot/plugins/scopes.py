@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import UUID
 
 from squidbot.core.errors import ConfigError
 from squidbot.core.memories import SHARED, Scope
-from squidbot.core.transcript.scopes import MOST_ID_CHARS
+from squidbot.core.transcript.scopes import MOST_ID_CHARS, SCOPE
+
+if TYPE_CHECKING:
+    from squidbot.core.ports import TranscriptStore
 
 # What `scope=` takes: a scope, a function of the host's context, or None to look for a user's id.
 GivenScope: TypeAlias = "Scope | Callable[[Any], Scope | str | None] | None"
@@ -59,6 +62,18 @@ def machine_user() -> Scope:
     except Exception:  # noqa: BLE001  # KeyError, OSError or ImportError, by system and version
         name = ""
     return Scope(user=name or OWNER)
+
+
+def going_on(store: TranscriptStore, session_id: str, scope: Scope) -> Scope:
+    """Return the scope in which a conversation goes on: its own if nobody is named and this machine's person began it.
+
+    Raises:
+        StoreError: the store failed.
+    """
+    if scope.user or not scope.thread:
+        return scope
+    known = SCOPE.newest(store, session_id)
+    return known.scope if known and known.scope == machine_user() else scope
 
 
 def told_scope(scope: Scope) -> str:

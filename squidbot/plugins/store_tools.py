@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
 from squidbot.core.errors import BudgetError, DamagedStoreError, RecallError, SquidbotError
+from squidbot.core.memories import NOBODY
 from squidbot.core.messages import Cost
 from squidbot.core.recall.history import HITS, SearchRequest, line_of, run_id
 from squidbot.core.text import clip, one_line
@@ -184,7 +185,7 @@ class StoreTools:
         def act() -> Answer:
             found, wired = self._found(session_id), self._wired
             shelf = SessionContext(found, wired.store, wired.store, Renderer(wired.meter(), wired.codecs))
-            return Answer(overview(shelf, self._session(found), ANSWER_TOKENS))
+            return Answer(overview(shelf, self._session(found, NOBODY), ANSWER_TOKENS))
 
         return self._safely("give an overview", session_id, act)
 
@@ -276,18 +277,19 @@ class StoreTools:
             raise RecallError(f"m{awaited[0].seq} awaits results of its tool calls: its program is at work; try later")
         return session.record([{"role": message["role"], "content": message["text"]} for message in messages], key=key)
 
-    def _session(self, session_id: str) -> Session:
+    def _session(self, session_id: str, scope: Scope | None = None) -> Session:
         """Return the conversation in the window of its program: another window would change its requests."""
+        scope = self._scope if scope is None else scope
         engine = self._hosted.engine
         window = engine.wired.engine.window(session_id)
         model, window_tokens = (window.model, window.window_tokens) if window else ("", None)
-        made = engine.session(session_id, model=model, window_tokens=window_tokens, scope=self._scope)
+        made = engine.session(session_id, model=model, window_tokens=window_tokens, scope=scope)
         messages = engine.wired.store.head(made.session_id)[0]
         if made.session_id != session_id and not self._is_own(made.session_id, messages):
             raise self._unknown(session_id)  # `history.isolation` or `session.max_messages` leads to another one
         if window is None or made.window.window_id == window.window_id:
             return made
-        return Session(engine.wired, session_id, window, engine.wired.codecs["openai.chat"], scope=self._scope)
+        return Session(engine.wired, session_id, window, engine.wired.codecs["openai.chat"], scope=scope)
 
     def _sessions(self) -> list[tuple[str, int]]:
         """Return every conversation with its number of messages, oldest first."""

@@ -40,7 +40,11 @@ SECONDS = 240
 USERS = ("ann", "ben", "Ann", "\u0430nn", "ann@user:ben")
 TOKENS = {user: f"token-{number}-{'x' * 20}" for number, user in enumerate(USERS)}
 SECRETS = {user: f"walrus{number}secret" for number, user in enumerate(USERS)}
-SETTINGS = '[store]\npath = "mem.db"\n[goals]\ntool = true\n[journal]\nenabled = true\nfolder = "journal"\n'
+# Users may share a conversation of another host.
+SETTINGS = (
+    '[store]\npath = "mem.db"\n[history]\nisolation = "global"\n[goals]\ntool = true\n'
+    '[journal]\nenabled = true\nfolder = "journal"\n'
+)
 INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 1,
@@ -466,7 +470,8 @@ def tools_of(served: Squidbot, user: str, owners: SessionOwners) -> StoreTools:
 
 def test_a_conversation_that_another_user_joins_is_no_longer_shown(tmp_path: Path) -> None:
     """Whose it is, is asked again with each new message; so it is of one that continues it."""
-    served, owners = Squidbot(tmp_path / "mem.db"), SessionOwners()
+    settings = {"store": {"path": str(tmp_path / "mem.db")}, "history": {"isolation": "global"}}
+    served, owners = Squidbot(settings=settings), SessionOwners()
     ann, ben = (tools_of(served, user, owners) for user in ("ann", "ben"))
     engine = served.hosted.engine
     say(engine, "room", squidbot.Scope(user="ben"), "walrusben")

@@ -170,6 +170,29 @@ def test_without_a_user_facts_belong_to_the_conversation(host: type[LangChain], 
     program.squidbot.hosted.close()
 
 
+@pytest.mark.parametrize("host", [PydanticAI, OpenAIAgents])
+@pytest.mark.parametrize("other", ["u2", None])
+def test_a_conversation_s_words_are_one_user_s(
+    host: type[LangChain], other: object, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A.2: an id that two users share shows neither what the other one said; a group's conversation is asked for."""
+    program = host(tmp_path / "mem.db")
+    program.say(ZEBRA, "chat", "u1")
+    assert "zebra-77" in program.say("And?", "chat", "u1")
+    with caplog.at_level(logging.WARNING, "squidbot"):
+        for text in ("Hello.", "What do you know?"):
+            assert "zebra-77" not in program.say(text, "chat", other)
+    assert "belongs to another user" in caplog.text
+    assert "zebra-77" in program.say("And now?", "chat", "u1")
+    assert program.squidbot.hosted.engine.wired.store.head("chat")[0] == 6, "nothing of the other one is recorded"
+    program.squidbot.hosted.close()
+    shared = {"store": {"path": str(tmp_path / "group.db")}, "history": {"isolation": "global"}}
+    program = host(None, settings=shared)  # type: ignore[arg-type]  # the store is the settings'
+    program.say(ZEBRA, "chat", "u1")
+    assert "zebra-77" in program.say("Hello.", "chat", other)
+    program.squidbot.hosted.close()
+
+
 @HOSTS
 def test_facts_are_shared_by_all_if_that_is_asked_for(host: type[LangChain], tmp_path: Path) -> None:
     """A.1: with SHARED alone."""
@@ -227,6 +250,7 @@ def test_a_function_that_names_nobody_rightly_is_reported(
     program = host(tmp_path / "mem.db", scope=function)
     with caplog.at_level(logging.WARNING, "squidbot"):
         assert "Hello." in program.say("Hello.", "one", "u1")
+        assert "failed; continue without it" in program.say("What do you know?", "one", "u1")
     assert "scope: your function" in caplog.text
     program.squidbot.hosted.close()
     program = host(tmp_path / "raise.db", scope=function, on_error="raise")

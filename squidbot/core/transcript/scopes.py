@@ -10,13 +10,14 @@ import json
 from hashlib import sha256
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from squidbot.core.errors import ConfigError
 from squidbot.core.memories import NOBODY, Scope
 from squidbot.core.transcript.records import RecordKind, as_fields, fields
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from squidbot.core.memories import Isolation
+    from squidbot.core.memories import HistoryIsolation
     from squidbot.core.messages import Record
     from squidbot.core.ports import TranscriptStore
 
@@ -103,22 +104,41 @@ def model_at(models: Sequence[ModelChange], seq: int) -> str:
     return next((change.model for change in reversed(models) if change.first_seq <= seq), "")
 
 
-class SessionOwner(NamedTuple):
-    """Who opens a session, with which model, and what separates transcripts: "global" nothing, else the tenant, too.
+def check_user(session_id: str, known: Scope, wanted: Scope) -> None:
+    """Check that a session of a `known` scope is not another user's than that of the `wanted` one.
 
-    A session may have several users, as a group's conversation has: they separate facts, and never messages.
+    A session of nobody becomes that of the first user who goes on with it. `NOBODY` is the program itself, which may
+    read each session.
+
+    Raises:
+        ConfigError: it is another user's or tenant's.
     """
+    owner = known.tenant, known.user
+    if wanted != NOBODY and any(owner) and owner != (wanted.tenant, wanted.user):
+        raise ConfigError(
+            f"conversation {session_id!a:.80} belongs to another user: give each user's conversations ids of their "
+            'own; for a conversation of several users, set history.isolation = "global"'
+        )
+
+
+class SessionOwner(NamedTuple):
+    """Who opens a session, with which model, and what separates transcripts: `HistoryTable.isolation`."""
 
     scope: Scope
     model: str = ""
-    isolation: Isolation = "global"
+    isolation: HistoryIsolation = "user"
+
+    @property
+    def has_transcripts(self) -> bool:
+        """Whether the policy gives each part a transcript of its own."""
+        return self.isolation not in {"user", "global"}
 
     @property
     def part(self) -> str:
         """What the policy looks at, "" if it was not named."""
         if self.isolation == "model":
             return self.model or self.scope.model
-        return "" if self.isolation == "global" else str(getattr(self.scope, self.isolation))
+        return str(getattr(self.scope, self.isolation)) if self.has_transcripts else ""
 
 
 def transcript_id(transcripts: TranscriptStore, session_id: str, owner: SessionOwner) -> str:
@@ -130,11 +150,19 @@ def transcript_id(transcripts: TranscriptStore, session_id: str, owner: SessionO
     begin one transcript for two.
 
     Raises:
+        ConfigError: it is another user's; see `check_user`.
         DamagedStoreError: a record of a scope or a model can't be read.
         StoreError: the store failed.
     """
+    own = _transcript_id(transcripts, session_id, owner)
+    if owner.isolation != "global" and owner.scope != NOBODY and (known := SCOPE.newest(transcripts, own)):
+        check_user(session_id, known.scope, owner.scope)
+    return own
+
+
+def _transcript_id(transcripts: TranscriptStore, session_id: str, owner: SessionOwner) -> str:
     is_named = bool(owner.scope.tenant or owner.part)
-    if owner.isolation == "global" or not (is_named or owner.isolation == "model"):
+    if not owner.has_transcripts or not (is_named or owner.isolation == "model"):
         return session_id
     if not 1 <= len(session_id) <= MOST_ID_CHARS:
         return session_id  # which the store refuses

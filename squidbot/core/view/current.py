@@ -14,6 +14,7 @@ from squidbot.core.transcript.goals import GOAL, folded, goal_sections
 from squidbot.core.transcript.markers import MARKED, Markers
 from squidbot.core.transcript.pins import PIN, Pins
 from squidbot.core.transcript.removals import RETRACTION
+from squidbot.core.transcript.scopes import SCOPE, check_user
 from squidbot.core.view.renderer import is_note, raw_part, spent, unanswerable
 from squidbot.core.view.steps import Step, steps_of
 
@@ -292,7 +293,7 @@ class SessionContext(NamedTuple):
     """Where a session's data are, how they are rendered, and whose its next messages are (`None`: as before).
 
     `tells_users`: notes cover the user's messages, too. `says_notes`: the model is asked to say when it answers from
-    notes. `wait`: how to wait for other writers; `None`: not at all.
+    notes. `one_user`: no other user may see it. `wait`: how to wait for other writers; `None`: not at all.
     """
 
     session_id: str
@@ -302,12 +303,23 @@ class SessionContext(NamedTuple):
     scope: Scope | None = None
     tells_users: bool = False
     says_notes: bool = False
+    one_user: bool = False
     wait: Wait | None = None
 
     def showing(self, plan: PlanRecord | None) -> SessionContext:
         """Return the context whose messages are rendered as a plan sends them; None: without one."""
         renderer = self.renderer.showing(plan)
         return self if renderer is self.renderer else self._replace(renderer=renderer)
+
+    def check_user(self, newest: Record | None) -> None:
+        """Check that the session is not another user's; `newest` is the record of its newest scope, None for none.
+
+        Raises:
+            ConfigError: it is.
+            DamagedStoreError: the record is no scope.
+        """
+        if self.one_user and self.scope and newest:
+            check_user(self.session_id, SCOPE.read(newest).scope, self.scope)
 
     def read(self, first_seq: int, last_seq: int) -> list[StoredMessage]:
         """Return messages first_seq..last_seq with their costs by this session's counter."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, get_args
 
 import pytest
 from hypothesis import given
@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import squidbot
 from squidbot.adapters.stdlib import InMemoryStore
-from squidbot.core.errors import DamagedStoreError, NotFoundError
-from squidbot.core.memories import Scope
+from squidbot.core.errors import ConfigError, DamagedStoreError, NotFoundError
+from squidbot.core.memories import NOBODY, HistoryIsolation, Scope
 from squidbot.core.messages import Record
 from squidbot.core.transcript.scopes import MODEL, SessionOwner, model_at, transcript_id
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
     from squidbot.core.messages import StoredMessage
 
-Isolation = Literal["bot", "model", "global", "agent"]
 QWEN, LLAMA = "qwen2.5:7b", "llama3.1:8b"
-ISOLATIONS: tuple[Isolation, ...] = ("bot", "model", "global", "agent")
+ISOLATIONS: tuple[HistoryIsolation, ...] = get_args(HistoryIsolation)
+ANN, BEN = Scope(user="ann"), Scope(user="ben")
 
 
 def engine_of(isolation: str, path: Path | None = None) -> squidbot.Engine:
@@ -81,18 +81,67 @@ def test_notes_snapshots_and_search_cross_no_policy(tmp_path: Path) -> None:
     ),
 )
 def test_each_request_has_what_its_own_part_said_and_nothing_else(
-    isolation: Isolation, turns: list[tuple[str, str, str]]
+    isolation: HistoryIsolation, turns: list[tuple[str, str, str]]
 ) -> None:
-    """W-07, C6: whichever bots, agents, models and tenants take turns in one session, in any order."""
+    """W-07, C6: whichever bots, agents, models and tenants take turns in one session, in any order.
+
+    Users share it only where the policy is "global"; where it is "user", tenants share none either.
+    """
     with engine_of(isolation) as engine:
         keys = []
-        for number, (part, model, tenant) in enumerate(turns):
-            scope = Scope(tenant=tenant, bot=part, agent=part, user=f"user {number}")
-            mine = {"bot": part, "agent": part, "model": model, "global": ""}[isolation]
+        for number, (part, model, firm) in enumerate(turns):
+            user = f"user {number}" if isolation == "global" else "ann"
+            tenant = "" if isolation == "user" else firm
+            scope = Scope(tenant=tenant, bot=part, agent=part, user=user)
+            mine = {"bot": part, "agent": part, "model": model}.get(isolation, "")
             request = said(engine.session("s", model=model, scope=scope), f"<text {number}>")
             keys.append(("" if isolation == "global" else tenant, mine))
             due = [one for one, key in enumerate(keys) if key == keys[-1]]
             assert [one for one in range(number + 1) if f"'<text {one}>" in request] == due
+
+
+@pytest.mark.parametrize("isolation", [one for one in ISOLATIONS if one != "global"])
+@pytest.mark.parametrize("other", [BEN, Scope(user="ann", tenant="firm"), Scope(thread="s")], ids=str)
+def test_a_conversation_of_one_user_is_refused_to_others(
+    isolation: HistoryIsolation, other: Scope, tmp_path: Path
+) -> None:
+    """Where it is opened; whoever names nobody, for a conversation, is another one, too; the program reads it all."""
+    with engine_of(isolation, tmp_path / "s.db") as engine:
+        said(engine.session("s", scope=ANN), "the key is 4711")
+        if other.tenant and isolation != "user":
+            assert "4711" not in said(engine.session("s", scope=other), "which key?"), "tenants have transcripts"
+            return
+        with pytest.raises(ConfigError, match=r"'s' belongs to another user.*history\.isolation"):
+            engine.session("s", scope=other)
+        assert "4711" in str(engine.session("s", scope=NOBODY).assemble("which key?").messages)
+    with engine_of("global", tmp_path / "s.db") as engine:
+        assert "4711" in said(engine.session("s", scope=other), "a group's"), "unless it is a group's"
+
+
+def test_nobody_s_conversation_becomes_that_of_the_first_user() -> None:
+    """As of one who talks first, and signs in then."""
+    with engine_of("user") as engine:
+        said(engine.session("s", scope=Scope(thread="s")), "the key is 4711")
+        assert "4711" in said(engine.session("s", scope=ANN), "which key?")
+        with pytest.raises(ConfigError):
+            engine.session("s", scope=Scope(thread="s"))
+
+
+def test_two_users_who_begin_a_conversation_at_once_never_share_it() -> None:
+    """Neither in a request nor by a tool; nothing of the second one is recorded: the store settles who was first."""
+    with engine_of("user") as engine:
+        of_ann, of_ben = (engine.session("s", scope=scope) for scope in (ANN, BEN))
+        sent = [session.assemble("Hi", now=1000.0) for session in (of_ann, of_ben)]
+        of_ann.record({"role": "user", "content": "the key is 4711"}, "Noted.", now=1000.0)
+        for act in (
+            lambda: of_ben.record(sent[1].incoming, "Hello.", now=1000.0),
+            lambda: of_ben.assemble("which key?", now=1000.0),
+            lambda: of_ben.search("4711"),
+            lambda: of_ben.history({"action": "search", "query": "4711"}),
+        ):
+            with pytest.raises(ConfigError, match="belongs to another user"):
+                act()
+        assert engine.wired.store.head("s")[0] == 2
 
 
 def test_two_who_begin_a_session_at_once_never_share_it() -> None:

@@ -386,7 +386,7 @@ ANN, BEN, NOBODY = Scope("t", "ann", collection="x"), Scope(user="ben", bot="b")
 @given(st.lists(st.tuples(st.sampled_from((ANN, BEN, NOBODY)), st.integers(1, 3)), max_size=6))
 def test_each_message_is_of_the_scope_that_it_was_recorded_under(turns: list[tuple[Scope, int]]) -> None:
     """By sessions that are open at once, and hold on to what they know; nobody's need no record before others'."""
-    with squidbot.load({"memory": {"enabled": False}}) as engine:
+    with squidbot.load({"memory": {"enabled": False}, "history": {"isolation": "global"}}) as engine:
         opened = {scope: engine.session("s", scope=scope) for scope in (ANN, BEN, NOBODY)}
         due: list[Scope] = []
         for scope, count in turns:
