@@ -19,7 +19,7 @@ from contextlib import aclosing, nullcontext
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache, partial, wraps
-from itertools import chain, count, takewhile
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, TypeVar
 
 from squidbot.adapters.common.packages import missing
@@ -37,7 +37,7 @@ from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Category
 from squidbot.core.view.marks import refused
 from squidbot.plugins.host import REQUEST, HostRuntime, is_too_long, server_held
-from squidbot.plugins.scopes import child_id, scope_in
+from squidbot.plugins.scopes import child_id, numbered, scope_in
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -692,7 +692,7 @@ class ChildRun(RunSession):
             if session_id != root.session_id and not answered.isdisjoint(call_id for _, call_id in calls):
                 return cls(root, root, session_id)
             for call in calls:
-                waiting += takewhile(lambda each: store.head(each)[0], _numbered(child_id(session_id, *call)))
+                waiting += takewhile(lambda each: store.head(each)[0], numbered(child_id(session_id, *call)))
         return None
 
     def takes(self, listed: Sequence[Mapping[str, object]]) -> bool:
@@ -703,7 +703,7 @@ class ChildRun(RunSession):
     def request(self, system: str, tools: Sequence[Mapping[str, object]], model: object, context: object) -> list[Item]:
         """Record new items, and return the items to send; raises as the base."""
         keys = [item_key(item) for item in self._listed] if not self._is_placed else []
-        for named in _numbered(self.session_id) if not self._is_placed else ():
+        for named in numbered(self.session_id) if not self._is_placed else ():
             newest = StoredSession(self._hosted, named).items(1)
             if not newest or item_key(newest[0]) in keys:
                 self.session_id, self._is_placed = named, True
@@ -727,12 +727,6 @@ class ChildRun(RunSession):
 
     def _waits(self) -> list[Item]:
         return CODEC.steps(dict(item) for item in self._listed)
-
-
-def _numbered(session_id: str) -> Iterator[str]:
-    """Yield the ids of the conversations of calls with one id: `ID`, `ID/1`, ..."""
-    yield session_id
-    yield from (f"{session_id}/{number}" for number in count(1))
 
 
 # The run that a tool call has for an agent.

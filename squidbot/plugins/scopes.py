@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Callable, Mapping
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import UUID
 
@@ -15,6 +16,8 @@ from squidbot.core.memories import SHARED, Scope
 from squidbot.core.transcript.scopes import MOST_ID_CHARS, SCOPE, short_id, spelled
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from squidbot.core.ports import TranscriptStore
 
 # What `scope=` takes: a scope, a function of the host's context, or None to look for a user's id.
@@ -82,6 +85,12 @@ def going_on(store: TranscriptStore, session_id: str, scope: Scope) -> Scope:
 def child_id(parent: str, *parts: str) -> str:
     """Return the id of a sub-agent's conversation, `PARENT/PART/...`: parts are its tool and the id of its call."""
     return short_id("/".join((parent, *map(spelled, parts))))
+
+
+def numbered(session_id: str) -> Iterator[str]:
+    """Yield the ids of conversations that are named alike: `ID`, `ID/1`, `ID/2`, ..."""
+    yield session_id
+    yield from (short_id(f"{session_id}/{number}") for number in count(1))
 
 
 def scope_in(caller: Scope, session_id: str, scope: Scope) -> Scope:
