@@ -39,6 +39,7 @@ from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Usage
 from squidbot.core.transcript.scopes import spelled
 from squidbot.core.view.marks import own_tool
+from squidbot.memory import sessions_of
 from squidbot.plugins.host import REQUEST, HostRuntime
 from squidbot.plugins.scopes import child_id, machine_user
 
@@ -663,9 +664,8 @@ class SquidbotEngine(ContextEngine):  # type: ignore[misc]  # hermes's types are
         began = _began(session_db, session_id)
         if session_db is None or not _has_mark(session_db.get_session(began) or {}, DELEGATED):
             return began
-        store = self._runtime.hosted.engine.wired.store
-        ends = f"/{spelled(began)}"
-        return next((name for name, _ in store.sessions() if f"/{DELEGATE}/" in name and name.endswith(ends)), began)
+        names = (name for name, _ in sessions_of(self._runtime.hosted.engine.wired.store))
+        return next((each for each in names if f"/{DELEGATE}/" in each and each.endswith(f"/{spelled(began)}")), began)
 
     def _begin(self, session_id: str, conversation_id: str) -> None:
         if conversation_id != self.conversation_id:
@@ -795,7 +795,8 @@ def _delegated(store: TranscriptStore, conversation_id: str, goal: str) -> str:
     """
     end = store.head(conversation_id)[0]
     rows = store.read(conversation_id, max(0, end - MOST_BESIDE), end - 1) if end else []
-    calls: Sequence[Any] = next((as_object(row.payload)["tool_calls"] for row in reversed(rows) if row.call_ids), ())
+    newest = next((row for row in reversed(rows) if row.call_ids), None)
+    calls: Any = as_object(newest.payload)["tool_calls"] if newest else ()
     given = {call["id"]: _arguments(call["function"]) for call in calls if call["function"]["name"] == DELEGATE}
     named = [
         call_id for call_id, arguments in given.items() if len(given) == 1 or json.dumps(goal) in json.dumps(arguments)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from squidbot.core.transcript.windows import WINDOW
+from squidbot.memory import sessions_of
 from squidbot.plugins.hermes import SquidbotEngine
 from squidbot.testing.hosts import CHAT, LONG, Model, Request, ScriptedCall, ScriptedStep, Setting, reading, said
 
@@ -51,7 +52,7 @@ class Family:
     def held(self) -> dict[str, list[str]]:
         """Return what is recorded of each conversation by its id, with hermes's ids of sessions as SESSION."""
         with reading(self.path) as engine:
-            ids = sorted(name for name, _ in engine.wired.store.sessions())
+            ids = sorted(name for name, _ in sessions_of(engine.wired.store))
         return {each: [text for _, text in said(self.path, each)] for each in ids}
 
     def close(self) -> None:
