@@ -70,7 +70,7 @@ MOST_ATTEMPTS: Final = 3
 
 
 @dataclass
-class ToolCall:
+class OpenToolCall:
     """A tool call of a run: runs within it that have no id of their own are its children.
 
     So are runs with the id of a run whose call is open: what they say can't stand between the call and its result.
@@ -88,7 +88,7 @@ class ToolCall:
     named: str
     run_id: str | None
     busy: frozenset[str]
-    around: ToolCall | None
+    around: OpenToolCall | None
     scope: Callable[[], Scope]
     children: dict[str | None, str] = field(default_factory=dict)
     is_open: bool = True
@@ -104,7 +104,7 @@ class ToolCall:
 
 
 # The tool call that runs now.
-CURRENT_CALL: Final[ContextVar[ToolCall | None]] = ContextVar("squidbot_call", default=None)
+CURRENT_CALL: Final[ContextVar[OpenToolCall | None]] = ContextVar("squidbot_call", default=None)
 
 
 @dataclass(init=False)
@@ -183,7 +183,7 @@ class SquidbotCapability(AbstractCapability[Any]):
         """Run a tool; runs within it are children of this one."""
         del tool_def
         around = self._caller(ctx)
-        made = ToolCall(
+        made = OpenToolCall(
             child_id(self._session_id(ctx), call.tool_name, call.tool_call_id),
             ctx.run_id,
             frozenset({str(ctx.conversation_id), *(around.busy if around else ())}),
@@ -283,13 +283,13 @@ class SquidbotCapability(AbstractCapability[Any]):
     def _scope(self, ctx: RunContext[Any]) -> Scope:
         return self._scope_within(ctx, self._caller(ctx))
 
-    def _scope_within(self, ctx: RunContext[Any], call: ToolCall | None) -> Scope:
+    def _scope_within(self, ctx: RunContext[Any], call: OpenToolCall | None) -> Scope:
         """Return whose a run is that began in a tool call, if in any."""
         session_id = _session_id(ctx, call)
         scope = self.hosted.scope(session_id, ctx.deps, deps=ctx.deps)
         return scope_in(call.scope(), session_id, scope) if call else scope
 
-    def _caller(self, ctx: RunContext[Any]) -> ToolCall | None:
+    def _caller(self, ctx: RunContext[Any]) -> OpenToolCall | None:
         """Return the tool call in which a run began; None for a run by itself."""
         call = CURRENT_CALL.get()
         return call.around if call is not None and call.run_id == ctx.run_id else call
@@ -309,7 +309,7 @@ class SquidbotCapability(AbstractCapability[Any]):
 Squidbot = SquidbotCapability
 
 
-def _session_id(ctx: RunContext[Any], call: ToolCall | None) -> str:
+def _session_id(ctx: RunContext[Any], call: OpenToolCall | None) -> str:
     """Return the id of a run's conversation; `call` is the one in which it began."""
     session_id = str(ctx.conversation_id)
     return call.children.get(ctx.run_id, session_id) if call and session_id in call.busy else session_id
