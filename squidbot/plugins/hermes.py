@@ -5,7 +5,8 @@
     squidbot: {store: squid.db, budget: 32000}
 
 hermes's own list of messages, and its state.db, stay as they are: squidbot decides before each call what the model
-sees, inside tool loops, too.
+sees, inside tool loops, too. A sub-agent's conversation is `PARENT/delegate_task/CALL_ID/SESSION`, by hermes's id of
+its session.
 """
 
 from __future__ import annotations
@@ -32,16 +33,20 @@ try:
 except ImportError as error:
     raise ImportError(f"squidbot.plugins.hermes: {error}; {missing('hermes')}") from error
 
+from squidbot.codecs.fields import as_object
 from squidbot.codecs.hermes import KEPT_KEYS, SENT_KEY
 from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Usage
+from squidbot.core.transcript.scopes import spelled
 from squidbot.core.view.marks import own_tool
+from squidbot.memory import sessions_of
 from squidbot.plugins.host import REQUEST, HostRuntime
-from squidbot.plugins.scopes import machine_user
+from squidbot.plugins.scopes import child_id, machine_user
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+    from squidbot.core.ports import TranscriptStore
     from squidbot.plugins.host import HostConversation
 
 
@@ -475,6 +480,9 @@ NO_TOOLS: Final = "the model does not get squidbot's tools: add context_engine t
 MOST_LISTS: Final = 64
 # hermes's end reason for a session that it compressed and continues under another id.
 COMPRESSION: Final = "compression"
+# hermes's tool for sub-agents, and its marks of sessions that have a parent, but do not continue it.
+DELEGATE: Final = "delegate_task"
+DELEGATED, BRANCHED = "_delegate_from", "_branched_from"
 # The longest chain of continued sessions: nobody compresses one this often.
 MOST_PARENTS: Final = 1_000
 
@@ -556,6 +564,16 @@ class HermesRuntime:
                 lambda: engine.record(reply(assistant_message, finish_reason, _visible), _usage(usage or {})),
             )
 
+    def subagent_start(
+        self, *, parent_session_id: str = "", child_session_id: str = "", child_goal: str = "", **_: object
+    ) -> None:
+        """Name a sub-agent's conversation by that of its parent, just before its first turn."""
+        parent, child = self.engines.get(parent_session_id), self.engines.get(child_session_id)
+        if parent is not None and child is not None and not self.inactive:
+            self.hosted.safely(
+                "tell agents apart", child_session_id, lambda: child.begin_within(parent.conversation_id, child_goal)
+            )
+
     def _engine(self, session_id: str) -> SquidbotEngine | None:
         """Return the engine of the calling agent; None for hermes's side requests under a conversation's id."""
         if self.inactive or is_background_review():
@@ -620,7 +638,9 @@ class SquidbotEngine(ContextEngine):  # type: ignore[misc]  # hermes's types are
     def bind_session_state(self, session_db: Any = None, session_id: str = "") -> None:  # noqa: ANN401  # hermes's
         """Store the session that an agent continues with, and find where its conversation began."""
         if session_id and session_id != self._session_id:
-            began = self._runtime.hosted.safely("find a session", session_id, lambda: _began(session_db, session_id))
+            began = self._runtime.hosted.safely(
+                "find a session", session_id, lambda: self._found(session_db, session_id)
+            )
             self._begin(session_id, began or session_id)
 
     def on_session_start(self, session_id: str, **details: Any) -> None:  # noqa: ANN401  # hermes's
@@ -628,6 +648,24 @@ class SquidbotEngine(ContextEngine):  # type: ignore[misc]  # hermes's types are
         goes_on = details.get("boundary_reason") == COMPRESSION and details.get("old_session_id") == self._session_id
         if session_id and (session_id != self._session_id or goes_on):
             self._begin(session_id, self.conversation_id if goes_on else session_id)
+
+    def begin_within(self, conversation_id: str, goal: str) -> None:
+        """Begin the conversation of a sub-agent that a call of delegate_task in another one made for a goal.
+
+        Raises:
+            StoreError: that one can't be read.
+        """
+        made = _delegated(self._runtime.hosted.engine.wired.store, conversation_id, goal)
+        named = child_id(conversation_id, DELEGATE, *([made] if made else []), self._session_id)
+        self._begin(self._session_id, named)
+
+    def _found(self, session_db: Any, session_id: str) -> str:  # noqa: ANN401  # hermes's
+        """Return the conversation of a session that goes on, perhaps under another id."""
+        began = _began(session_db, session_id)
+        if session_db is None or not _has_mark(session_db.get_session(began) or {}, DELEGATED):
+            return began
+        names = (name for name, _ in sessions_of(self._runtime.hosted.engine.wired.store))
+        return next((each for each in names if f"/{DELEGATE}/" in each and each.endswith(f"/{spelled(began)}")), began)
 
     def _begin(self, session_id: str, conversation_id: str) -> None:
         if conversation_id != self.conversation_id:
@@ -736,12 +774,34 @@ def _began(session_db: Any, session_id: str) -> str:  # noqa: ANN401  # hermes's
     """Return the first session of a conversation that hermes has continued under other ids."""
     for _ in range(MOST_PARENTS if session_db is not None else 0):
         session = session_db.get_session(session_id) or {}
+        if _has_mark(session, DELEGATED) or _has_mark(session, BRANCHED):
+            break
         parent = session.get("parent_session_id")
         before = session_db.get_session(parent) if parent else None
         if not before or before.get("end_reason") != COMPRESSION:
             break
         session_id = str(parent)
     return session_id
+
+
+def _has_mark(session: Mapping[str, Any], mark: str) -> bool:
+    return f'"{mark}"' in str(session.get("model_config") or "")
+
+
+def _delegated(store: TranscriptStore, conversation_id: str, goal: str) -> str:
+    """Return the id of the open call in which a sub-agent gets a goal; "" if it can't be told.
+
+    hermes does not say which: it is the only call of delegate_task in the newest reply, or the one with the goal.
+    """
+    end = store.head(conversation_id)[0]
+    rows = store.read(conversation_id, max(0, end - MOST_BESIDE), end - 1) if end else []
+    newest = next((row for row in reversed(rows) if row.call_ids), None)
+    calls: Any = as_object(newest.payload)["tool_calls"] if newest else ()
+    given = {call["id"]: _arguments(call["function"]) for call in calls if call["function"]["name"] == DELEGATE}
+    named = [
+        call_id for call_id, arguments in given.items() if len(given) == 1 or json.dumps(goal) in json.dumps(arguments)
+    ]
+    return named[0] if named else ""
 
 
 STORE: Final = "squidbot.db"
@@ -758,6 +818,7 @@ def register(ctx: Any) -> None:  # noqa: ANN401  # hermes's context of a plugin,
     ctx.register_context_engine(SquidbotEngine(runtime))
     ctx.register_hook("pre_api_request", runtime.pre_api_request)
     ctx.register_hook("post_api_request", runtime.post_api_request)
+    ctx.register_hook("subagent_start", runtime.subagent_start)
     ctx.register_middleware("llm_execution", runtime.llm_execution)
     runtime.inactive = inactive()
     if runtime.inactive:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from functools import partial
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from squidbot.adapters.common.packages import missing
@@ -28,7 +27,7 @@ except ImportError as error:
     raise ImportError(f"squidbot.plugins.langchain: {error}; {missing('langchain')}") from error
 
 from squidbot.core.messages import Usage
-from squidbot.core.transcript.scopes import MOST_ID_CHARS
+from squidbot.core.transcript.scopes import short_id
 from squidbot.plugins.host import REQUEST, HostRuntime, server_held
 from squidbot.plugins.scopes import USER_ID
 
@@ -267,10 +266,7 @@ def conversation_id(configurable: Mapping[str, Any], listed: Sequence[BaseMessag
         graph = around if key else graph
     outer = (graph.config["configurable"].get(NAMESPACE) or "").replace(":", "|").split("|")
     named = "/".join(part for part in (thread, *outer, key if key != LIST else "") if part)
-    if named == thread or len(named) <= MOST_ID_CHARS:
-        return named
-    digest = sha256(named.encode("utf-8", "surrogatepass")).hexdigest()
-    return f"{named[: MOST_ID_CHARS - len(digest) - 1]}~{digest}"
+    return named if named == thread else short_id(named)
 
 
 def _graph(configurable: Mapping[str, Any]) -> Any:  # noqa: ANN401  # LangGraph keeps its type to itself

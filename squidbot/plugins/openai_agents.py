@@ -6,6 +6,8 @@
 
 The options are a session, which records the run, and a run configuration, which sends each model call what fits,
 inside tool loops, too. A run's own list begins with its input.
+
+An agent that is another's tool has a conversation of its own for each call: `PARENT/TOOL/CALL_ID`.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ from collections.abc import Mapping
 from contextlib import aclosing, nullcontext
 from contextvars import ContextVar
 from dataclasses import replace
-from functools import cache
-from itertools import chain
+from functools import cache, partial, wraps
+from itertools import chain, takewhile
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict, TypeVar
 
 from squidbot.adapters.common.packages import missing
@@ -35,9 +37,10 @@ from squidbot.core.errors import ConfigError
 from squidbot.core.messages import Category
 from squidbot.core.view.marks import refused
 from squidbot.plugins.host import REQUEST, HostRuntime, is_too_long, server_held
+from squidbot.plugins.scopes import child_id, numbered, scope_in
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Sequence
     from pathlib import Path
 
     from agents import ModelSettings, RunContextWrapper
@@ -273,6 +276,39 @@ def _managed(kind: type) -> type:
     return type(kind)(kind.__name__, (kind,), {**named, **asks})
 
 
+# Where the host keeps what a function tool does, behind its handling of errors.
+INVOKED: Final = "_invoke_tool_impl"
+
+
+def manage_tool(tool: object) -> None:
+    """Give each call of a tool a conversation, for the agents that it runs; without squidbot's options it stays as is.
+
+    This changes the object, as `manage` does. Methods stay as they are: the host binds them again for copies.
+    """
+    invoked = getattr(tool, "on_invoke_tool", None)
+    place, name = (invoked, INVOKED) if hasattr(invoked, INVOKED) else (tool, "on_invoke_tool")
+    act: Any = getattr(place, name, None)
+    if act is None or hasattr(act, MARK) or inspect.ismethod(act):
+        return
+
+    @wraps(act)
+    async def invoke(context: Any, arguments: str) -> object:  # noqa: ANN401  # the host's
+        given = getattr(getattr(context, "run_config", None), "call_model_input_filter", None)
+        if not isinstance(given, RunFilter):
+            return await act(context, arguments)
+        child = given.child(context.tool_name, context.tool_call_id)
+        token = CURRENT_CHILD.set(child)
+        try:
+            made = await act(context, arguments)
+        finally:
+            CURRENT_CHILD.reset(token)
+        child.safely("record a reply", child.passed)
+        return made
+
+    setattr(invoke, MARK, True)
+    setattr(place, name, invoke)
+
+
 def _with_input(sent: ModelInputData, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[list[Any], Item]:
     """Return the arguments of a call with new input, positional or by name as before."""
     call = {**_named(args, kwargs), "system_instructions": sent.instructions, "input": sent.input}
@@ -441,6 +477,16 @@ class StoredSession:
             found += reversed(self._items_of(row))
         return found[:limit][::-1]
 
+    def open_calls(self) -> list[tuple[str, str]]:
+        """Return the name and the id of each call that has no result, of the newest message with calls."""
+        answered: set[str] = set()
+        for row in self._backwards():
+            answered.update(row.result_ids)
+            if row.call_ids:
+                calls = [item for item in self._items_of(row) if item.get("call_id") in {*row.call_ids} - answered]
+                return [(str(item.get("name")), item["call_id"]) for item in calls]
+        return []
+
     def _items_of(self, row: StoredMessage) -> list[Item]:
         """Return the items of a message, even if another host recorded it."""
         if row.codec == CODEC.tag:
@@ -487,6 +533,8 @@ class RunSession:
     async def get_items(self, limit: int | None = None) -> list[Item]:
         """Begin a run, and return nothing: squidbot adds earlier messages to each of its requests."""
         del limit
+        if self._is_calling:
+            return []
         self.has_begun = self._begins = self._is_due = True
         self._has_replied = self._is_cleared = False
         self._reported = []
@@ -494,6 +542,8 @@ class RunSession:
 
     async def add_items(self, items: Sequence[Any]) -> None:
         """Record items of a run, durably; the first request records its input."""
+        if self._is_calling:
+            return
         self.has_begun = self._is_due = True
         if not self._is_cleared:
             self.safely("record", lambda: self._add([dict(item) for item in items]))
@@ -532,7 +582,7 @@ class RunSession:
         # Streams record the input after `takes`.
         self._is_due = False
         self._model = self._model or model_name(model)
-        self._scope = self._hosted.scope(self.session_id, context, context=context)
+        self._scope = self._whose(context)
         try:
             items = self._conversation().before(self._waits(), system=system, tools=tools)
         except ConfigError:
@@ -567,13 +617,20 @@ class RunSession:
         except ValueError:
             return refused(f"the arguments of {tool} are not JSON; call it again")
         given = given if isinstance(given, dict) else {}
-        return self._hosted.answer(
-            tool, self.session_id, given, lambda: self._hosted.scope(self.session_id, context, context=context)
-        )
+        return self._hosted.answer(tool, self.session_id, given, lambda: self._whose(context))
 
     def safely(self, what: str, act: Callable[[], Value]) -> Value | None:
         """Return the result of `act`; None if it fails."""
         return self._hosted.safely(what, self.session_id, act)
+
+    @property
+    def _is_calling(self) -> bool:
+        """Whether this is asked by an agent in one of its tools, whose run has the same options."""
+        child = CURRENT_CHILD.get()
+        return child is not None and child.root is self
+
+    def _whose(self, context: object) -> Scope:
+        return self._hosted.scope(self.session_id, context, context=context)
 
     def _add(self, items: list[Item]) -> None:
         steps = CODEC.steps(item for item in items if not (self._has_replied and CODEC.is_made(item)))
@@ -603,6 +660,117 @@ class RunSession:
 
     def _conversation(self) -> HostConversation:
         return self._hosted.conversation(self.session_id, self._model, scope=self._scope)
+
+
+class ChildRun(RunSession):
+    """The run of an agent in a tool call of another one: the host gives it no session, and lists all of it each time.
+
+    It continues if its call is continued after an interruption. Several runs within one call share it.
+    """
+
+    def __init__(self, root: RunSession, caller: RunSession, session_id: str) -> None:
+        """Take the run that has the options, and the one that made the call; nothing is opened yet."""
+        super().__init__(caller._hosted, session_id, None, {})  # noqa: SLF001  # of the base
+        self.root, self._caller, self.has_begun = root, caller, True
+        # Whether `session_id` is certain: a provider may use the id of a call again.
+        self._is_placed = False
+        self._listed: Sequence[Mapping[str, object]] = ()
+        # The newest reply, which may wait for guardrails.
+        self._reply: Sequence[Item] = ()
+
+    @classmethod
+    def resumed(cls, root: RunSession, listed: Sequence[Mapping[str, object]]) -> ChildRun | None:
+        """Return the run that a list with results of its open calls continues, found in the store; None if none.
+
+        The host runs interrupted tools before it asks anything else.
+        """
+        answered = {item.get("call_id") for item in listed if str(item.get("type")).endswith("_output")}
+        hosted, waiting = root._hosted, [root.session_id]  # noqa: SLF001  # of the base
+        store = hosted.engine.wired.store
+        for session_id in waiting if answered else ():
+            calls = StoredSession(hosted, session_id).open_calls()
+            if session_id != root.session_id and not answered.isdisjoint(call_id for _, call_id in calls):
+                return cls(root, root, session_id)
+            for call in calls:
+                waiting += takewhile(lambda each: store.head(each)[0], numbered(child_id(session_id, *call)))
+        return None
+
+    def takes(self, listed: Sequence[Mapping[str, object]]) -> bool:
+        """Take all that the host lists; each of its calls belongs to this run."""
+        self._listed = listed
+        return True
+
+    def request(self, system: str, tools: Sequence[Mapping[str, object]], model: object, context: object) -> list[Item]:
+        """Record new items, and return the items to send; raises as the base."""
+        keys = [item_key(item) for item in self._listed] if not self._is_placed else []
+        for named in numbered(self.session_id) if not self._is_placed else ():
+            newest = StoredSession(self._hosted, named).items(1)
+            if not newest or item_key(newest[0]) in keys:
+                self.session_id, self._is_placed = named, True
+                break
+        return super().request(system, tools, model, context)
+
+    def record(self, items: Sequence[Item], usage: messages.Usage | None, *, waits: bool) -> None:
+        """Record a reply; a last one that `waits` for guardrails is recorded by `passed`. Raises as the base."""
+        self._reply = items
+        super().record(items, usage, waits=waits)
+
+    def passed(self) -> None:
+        """Record the last reply if it waits: the call has a result, so guardrails did not block it."""
+        if self._reported:
+            super().record(self._reply, self._reported.pop(), waits=False)
+
+    def _whose(self, context: object) -> Scope:
+        scope = super()._whose(context)
+        caller = self._caller._scope  # noqa: SLF001  # of the base
+        return scope_in(caller, self.session_id, scope) if caller else scope
+
+    def _waits(self) -> list[Item]:
+        return CODEC.steps(dict(item) for item in self._listed)
+
+
+# The run that a tool call has for an agent.
+CURRENT_CHILD: Final[ContextVar[ChildRun | None]] = ContextVar("squidbot_child", default=None)
+
+
+class RunFilter:
+    """The filter that the host runs before each model call of a run, and of the agents that are its tools."""
+
+    def __init__(self, run: RunSession, config: RunConfig, hosted: HostRuntime) -> None:
+        """Take the run's session, and the program's own configuration."""
+        self._run, self._config, self._hosted = run, config, hosted
+
+    async def __call__(self, data: CallModelData) -> ModelInputData:
+        """Begin a call of the model, in the conversation of the agent that calls it."""
+        settings = data.agent.model_settings.resolve(self._config.model_settings)
+        refuse_held(settings)
+        for text in rivals(settings):
+            self._hosted.warn_once(text)
+        call = RunCall(self._current(), data, self._config)
+        if not call.is_open and (child := self._resumed(data.model_data.input)):
+            CURRENT_CHILD.set(child)
+            call = RunCall(child, data, self._config)
+        CURRENT_CALL.set(call)
+        manage(data.agent.model, self._hosted.warn_once)
+        for tool in data.agent.tools:
+            call.session.safely("tell agents apart", partial(manage_tool, tool))
+        if call.is_open:
+            return data.model_data
+        if call.is_astray:
+            self._hosted.warn_once(OTHER_SESSION)
+        return await call.filtered(data.model_data)
+
+    def child(self, tool: str, call_id: str) -> ChildRun:
+        """Return the run that a tool call has for an agent."""
+        caller = self._current()
+        return ChildRun(self._run, caller, child_id(caller.session_id, tool, call_id))
+
+    def _current(self) -> RunSession:
+        child = CURRENT_CHILD.get()
+        return child if child is not None and child.root is self._run else self._run
+
+    def _resumed(self, listed: Sequence[Mapping[str, object]]) -> ChildRun | None:
+        return self._run.safely("find a conversation", lambda: ChildRun.resumed(self._run, listed))
 
 
 class RunOptions(TypedDict):
@@ -671,40 +839,20 @@ class Squidbot:
             raise ConfigError(ONE_SESSION.format(type(session).__name__))
         given = RunConfig(**run_config) if isinstance(run_config, Mapping) else run_config or RunConfig()
         refuse_held(given.model_settings)
-        self._warn(rivals(given))
+        for text in rivals(given):
+            self.hosted.warn_once(text)
         run = RunSession(self.hosted, conversation_id, given.model, self._waiting)
         manage(given.model, self.hosted.warn_once)
         config = replace(
             given,
             model_provider=ManagedProvider(given.model_provider, self.hosted.warn_once),
-            call_model_input_filter=self._filter(run, given),
+            call_model_input_filter=RunFilter(run, given, self.hosted),
         )
         return {"session": run, "run_config": config}
 
     def session(self, conversation_id: str) -> StoredSession:
         """Return a conversation for the program, to read it or to remove its last messages."""
         return StoredSession(self.hosted, conversation_id)
-
-    def _warn(self, texts: Sequence[str]) -> None:
-        for text in texts:
-            self.hosted.warn_once(text)
-
-    def _filter(self, run: RunSession, config: RunConfig) -> Callable[[CallModelData], Awaitable[ModelInputData]]:
-        """Return the filter that the host runs before each model call."""
-
-        async def begin(data: CallModelData) -> ModelInputData:
-            settings = data.agent.model_settings.resolve(config.model_settings)
-            refuse_held(settings)
-            self._warn(rivals(settings))
-            call = RunCall(run, data, config)
-            CURRENT_CALL.set(call)
-            manage(data.agent.model, self.hosted.warn_once)
-            if call.is_open:
-                return data.model_data
-            self._warn([OTHER_SESSION] if call.is_astray else [])
-            return await call.filtered(data.model_data)
-
-        return begin
 
     def _tool(self, tool: OwnTool) -> FunctionTool:
         async def call(wrapped: RunContextWrapper[Any], arguments: str) -> str:

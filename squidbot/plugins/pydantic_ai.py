@@ -4,13 +4,16 @@
     await agent.run("hi", conversation_id="chat-1")
 
 The agent's own list of messages stays as it is: squidbot decides before each call what the model sees, inside tool
-loops, too.
+loops, too. A run without an id in a tool of another run has a conversation of its own: `PARENT/TOOL/TOOL_CALL_ID`.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Literal
 from uuid import UUID
 
@@ -35,13 +38,16 @@ except ImportError as error:
 
 from squidbot.core.messages import Usage
 from squidbot.plugins.host import REQUEST, HostRuntime, server_held
+from squidbot.plugins.scopes import child_id, numbered, scope_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from pydantic_ai.capabilities import ValidatedToolArgs, WrapToolExecuteHandler
     from pydantic_ai.models import ModelRequestContext
     from pydantic_ai.run import AgentRunResult
+    from pydantic_ai.tools import ToolDefinition
 
     from squidbot.core.memories import Scope
     from squidbot.plugins.host import HostConversation
@@ -61,6 +67,44 @@ RIVAL: Final = "{} shortens messages before squidbot sees them: remove it"
 FINAL: Final = "Final result processed."
 # How often a too long request is made shorter.
 MOST_ATTEMPTS: Final = 3
+
+
+@dataclass
+class OpenToolCall:
+    """A tool call of a run: runs within it that have no id of their own are its children.
+
+    So are runs with the id of a run whose call is open: what they say can't stand between the call and its result.
+
+    Attributes:
+        named: the id of its first child; a second one has `/1` behind it.
+        run_id: the run that made the call.
+        busy: the ids by which pydantic-ai knows the conversations of that run, and of those that it runs in.
+        around: the call in which that run began, if any.
+        scope: returns whose the run is.
+        children: the conversations of the runs within it, by their ids.
+        is_open: whether the tool is at work.
+    """
+
+    named: str
+    run_id: str | None
+    busy: frozenset[str]
+    around: OpenToolCall | None
+    scope: Callable[[], Scope]
+    children: dict[str | None, str] = field(default_factory=dict)
+    is_open: bool = True
+    lock: Lock = field(default_factory=Lock)
+
+    def child(self, run_id: str, is_used: Callable[[str], bool]) -> str:
+        """Return the id for a new run; `is_used` returns whether a conversation exists: an id may come again."""
+        with self.lock:  # tools may run several in threads
+            taken = set(self.children.values())
+            free = (each for each in numbered(self.named) if each not in taken and not is_used(each))
+            self.children[run_id] = next(free)
+            return self.children[run_id]
+
+
+# The tool call that runs now.
+CURRENT_CALL: Final[ContextVar[OpenToolCall | None]] = ContextVar("squidbot_call", default=None)
 
 
 @dataclass(init=False)
@@ -110,6 +154,49 @@ class SquidbotCapability(AbstractCapability[Any]):
         """Return the tools for the model."""
         return FunctionToolset([self._tool(tool) for tool in self.hosted.tools], id="squidbot")
 
+    def get_default_conversation_id(self, run_id: str) -> str | None:
+        """Return the id for a run in a tool call, if it has none; None for others: pydantic-ai makes one up."""
+        call = CURRENT_CALL.get()
+        if call is None or not call.is_open:
+            return None
+
+        def used(session_id: str) -> bool:
+            return self.hosted.engine.wired.store.head(session_id)[0] > 0
+
+        return self.hosted.safely("tell agents apart", call.named, lambda: call.child(run_id, used), None, passes=True)
+
+    async def before_run(self, ctx: RunContext[Any]) -> None:
+        """Leave the id that a run in a tool call could have to the next one, if it has its own."""
+        call = self._caller(ctx)
+        if call is not None and ctx.conversation_id not in {*call.busy, call.children.get(ctx.run_id)}:
+            call.children.pop(ctx.run_id, None)
+
+    async def wrap_tool_execute(
+        self,
+        ctx: RunContext[Any],
+        *,
+        call: ToolCallPart,
+        tool_def: ToolDefinition,
+        args: ValidatedToolArgs,
+        handler: WrapToolExecuteHandler,
+    ) -> Any:  # noqa: ANN401  # of any tool
+        """Run a tool; runs within it are children of this one."""
+        del tool_def
+        around = self._caller(ctx)
+        made = OpenToolCall(
+            child_id(self._session_id(ctx), call.tool_name, call.tool_call_id),
+            ctx.run_id,
+            frozenset({str(ctx.conversation_id), *(around.busy if around else ())}),
+            around,
+            partial(self._scope_within, ctx, around),
+        )
+        token = CURRENT_CALL.set(made)
+        try:
+            return await handler(args)
+        finally:
+            made.is_open = False
+            CURRENT_CALL.reset(token)
+
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
@@ -118,7 +205,7 @@ class SquidbotCapability(AbstractCapability[Any]):
         for key in SERVER_HELD:
             if settings.get(key):
                 raise server_held(f"model_settings[{key!r}]")
-        session_id = str(ctx.conversation_id)
+        session_id = self._session_id(ctx)
         self.hosted.safely("warn", session_id, lambda: self._warn(ctx, request_context.messages))
         messages = self.hosted.safely(REQUEST, session_id, lambda: self._messages(ctx, request_context))
         return request_context if messages is None else replace(request_context, messages=messages)
@@ -129,7 +216,7 @@ class SquidbotCapability(AbstractCapability[Any]):
         """Send the model less if the previous attempt was too long."""
         if request_context.attempt < 2:
             return request_context
-        session_id = str(ctx.conversation_id)
+        session_id = self._session_id(ctx)
         shorter = self.hosted.safely("shorten a request", session_id, lambda: self._conversation(ctx).shorter())
         if shorter is None:
             return request_context
@@ -151,7 +238,7 @@ class SquidbotCapability(AbstractCapability[Any]):
         del request_context
         used = response.usage
         usage = Usage(used.input_tokens, used.output_tokens, used.cache_read_tokens) if used.input_tokens else None
-        session_id = str(ctx.conversation_id)
+        session_id = self._session_id(ctx)
         self.hosted.safely("record a reply", session_id, lambda: self._conversation(ctx).after(response, usage))
         return response
 
@@ -162,7 +249,7 @@ class SquidbotCapability(AbstractCapability[Any]):
             if ended := _ended(result):
                 self._conversation(ctx).said(ended)
 
-        self.hosted.safely("record the end of a run", str(ctx.conversation_id), record)
+        self.hosted.safely("record the end of a run", self._session_id(ctx), record)
         return result
 
     def _messages(self, ctx: RunContext[Any], request: ModelRequestContext) -> list[ModelMessage]:
@@ -180,8 +267,9 @@ class SquidbotCapability(AbstractCapability[Any]):
 
     def _warn(self, ctx: RunContext[Any], messages: Sequence[ModelMessage]) -> None:
         """Warn of runs without an id, and of other capabilities that shorten messages."""
-        if _is_made_up(str(ctx.conversation_id)) and all(message.run_id == ctx.run_id for message in messages):
-            self._made_up.add(str(ctx.conversation_id))
+        session_id = self._session_id(ctx)
+        if _is_made_up(session_id) and all(message.run_id == ctx.run_id for message in messages):
+            self._made_up.add(session_id)
         for name in _rivals(ctx.root_capability):
             self.hosted.warn_once(RIVAL.format(name))
         # One made-up id is fine: the conversation may be one run long, or a program passes the id on.
@@ -189,15 +277,29 @@ class SquidbotCapability(AbstractCapability[Any]):
             self.hosted.warn_once(NO_ID)
 
     def _conversation(self, ctx: RunContext[Any]) -> HostConversation:
-        session_id, model = str(ctx.conversation_id), ctx.model
+        session_id, model = self._session_id(ctx), ctx.model
         return self.hosted.conversation(session_id, model.model_name, model.context_window, self._scope(ctx))
 
     def _scope(self, ctx: RunContext[Any]) -> Scope:
-        return self.hosted.scope(str(ctx.conversation_id), ctx.deps, deps=ctx.deps)
+        return self._scope_within(ctx, self._caller(ctx))
+
+    def _scope_within(self, ctx: RunContext[Any], call: OpenToolCall | None) -> Scope:
+        """Return whose a run is that began in a tool call, if in any."""
+        session_id = _session_id(ctx, call)
+        scope = self.hosted.scope(session_id, ctx.deps, deps=ctx.deps)
+        return scope_in(call.scope(), session_id, scope) if call else scope
+
+    def _caller(self, ctx: RunContext[Any]) -> OpenToolCall | None:
+        """Return the tool call in which a run began; None for a run by itself."""
+        call = CURRENT_CALL.get()
+        return call.around if call is not None and call.run_id == ctx.run_id else call
+
+    def _session_id(self, ctx: RunContext[Any]) -> str:
+        return _session_id(ctx, self._caller(ctx))
 
     def _tool(self, tool: OwnTool) -> Tool[Any]:
         async def call(ctx: RunContext[Any], **arguments: object) -> str:
-            return self.hosted.answer(tool.name, str(ctx.conversation_id), arguments, lambda: self._scope(ctx))
+            return self.hosted.answer(tool.name, self._session_id(ctx), arguments, lambda: self._scope(ctx))
 
         return Tool.from_schema(
             call, name=tool.name, description=tool.description, json_schema=dict(tool.schema), takes_ctx=True
@@ -205,6 +307,12 @@ class SquidbotCapability(AbstractCapability[Any]):
 
 
 Squidbot = SquidbotCapability
+
+
+def _session_id(ctx: RunContext[Any], call: OpenToolCall | None) -> str:
+    """Return the id of a run's conversation; `call` is the one in which it began."""
+    session_id = str(ctx.conversation_id)
+    return call.children.get(ctx.run_id, session_id) if call and session_id in call.busy else session_id
 
 
 def _is_made_up(conversation_id: str) -> bool:

@@ -1,17 +1,23 @@
-"""Whose durable facts a call of a host reads and writes: a user's, one conversation's, or those that all share."""
+"""Whose durable facts a call of a host reads and writes: a user's, one conversation's, or those that all share.
+
+Of agents within agents: which conversation and which user a sub-agent has.
+"""
 
 from __future__ import annotations
 
 import getpass
 from collections.abc import Callable, Mapping
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from uuid import UUID
 
 from squidbot.core.errors import ConfigError
 from squidbot.core.memories import SHARED, Scope
-from squidbot.core.transcript.scopes import MOST_ID_CHARS, SCOPE
+from squidbot.core.transcript.scopes import MOST_ID_CHARS, SCOPE, short_id, spelled
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from squidbot.core.ports import TranscriptStore
 
 # What `scope=` takes: a scope, a function of the host's context, or None to look for a user's id.
@@ -74,6 +80,28 @@ def going_on(store: TranscriptStore, session_id: str, scope: Scope) -> Scope:
         return scope
     known = SCOPE.newest(store, session_id)
     return known.scope if known and known.scope == machine_user() else scope
+
+
+def child_id(parent: str, *parts: str) -> str:
+    """Return the id of a sub-agent's conversation, `PARENT/PART/...`: parts are its tool and the id of its call."""
+    return short_id("/".join((parent, *map(spelled, parts))))
+
+
+def numbered(session_id: str) -> Iterator[str]:
+    """Yield the ids of conversations that are named alike: `ID`, `ID/1`, `ID/2`, ..."""
+    yield session_id
+    yield from (short_id(f"{session_id}/{number}") for number in count(1))
+
+
+def scope_in(caller: Scope, session_id: str, scope: Scope) -> Scope:
+    """Return the scope of a conversation within its caller's: if it names nobody, it is that of the caller's user.
+
+    A sub-agent works for the user who talks with its caller, and is told what they said: nobody else may read that.
+    """
+    is_nobody = not scope.user and scope.thread == session_id and scope.tenant in ("", caller.tenant)
+    if not caller.user or not is_nobody:
+        return scope
+    return scope._replace(tenant=caller.tenant, user=caller.user, thread=caller.thread)
 
 
 def told_scope(scope: Scope) -> str:

@@ -173,16 +173,20 @@ def _transcript_id(transcripts: TranscriptStore, session_id: str, owner: Session
 
 
 def _named(session_id: str, owner: SessionOwner) -> str:
-    tenant, part = _spelled(owner.scope.tenant), _spelled(owner.part)
-    named = f"{session_id}@{owner.isolation}:{f'{tenant}/{part}' if tenant else part}"
+    tenant, part = spelled(owner.scope.tenant), spelled(owner.part)
+    return short_id(f"{session_id}@{owner.isolation}:{f'{tenant}/{part}' if tenant else part}")
+
+
+def short_id(named: str) -> str:
+    """Return an id of at most `MOST_ID_CHARS`: a digest stands for the end of a longer one."""
     if len(named) <= MOST_ID_CHARS:
         return named
     digest = sha256(named.encode("utf-8", "surrogatepass")).hexdigest()
     return f"{named[: MOST_ID_CHARS - len(digest) - 1]}~{digest}"
 
 
-def _spelled(part: str) -> str:
-    """Return a part so that no other part, and no tenant with one, is spelled alike."""
+def spelled(part: str) -> str:
+    """Return a part of an id so that no other part, and no two of them, are spelled alike."""
     return part.replace("%", "%25").replace("/", "%2F").replace("@", "%40")
 
 

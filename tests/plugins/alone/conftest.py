@@ -6,7 +6,7 @@ import os
 import tempfile
 from importlib.util import find_spec
 
-collect_ignore = [] if find_spec("hermes_cli") else ["test_hermes.py", "test_hermes_lists.py"]
+collect_ignore = [] if find_spec("hermes_cli") else ["test_hermes.py", "test_hermes_family.py", "test_hermes_lists.py"]
 # hermes makes itself a home as soon as it is imported, and nobody's own is to be touched.
 HOME = tempfile.TemporaryDirectory(prefix="hermes")
 if not collect_ignore:
