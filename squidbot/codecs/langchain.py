@@ -100,6 +100,8 @@ class LangChain(MessageForm):
     def _emptied(self, obj: Block, text: str) -> Block:
         data = _data(obj)
         left: Block = {"content": text, "type": obj["type"]}
+        if data.get("id"):  # by it the host's list is compared with what is recorded
+            left["id"] = data["id"]
         if "tool_call_id" in data:
             left["tool_call_id"] = data["tool_call_id"]
         if data.get("status") == "error" and self._role(obj) == "tool":

@@ -12,7 +12,8 @@ import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import groupby
+from functools import partial
+from itertools import groupby, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, overload
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from squidbot.core.memories import Scope
-    from squidbot.core.messages import Message, Part, StoredMessage, Usage
+    from squidbot.core.messages import Message, Part, Role, StoredMessage, Usage
     from squidbot.core.ports import Codec, TranscriptStore
     from squidbot.core.view.current import SessionContext
     from squidbot.engine import Engine
@@ -117,7 +118,8 @@ class LazyList(Sequence[Value]):
     def __getitem__(self, place: slice) -> list[Value]: ...
     def __getitem__(self, place: int | slice) -> Value | list[Value]:
         if isinstance(place, slice):
-            return [self[at] for at in range(*place.indices(self.length))]
+            # From the end: `load` gives the members before, too.
+            return [self[at] for at in reversed(range(*place.indices(self.length)))][::-1]
         at = place + self.length if place < 0 else place
         if at not in self._members:
             if not 0 <= at < self.length:
@@ -146,12 +148,17 @@ READ_MESSAGES: Final = 256
 _IDENTITY: Final = json.JSONEncoder(sort_keys=True, default=jsontext.dumped)
 
 
+def _no_id(_: object) -> str:
+    return ""
+
+
 class HostForm(NamedTuple):
     """How a host writes its messages.
 
     Attributes:
         codec: the codec of their payloads.
         key: returns the part of a payload that identifies it: without times and ids that the host makes up.
+        id_of: returns the id by which the host knows a message, from the message or its payload; "" without one.
         is_whole: the host always lists the whole conversation.
         dump: returns the payload of one of the host's messages.
         load: returns the host's message for the JSON text of a payload, or a list of messages.
@@ -159,6 +166,7 @@ class HostForm(NamedTuple):
 
     codec: Codec
     key: Callable[[Payload], object] = dict
+    id_of: Callable[[Any], str] = _no_id
     is_whole: bool = False
     dump: Callable[[Any], Payload] = dict
     load: Callable[[str], Any] = json.loads
@@ -166,6 +174,10 @@ class HostForm(NamedTuple):
     def identity(self, payload: Payload) -> str:
         """Return a digest that is the same for the same words."""
         return hashlib.sha256(_IDENTITY.encode(self.key(payload)).encode()).hexdigest()
+
+    def name(self, payload: Payload) -> tuple[str, str]:
+        """Return the identity of a payload by its words, and the host's id."""
+        return self.identity(payload), self.id_of(payload)
 
 
 class HostConversation:
@@ -177,8 +189,9 @@ class HostConversation:
         self._form = form
         # Tools use the session, too: their calls must not interrupt a turn.
         self._lock = session.lock
-        # The identities of the recorded messages.
-        self._known = LazyList(0, self._load_identities)
+        # The identities of the recorded messages, and the ids that the host gave them.
+        self._known = LazyList(0, partial(self._load_rows, form.identity))
+        self._ids = LazyList(0, partial(self._load_rows, form.id_of))
         self._beside: tuple[str, list[Payload]] = "", []
         # The newest request; None if there was none since the last reply.
         self._newest: Assembly | None = None
@@ -198,16 +211,17 @@ class HostConversation:
         """
         with self._lock:
             self._newest = None
-            messages, identities = self._new(listed)
+            messages, names = self._new(listed)
             behind = max((at for at, message in enumerate(messages, 1) if message.role == "assistant"), default=0)
             self._settle(messages)
             self._is_settled = False  # until all of it is recorded
-            self._record(messages[:behind], identities[:behind])
+            self._record(messages[:behind], names[:behind])
             self._beside = system, [*tools]
             assembly = self._assemble(messages[behind:])
-            self._record(assembly.incoming, identities[behind:])
+            self._record(assembly.incoming, names[behind:])
             self._is_settled = not any(message.calls for message in messages)
-            return self._sent(assembly)
+            asks_again = not messages and bool(listed) and self._role(listed[-1]) != "assistant"
+            return self._sent(assembly, asks_again=asks_again)
 
     def said(self, listed: Sequence[Any]) -> None:
         """Record the new messages of a host's list, durably, without a request.
@@ -219,11 +233,11 @@ class HostConversation:
             StoreError: nothing was stored.
         """
         with self._lock:
-            messages, identities = self._new(listed)
+            messages, names = self._new(listed)
             if any(message.role != "tool" for message in messages):
                 self._settle(messages)
             self._is_settled = False
-            self._record(messages, identities)
+            self._record(messages, names)
 
     def after(self, reply: Any, usage: Usage | None = None, further: Sequence[Any] = ()) -> None:  # noqa: ANN401  # the host's
         """Record a model's reply, durably, with the usage that the provider reported.
@@ -243,7 +257,7 @@ class HostConversation:
             messages = [self._form.codec.to_message(payload) for payload in payloads]
             self.session.record(*messages, usage=usage)
             self._is_settled = not any(message.calls for message in messages)
-            self._known.extend(map(self._form.identity, payloads))
+            self._extend([*map(self._form.name, payloads)])
 
     def shorter(self) -> list[Any] | None:
         """Return a shorter request for one that was refused as too long; None if it can't be made shorter.
@@ -265,15 +279,60 @@ class HostConversation:
             self.session = before
             return None
 
-    def _new(self, listed: Sequence[Any]) -> tuple[list[Message], list[str]]:
-        """Return the messages of a list that are not recorded yet, and their identities."""
+    def _new(self, listed: Sequence[Any]) -> tuple[list[Message], list[tuple[str, str]]]:
+        """Return the messages of a list that are not recorded yet, and their names."""
         recorded = self.session.wired.store.head(self.session.session_id)[0]
         self._is_settled = self._is_settled and recorded == len(self._known)
-        self._known.length = recorded
+        self._known.length = self._ids.length = recorded
         form = self._form
         identities = LazyList(len(listed), lambda at: {at: form.identity(form.dump(listed[at]))})
-        place = self._first_new(listed, identities)
-        return [form.codec.to_message(form.dump(message)) for message in listed[place:]], identities[place:]
+        ids = [form.id_of(message) for message in listed]
+        places = self._unknown(listed, identities, ids)
+        return (
+            [form.codec.to_message(form.dump(listed[at])) for at in places],
+            [(identities[at], ids[at]) for at in places],
+        )
+
+    def _unknown(self, listed: Sequence[Any], identities: Sequence[str], ids: Sequence[str]) -> Sequence[int]:
+        """Return the indexes of the new messages of a list: by the host's ids if it keeps them, else by their words.
+
+        If the newest recorded messages are in the list, the new ones are behind them. Otherwise each is looked up: the
+        list may lack some of what is recorded, and have others between.
+        """
+        place = 0
+        if any(ids) and len(self._ids):
+            newest = self._ids[-1]
+            place = len(ids) - ids[::-1].index(newest) if newest and newest in ids else 0
+            if place and _matching(identities, place, self._known) == min(place, ENOUGH):
+                return range(place, len(ids))
+            # A host that makes up new ids for each request is found out by the newest: the others are not read.
+            few = max(READ_MESSAGES, 2 * len(ids))
+            if not {*self._ids[-few:]}.isdisjoint({*ids} - {""}):
+                return self._by_ids(listed, identities, ids, place)
+        return range(self._first_new(listed, identities), len(ids))
+
+    def _by_ids(
+        self, listed: Sequence[Any], identities: Sequence[str], ids: Sequence[str], place: int
+    ) -> Sequence[int]:
+        """Return the indexes of the new messages of a list by the host's ids; `place` is behind the newest, 0: unknown.
+
+        Unknown messages in front of all known ones stand for older ones, as another middleware's summary does.
+        """
+        recorded, own = self._ids[:], {*ids}
+        known = {*recorded} - {""}
+        places = [at for at, each in enumerate(ids) if each in known]
+        place = place or places[-1] + 1
+        new = [at for at in range(places[0], len(ids)) if ids[at] not in known]
+        if new and new[0] < place:
+            # The host may list a message under another id than before.
+            words = {self._known[at] for at in reversed(range(len(recorded))) if recorded[at] not in own}
+            new = [at for at in new if at >= place or identities[at] not in words]
+        if new and new[-1] < len(ids) - 1 and self._role(listed[-1]) == "user":
+            new.append(len(ids) - 1)  # the host puts the same message last again
+        return new
+
+    def _role(self, message: Any) -> Role:  # noqa: ANN401  # the host's
+        return self._form.codec.to_message(self._form.dump(message)).role
 
     def _first_new(self, listed: Sequence[Any], identities: Sequence[str]) -> int:
         if not self._form.is_whole:
@@ -289,10 +348,15 @@ class HostConversation:
         system, tools = self._beside
         return self.session.assemble(*messages, system=system, tools=tools)
 
-    def _sent(self, assembly: Assembly) -> list[Any]:
+    def _sent(self, assembly: Assembly, *, asks_again: bool = False) -> list[Any]:
+        """Return the messages to send; without the newest replies if the host asks again, since it discarded them."""
         self._newest = assembly
-        load, own = self._form.load, self._beside[0]
-        first, left_out = assembly.core.parts[0], _removable(assembly.core.parts)
+        load, own, parts = self._form.load, self._beside[0], assembly.core.parts
+        first, left_out = parts[0], _removable(parts)
+        if asks_again:
+            made = (Kind.MESSAGE, "assistant"), (Kind.SLIMMED, "assistant"), (Kind.NOTICE, "user")
+            backwards = range(len(parts) - 1, 0, -1)
+            left_out |= {*takewhile(lambda at: (parts[at].kind, parts[at].role) in made, backwards)}
         if not own or first.kind is not Kind.SYSTEM or not (first.text or "").startswith(own):
             return assembly.read(load, without=left_out)
         # The host sends its own system text; we add the text of a mode after it.
@@ -300,10 +364,14 @@ class HostConversation:
         ours = (first.text or "")[len(own) :].strip()
         return [load(self._form.codec.adopt(Portable("system", (Words(ours),)))), *messages] if ours else messages
 
-    def _record(self, messages: Sequence[object], identities: Sequence[str]) -> None:
+    def _record(self, messages: Sequence[object], names: Sequence[tuple[str, str]]) -> None:
         if messages:
             self.session.record(list(messages))  # type: ignore[arg-type]  # messages, or rows of them
-            self._known.extend(identities)
+            self._extend(names)
+
+    def _extend(self, names: Sequence[tuple[str, str]]) -> None:
+        self._known.extend(identity for identity, _ in names)
+        self._ids.extend(own_id for _, own_id in names)
 
     def _settle(self, messages: Sequence[Message]) -> None:
         """Answer open calls that no new message answers: their run was interrupted, and each call needs a result."""
@@ -316,16 +384,13 @@ class HostConversation:
             payloads = adopted(self._form.codec, Portable("tool", outcomes))
             # They are recorded now, even if their form requires another time in them.
             answers = [replace(self._form.codec.to_message(payload), time=None) for payload in payloads]
-            self._record(answers, [""] * len(answers))
+            self._record(answers, [("", "")] * len(answers))
 
-    def _load_identities(self, last: int) -> dict[int, str]:
-        """Return identities of recorded messages by index; "" for other hosts' messages: this one never lists them."""
+    def _load_rows(self, of: Callable[[Payload], str], last: int) -> dict[int, str]:
+        """Return what `of` says of recorded messages, by index; "" for other hosts' messages: this one lists none."""
         first, own = max(0, last + 1 - READ_MESSAGES), self._form.codec.tag
         rows = self.session.wired.store.read(self.session.session_id, first, last)
-        return {
-            at: self._form.identity(as_object(row.payload)) if row.codec == own else ""
-            for at, row in enumerate(rows, first)
-        }
+        return {at: of(as_object(row.payload)) if row.codec == own else "" for at, row in enumerate(rows, first)}
 
 
 def _removable(parts: Sequence[Part]) -> set[int]:
@@ -384,8 +449,8 @@ class HostRuntime:
     form, or None for the squidbot.toml of this folder. `budget` limits a request and its answer, in tokens or as a
     fraction of the model's window (`read_budget`); a smaller known window wins. Errors name it as `budget_key`.
     After a failure, `on_error="pass"` continues without squidbot and "raise" raises; None means "pass" where the user
-    has no choice. `form` is the tag of the host's codec; `key`, `is_whole`, `dump` and `load`: see `HostForm`. `scope`:
-    see `scope_of`.
+    has no choice. `form` is the tag of the host's codec; `key`, `id_of`, `is_whole`, `dump` and `load`: see `HostForm`.
+    `scope`: see `scope_of`.
     """
 
     def __init__(  # noqa: PLR0913  # what a user may say, and what a plugin knows
@@ -395,6 +460,7 @@ class HostRuntime:
         host: str,
         form: str,
         key: Callable[[Payload], object] = dict,
+        id_of: Callable[[Any], str] = _no_id,
         is_whole: bool = False,
         dump: Callable[[Any], Payload] = dict,
         load: Callable[[str], Any] = json.loads,
@@ -415,7 +481,7 @@ class HostRuntime:
             )
         if store is not None and not _is_file(store):
             raise ConfigError(f"path = {store!a:.60}: pass the path of the store, such as 'mem.db'")
-        self._host, self._form, self._how = host, form, (key, is_whole, dump, load)
+        self._host, self._form, self._how = host, form, (key, id_of, is_whole, dump, load)
         self._budget, self._budget_key = read_budget(budget), budget_key
         self._settings = settings if store is None else _with_store(settings, store)
         # Whether the user has written settings, and so knows their keys.

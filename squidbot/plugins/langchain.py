@@ -96,6 +96,7 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
             host="langchain",
             form="lc/1",
             key=_key,
+            id_of=_id_of,
             dump=message_to_dict,
             load=_load,
             budget=budget,
@@ -244,16 +245,21 @@ def conversation_id(configurable: Mapping[str, Any], listed: Sequence[BaseMessag
     | the second one that a tool or a node calls | `tools:TASK|1|model:ID` | `thread/tools/TASK/1` |
     | in a tool of an agent in a tool | `tools:TASK|tools:TASK|model:ID` | `thread/tools/TASK/tools/TASK` |
     | a node, or called in one, with the graph's list, and perhaps more | `node:TASK|model:ID` | the graph's |
+    | the same, beside other nodes | `node:TASK|model:ID` | `thread/node` |
+    | the same, several times by `Send` | `node:TASK|model:ID` | `thread/node/0`, `thread/node/1`, ... |
+    | the second one on that list that a node calls, or that a retry starts | `node:TASK|1|model:ID` | `thread/node/1` |
     | the same, where the graph keeps the list under another key | `node:TASK|model:ID` | `thread/key` |
     | called in a node with other messages, or with some of the list | `node:TASK|model:ID` | `thread/node/TASK` |
     | compiled with `checkpointer=True`: it has a list of its own | `node|model:ID` | `thread/node` |
     | called in an `@entrypoint` or its tasks, which have no list | `name:TASK|model:ID` | the entrypoint's |
     | called with a thread_id of its own | `tools:TASK|model:ID`, `model:ID` | that thread |
 
-    An agent that continues after an interrupt keeps its task, and so its conversation.
+    An agent that continues after an interrupt keeps its task, and so its conversation. Agents beside each other do not
+    see each other's messages: those come with the graph's list, to the agents behind them and in the next turn.
     """
     thread = str(configurable.get(THREAD) or "")
     graph, key = _graph(configurable), LIST
+    below: list[str] = []
     while key == LIST and CALL in (node := graph.config["configurable"]):
         around = _graph(node)
         if around.config["configurable"].get(THREAD) != configurable.get(THREAD):
@@ -263,15 +269,38 @@ def conversation_id(configurable: Mapping[str, Any], listed: Sequence[BaseMessag
             break
         if PREVIOUS not in around.channels:
             key, listed = _shared(around.channels, listed)
+            below = [*(_apart(around.tasks, node[NAMESPACE]) if key else ()), *below]
         graph = around if key else graph
     outer = (graph.config["configurable"].get(NAMESPACE) or "").replace(":", "|").split("|")
-    named = "/".join(part for part in (thread, *outer, key if key != LIST else "") if part)
+    named = "/".join(part for part in (thread, *outer, key if key != LIST else "", *below) if part)
     return named if named == thread else short_id(named)
 
 
 def _graph(configurable: Mapping[str, Any]) -> Any:  # noqa: ANN401  # LangGraph keeps its type to itself
     """Return the run of the graph that a node belongs to: its `config` comes from the node around it."""
     return configurable[CALL].keywords["schedule_task"].__self__
+
+
+def _apart(tasks: Mapping[str, Any], namespace: str) -> list[str]:
+    """Return what tells an agent from those that a graph runs beside it on one list; nothing if there are none.
+
+    `tasks` are those of the graph's current step. A node beside others has its name, and its number if it was sent.
+    So has an agent that is not the first one that its node calls, itself or in a `@task`.
+    """
+    found: list[str] = []
+    label: list[str] = []
+    is_apart = False
+    nodes = sum(not isinstance(task.path[1], tuple) for task in tasks.values())
+    for part in namespace.split("|"):
+        name, _, task_id = part.rpartition(":")
+        if task := tasks.get(task_id):
+            # A node's path is its name or, for a `Send`, a number; a `@task` has its node's path and a number.
+            label = [name, *(str(each) for each in task.path[1:3] if type(each) is int)]
+            is_apart = task.path[2] > 0 if isinstance(task.path[1], tuple) else nodes > 1
+            found += label if is_apart else []
+        elif label:
+            found += [part] if is_apart else [*label, part]
+    return found
 
 
 def _shared(channels: Mapping[str, Any], listed: Sequence[BaseMessage]) -> tuple[str, Sequence[BaseMessage]]:
@@ -317,6 +346,11 @@ def _key(payload: Mapping[str, object]) -> object:
     data = data if isinstance(data, dict) else {}
     kind = str(payload.get("type")).removesuffix("MessageChunk").lower()
     return kind, data.get("content"), data.get("tool_calls") or [], data.get("tool_call_id")
+
+
+def _id_of(message: BaseMessage | dict[str, Any]) -> str:
+    """Return the id of a message, or of its payload: LangGraph gives one to each message of a state."""
+    return (message["data"].get("id") if isinstance(message, dict) else message.id) or ""
 
 
 def _load(payload: str) -> list[BaseMessage]:
