@@ -25,6 +25,7 @@ from squidbot.core.messages import Category, Kind
 from squidbot.core.plan import Representation
 from squidbot.core.transcript.goals import ARCHITECTURE_SECTION as BUILT
 from squidbot.core.transcript.goals import GOALS_SECTION as NAME
+from squidbot.core.transcript.lineage import BELOW, SUB_AGENT
 from squidbot.core.view.assembly import account, remembered, used
 from squidbot.core.view.marks import memory_texts
 from squidbot.core.view.renderer import is_note, is_user_part, spent
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
 # Longer sessions don't have their messages counted one by one.
 MOST_COUNTED = 20_000
 BAR_CHARS = 32
+# How a session that perhaps works for a call is known.
+BY_TIME: Final = "it began between this call and its result"
 VERBATIM, SLIMMED, SUMMARY, ABSENT = "verbatim", "slimmed", "summary", "absent"
 HOW = {
     VERBATIM: "sent word for word",
@@ -101,6 +104,8 @@ def _explained(place: OpenStore, session_id: str) -> Explanation:
     values: dict[str, Any] = {
         "session": session_id,
         "messages": view.messages,
+        **parent_json(place, session_id),
+        "children": place.children(session_id),
         "model": window.model,
         "lease": {"source": source, "id": window.window_id, "counter": window.counter},
         "counted": place.wired.why_counted(window.model) if is_same and window.model else "",
@@ -124,6 +129,28 @@ def _explained(place: OpenStore, session_id: str) -> Explanation:
         "spans": [_span_json(one) for one in _spans(view)],
     }
     return Explanation(view, due, budget, values)
+
+
+def parent_json(place: OpenStore, session_id: str) -> dict[str, object]:
+    """Return the session above one, how it comes from it, and the call of it that it works for, as values for JSON."""
+    parent = place.parent(session_id)
+    found = place.caller(session_id, parent.other) if parent else None
+    call = {"message": span(found[0]), "id": found[1] or None} if found else None
+    return {"parent": parent.other if parent else None, "way": parent.way if parent else None, "call": call}
+
+
+def parent_line(values: Mapping[str, Any]) -> str:
+    """Return a sentence about the session above one, given as by `parent_json`; "" if there is none."""
+    parent, way, call = values["parent"], values["way"], values["call"]
+    if parent is None:
+        return ""
+    from_it = {BELOW: f"below {parent}", SUB_AGENT: f"sub-agent of {parent}"}.get(way, f"continues {parent}")
+    explain = f"squidbot session explain {parent}"
+    if call is None:
+        return f"{from_it}; {explain}"
+    by_time = f"{from_it}; by its time called by {call['message']}"
+    known = f"called by {parent} {call['message']}" if way == BELOW else f"{from_it}, called by {call['message']}"
+    return f"{known if call['id'] else by_time}; {explain} {call['message']}"
 
 
 def plan_json(plan: PlanRecord | None) -> dict[str, object] | None:
@@ -351,6 +378,10 @@ def _run(  # noqa: PLR0913, PLR0917  # a run with its costs
 def _put(out: Printer, found: Explanation, now: float) -> None:
     values = found.values
     out.heading(f"{values['session']}: {count(values['messages'], 'message')}; {_held(values['spans'])}")
+    if line := parent_line(values):
+        out.say(line, "dim")
+    if children := len(values["children"]):
+        out.say(f"{count(children, 'session')} below it: squidbot session list --under {values['session']}", "dim")
     if plan := found.view.plan:
         out.say(f"{event_line(plan)}; {ago(plan.created_at, now)}", "dim")
     if found.due is not None:
@@ -471,7 +502,12 @@ def _story(place: OpenStore, session_id: str, seq: int, found: Explanation, now:
         ],
         "summary": {"id": note.summary_id, "level": note.level, "text": note.text} if note else None,
     }
-    rows = [*_arrival(entry), *_path(states, now), ("now", _now(states[-1], run, here_tokens, pinned=pinned))]
+    rows = [
+        *_arrival(entry),
+        *_agents(entry),
+        *_path(states, now),
+        ("now", _now(states[-1], run, here_tokens, pinned=pinned)),
+    ]
     return Result(values, lambda out: _put_story(out, entry, rows, note, now))
 
 
@@ -530,6 +566,13 @@ def _arrival(entry: ShownMessage) -> list[tuple[str, str]]:
     if row.notice:
         rows.append(("notice", f"added behind it on arrival: {shorter(row.notice, 60)}"))
     return rows
+
+
+def _agents(entry: ShownMessage) -> Iterator[tuple[str, str]]:
+    """Yield a line for each session that works for a call of a message."""
+    for child, call_id in entry.children:
+        how = "called" if call_id else f"perhaps called: {BY_TIME}"
+        yield "agent", f"{child}, {how}; squidbot session show {child}"
 
 
 def _path(states: Sequence[SentState], now: float) -> Iterator[tuple[str, str]]:
