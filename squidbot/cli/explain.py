@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from itertools import groupby, zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -20,7 +21,7 @@ from squidbot.core.budget import (
     shares,
 )
 from squidbot.core.compaction.pressure import marked_fraction
-from squidbot.core.errors import BudgetError, ConfigError, InvalidRequestError
+from squidbot.core.errors import BudgetError, ConfigError, DamagedStoreError, InvalidRequestError
 from squidbot.core.messages import Category, Kind
 from squidbot.core.plan import Representation
 from squidbot.core.transcript.goals import ARCHITECTURE_SECTION as BUILT
@@ -132,9 +133,14 @@ def _explained(place: OpenStore, session_id: str) -> Explanation:
 
 
 def parent_json(place: OpenStore, session_id: str) -> dict[str, object]:
-    """Return the session above one, how it comes from it, and the call of it that it works for, as values for JSON."""
-    parent = place.parent(session_id)
-    found = place.caller(session_id, parent.other) if parent else None
+    """Return the session above one, how it comes from it, and the call of it that it works for, as values for JSON.
+
+    What can't be read is None: the messages are shown anyway.
+    """
+    parent, found = None, None
+    with suppress(DamagedStoreError):
+        parent = place.parent(session_id)
+        found = place.caller(session_id, parent.other) if parent else None
     call = {"message": span(found[0]), "id": found[1] or None} if found else None
     return {"parent": parent.other if parent else None, "way": parent.way if parent else None, "call": call}
 

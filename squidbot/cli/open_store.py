@@ -21,7 +21,7 @@ from squidbot.core.tokens.counters import Meter, builtin_counter
 from squidbot.core.transcript.lineage import BELOW, CALLER, Lineage, above, children_of, parent_of
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.hookspecs import hookimpl
-from squidbot.memory import provider_of, sessions_of
+from squidbot.memory import SessionLister, provider_of, sessions_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -274,15 +274,20 @@ class OpenStore:
     def children(self, session_id: str) -> list[str]:
         """Return the sessions directly below one, oldest first: those that go on from it, and those with an id below.
 
-        Raises:
-            DamagedStoreError: a record can't be read.
+        What can't be read, and what the store can't list, is left out.
         """
-        every = dict(self.sessions())
-        known = {one.other for one in children_of(self.store, session_id)}
+        known = set[str]()
+        with suppress(DamagedStoreError):
+            known = {one.other for one in children_of(self.store, session_id)}
+        every = dict(self.sessions()) if isinstance(self.store, SessionLister) else dict.fromkeys(sorted(known), 0)
         return [name for name in every if name in known or above(name, every.__contains__) == session_id]
 
     def parent(self, session_id: str) -> Lineage | None:
-        """Return the session that one goes on from, or that its id is below; raises as `children`."""
+        """Return the session that one goes on from, or that its id is below.
+
+        Raises:
+            DamagedStoreError: a record can't be read.
+        """
         if known := parent_of(self.store, session_id):
             return known
         found = above(session_id, lambda name: self.store.head(name) != (0, 0))
@@ -291,7 +296,7 @@ class OpenStore:
     def caller(self, session_id: str, parent_id: str) -> tuple[int, str] | None:
         """Return the message of its parent whose call a session works for now, and the call's id; `None` if unknown.
 
-        The id is "" if only the time tells. Raises as `children`.
+        The id is "" if only the time tells. Raises as `parent`.
         """
         child, messages = self._callers(session_id)[-1], self.length(parent_id)
         if child.at is None:

@@ -193,7 +193,8 @@ def _put_list(
     parents = _drawn_parents(rows)
     below = _below(rows, parents)
     chosen = _chosen(below, limit, most_children)
-    hidden = Counter(_nearest(name, {**above_of, **parents}, chosen) for name in above_of if name not in chosen)
+    every = {**above_of, **parents}
+    hidden = Counter(_nearest(name, every, chosen) for name in every if name not in chosen)
     now, wide = time.time(), out.columns >= WIDE_COLUMNS
     lines = [_list_row(rows, hidden, *line, now) for line in _lines(below, chosen, hidden)]
     out.table([line if wide else {name: line[name] for name in NARROW} for line in lines], whole="session")

@@ -26,10 +26,13 @@ from squidbot.core.events import Event
 from squidbot.core.messages import BEHIND_SCENES, Kind, Portable, ToolResult, Words
 from squidbot.core.recall.history import body_of, speaker
 from squidbot.core.text import clip, one_line, stamp
+from squidbot.core.transcript.lineage import CALLER, Caller
+from squidbot.core.transcript.records import append
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.core.view.marks import fence, refused
 from squidbot.plugins.scopes import checked, going_on, scope_of
 from squidbot.tools.table import FOR_HOSTS, HOST_DEFAULTS, HOST_HINTS, named, offered
+from squidbot.wiring.streams import wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -244,6 +247,20 @@ class HostConversation:
             self.session.record(*messages, usage=usage)
             self._is_settled = not any(message.calls for message in messages)
             self._known.extend(map(self._form.identity, payloads))
+
+    def works_for(self, call_id: str) -> None:
+        """Record, durably, that the session works for a tool call of the session above it; once for each call.
+
+        Raises:
+            StoreError: nothing was stored.
+        """
+        store, session_id = self.session.wired.store, self.session.session_id
+
+        def due() -> Caller | None:
+            newest = CALLER.newest(store, session_id)
+            return None if newest and newest.call_id == call_id else Caller(call_id, time.time())
+
+        append(store, session_id, CALLER, due, "it does not name the call that called it", wait=wait)
 
     def shorter(self) -> list[Any] | None:
         """Return a shorter request for one that was refused as too long; None if it can't be made shorter.

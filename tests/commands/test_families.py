@@ -253,7 +253,9 @@ def test_a_damaged_child_is_left_out(stored: Path) -> None:
     with squidbot.load({"store": {"path": str(stored)}}) as engine:
         engine.wired.store.append("pier/tools/4f", 3, (), [CALLER.record(1, Caller("c2"))._replace(body="no")])
     assert json_of("explain", "pier", "m1")["message"]["children"] == []
-    assert run("list").exit_code == 0
+    for command in ("list", "show pier/tools/4f", "explain pier/tools/4f"):
+        assert run(*command.split()).exit_code == 0
+    assert json_of("show", "pier/tools/4f")["parent"] == "pier"
 
 
 @pytest.mark.slow
