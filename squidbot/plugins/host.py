@@ -28,6 +28,7 @@ from squidbot.core.recall.history import body_of, speaker
 from squidbot.core.text import clip, one_line, stamp
 from squidbot.core.transcript.lineage import CALLER, Caller
 from squidbot.core.transcript.records import append
+from squidbot.core.transcript.scopes import SCOPE
 from squidbot.core.transcript.windows import WINDOW
 from squidbot.core.view.marks import fence, refused
 from squidbot.plugins.scopes import checked, going_on, scope_of
@@ -536,6 +537,26 @@ class HostRuntime:
             _keep(self._newest, session_id, MOST_NEWEST)
             _keep(self._held, key, MOST_HELD)
             return held
+
+    def sub_agent(self, session_id: str, agent: str, child_id: str | None = None) -> str:
+        """Give a sub-agent its caller's context, and return the id of its own conversation.
+
+        That begins with the goals, decisions, documents and pins of the caller's, `session_id`, without what was said
+        there. Its id is `child_id`, or SESSION/AGENT; a conversation that has begun like that goes on as it is. Its
+        window is that of the model that the host runs it with. If this fails, the sub-agent runs without the context.
+
+        Raises:
+            SquidbotError: with `on_error="raise"`, as `Engine.sub_agent`.
+        """
+        made = child_id or f"{session_id}/{agent}"
+
+        def give() -> None:
+            known = SCOPE.newest(self.engine.wired.store, session_id)
+            parent = self.conversation(session_id, scope=known.scope if known else None).session
+            self.engine.sub_agent(parent, agent, session_id=made)
+
+        self.safely("give a sub-agent its caller's context", session_id, give)
+        return made
 
     def forget(self, session_id: str, seqs: Sequence[int], reason: str) -> None:
         """Forget messages for good, as `Session.forget` does; the host may send them again.

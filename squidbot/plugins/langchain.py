@@ -109,6 +109,18 @@ class SquidbotMiddleware(AgentMiddleware[Any, Any, Any]):
         # The last response format and its schemas: building them takes milliseconds.
         self._schemas: tuple[object, list[dict[str, object]]] = None, []
 
+    def sub_agent(self, thread_id: str, agent: str, child_id: str | None = None) -> str:
+        """Give an agent that a tool calls its caller's context, and return the id of its own conversation.
+
+        That begins with the caller's goals, decisions, documents and pins, without what was said. Its id is `child_id`,
+        or THREAD/AGENT; a conversation that has begun like that goes on as it is. Pass it as the `thread_id` of the
+        agent's run.
+
+        Raises:
+            SquidbotError: it cannot have the context, and `on_error` is "raise".
+        """
+        return self.hosted.sub_agent(thread_id, agent, child_id)
+
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
